@@ -23,33 +23,33 @@ export {
   type Probe,
   type ProbeIo,
   type SharedIo,
-} from './define-pipeline.ts';
-export { duration, type DurationOptions } from './duration.ts';
-export type { Histogram } from './histogram.ts';
-export type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason, RequestEvent, RunEvent } from './events.ts';
-export { openJournalledLane, type OpenJournalledLaneOptions } from './group/journalled-lane.ts';
-export type { JournalReader, JournalRecord } from './lane/lane-journal.ts';
-export { intendedUse, intendedUseBeside, type IntendedUseOptions } from './intended-use.ts';
-export { assertStatesKept, type Loss, StateLostError } from './lane/state-check.ts';
-export { findOtherGroups, type OtherGroupsOptions } from './lane/other-groups.ts';
-export { lanesOf, type TopicNaming, topicNames } from './names.ts';
-export { type OptionIssue, type OptionIssueCode, type ParsedOptions, parseOptions } from './parse-options.ts';
-export { InvalidOptionsError, PipelineError, type PipelineErrorCode, type PipelineErrorOptions } from './pipeline-error.ts';
-export { cancelRequests, type CancelRequestsOptions } from './requests/cancel-requests.ts';
+} from './definition/define-pipeline.ts';
+export { duration, type DurationOptions } from './definition/duration.ts';
+export type { Histogram } from './view/histogram.ts';
+export type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason, RequestEvent, RunEvent } from './view/events.ts';
+export { openJournalledLane, type OpenJournalledLaneOptions } from './engine/journalled-lane.ts';
+export type { JournalReader, JournalRecord } from './engine/lane-journal.ts';
+export { intendedUse, intendedUseBeside, type IntendedUseOptions } from './checks/intended-use.ts';
+export { assertStatesKept, type Loss, StateLostError } from './checks/state-check.ts';
+export { findOtherGroups, type OtherGroupsOptions } from './checks/other-groups.ts';
+export { lanesOf, type TopicNaming, topicNames } from './definition/names.ts';
+export { type OptionIssue, type OptionIssueCode, type ParsedOptions, parseOptions } from './definition/parse-options.ts';
+export { InvalidOptionsError, PipelineError, type PipelineErrorCode, type PipelineErrorOptions } from './definition/pipeline-error.ts';
+export { cancelRequests, type CancelRequestsOptions } from './lists/cancel-requests.ts';
 export {
   countOpenDeadLetters,
   type DeadLettersOptions,
   type OpenByCode,
   type OpenDeadLetter,
   openDeadLetters,
-} from './requests/open-dead-letters.ts';
+} from './dead-letters/open-dead-letters.ts';
 export {
   type CloseLettersOptions,
   dismissDeadLetters,
   type DismissOptions,
   replayDeadLetters,
   type ReplayOptions,
-} from './requests/replay.ts';
+} from './dead-letters/replay.ts';
 export {
   forecast,
   type Forecast,
@@ -58,13 +58,13 @@ export {
   savedByCredential,
   walksDone,
   type WalkSize,
-} from './plan/forecast.ts';
-export { type LaneLeft, leftToDo, type LeftToDoOptions, type LogView, type PipelineLeft, type WalkLeft } from './plan/left-to-do.ts';
-export type { KeysRow, PipelineSnapshot, Progress, RunSnapshot, WalkRow, WorkRow } from './run-model.ts';
-export { BACKLOG } from './workers/walk.ts';
-export { secret, type Secret, type SecretInput, type SecretOptions } from './secret.ts';
-export { type Running, type RunResult, start, type StartOptions } from './start.ts';
-export { type PipelineTopics, topicSpecs } from './topics.ts';
+} from './forecast/forecast.ts';
+export { type LaneLeft, leftToDo, type LeftToDoOptions, type LogView, type PipelineLeft, type WalkLeft } from './forecast/left-to-do.ts';
+export type { KeysRow, PipelineSnapshot, Progress, RunSnapshot, WalkRow, WorkRow } from './view/run-model.ts';
+export { BACKLOG } from './walk/walk.ts';
+export { secret, type Secret, type SecretInput, type SecretOptions } from './definition/secret.ts';
+export { type Running, type RunResult, start, type StartOptions } from './engine/start.ts';
+export { type PipelineTopics, topicSpecs } from './definition/topics.ts';
 export {
   type PendingRecord,
   type RecordContent,
@@ -79,9 +79,9 @@ export {
   type TopicMap,
   type TopicNames,
   type ValueOf,
-} from './topic.ts';
-export type { CrawlSize, Left, SourceControls, StateOfLane, Work, Worker, WorkerContext } from './worker.ts';
-export type { After, AfterIo, Crawl } from './workers/after.ts';
+} from './definition/topic.ts';
+export type { CrawlSize, Left, SourceControls, StateOfLane, Work, Worker, WorkerContext } from './engine/worker.ts';
+export type { After, AfterIo, Crawl } from './walk/after.ts';
 export {
   type RequestedKey,
   lookup,
@@ -89,7 +89,7 @@ export {
   type LookupDefinition,
   type LookupOutcome,
   type LookupPosition,
-} from './workers/lookup.ts';
-export { route, type RoutedWorks } from './workers/route.ts';
-export { pause } from './wait.ts';
-export { type RefusedPart, walk, type WalkChange, type WalkDefinition, type WalkedSource, type WalkPosition } from './workers/walk.ts';
+} from './lookup/lookup.ts';
+export { route, type RoutedWorks } from './engine/route.ts';
+export { pause } from './engine/wait.ts';
+export { type RefusedPart, walk, type WalkChange, type WalkDefinition, type WalkedSource, type WalkPosition } from './walk/walk.ts';

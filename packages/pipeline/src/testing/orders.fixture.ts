@@ -1,9 +1,9 @@
 import { bearer } from '@headgate/auth';
 import { SourceError, defineSource, jsonBody } from '@headgate/sources';
 import * as z from 'zod';
-import { type DefinedPipeline, type PipelineIo, definePipeline } from '../define-pipeline.ts';
-import { topic } from '../topic.ts';
-import { walk } from '../workers/walk.ts';
+import { type DefinedPipeline, type PipelineIo, definePipeline } from '../definition/define-pipeline.ts';
+import { topic } from '../definition/topic.ts';
+import { walk } from '../walk/walk.ts';
 import { limitedService } from './limited-service.fixture.ts';
 import type { ContractService } from './pipeline-contract.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { type TopicLog, partitionForKey } from '@headgate/topics';
-import type { Pipeline } from '../define-pipeline.ts';
-import { replayDeadLetters } from '../requests/replay.ts';
+import type { Pipeline } from '../definition/define-pipeline.ts';
+import { replayDeadLetters } from '../dead-letters/replay.ts';
 import { cutLog } from './cut-log.ts';
 import { openThings } from './open-things.ts';
 import { type Scene, type Written, countsOf, isProgress, openScene, withoutOffsets } from './scene.ts';

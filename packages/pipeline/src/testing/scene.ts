@@ -3,14 +3,14 @@ import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
-import type { Pipeline } from '../define-pipeline.ts';
-import type { RunEvent } from '../events.ts';
-import { laneName, lanesOf, requestsTopic, stateTopic, topicNames } from '../names.ts';
-import { type PipelineLeft, leftToDo } from '../plan/left-to-do.ts';
-import { DEAD_LETTERS } from '../requests/dead-letter.ts';
-import { type Running, type RunResult, type StartOptions, start } from '../start.ts';
-import type { TopicNames } from '../topic.ts';
-import { topicSpecs } from '../topics.ts';
+import type { Pipeline } from '../definition/define-pipeline.ts';
+import type { RunEvent } from '../view/events.ts';
+import { laneName, lanesOf, requestsTopic, stateTopic, topicNames } from '../definition/names.ts';
+import { type PipelineLeft, leftToDo } from '../forecast/left-to-do.ts';
+import { DEAD_LETTERS } from '../dead-letters/dead-letter.ts';
+import { type Running, type RunResult, type StartOptions, start } from '../engine/start.ts';
+import type { TopicNames } from '../definition/topic.ts';
+import { topicSpecs } from '../definition/topics.ts';
 
 /** The records of a run: the texts of each topic's records by key, in their order. */
 export type Written = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;

@@ -1,11 +1,11 @@
 import { bearer } from '@headgate/auth';
 import { SourceError, defineSource, jsonBody, pageNumbers } from '@headgate/sources';
 import * as z from 'zod';
-import { type DefinedPipeline, definePipeline } from '../define-pipeline.ts';
-import { topic } from '../topic.ts';
-import { lookup } from '../workers/lookup.ts';
-import { route } from '../workers/route.ts';
-import { walk } from '../workers/walk.ts';
+import { type DefinedPipeline, definePipeline } from '../definition/define-pipeline.ts';
+import { topic } from '../definition/topic.ts';
+import { lookup } from '../lookup/lookup.ts';
+import { route } from '../engine/route.ts';
+import { walk } from '../walk/walk.ts';
 import { limitedService } from './limited-service.fixture.ts';
 import type { ContractService } from './pipeline-contract.ts';
 

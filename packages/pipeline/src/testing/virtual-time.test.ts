@@ -1,8 +1,8 @@
 import { virtualClock } from '@headgate/throttle/testing';
 import { expect, test } from 'vitest';
-import { catalogue, catalogueService } from '../catalogue.fixture.ts';
-import { start } from '../start.ts';
-import { temporaryLog } from '../temporary-log.fixture.ts';
+import { catalogue, catalogueService } from './catalogue.fixture.ts';
+import { start } from '../engine/start.ts';
+import { temporaryLog } from './temporary-log.fixture.ts';
 import { doneInVirtualTime } from './virtual-time.ts';
 
 const WINDOW_MS = 900_000;

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { VirtualClock } from '@headgate/throttle/testing';
-import type { LaneGauge } from '../events.ts';
-import type { WorkRow } from '../run-model.ts';
-import type { RunResult, Running } from '../start.ts';
+import type { LaneGauge } from '../view/events.ts';
+import type { WorkRow } from '../view/run-model.ts';
+import type { RunResult, Running } from '../engine/start.ts';
 
 /** A run and its clock. */
 export interface DoneInVirtualTimeOptions {

@@ -1,0 +1,38 @@
+import type { TopicLog } from '@headgate/topics';
+import type { Lane } from '../engine/lane.ts';
+
+/** Offsets that a log has deleted before they were read. */
+export interface DeletedOffsets {
+  /** At most so many requests; end markers of transactions are among them, for the log no longer says which. */
+  readonly count: number;
+  /** The first offset behind them. */
+  readonly before: number;
+}
+
+/**
+ * Offsets of a lane's requests topic that the log has deleted before the lane has read them; undefined if there are none.
+ * `kept`: offsets of requests that the lane's state holds. One offset alone behind a known request is not counted: it is the end marker of the
+ * request's own transaction.
+ */
+export async function deletedOffsets(
+  log: Pick<TopicLog, 'listTopics'>,
+  lane: DeletingLane,
+  kept: ReadonlySet<number>,
+): Promise<DeletedOffsets | undefined> {
+  // A lane that begins has missed nothing of its own.
+  if (!lane.hasState) return undefined;
+  const [topic] = await log.listTopics([lane.topic]);
+  const earliest = topic?.offsets[lane.partition]?.earliest ?? 0;
+  const isKnown = (offset: number): boolean => offset < lane.next || lane.isFinished(offset) || kept.has(offset);
+  let unknown = 0;
+  let count = 0;
+  for (let offset = lane.next; offset < earliest; offset += 1) {
+    if (isKnown(offset)) continue;
+    unknown += 1;
+    const isMarker = isKnown(offset - 1) && (offset + 1 >= earliest || isKnown(offset + 1));
+    if (!isMarker) count += 1;
+  }
+  return unknown === 0 ? undefined : { count, before: earliest };
+}
+
+type DeletingLane = Pick<Lane, 'topic' | 'partition' | 'next' | 'hasState' | 'isFinished'>;

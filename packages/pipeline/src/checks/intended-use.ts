@@ -1,0 +1,45 @@
+import type { IntendedUse } from '@headgate/topics';
+import type { Pipeline } from '../definition/define-pipeline.ts';
+import { GROUP_STATE, laneName, lanesOf, listLane, replayGroup, requestsTopic, stateTopic } from '../definition/names.ts';
+import { DEAD_LETTERS } from '../dead-letters/dead-letter.ts';
+import type { TopicNames } from '../definition/topic.ts';
+
+/** Options of {@link intendedUse}. */
+export interface IntendedUseOptions {
+  /** Pipelines of the run. */
+  readonly pipelines: readonly Pipeline[];
+  /** Group of the run. */
+  readonly group: string;
+  /** The lanes of pipelines that split their credentials. */
+  readonly lanes: number;
+  /** The topics' names on the log. */
+  readonly names: TopicNames;
+}
+
+/**
+ * The topics and groups that a run uses, and no more: its user may have no further rights. Every topic is read: after a crash a log looks whether
+ * the last transaction is there as a whole.
+ */
+export function intendedUse({ pipelines, group, lanes, names }: IntendedUseOptions): IntendedUse {
+  const state = { name: names(GROUP_STATE), reads: true, writes: true };
+  const listed = pipelines.filter((pipeline) => [...pipeline.listed()].length > 0);
+  const topics = pipelines.flatMap((pipeline) => {
+    const { name } = pipeline;
+    return [
+      { name: requestsTopic(pipeline, names), reads: true, writes: listed.includes(pipeline) || pipeline.makesRequests },
+      ...Object.keys(pipeline.topics).map((topic) => ({ name: names(`${name}.${topic}`), reads: true, writes: true })),
+      { name: names(`${name}.${DEAD_LETTERS}`), reads: true, writes: true },
+      { name: stateTopic(pipeline, names), reads: true, writes: true },
+    ];
+  });
+  const held = pipelines.flatMap((pipeline) =>
+    Array.from({ length: lanesOf(pipeline, lanes) }, (_, lane) => laneName(group, requestsTopic(pipeline, names), lane)),
+  );
+  if (pipelines.length === 0) return {};
+  return { topics: [...topics, state], groups: [group], lanes: [...held, ...(listed.length > 0 ? [listLane(group)] : [])] };
+}
+
+/** The further use of the log by `enqueue` and `replay`. */
+export function intendedUseBeside({ group }: { readonly group: string }): IntendedUse {
+  return { lanes: [replayGroup(group)], appends: true };
+}

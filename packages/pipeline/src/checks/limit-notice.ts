@@ -1,0 +1,39 @@
+import type { LimitMismatch } from '@headgate/sources';
+import type { RunEvent } from '../view/events.ts';
+
+/** Says what the service's answers show of a limit beside what is configured, and which option to change where the pipeline has the usual one. */
+export function limitNotice(
+  { name, options }: { readonly name: string; readonly options: readonly string[] },
+  { budget, configured, stated }: LimitMismatch,
+): Extract<RunEvent, { type: 'notice' }> {
+  const { requests, atLeastMs, atMostMs } = stated;
+  const usual = budget === 'rate' ? 'limit' : 'budgets';
+  const path = usual === 'limit' ? `${name}.limit` : `${name}.budgets.${budget}`;
+  const option = options.includes(usual) ? path : `the budget ${budget} of ${name}`;
+  const said = [
+    requests === undefined ? undefined : `${requests.toLocaleString('en-US')} requests in a window`,
+    atLeastMs === undefined ? undefined : `that its window lasts ${length(atLeastMs)} or longer`,
+    atMostMs === undefined ? undefined : `that its window lasts ${length(atMostMs)} or less`,
+  ].filter((part) => part !== undefined);
+  const isOver = (requests ?? Infinity) < configured.requests || atLeastMs !== undefined;
+  const cure = isOver
+    ? `it refuses what is beyond its own. Set ${option} to the service's.`
+    : `more is granted than is used. Set ${option} to the service's, unless the rest is left to others on purpose.`;
+  const message =
+    `${name}: the service says ${said.join(' and ')}, ${option} says ${configured.requests.toLocaleString('en-US')} in ` +
+    `${length(configured.windowMs)}: ${cure}`;
+  return { type: 'notice', level: isOver ? 'warn' : 'info', message };
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const;
+
+/** In its largest unit that gives at least one, rounded up to a tenth. */
+function length(ms: number): string {
+  const [unit, unitMs] = UNITS.find(([, each]) => ms >= each) ?? ['ms', 1];
+  return `${Math.ceil((ms / unitMs) * 10) / 10} ${unit}`;
+}

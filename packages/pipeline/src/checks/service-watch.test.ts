@@ -1,0 +1,54 @@
+import { virtualClock } from '@headgate/throttle/testing';
+import { expect, it } from 'vitest';
+import type { RunEvent } from '../view/events.ts';
+import { runModel } from '../view/run-model.ts';
+import { serviceWatch } from './service-watch.ts';
+
+type Attempt = Extract<RunEvent, { type: 'attempt' }>;
+
+function watched() {
+  const clock = virtualClock();
+  const told: RunEvent[] = [];
+  const model = runModel({ clock, pipelines: [] });
+  const watch = serviceWatch({ clock, failingSince: model.failingSince, emit: (event) => void told.push(event) });
+  const attempt = (outcome: Attempt['outcome'], pipeline = 'crm', durationMs = 0): void => {
+    const event: Attempt = {
+      type: 'attempt',
+      pipeline,
+      credential: 'app',
+      subject: 's',
+      outcome,
+      durationMs,
+      reason: 'connection refused',
+    };
+    model.apply(event);
+    watch(event);
+  };
+  return { clock, told, attempt, startedAt: clock.epochMs() };
+}
+
+it('tells once of faults that last, however many requests meet them, and once that they are over', async () => {
+  const { clock, told, attempt, startedAt } = watched();
+  for (let second = 0; second < 60; second += 1) {
+    for (let i = 0; i < 160; i += 1) attempt('transient');
+    await clock.advance(1_000);
+  }
+  expect(told).toEqual([{ type: 'service-unavailable', pipeline: 'crm', since: startedAt, reason: 'connection refused' }]);
+  attempt('ok');
+  attempt('ok');
+  expect(told.slice(1)).toEqual([{ type: 'service-available', pipeline: 'crm', since: startedAt, lastedMs: 60_000 }]);
+});
+
+it('counts from the start of the first attempt, each pipeline by itself, and tells of no short fault', async () => {
+  const { clock, told, attempt, startedAt } = watched();
+  attempt('transient', 'books');
+  await clock.advance(1_999);
+  attempt('transient', 'books');
+  // Any answer that is none of a fault's: the service can be worked with.
+  attempt('gone', 'books');
+  await clock.advance(5_000);
+  attempt('transient', 'books');
+  expect(told).toEqual([]);
+  attempt('transient', 'crm', 30_000);
+  expect(told).toMatchObject([{ type: 'service-unavailable', pipeline: 'crm', since: startedAt + 6_999 - 30_000 }]);
+});

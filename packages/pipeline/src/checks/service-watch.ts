@@ -1,0 +1,31 @@
+import type { Clock } from '@headgate/throttle';
+import type { RunEvent } from '../view/events.ts';
+
+export interface ServiceWatchOptions {
+  readonly clock: Clock;
+  /** Since when every attempt of a pipeline has met a fault, epoch ms; undefined while they succeed. */
+  readonly failingSince: (pipeline: string) => number | undefined;
+  readonly emit: (event: Extract<RunEvent, { type: 'service-unavailable' | 'service-available' }>) => void;
+}
+
+/** A shorter time without a success is no more than one retry. */
+const FAILING_AFTER_MS = 2_000;
+
+/** Makes one fact of the faults that all requests of a pipeline meet: it emits when they have lasted two seconds, and when they are over. */
+export function serviceWatch({ clock, failingSince, emit }: ServiceWatchOptions): (event: Extract<RunEvent, { type: 'attempt' }>) => void {
+  const told = new Map<string, number>();
+
+  return ({ pipeline, reason = '' }) => {
+    const now = clock.epochMs();
+    const since = failingSince(pipeline);
+    const before = told.get(pipeline);
+    if (since === undefined) {
+      if (before === undefined) return;
+      told.delete(pipeline);
+      emit({ type: 'service-available', pipeline, since: before, lastedMs: now - before });
+    } else if (before === undefined && now - since >= FAILING_AFTER_MS) {
+      told.set(pipeline, since);
+      emit({ type: 'service-unavailable', pipeline, since, reason });
+    }
+  };
+}

@@ -1,0 +1,124 @@
+import { type StateReading, type TopicLog, TopicLostError, TopicUnknownError } from '@headgate/topics';
+import type { Pipeline } from '../definition/define-pipeline.ts';
+import { lanesOf, requestsTopic, stateTopic } from '../definition/names.ts';
+import { PipelineError } from '../definition/pipeline-error.ts';
+import type { TopicNames } from '../definition/topic.ts';
+import { STATE_KEYS, laneState } from '../engine/lane-state.ts';
+import { type OffsetRangesSnapshot, offsetRanges } from '../engine/offset-ranges.ts';
+
+/** The kind of topic that was lost: how far the lane was, its requests, or its records. */
+export type Loss = 'state' | 'requests' | 'records';
+
+/** A topic that a lane works with was deleted. */
+export class StateLostError extends PipelineError {
+  /** Stays the same where a bundler renames classes. */
+  override readonly name = 'StateLostError';
+  /** The kind of topic that was lost; the message ends with its cure. */
+  readonly loss: Loss;
+  /** The message without the cure. */
+  readonly what: string;
+
+  constructor({ message, loss }: { readonly message: string; readonly loss: Loss }, options?: ErrorOptions) {
+    super({ code: 'HEADGATE_STATE_LOST', message: `${message} ${CURES[loss]}`, cause: options?.cause });
+    this.loss = loss;
+    this.what = message;
+  }
+}
+
+const CURES: Readonly<Record<Loss, string>> = {
+  state:
+    'Continuing would repeat finished jobs and overrun the budgets. Restore it; or, to start over knowingly, stop all ' +
+    'processes of the group, wait a window, and continue with another group name.',
+  requests:
+    'Continuing would treat new jobs as finished. Restore it; or, to start over knowingly, stop all processes of the group, wait a ' +
+    'window, and continue with another group name.',
+  records: 'Its records are lost. The next run creates it again and continues after them.',
+};
+
+export interface StateCheckOptions {
+  readonly log: TopicLog;
+  readonly group: string;
+  readonly pipeline: Pick<Pipeline, 'name'>;
+  readonly names: TopicNames;
+  readonly lane: number;
+  /** The first request that isn't finished, as the lane's state has it; undefined where it has none. */
+  readonly next: number | undefined;
+  /** The requests topic that the lane's state is about, where it says so. */
+  readonly stateOf?: string | undefined;
+}
+
+/**
+ * Throws a `StateLostError` where a lane's state and its requests don't belong together. A lane without state although its group has
+ * committed an offset: both are written together, so the state was deleted, and requests would be worked again. A state beyond the end of
+ * the requests: their topic was recreated, and new requests would count as finished. So they would with the state of another topic, which had
+ * this one's place before its name was changed.
+ */
+export async function assertStateKept({ log, group, pipeline, names, lane, next, stateOf }: StateCheckOptions): Promise<void> {
+  const topic = requestsTopic(pipeline, names);
+  if (stateOf !== undefined && stateOf !== topic) {
+    const state = stateTopic(pipeline, names);
+    const message = `${state} says how far group "${group}" is with ${stateOf}, and its jobs are to come from ${topic}. Give that topic its name back, or give ${state} another name, too.`;
+    throw new StateLostError({ message, loss: 'requests' });
+  }
+  if (next !== undefined) {
+    const [requests] = await log.listTopics([topic]);
+    const end = requests?.offsets[lane]?.end;
+    if (next <= (end ?? 0)) return;
+    const found = end === undefined ? 'is not there' : `ends at offset ${end}`;
+    const message = `${topic} partition ${lane} ${found}, and group "${group}" has finished all before ${next}: was it deleted${end === undefined ? '' : ' and created again'}?`;
+    throw new StateLostError({ message, loss: 'requests' });
+  }
+  const offset = await log.groupOffset({ group, topic, partition: lane });
+  if (offset === undefined) return;
+  const message = `${stateTopic(pipeline, names)} has nothing of ${topic} partition ${lane}, of which group "${group}" has committed offset ${offset}: was it deleted?`;
+  throw new StateLostError({ message, loss: 'state' });
+}
+
+/** The same for all lanes, without taking any. `missing`: topics that are not there. */
+export async function assertStatesKept({
+  log,
+  group,
+  pipelines,
+  names,
+  lanes,
+  missing,
+}: {
+  readonly log: TopicLog;
+  readonly group: string;
+  readonly pipelines: readonly Pipeline[];
+  readonly names: TopicNames;
+  readonly lanes: number;
+  readonly missing: readonly string[];
+}): Promise<void> {
+  const all = pipelines.flatMap((pipeline) => Array.from({ length: lanesOf(pipeline, lanes) }, (_, lane) => ({ pipeline, lane })));
+  // At once: brokers take a moment to be sure that there is no such partition.
+  const checks = all.map(async ({ pipeline, lane }) => {
+    // A query for a group makes brokers create their topic of groups.
+    if (missing.includes(requestsTopic(pipeline, names))) return;
+    const topic = stateTopic(pipeline, names);
+    const reading = missing.includes(topic) ? undefined : await readState(log, topic, lane);
+    const kept = reading && laneState(group, reading);
+    const finished = kept?.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined;
+    const next = finished && offsetRanges(finished).next;
+    await assertStateKept({ log, group, pipeline, names, lane, next, stateOf: kept?.get(STATE_KEYS.requests) as string | undefined });
+  });
+  await Promise.all(checks);
+}
+
+/** Undefined where there is no such partition: one of a new lane is made with the next run. */
+async function readState(log: TopicLog, topic: string, partition: number): Promise<StateReading | undefined> {
+  try {
+    return await log.readState(topic, partition);
+  } catch (error) {
+    if (error instanceof TopicUnknownError) return undefined;
+    throw error;
+  }
+}
+
+/** An error of a lane's topic that was deleted while the lane was worked, in words; any other error as it is. */
+export function topicGone(error: unknown, pipeline: Pick<Pipeline, 'name'>, names: TopicNames): unknown {
+  if (!(error instanceof TopicUnknownError || error instanceof TopicLostError)) return error;
+  const { topic } = error;
+  const loss = topic === stateTopic(pipeline, names) ? 'state' : topic === requestsTopic(pipeline, names) ? 'requests' : 'records';
+  return new StateLostError({ message: `Topic "${topic}" was deleted while this run worked with it.`, loss }, { cause: error });
+}

@@ -1,0 +1,60 @@
+import type { StateReading, TopicPartition } from '@headgate/topics';
+import { laneState } from '../engine/lane-state.ts';
+import { type OffsetRanges, type OffsetRangesSnapshot, offsetRanges } from '../engine/offset-ranges.ts';
+
+/** Offsets of one note, so that none outgrows a record, however many gaps the closed letters leave. */
+const NOTED_TOGETHER = 2_000;
+
+/** The dead letters of a partition that were replayed or dismissed, as the group's state has them. */
+export interface ClosedLetters {
+  /** Every letter before it is closed. */
+  readonly next: number;
+  has(offset: number): boolean;
+  /** Closes a letter, and all offsets from `from` to before it: they hold none. */
+  close(offset: number, from: number): void;
+  /** The notes that make what was closed since the last call durable: keys in the group's state with their values. */
+  notes(): readonly (readonly [key: string, value: string])[];
+}
+
+/** `end`: the offset that the partition's next record will have. A note beyond it is about an earlier topic of the same name. */
+export function closedLetters(group: string, state: StateReading, { topic, partition }: TopicPartition, end: number): ClosedLetters {
+  const { prefix, under } = laneState(group, state);
+  const place = `closed/${topic}/${partition}/`;
+  const blocks = new Map<number, OffsetRanges>();
+  for (const { key, value } of under(place)) blocks.set(Number(key), offsetRanges(value as OffsetRangesSnapshot));
+  const isOfAnotherTopic = [...blocks.values()].some((block) => lastOf(block) >= end);
+  if (isOfAnotherTopic) blocks.clear();
+  const changed = new Set<number>();
+  const closeIn = (number: number, from: number, to: number): void => {
+    const block = blocks.get(number) ?? offsetRanges({ next: number * NOTED_TOGETHER, done: [] });
+    block.addRange(from, to);
+    blocks.set(number, block);
+    changed.add(number);
+  };
+  return {
+    get next() {
+      let number = 0;
+      while ((blocks.get(number)?.next ?? 0) >= (number + 1) * NOTED_TOGETHER) number += 1;
+      return blocks.get(number)?.next ?? number * NOTED_TOGETHER;
+    },
+    has: (offset) => blocks.get(blockOf(offset))?.has(offset) ?? false,
+    close(offset, from) {
+      for (let number = blockOf(from); number <= blockOf(offset); number += 1)
+        closeIn(number, Math.max(from, number * NOTED_TOGETHER), Math.min(offset, (number + 1) * NOTED_TOGETHER - 1));
+    },
+    notes() {
+      const numbers = [...changed];
+      changed.clear();
+      return numbers.map((number) => [`${prefix}${place}${number}`, JSON.stringify(blocks.get(number)?.snapshot())]);
+    },
+  };
+}
+
+function blockOf(offset: number): number {
+  return Math.floor(offset / NOTED_TOGETHER);
+}
+
+function lastOf(block: OffsetRanges): number {
+  const { next, done } = block.snapshot();
+  return done.at(-1)?.[1] ?? next - 1;
+}

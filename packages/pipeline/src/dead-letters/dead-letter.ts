@@ -1,0 +1,110 @@
+import type { NewRecord } from '@headgate/topics';
+import { digest } from '../lists/digest.ts';
+import type { Reason } from '../view/events.ts';
+import { eventHeaders } from '../definition/topic.ts';
+import { RESUME } from '../definition/request.ts';
+
+/** The reason in a dead letter: every error class of Headgate has these. */
+export interface DeadLetterReason extends Reason {
+  readonly retryable: boolean;
+}
+
+export interface DeadLetterOptions {
+  readonly pipeline: string;
+  /** The dead-letters topic. */
+  readonly topic: string;
+  readonly partition: number;
+  readonly key: string;
+  /** Unique and deterministic: written again it is the same. */
+  readonly id: string;
+  readonly content: DeadLetterContent;
+  readonly error: unknown;
+  /** Epoch ms. */
+  readonly at: number;
+  /** More headers. Default none. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Where the replay of a walk continues. Default: at its start. */
+  readonly resume?: string | undefined;
+  /** The most bytes its topic takes, where a record has more. */
+  readonly tooLarge: (record: NewRecord) => number | undefined;
+}
+
+/** The name of each pipeline's topic of dead letters, within the pipeline. */
+export const DEAD_LETTERS = 'dead-letters';
+
+/** Limits of a dead letter that has to be short. Quoted as JSON, a byte may become six. */
+const LONGEST_BYTES = { key: 500, message: 500, id: 100, code: 100 } as const;
+
+/** A request, or its JSON text as it stands, or its bytes where it is no text, or a record that can't be processed. */
+export type DeadLetterContent =
+  | { readonly request: unknown }
+  | { readonly requestText: string }
+  | { readonly requestBytes: Uint8Array }
+  | { readonly record: unknown };
+
+/** A record of text. */
+export interface DeadLetterRecord extends NewRecord {
+  readonly key: string;
+  readonly value: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * The record of a dead letter. It leaves out content that is too large to keep, and says so, so that the reason isn't lost with it. Such a
+ * dead letter has less than 6 kB for every key, id and reason.
+ */
+export function deadLetter(options: DeadLetterOptions): DeadLetterRecord {
+  const whole = letterRecord(options, options.content);
+  const limit = options.tooLarge(whole);
+  if (limit === undefined) return whole;
+  const { code, message, retryable } = reasonOf(options.error);
+  const id = shortId(options.id);
+  const error = {
+    code: shortened(code, LONGEST_BYTES.code),
+    retryable,
+    message: `${shortened(message, LONGEST_BYTES.message)} (What it is about is left out: ${options.topic} takes ${limit} bytes. It is ${id}.)`,
+  };
+  return letterRecord({ ...options, resume: undefined, key: shortened(options.key, LONGEST_BYTES.key), id, error }, { request: null });
+}
+
+/** Ids that differ stay different. */
+function shortId(id: string): string {
+  const short = shortened(id, LONGEST_BYTES.id);
+  return short === id ? id : `${short}${digest(id, 22)}`;
+}
+
+/** Cut between characters. */
+function shortened(text: string, bytes: number): string {
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));
+  return read === text.length ? text : `${text.slice(0, read)}…`;
+}
+
+function letterRecord(
+  { pipeline, topic, partition, key, id, error, at, resume, headers }: DeadLetterOptions,
+  content: DeadLetterContent,
+): DeadLetterRecord {
+  const time = new Date(at).toISOString();
+  return {
+    topic,
+    partition,
+    key,
+    value: `{${contentText(content)},${JSON.stringify({ error: reasonOf(error), at: time }).slice(1)}`,
+    headers: { ...eventHeaders({ pipeline, name: DEAD_LETTERS, id, time }), ...(resume !== undefined && { [RESUME]: resume }), ...headers },
+  };
+}
+
+function contentText(content: DeadLetterContent): string {
+  if ('requestText' in content) return `"request":${content.requestText}`;
+  if ('requestBytes' in content) return `"request":null,"requestBase64":"${Buffer.from(content.requestBytes).toString('base64')}"`;
+  return JSON.stringify(content).slice(1, -1);
+}
+
+/** Reads `code`, `message` and `retryable` of an error, whichever package it comes from. */
+export function reasonOf(error: unknown): DeadLetterReason {
+  const { code, message, retryable } = Object(error) as Partial<Record<'code' | 'message' | 'retryable', unknown>>;
+  return {
+    code: typeof code === 'string' ? code : 'HEADGATE_UNEXPECTED',
+    message: typeof message === 'string' ? message : String(error),
+    retryable: retryable === true,
+  };
+}

@@ -1,0 +1,83 @@
+import { DEAD_LETTERS, type DeadLetterContent, deadLetter, reasonOf } from './dead-letter.ts';
+import type { NewRecord } from '@headgate/topics';
+import { STATE_KEYS } from '../engine/lane-state.ts';
+import type { Lane, StateChange } from '../engine/lane.ts';
+import { type RequestRecord, requestContent } from '../definition/request.ts';
+import type { TopicMap } from '../definition/topic.ts';
+import type { WorkerContext } from '../engine/worker.ts';
+
+/** A dead letter and the event that reports it once it is durable. */
+export interface Letter {
+  readonly record: NewRecord;
+  readonly tell: () => void;
+}
+
+export interface LetterOptions {
+  readonly key: string;
+  readonly id: string;
+  readonly content: DeadLetterContent;
+  readonly error: unknown;
+  /** Where the replay of a walk continues. Default: at its start. */
+  readonly resume?: string | undefined;
+  /** Identifies the request that failed, for traces. */
+  readonly work?: object;
+}
+
+type Context = Pick<WorkerContext<never, TopicMap>, 'pipeline' | 'lane' | 'names' | 'clock' | 'emit'> &
+  Partial<Pick<WorkerContext<never, TopicMap>, 'tracing'>>;
+
+export function letter(
+  { pipeline, lane, names, clock, emit, tracing }: Context,
+  { key, id, content, error, resume, work }: LetterOptions,
+): Letter {
+  const topic = names(`${pipeline}.${DEAD_LETTERS}`);
+  const { partition } = lane;
+  const tooLarge = (record: NewRecord): number | undefined => lane.tooLarge(record);
+  const headers = work && tracing?.headers(work);
+  return {
+    record: deadLetter({ pipeline, topic, partition, key, id, content, error, at: clock.epochMs(), headers, resume, tooLarge }),
+    tell: () => emit({ type: 'dead-letter', pipeline, topic, key, error: reasonOf(error) }),
+  };
+}
+
+/** The id of the request at an offset: deterministic, and unique on the log. */
+export function requestId({ topic, partition }: { readonly topic: string; readonly partition: number }, offset: number): string {
+  return `${topic}-${partition}-${offset}`;
+}
+
+export interface ReplayableOptions {
+  /** The request to replay, as the requests topic takes it; undefined: the record's own. */
+  readonly request: () => unknown;
+  /** True for the text of a request that can take the record's place. May throw. */
+  readonly isFor: (text: string) => boolean;
+}
+
+/** The request in a dead letter: the one that its definition gives if a run could work that, else the record's own value. */
+export function replayable(record: RequestRecord, { request, isFor }: ReplayableOptions): DeadLetterContent {
+  try {
+    const text: string | undefined = JSON.stringify(request());
+    if (text !== undefined && isFor(text)) return { requestText: text };
+  } catch {
+    // The request has failed already: a second error of its definition changes nothing.
+  }
+  return requestContent(record);
+}
+
+/** Writes that a record is no request, and finishes it. `isBegun`: the lane's state may hold how far an earlier run came with it. */
+export async function refuse(context: Context, request: RequestRecord, error: unknown, isBegun: boolean): Promise<void> {
+  const { key, offset } = request;
+  const id = requestId(context.lane, offset);
+  const { record, tell } = letter(context, { key: key || id, id, content: requestContent(request), error });
+  await context.lane.commit({ records: [record], state: isBegun ? forgetting(context.lane, offset) : [], finished: [offset] });
+  tell();
+}
+
+/** The changes that remove what a lane's state holds of a request. */
+function forgetting({ stateUnder }: Lane, offset: number): readonly StateChange[] {
+  const progress = [STATE_KEYS.walk, STATE_KEYS.answered].map((prefix) => `${prefix}${offset}`);
+  const parts = [STATE_KEYS.keys, STATE_KEYS.text].map((prefix) => `${prefix}${offset}/`);
+  return [
+    ...progress.filter((of) => stateUnder(of).some(({ key }) => key === '')).map((of): StateChange => [of, null]),
+    ...parts.flatMap((of) => stateUnder(of).map(({ key }): StateChange => [of + key, null])),
+  ];
+}

@@ -1,0 +1,126 @@
+import { type StateReading, type TopicLog, type TopicRecord, textOf, textRecord } from '@headgate/topics';
+import { GROUP_STATE, topicNames } from '../definition/names.ts';
+import type { TopicNames } from '../definition/topic.ts';
+import { type ClosedLetters, closedLetters } from './closed-letters.ts';
+import { DEAD_LETTERS } from './dead-letter.ts';
+
+/** Where the dead letters of a pipeline are. */
+export interface DeadLettersOptions {
+  /** Log that has the pipeline's topics. Stays open. */
+  readonly log: Pick<TopicLog, 'listTopics' | 'readBytes' | 'readState'>;
+  /** Name of the pipeline. */
+  readonly pipeline: string;
+  /** Of the runs. Default `headgate`. */
+  readonly group?: string;
+  /** The topics' names on the log. Default: their own, as `topicNames()` gives them. */
+  readonly names?: TopicNames;
+  /** Ends the reading. Default: none does. */
+  readonly signal?: AbortSignal;
+}
+
+/** A dead letter that was neither replayed nor dismissed. */
+export interface OpenDeadLetter {
+  /** Its place in the topic of dead letters. */
+  readonly partition: number;
+  /** Its place in the partition. */
+  readonly offset: number;
+  /** Key of its request; null where it has none, or one of bytes. */
+  readonly key: string | null;
+  /** Code of the error: `HEADGATE_UNREADABLE_LETTER` where another client wrote something else into the topic. */
+  readonly code: string;
+  /** Message of the error. */
+  readonly message: string;
+  /** When the log took it, milliseconds since the epoch. */
+  readonly timestampMs: number;
+  /** The offset after the letter before, open or not: between them a log has marks of its own. */
+  readonly after: number;
+  /** The record as it was read. */
+  readonly record: TopicRecord<Uint8Array>;
+}
+
+/** Code of a record among dead letters that isn't one. */
+const UNREADABLE = 'HEADGATE_UNREADABLE_LETTER';
+
+/** Reads the open dead letters of a pipeline, in order per partition; none where the topic is missing. Takes no lane. */
+export async function* openDeadLetters(options: DeadLettersOptions): AsyncGenerator<OpenDeadLetter, void, undefined> {
+  const { log, names = topicNames() } = options;
+  const topic = names(`${options.pipeline}.${DEAD_LETTERS}`);
+  const state = names(GROUP_STATE);
+  const there = await log.listTopics([topic, state]);
+  const hasState = there.some(({ name }) => name === state);
+  const closed = hasState ? await log.readState(state, 0) : undefined;
+  for (const partition of await lettersOf(options, closed ?? noState())) yield* partition.open();
+}
+
+/** One partition of a topic of dead letters. */
+export interface LettersPartition {
+  readonly topic: string;
+  readonly partition: number;
+  readonly closed: ClosedLetters;
+  /** Reads those that are open, from the first. */
+  readonly open: () => AsyncGenerator<OpenDeadLetter, void, undefined>;
+}
+
+/** The partitions of a pipeline's dead letters by what `state`, the group's, has of them. */
+export async function lettersOf(options: DeadLettersOptions, state: StateReading): Promise<readonly LettersPartition[]> {
+  const { log, pipeline, group = 'headgate', names = topicNames(), signal } = options;
+  const topic = names(`${pipeline}.${DEAD_LETTERS}`);
+  const [found] = await log.listTopics([topic]);
+  return (found?.offsets ?? []).map(({ end }, partition) => {
+    const closed = closedLetters(group, state, { topic, partition }, end);
+    const open = async function* (): AsyncGenerator<OpenDeadLetter, void, undefined> {
+      if (closed.next >= end) return;
+      const reader = log.readBytes({ topic, partitions: [partition], from: closed.next, ...(signal !== undefined && { signal }) });
+      let after = closed.next;
+      for await (const record of reader) {
+        if (!closed.has(record.offset)) yield { ...openLetter(record), after };
+        after = record.offset + 1;
+      }
+    };
+    return { topic, partition, closed, open };
+  });
+}
+
+/** How many dead letters are open, by code: `{ HEADGATE_GONE: 3 }`. */
+export type OpenByCode = Readonly<Record<string, number>>;
+
+/** Counts the open dead letters of a pipeline by the codes of their errors. */
+export async function countOpenDeadLetters(options: DeadLettersOptions): Promise<OpenByCode> {
+  const counts: Record<string, number> = {};
+  for await (const { code } of openDeadLetters(options)) counts[code] = (counts[code] ?? 0) + 1;
+  return counts;
+}
+
+/** A letter's value; empty where the record isn't one. */
+export function letterValue(record: TopicRecord<Uint8Array>): Readonly<Record<string, unknown>> {
+  const { value } = textRecord({ ...record, key: null, headers: {} });
+  const found: unknown = JSON.parse(value ?? 'null');
+  return typeof found === 'object' && found !== null ? { ...found } : {};
+}
+
+function openLetter(record: TopicRecord<Uint8Array>): Omit<OpenDeadLetter, 'after'> {
+  const { partition, offset, key, timestampMs } = record;
+  return {
+    partition,
+    offset,
+    key: key === null ? null : (textOf(key) ?? null),
+    ...reasonIn(record),
+    timestampMs,
+    record,
+  };
+}
+
+function reasonIn(record: TopicRecord<Uint8Array>): { readonly code: string; readonly message: string } {
+  try {
+    const { error } = letterValue(record);
+    if (typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string')
+      return { code: error.code, message: 'message' in error ? String(error.message) : '' };
+    return { code: UNREADABLE, message: 'It has no error.' };
+  } catch (error) {
+    return { code: UNREADABLE, message: (error as Error).message };
+  }
+}
+
+function noState(): StateReading {
+  return Object.assign(new Map<string, string>(), { ageMs: () => 0 });
+}

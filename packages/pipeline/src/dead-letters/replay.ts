@@ -1,0 +1,146 @@
+import { type LaneTransaction, type LaneWriter, type TopicLog, type TopicRecord } from '@headgate/topics';
+import type { PipelineRequests } from '../definition/define-pipeline.ts';
+import { GROUP_STATE, replayGroup, requestsTopic, topicNames } from '../definition/names.ts';
+import { topicPartitions } from '../checks/topic-partitions.ts';
+import type { TopicNames } from '../definition/topic.ts';
+import { RESUME } from '../definition/request.ts';
+import type { ClosedLetters } from './closed-letters.ts';
+import { type OpenDeadLetter, letterValue, lettersOf, openDeadLetters } from './open-dead-letters.ts';
+
+/** Which dead letters {@link dismissDeadLetters} and {@link replayDeadLetters} close. */
+export interface CloseLettersOptions {
+  /** Log that has the pipeline's topics. Stays open. */
+  readonly log: TopicLog;
+  /** Of the runs. Default `headgate`. */
+  readonly group?: string;
+  /** The topics' names on the log. Default: their own, as `topicNames()` gives them. */
+  readonly names?: TopicNames;
+  /** Ends it with the signal's reason. Default: none does. */
+  readonly signal?: AbortSignal;
+  /** Chooses among those that are open. Default: all. */
+  readonly where?: (letter: OpenDeadLetter) => boolean;
+  /** Only count: write nothing. Default false. */
+  readonly dryRun?: boolean;
+}
+
+/** Options of {@link replayDeadLetters}. */
+export interface ReplayOptions extends CloseLettersOptions {
+  /** Of the pipeline: `issues.definition.requests`. */
+  readonly requests: PipelineRequests;
+  /** Called with each dead letter that stays open: no run could work its request. */
+  readonly onLeft?: (left: Pick<OpenDeadLetter, 'partition' | 'offset' | 'key'> & { readonly reason: string }) => void;
+}
+
+/**
+ * Puts the requests of a pipeline's open dead letters back into its requests topic, each once, and closes these letters. Returns how many were, and
+ * how many stay.
+ */
+export async function replayDeadLetters(options: ReplayOptions): Promise<{ readonly replayed: number; readonly left: number }> {
+  const { requests, names = topicNames(), onLeft } = options;
+  const target = requestsTopic(requests, names);
+  let left = 0;
+  const replayed = await closeLetters(options, requests.name, (letter) => {
+    const { partition, offset, key } = letter;
+    const request = workableRequest(letter.record, requests);
+    if ('text' in request) {
+      const { key: recordKey, headers } = letter.record;
+      const resume = headers[RESUME];
+      // A family stays in the lane of its root, whatever the keys of its requests are.
+      const put = {
+        topic: target,
+        partition,
+        key: recordKey,
+        value: request.text,
+        ...(resume !== undefined && { headers: { [RESUME]: resume } }),
+      };
+      return (tx) => tx.append([put]);
+    }
+    left += 1;
+    onLeft?.({ partition, offset, key, reason: request.reason });
+    return undefined;
+  });
+  return { replayed, left };
+}
+
+/** Options of {@link dismissDeadLetters}. */
+export interface DismissOptions extends CloseLettersOptions {
+  /** Name of the pipeline. */
+  readonly pipeline: string;
+}
+
+/** Closes open dead letters of a pipeline without requesting anything: they stay in their topic, and are told of no more. Returns how many. */
+export async function dismissDeadLetters(options: DismissOptions): Promise<number> {
+  return await closeLetters(options, options.pipeline, () => () => undefined);
+}
+
+/** Letters that one transaction closes at most, and the bytes of their records. */
+const CLOSED_TOGETHER = { letters: 200, bytes: 500_000 } as const;
+
+/** `closing` gives what a letter's transaction writes besides its note; undefined for one that stays open. Returns how many were closed. */
+async function closeLetters(
+  options: CloseLettersOptions,
+  pipeline: string,
+  closing: (letter: OpenDeadLetter) => ((tx: LaneTransaction) => void) | undefined,
+): Promise<number> {
+  const { log, names = topicNames(), group = 'headgate', signal, where = () => true, dryRun = false } = options;
+  const from = { log, pipeline, names, group, ...(signal !== undefined && { signal }) };
+  let count = 0;
+  if (dryRun) {
+    for await (const letter of openDeadLetters(from)) if (where(letter) && closing(letter) !== undefined) count += 1;
+    return count;
+  }
+  // Two at once would put each request back twice: the second finds the lane held.
+  const state = { topic: names(GROUP_STATE), partition: 0 };
+  const writes = await topicPartitions(log, [names(`${pipeline}.requests`)]);
+  await using lane = await log.openLane({ name: replayGroup(group), state, writes }, signal);
+  for (const { closed, open } of await lettersOf(from, lane.state)) {
+    let batch = newBatch();
+    for await (const letter of open()) {
+      const write = where(letter) ? closing(letter) : undefined;
+      if (write === undefined) continue;
+      batch.writes.push(write);
+      closed.close(letter.offset, letter.after);
+      batch.bytes += letter.record.value?.length ?? 0;
+      if (batch.writes.length < CLOSED_TOGETHER.letters && batch.bytes < CLOSED_TOGETHER.bytes) continue;
+      count += await commitBatch(lane, batch, closed);
+      batch = newBatch();
+    }
+    if (batch.writes.length > 0) count += await commitBatch(lane, batch, closed);
+  }
+  return count;
+}
+
+interface Batch {
+  readonly writes: ((tx: LaneTransaction) => void)[];
+  bytes: number;
+}
+
+function newBatch(): Batch {
+  return { writes: [], bytes: 0 };
+}
+
+async function commitBatch(lane: LaneWriter, { writes }: Batch, closed: ClosedLetters): Promise<number> {
+  await lane.transaction((tx) => {
+    for (const write of writes) write(tx);
+    for (const [key, note] of closed.notes()) tx.checkpoint(key, note);
+  });
+  return writes.length;
+}
+
+/** A dead letter lacks a request that was too large to keep, and any client may write to the topic. */
+function workableRequest(
+  record: TopicRecord<Uint8Array>,
+  requests: PipelineRequests,
+): { readonly text: string } | { readonly reason: string } {
+  try {
+    const { request, requestBase64 } = letterValue(record);
+    if (requestBase64 !== undefined) return { reason: 'Its job is bytes, and no run reads any but text of JSON.' };
+    if (request === undefined || request === null) return { reason: 'It holds no job.' };
+    const text = JSON.stringify(request);
+    requests.parse(text);
+    requests.check(text);
+    return { text };
+  } catch (error) {
+    return { reason: (error as Error).message };
+  }
+}

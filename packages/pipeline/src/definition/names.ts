@@ -1,0 +1,67 @@
+import type { TopicPartition } from '@headgate/topics';
+import { DEAD_LETTERS } from '../dead-letters/dead-letter.ts';
+import type { TopicMap, TopicNames } from './topic.ts';
+
+/** How topics are named on the log: several groups can share a cluster. */
+export interface TopicNaming {
+  /** Before every topic's name: `prod.social.`. Default: none. */
+  readonly prefix?: string;
+  /** Other names for some topics, by their own: `{ 'issues.records': 'team.issues' }`. The prefix isn't added to them. */
+  readonly names?: Readonly<Record<string, string>>;
+}
+
+/** As much of a pipeline as its topics' names need. */
+interface Named {
+  readonly name: string;
+}
+
+/** Gives each topic its name on the log. */
+export function topicNames({ prefix = '', names = {} }: TopicNaming = {}): TopicNames {
+  return (name) => (Object.hasOwn(names, name) ? names[name] : undefined) ?? prefix + name;
+}
+
+/** The state that belongs to a group and to no lane, with one partition. */
+export const GROUP_STATE = 'headgate.state';
+
+export function requestsTopic({ name }: Named, names: TopicNames): string {
+  return names(`${name}.requests`);
+}
+
+export function stateTopic({ name }: Named, names: TopicNames): string {
+  return names(`${name}.state`);
+}
+
+/** A lane's name on the log: on Kafka its transactional id. */
+export function laneName(group: string, topic: string, lane: number): string {
+  return `${group}.${topic}.${lane}`;
+}
+
+/** The lane in which lists are enqueued. */
+export function listLane(group: string): string {
+  return `${group}.request-list`;
+}
+
+/** The lane in which dead letters are replayed and dismissed. */
+export function replayGroup(group: string): string {
+  return `${group}.replay`;
+}
+
+/** The lanes of a pipeline where the options say `lanes`: never more than it has credentials to split. */
+export function lanesOf({ credentials }: { readonly credentials?: readonly unknown[] | undefined }, lanes: number): number {
+  return credentials === undefined ? 1 : lanes;
+}
+
+/** Every partition that a lane of a pipeline writes, but for its state. */
+export function lanePartitions(
+  { name, topics, makesRequests = false }: Named & { readonly topics: TopicMap; readonly makesRequests?: boolean },
+  names: TopicNames,
+  lane: number,
+): TopicPartition[] {
+  const own = Object.entries(topics).flatMap(([topic, { partitions }]) => {
+    const on = names(`${name}.${topic}`);
+    if (partitions === undefined) return [{ topic: on, partition: lane }];
+    return Array.from({ length: partitions }, (_, partition) => ({ topic: on, partition }));
+  });
+  const requests = makesRequests ? [{ topic: requestsTopic({ name }, names), partition: lane }] : [];
+  return [...own, ...requests, { topic: names(`${name}.${DEAD_LETTERS}`), partition: lane }];
+}

@@ -1,0 +1,26 @@
+import { digest } from '../lists/digest.ts';
+
+/**
+ * The same text for requests that are the same once their schema has read them, whatever the order of their keys, and no others. `value` is
+ * the request's JSON: it decides where the schema gives something that JSON can't tell apart, such as a `Map`.
+ */
+export function requestIdentity(request: unknown, value: string): string {
+  return digest(canonicalText(request) ?? canonicalText(JSON.parse(value)) ?? value, 22);
+}
+
+/** Undefined for what JSON can't hold. */
+function canonicalText(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value, (_, part: unknown) => canonicalPart(part));
+  } catch {
+    return undefined;
+  }
+}
+
+function canonicalPart(part: unknown): unknown {
+  if (typeof part === 'bigint' || (typeof part === 'number' && !Number.isFinite(part))) return { [typeof part]: String(part) };
+  if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
+  const prototype: unknown = Object.getPrototypeOf(part);
+  if (prototype !== Object.prototype && prototype !== null) throw new TypeError('JSON would hold a part of it only');
+  return Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)));
+}

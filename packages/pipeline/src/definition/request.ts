@@ -1,0 +1,102 @@
+import { type TopicRecord, textOf, textRecord } from '@headgate/topics';
+import type { z } from 'zod';
+import { optionWords } from './parse-options.ts';
+import { PipelineError } from './pipeline-error.ts';
+import { placeOf, textOf as wordsOf } from './thrown.ts';
+import type { DeadLetterContent } from '../dead-letters/dead-letter.ts';
+
+/** A request as its topic has it, or as the state of a lane has kept it. */
+export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'value'> {
+  /** When it was appended, on the log's clock; absent where the topic no longer holds it. */
+  readonly timestampMs?: number;
+  /** The header `headgate-resume`: where a walk continues, as the dead letter that was replayed has it. */
+  readonly resume?: string;
+  /** Why it can't be taken, where that is known before it is read. `value` is then what its dead letter holds. */
+  readonly refusal?: unknown;
+  /** Its value, where that is no text: `value` is null then, and `refusal` says it. */
+  readonly bytes?: Uint8Array;
+}
+
+/** The header of dead letters, and of the requests that their replay puts back, that says where the walk continues. */
+export const RESUME = 'headgate-resume';
+
+/** A record of a requests topic as a request. Bytes in its key or its headers do no harm. */
+export function requestRecord(record: TopicRecord<Uint8Array>): RequestRecord {
+  const { offset, key, value, headers, timestampMs } = record;
+  const resume = headers[RESUME] && textOf(headers[RESUME]);
+  const kept = { offset, timestampMs, key: key === null ? null : (textOf(key) ?? null), ...(resume !== undefined && { resume }) };
+  try {
+    return { ...kept, value: textRecord({ ...record, key: null, headers: {} }).value };
+  } catch (refusal) {
+    return { ...kept, value: null, refusal, ...(value !== null && { bytes: value }) };
+  }
+}
+
+/** Reads a request from a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) that says what is wrong with it. */
+export function parseRequest<Request>(schema: z.ZodType<Request>, value: string | null): Request {
+  if (value === null) throw malformed('The job has no value. It takes a JSON object.');
+  let json: unknown;
+  try {
+    json = JSON.parse(value);
+  } catch (cause) {
+    throw malformed(`The job is not JSON: ${(cause as Error).message}`, cause);
+  }
+  let parsed: z.ZodSafeParseResult<Request>;
+  try {
+    parsed = schema.safeParse(json, { error: optionWords });
+  } catch (cause) {
+    const message = `The schema of jobs threw ${wordsOf(cause)}${placeOf(cause)}. Mend it: refinements and transforms have to answer synchronously.`;
+    throw new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, cause });
+  }
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => {
+    const words = message.replace(/\.$/, '');
+    // A schema of others may have whole sentences.
+    if (/^\p{Lu}/u.test(words)) return [...(path.length === 0 ? [] : [path.join('.')]), words].join(': ');
+    return `${path.length === 0 ? 'it' : path.join('.')} ${words}`;
+  });
+  throw malformed(`The job is malformed: ${problems.join('; ')}.`);
+}
+
+function malformed(message: string, cause?: unknown): PipelineError {
+  return new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, cause });
+}
+
+/** The content that a dead letter keeps of a record of a requests topic: its own value, whatever its schema would make of it. */
+export function requestContent({ value, bytes }: RequestRecord): DeadLetterContent {
+  if (bytes === undefined) return { requestText: requestText(value) };
+  return { requestBytes: bytes.length > LARGEST ? bytes.subarray(0, KEPT) : bytes };
+}
+
+/** Deeper than any request; JSON that is much deeper can be read, but not written again. */
+const DEEPEST = 50;
+/** Characters, or bytes, of the largest request that is kept whole, and of the beginning that is kept of a larger one. */
+const LARGEST = 32 * 1024 * 1024;
+const KEPT = 500;
+
+/**
+ * A malformed request as a dead letter keeps it, as JSON text: its own text where that is JSON, so that every number keeps its spelling;
+ * else that text as a string.
+ */
+export function requestText(value: string | null): string {
+  if (value === null) return 'null';
+  // A compressed record may hold far more than any topic takes; spelled as JSON it may be more than a string can hold.
+  if (value.length > LARGEST) return JSON.stringify(`${value.slice(0, KEPT)}…`);
+  try {
+    JSON.parse(value);
+    if (depthOf(value) <= DEEPEST) return value;
+  } catch {
+    // No JSON.
+  }
+  return JSON.stringify(value);
+}
+
+function depthOf(json: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const [mark] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[{]|[\]}]/g)) {
+    if (mark === '[' || mark === '{') deepest = Math.max(deepest, (depth += 1));
+    else if (mark === ']' || mark === '}') depth -= 1;
+  }
+  return deepest;
+}

@@ -1,0 +1,51 @@
+import type { NewTopicSpec } from '@headgate/topics';
+import type { Pipeline } from './define-pipeline.ts';
+import { GROUP_STATE, lanesOf, requestsTopic, stateTopic } from './names.ts';
+import { PipelineError } from './pipeline-error.ts';
+import { DEAD_LETTERS } from '../dead-letters/dead-letter.ts';
+import type { TopicNames } from './topic.ts';
+
+/** A dead letter without its content takes a third of it, however long its key, id and reason. */
+const LEAST_RECORD_BYTES = 16_384;
+/** A walk's checkpoint, and a part of a lookup's keys, take up to 40 kB. */
+const LEAST_STATE_BYTES = 65_536;
+const USUAL_STATE_BYTES = 524_288;
+
+/** The part of a pipeline that its topics are made of. */
+export type PipelineTopics = Pick<Pipeline, 'name' | 'topics' | 'credentials' | 'usualBytes'> & Partial<Pick<Pipeline, 'makesRequests'>>;
+
+/** Every topic of a run. Throws a `PipelineError` (HEADGATE_DEFINITION) for two of one name. */
+export function topicSpecs(
+  pipelines: readonly PipelineTopics[],
+  { lanes, names }: { readonly lanes: number; readonly names: TopicNames },
+): NewTopicSpec[] {
+  const state = { compacted: true, minRecordBytes: LEAST_STATE_BYTES, usualRecordBytes: USUAL_STATE_BYTES };
+  const specs = pipelines.flatMap((pipeline): NewTopicSpec[] => {
+    const partitions = lanesOf(pipeline, lanes);
+    const minRecordBytes = LEAST_RECORD_BYTES;
+    const own = Object.entries(pipeline.topics).map(([topic, definition]) => ({
+      name: names(`${pipeline.name}.${topic}`),
+      partitions: definition.partitions ?? partitions,
+      ...(definition.compacted === true && { compacted: true }),
+      minRecordBytes,
+      ...(pipeline.usualBytes[topic] !== undefined && { usualRecordBytes: pipeline.usualBytes[topic] }),
+    }));
+    return [
+      { name: requestsTopic(pipeline, names), partitions, minRecordBytes, keepsRecords: true },
+      ...own,
+      { name: names(`${pipeline.name}.${DEAD_LETTERS}`), partitions, minRecordBytes, keepsRecords: true },
+      { name: stateTopic(pipeline, names), partitions, ...state },
+    ];
+  });
+  specs.push({ name: names(GROUP_STATE), partitions: 1, ...state });
+  const seen = new Set<string>();
+  for (const { name } of specs) {
+    if (seen.has(name))
+      throw new PipelineError({
+        code: 'HEADGATE_DEFINITION',
+        message: `Two topics of this run are called ${name}. Name one of them otherwise.`,
+      });
+    seen.add(name);
+  }
+  return specs;
+}

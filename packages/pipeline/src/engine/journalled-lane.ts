@@ -1,0 +1,69 @@
+import type { Clock, Journal } from '@headgate/throttle';
+import type { TopicLog } from '@headgate/topics';
+import { type JournalReader, inheritedBudgets, journalReader, laneJournal } from './lane-journal.ts';
+import { type Lane, openLane } from './lane.ts';
+import { assertStateKept } from '../checks/state-check.ts';
+import { lanePartitions, lanesOf, requestsTopic, stateTopic } from '../definition/names.ts';
+import type { PipelineTopics } from '../definition/topics.ts';
+import type { TopicNames } from '../definition/topic.ts';
+
+/** Options of {@link openJournalledLane}. */
+export interface OpenJournalledLaneOptions {
+  /** Log that has the lane. */
+  readonly log: TopicLog;
+  /** Group under which the lane's state stands. */
+  readonly group: string;
+  /** The lanes of pipelines that split their credentials. */
+  readonly lanes: number;
+  /** The topics' names on the log. */
+  readonly names: TopicNames;
+  /** Measures how long commits take, and how old the journal is. */
+  readonly clock: Clock;
+  /** Pipeline that the lane belongs to. */
+  readonly pipeline: PipelineTopics;
+  /** The partition of its requests topic. */
+  readonly number: number;
+  /** Gives up before the lane is taken. */
+  readonly signal?: AbortSignal;
+  /** Leaves it to the process that works it now. Default false. */
+  readonly onlyIfFree?: boolean;
+  /** Reads the journals of the other lanes. Default: one reader for this lane. */
+  readonly journals?: JournalReader;
+  /** As in `openLane`. Default: nobody. */
+  readonly onCommit?: (ms: number, works: readonly object[]) => void;
+}
+
+/** Takes a lane, with what it knows of its credentials' budgets. Throws what `TopicLog.openLane` throws, and a `StateLostError`. */
+export async function openJournalledLane(options: OpenJournalledLaneOptions): Promise<{ readonly lane: Lane; readonly journal: Journal }> {
+  const { log, group, names, clock, pipeline, number, signal, onlyIfFree = false, onCommit, journals = journalReader(options) } = options;
+  const state = { topic: stateTopic(pipeline, names), partition: number };
+  const lane = await openLane({
+    log,
+    group,
+    topic: requestsTopic(pipeline, names),
+    partition: number,
+    state,
+    writes: lanePartitions(pipeline, names, number),
+    clock,
+    ...(signal !== undefined && { signal }),
+    ...(onCommit !== undefined && { onCommit }),
+    onlyIfFree,
+  });
+  try {
+    await assertStateKept({
+      log,
+      group,
+      pipeline,
+      names,
+      lane: number,
+      next: lane.hasState ? lane.next : undefined,
+      stateOf: lane.stateOf,
+    });
+    const lanes = lanesOf(pipeline, options.lanes);
+    const inherited = await inheritedBudgets({ journals, stateTopic: state.topic, lane: number, lanes });
+    return { lane, journal: laneJournal({ lane, clock, inherited }) };
+  } catch (error) {
+    await lane.close();
+    throw error;
+  }
+}

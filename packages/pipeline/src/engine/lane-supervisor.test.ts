@@ -1,0 +1,371 @@
+import { virtualClock } from '@headgate/throttle/testing';
+import { LaneLostError } from '@headgate/topics';
+import { describe, expect, it } from 'vitest';
+import type { RunEvent } from '../view/events.ts';
+import { LaneOutgrownError } from './lane-outgrown.ts';
+import { laneSupervisor } from './lane-supervisor.ts';
+import type { PipelineLane } from './pipeline-lane.ts';
+
+const place = (partition: number) => ({ topic: 'shelves.requests', partition });
+const turns = async (): Promise<void> => {
+  for (let i = 0; i < 20; i += 1) await Promise.resolve();
+};
+
+/** Lanes that do nothing until the test lets them, and record the calls. */
+function stage({ follow = true, given }: { readonly follow?: boolean; readonly given?: Promise<void> } = {}) {
+  const clock = virtualClock();
+  const stop = new AbortController();
+  const said: string[] = [];
+  const events: RunEvent[] = [];
+  const running = new Map<number, PromiseWithResolvers<void>>();
+  const refusals: Error[] = [];
+  const supervisor = laneSupervisor({
+    lanes: 2,
+    laneOf: ({ partition }) => ({ pipeline: 'shelves', lane: partition }),
+    follow,
+    signal: stop.signal,
+    clock,
+    emit: (event) => void events.push(event),
+    async open({ lane }) {
+      said.push(`open ${lane}`);
+      const refusal = refusals.shift();
+      if (refusal !== undefined) throw refusal;
+      const over = Promise.withResolvers<void>();
+      running.set(lane, over);
+      return {
+        run: (signal) => {
+          said.push(`run ${lane}`);
+          if (signal.aborted) over.resolve();
+          signal.addEventListener('abort', () => over.resolve(), { once: true });
+          return over.promise;
+        },
+        confirm: () => void said.push(`confirm ${lane}`),
+        gauges: () => ({ budgets: [], credits: [], work: [], lanes: [], outages: [] }),
+        lost: () => undefined,
+        left: () => ({ pipeline: 'any', lane, walks: [], keys: 0, keysAtOnce: 1, budgets: [] }),
+        close: async () => {
+          if (given !== undefined) await given;
+          said.push(`close ${lane}`);
+        },
+      } satisfies PipelineLane;
+    },
+  });
+  return { supervisor, clock, stop, said, events, running, refusals };
+}
+
+describe('laneSupervisor', () => {
+  it('takes a lane that goes while it is being opened for no failure, and waits at the start for one that comes meanwhile', async () => {
+    const opening: PromiseWithResolvers<never>[] = [];
+    const supervisor = laneSupervisor({
+      lanes: 2,
+      laneOf: ({ partition }) => ({ pipeline: 'shelves', lane: partition }),
+      follow: true,
+      signal: new AbortController().signal,
+      clock: virtualClock(),
+      emit: () => undefined,
+      open(_, signal) {
+        const open = Promise.withResolvers<never>();
+        opening.push(open);
+        signal.addEventListener('abort', () => open.reject(signal.reason));
+        return open.promise;
+      },
+    });
+    supervisor.assign([place(0)]);
+    let outcome: unknown;
+    const opened = supervisor.opened().then(
+      () => (outcome = 'opened'),
+      (error: unknown) => (outcome = error),
+    );
+    await turns();
+    supervisor.assign([place(1)]);
+    await turns();
+    expect([opening.length, outcome]).toEqual([2, undefined]);
+    supervisor.assign([]);
+    await opened;
+    expect(outcome).toBe('opened');
+    await supervisor.close();
+  });
+
+  it('works the lanes that are assigned, gives up those that go, and takes what comes', async () => {
+    const { supervisor, said, events, stop } = stage();
+    supervisor.assign([place(0), place(1)]);
+    await supervisor.opened();
+    expect(said).toEqual(['open 0', 'open 1']);
+    const run = supervisor.run();
+    await turns();
+    supervisor.assign([place(1), place(2)]);
+    await turns();
+    expect(said.slice(2)).toEqual(['run 0', 'run 1', 'close 0', 'open 2', 'run 2']);
+    stop.abort();
+    expect(await run).toEqual([]);
+    expect(said.slice(7)).toEqual(['close 1', 'close 2']);
+    expect(events).toEqual([
+      { type: 'lanes-assigned', lanes: 2 },
+      { type: 'lane-opened', pipeline: 'shelves', lane: 0 },
+      { type: 'lane-opened', pipeline: 'shelves', lane: 1 },
+      { type: 'lane-left', pipeline: 'shelves', lane: 0 },
+      { type: 'lane-opened', pipeline: 'shelves', lane: 2 },
+    ]);
+  });
+
+  it('takes a lane that comes back only when it has been given up', async () => {
+    const given = Promise.withResolvers<void>();
+    const { supervisor, said, stop } = stage({ given: given.promise });
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    supervisor.assign([]);
+    supervisor.assign([place(0)]);
+    await turns();
+    expect(said).toEqual(['open 0', 'run 0']);
+    given.resolve();
+    await turns();
+    expect(said).toEqual(['open 0', 'run 0', 'close 0', 'open 0', 'run 0']);
+    stop.abort();
+    await run;
+  });
+
+  it('says who has taken a lane over, and takes it again only while the group gives it', async () => {
+    const { supervisor, clock, said, events, running, stop } = stage();
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    supervisor.doubt();
+    running.get(0)?.reject(new LaneLostError({ lane: 'x', by: 'process 7 on b' }));
+    await turns();
+    expect(events.at(-1)).toEqual({ type: 'lane-left', pipeline: 'shelves', lane: 0, reason: 'process 7 on b has taken it over' });
+    await clock.advance(60_000);
+    supervisor.doubt();
+    expect(said).toEqual(['open 0', 'run 0', 'close 0']);
+    supervisor.assign([place(0)]);
+    await turns();
+    expect(said).toEqual(['open 0', 'run 0', 'close 0', 'open 0', 'run 0']);
+    stop.abort();
+    expect(await run).toEqual([]);
+  });
+
+  it('opens a lane again whose topic takes smaller records than before', async () => {
+    const { supervisor, clock, said, events, running, stop } = stage();
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    const outgrown = new LaneOutgrownError({ topic: 'shelves.records', room: { bytes: 1_000 } });
+    running.get(0)?.reject(outgrown);
+    await turns();
+    expect(events.at(-1)).toEqual({ type: 'lane-left', pipeline: 'shelves', lane: 0, reason: outgrown.message });
+    await clock.advance(1_500);
+    expect(said).toEqual(['open 0', 'run 0', 'close 0', 'open 0', 'run 0']);
+    stop.abort();
+    expect(await run).toEqual([]);
+  });
+
+  it('lets held lanes go on while the group is silent, and has them confirmed when it speaks again', async () => {
+    const { supervisor, said, stop } = stage();
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    supervisor.assign([place(0)]);
+    supervisor.doubt();
+    await turns();
+    expect(said).toEqual(['open 0', 'run 0']);
+    supervisor.assign([place(0)]);
+    expect(said).toEqual(['open 0', 'run 0', 'confirm 0']);
+    stop.abort();
+    await run;
+  });
+
+  it('ends when nothing is left, unless it is to stay; a lane that failed is reported, and the others go on', async () => {
+    const { supervisor, running, said, events } = stage({ follow: false });
+    supervisor.assign([place(0), place(1)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    const failure = new Error('the last credential is gone');
+    running.get(0)?.reject(failure);
+    await turns();
+    expect(said.at(-1)).toBe('close 0');
+    const told = {
+      type: 'lane-left',
+      pipeline: 'shelves',
+      lane: 0,
+      failed: true,
+      reason: expect.stringContaining(failure.message) as string,
+    };
+    expect(events.at(-1)).toEqual(told);
+    running.get(1)?.reject(failure);
+    expect(await run).toEqual([failure, failure]);
+    // The run's end says it.
+    expect(events.at(-1)).toEqual(told);
+  });
+
+  it('takes lanes that come while others are at work, also when it is not to stay, and when one has failed', async () => {
+    for (const follow of [false, true]) {
+      const { supervisor, running, said, stop } = stage({ follow });
+      supervisor.assign([place(0), place(1)]);
+      await supervisor.opened();
+      const run = supervisor.run();
+      await turns();
+      const failure = new Error('the last credential is gone');
+      if (follow) running.get(0)?.reject(failure);
+      supervisor.assign([place(1)]);
+      await turns();
+      supervisor.assign([place(0), place(1)]);
+      await turns();
+      expect(said.slice(-3)).toEqual(['close 0', 'open 0', 'run 0']);
+      stop.abort();
+      await run;
+    }
+  });
+
+  it('that is to stay, ends when its last lane has failed, and not for want of lanes', async () => {
+    const { supervisor, running, clock } = stage();
+    supervisor.assign([]);
+    await supervisor.opened();
+    let ended = false;
+    const run = supervisor.run().finally(() => (ended = true));
+    await clock.advance(60_000);
+    supervisor.assign([place(0)]);
+    await turns();
+    expect(ended).toBe(false);
+    const failure = new Error('the last credential is gone');
+    running.get(0)?.reject(failure);
+    expect(await run).toEqual([failure]);
+  });
+
+  it('ends, when others work all lanes and it is not to stay, after the time in which lanes of the dead would come', async () => {
+    const { supervisor, events, clock } = stage({ follow: false });
+    supervisor.assign([]);
+    await supervisor.opened();
+    let ended = false;
+    const run = supervisor.run().finally(() => (ended = true));
+    await clock.advance(7_900);
+    expect(ended).toBe(false);
+    await clock.advance(200);
+    expect(await run).toEqual([]);
+    expect(events).toMatchObject([{ type: 'lanes-assigned' }, { type: 'notice' }, { type: 'lanes-elsewhere', lanes: 2 }]);
+  });
+
+  it('says at its end that other lanes were worked elsewhere, unless it was stopped', async () => {
+    for (const stopped of [false, true]) {
+      const { supervisor, running, events, clock, stop } = stage({ follow: false });
+      supervisor.assign([place(1)]);
+      await supervisor.opened();
+      const run = supervisor.run();
+      await turns();
+      if (stopped) stop.abort();
+      else running.get(1)?.resolve();
+      await clock.advance(20_000);
+      expect(await run).toEqual([]);
+      expect(events.filter(({ type }) => type === 'lanes-elsewhere')).toEqual(stopped ? [] : [{ type: 'lanes-elsewhere', lanes: 1 }]);
+    }
+  });
+
+  it('takes no lane that comes at the end, while one is still being given up', async () => {
+    const given = Promise.withResolvers<void>();
+    const { supervisor, clock, said } = stage({ follow: false, given: given.promise });
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    supervisor.assign([]);
+    await clock.advance(60_000);
+    supervisor.assign([place(1)]);
+    await turns();
+    given.resolve();
+    expect(await run).toEqual([]);
+    expect(said).toEqual(['open 0', 'run 0', 'close 0']);
+  });
+
+  it('works the lanes of the dead when they come, also when it has done its own', async () => {
+    const { supervisor, running, said, clock } = stage({ follow: false });
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    running.get(0)?.resolve();
+    await clock.advance(7_900);
+    supervisor.assign([place(0), place(1)]);
+    await turns();
+    expect(said.slice(-2)).toEqual(['open 1', 'run 1']);
+    await clock.advance(20_000);
+    supervisor.assign([place(1)]);
+    supervisor.assign([place(0), place(1)]);
+    await turns();
+    expect(said.slice(-2)).toEqual(['open 0', 'run 0']);
+    for (const one of running.values()) one.resolve();
+    expect(await run).toEqual([]);
+  });
+
+  it('refuses to begin when a lane can not be opened, and gives the others up', async () => {
+    const { supervisor, refusals, said } = stage();
+    refusals.push(new Error('held'));
+    supervisor.assign([place(0), place(1)]);
+    await expect(supervisor.opened()).rejects.toThrow('held');
+    expect(said).toContain('close 1');
+  });
+
+  it('begins without a lane that has gone before it was opened', async () => {
+    const { supervisor, said } = stage();
+    supervisor.assign([place(0)]);
+    const opened = supervisor.opened();
+    supervisor.assign([]);
+    await opened;
+    expect(said).toEqual([]);
+    await supervisor.close();
+  });
+
+  it('reports a lane that comes later and can not be opened, and goes on', async () => {
+    const { supervisor, refusals, events, said, stop } = stage();
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    const refusal = new Error('the topic is gone');
+    refusals.push(refusal);
+    supervisor.assign([place(0), place(1)]);
+    await turns();
+    expect(events.at(-1)).toEqual({ type: 'lane-left', pipeline: 'shelves', lane: 1, reason: refusal.message, failed: true });
+    stop.abort();
+    expect(await run).toEqual([refusal]);
+    expect(said).toEqual(['open 0', 'run 0', 'open 1', 'close 0']);
+  });
+
+  it.each(['the group', 'a stop'])('does not fail by a lane that can’t be given up in order, when it goes by %s', async (by) => {
+    const { supervisor, stop, events } = stage({ given: Promise.reject(new Error('the log is gone')) });
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    if (by === 'the group') supervisor.assign([]);
+    else stop.abort();
+    await turns();
+    stop.abort();
+    expect(await run).toEqual([]);
+    expect(events.filter(({ type }) => type === 'lane-left')).toEqual([]);
+  });
+
+  it('ends at once where it was stopped before it began', async () => {
+    const { supervisor, said, stop } = stage();
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    stop.abort();
+    expect(await supervisor.run()).toEqual([]);
+    expect(said.at(-1)).toBe('close 0');
+  });
+
+  it('ends all work when the membership fails', async () => {
+    const { supervisor, said } = stage();
+    supervisor.assign([place(0)]);
+    await supervisor.opened();
+    const run = supervisor.run();
+    await turns();
+    const failure = new Error('other lanes');
+    supervisor.fail(failure);
+    expect(await run).toEqual([failure]);
+    expect(said.at(-1)).toBe('close 0');
+  });
+});

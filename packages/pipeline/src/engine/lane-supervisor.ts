@@ -1,0 +1,242 @@
+import type { Clock } from '@headgate/throttle';
+import { LaneLostError, type TopicPartition } from '@headgate/topics';
+import type { RunEvent, RunGauges } from '../view/events.ts';
+import { LaneOutgrownError } from './lane-outgrown.ts';
+import { untilAborted, pause } from './wait.ts';
+import type { LaneWork } from '../forecast/forecast.ts';
+import type { PipelineLane } from './pipeline-lane.ts';
+
+/** A lane by the name of its pipeline and its number. */
+export interface LaneName {
+  readonly pipeline: string;
+  readonly lane: number;
+}
+
+export interface LaneSupervisorOptions {
+  readonly open: (lane: LaneName, signal: AbortSignal) => Promise<PipelineLane>;
+  /** The lane of a requests topic's partition. */
+  readonly laneOf: (partition: TopicPartition) => LaneName;
+  /** How many lanes the group shares out. */
+  readonly lanes: number;
+  /** Stay when nothing is left. */
+  readonly follow: boolean;
+  /** Ends the work gracefully. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly emit: (event: RunEvent) => void;
+}
+
+/** Works the lanes that are this process's, as lanes come and go. */
+export interface LaneSupervisor {
+  /** These partitions are ours, and no others: lanes that have come are opened, those that have gone are given up. */
+  assign(partitions: readonly TopicPartition[]): void;
+  /** They may be others' by now: no lane is taken until `assign` is called again. */
+  doubt(): void;
+  /** Resolves when every lane assigned so far is held, or has failed. Throws the first failure. */
+  opened(): Promise<void>;
+  /** Works until nothing is left, or until the signal. Returns why lanes could not go on; the others did. */
+  run(): Promise<readonly unknown[]>;
+  /** Ends all work: it can't go on. */
+  fail(error: unknown): void;
+  /** Gives every lane up, without having worked. */
+  close(): Promise<void>;
+  gauges(): RunGauges;
+  /** The unfinished work of the lanes it holds, and of those that have failed. */
+  left(): readonly LaneWork[];
+}
+
+interface Supervised extends LaneName {
+  /** Aborted when the lane is to be given up. */
+  readonly leave: AbortController;
+  readonly opened: Promise<void>;
+  held: PipelineLane | undefined;
+  /** What a failure has left undone. */
+  unfinished?: LaneWork | undefined;
+  ended: boolean;
+}
+
+/** Another process holds a lane that the group gives to us: the group may not know yet that it doesn't. */
+const LANE_AGAIN_MS = 1_500;
+/** The group takes a process that was killed for a living one until its session has ended, 6 s, and then shares its lanes out. */
+const OTHERS_LIVE_MS = 8_000;
+
+export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emit }: LaneSupervisorOptions): LaneSupervisor {
+  const supervised = new Map<string, Supervised>();
+  /** The last work on each lane, also when the lane is another's by now. */
+  const works = new Map<string, Promise<void>>();
+  const failures: unknown[] = [];
+  const started = Promise.withResolvers<void>();
+  const over = Promise.withResolvers<void>();
+  const stop = new AbortController();
+  /** Set while it would end when nothing comes. */
+  let cancelEnd: (() => void) | undefined;
+  let isCertain = false;
+  let assigned: number | undefined;
+  let certain = Promise.withResolvers<void>();
+  /** A lane that comes now would be worked by none. */
+  let isOver = false;
+  const all = AbortSignal.any([signal, stop.signal]);
+
+  const look = (): void => {
+    const current = [...supervised.values()];
+    if (current.some(({ ended }) => !ended)) return;
+    const failed = current.length > 0 && failures.length > 0;
+    if (all.aborted || failed || (!follow && current.length >= lanes)) over.resolve();
+    // Lanes of the dead come to those who are still there.
+    else if (!follow) cancelEnd ??= clock.schedule(OTHERS_LIVE_MS, over.resolve);
+  };
+  const stay = (): void => {
+    cancelEnd?.();
+    cancelEnd = undefined;
+  };
+
+  const isAnyAtWork = (but: Supervised): boolean => [...supervised.values()].some((one) => one !== but && !one.ended);
+
+  const begin = (name: string, partition: TopicPartition): void => {
+    if (isOver) return;
+    const opened = Promise.withResolvers<void>();
+    const one: Supervised = { ...laneOf(partition), leave: new AbortController(), opened: opened.promise, held: undefined, ended: false };
+    supervised.set(name, one);
+    opened.promise.catch(() => undefined);
+    // A lane that comes back is taken again when it has been given up.
+    const work = (works.get(name) ?? Promise.resolve())
+      .then(() => workOn(one, opened.resolve))
+      .catch((error: unknown) => {
+        if (!one.leave.signal.aborted && !all.aborted) {
+          failures.push(error);
+          // With the last one the run ends, and says it.
+          if (isAnyAtWork(one)) emit({ type: 'lane-left', pipeline: one.pipeline, lane: one.lane, reason: messageOf(error), failed: true });
+        }
+        // The start doesn't wait for a lane that the group has taken back.
+        if (!one.leave.signal.aborted) opened.reject(error);
+      })
+      .finally(() => {
+        one.ended = true;
+        opened.resolve();
+        look();
+      });
+    works.set(name, work);
+  };
+
+  const workOn = async (one: Supervised, opened: () => void): Promise<void> => {
+    const { pipeline, lane } = one;
+    const leave = AbortSignal.any([one.leave.signal, all]);
+    while (!leave.aborted) {
+      let reason: string | undefined;
+      try {
+        one.held = await open({ pipeline, lane }, leave);
+        emit({ type: 'lane-opened', pipeline, lane });
+        opened();
+        await started.promise;
+        await one.held.run(leave);
+        const lost = one.held.lost();
+        // The lane has worked what was there; the run still says that it isn't all.
+        if (lost !== undefined && !leave.aborted) failures.push(lost);
+      } catch (error) {
+        if (error instanceof LaneLostError) reason = `${error.by ?? 'another process'} has taken it over`;
+        else if (error instanceof LaneOutgrownError) reason = error.message;
+        else {
+          one.unfinished = one.held?.left();
+          throw error;
+        }
+      } finally {
+        const { held } = one;
+        one.held = undefined;
+        await held?.close();
+      }
+      if (reason !== undefined || one.leave.signal.aborted)
+        emit({ type: 'lane-left', pipeline, lane, ...(reason !== undefined && { reason }) });
+      if (reason === undefined) return;
+      await pause(clock, LANE_AGAIN_MS, leave);
+      await untilAborted(certain.promise, leave);
+    }
+  };
+
+  const held = (): readonly PipelineLane[] => [...supervised.values()].flatMap((one) => one.held ?? []);
+
+  const close = async (): Promise<void> => {
+    isOver = true;
+    stop.abort();
+    stay();
+    started.resolve();
+    await Promise.allSettled(works.values());
+  };
+
+  return {
+    doubt() {
+      if (isCertain) certain = Promise.withResolvers();
+      isCertain = false;
+    },
+    assign(partitions) {
+      const wasCertain = isCertain;
+      isCertain = true;
+      certain.resolve();
+      stay();
+      if (partitions.length !== assigned) emit({ type: 'lanes-assigned', lanes: partitions.length });
+      assigned = partitions.length;
+      const wanted = new Map(partitions.map((one) => [`${one.topic}-${one.partition}`, one]));
+      for (const [name, one] of supervised) {
+        if (wanted.has(name)) continue;
+        supervised.delete(name);
+        one.leave.abort();
+      }
+      // Other processes may have had them meanwhile.
+      if (!wasCertain) for (const { held } of supervised.values()) held?.confirm();
+      for (const [name, partition] of wanted) if (!supervised.has(name)) begin(name, partition);
+      look();
+    },
+    async opened() {
+      const awaited = new Set<Supervised>();
+      const more = (): readonly Supervised[] => [...supervised.values()].filter((one) => !awaited.has(one));
+      try {
+        for (let lanes = more(); lanes.length > 0; lanes = more()) {
+          for (const lane of lanes) awaited.add(lane);
+          await Promise.all(lanes.map((lane) => lane.opened));
+        }
+      } catch (error) {
+        await close();
+        throw error;
+      }
+    },
+    async run() {
+      const end = (): void => look();
+      all.addEventListener('abort', end);
+      started.resolve();
+      if (!follow && supervised.size === 0) {
+        emit({
+          type: 'notice',
+          level: 'info',
+          message: `other processes of the group hold all lanes; this one ends if none is released within ${OTHERS_LIVE_MS / 1_000} s`,
+        });
+      }
+      look();
+      await over.promise;
+      isOver = true;
+      stay();
+      if (!all.aborted && supervised.size < lanes) emit({ type: 'lanes-elsewhere', lanes: lanes - supervised.size });
+      all.removeEventListener('abort', end);
+      await Promise.allSettled(works.values());
+      return failures;
+    },
+    fail(error) {
+      failures.push(error);
+      stop.abort();
+    },
+    close,
+    gauges() {
+      const all = held().map((lane) => lane.gauges());
+      return {
+        budgets: all.flatMap(({ budgets }) => budgets),
+        credits: all.flatMap(({ credits }) => credits),
+        work: all.flatMap(({ work }) => work),
+        lanes: all.flatMap(({ lanes: some }) => some),
+        outages: all.flatMap(({ outages }) => outages),
+      };
+    },
+    left: () => [...supervised.values()].flatMap(({ held, unfinished }) => held?.left() ?? unfinished ?? []),
+  };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

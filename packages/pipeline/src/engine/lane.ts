@@ -1,0 +1,223 @@
+import type { Clock } from '@headgate/throttle';
+import type {
+  LaneTransaction,
+  LaneWriter,
+  NewRecord,
+  RecordRoom,
+  RecordSeries,
+  StateReading,
+  TopicLog,
+  TopicPartition,
+} from '@headgate/topics';
+import { laneName } from '../definition/names.ts';
+import { type LaneState, type LaneValue, STATE_KEYS, laneState } from './lane-state.ts';
+import { type OffsetRangesSnapshot, offsetRanges } from './offset-ranges.ts';
+
+/** A key of a lane's state, without the group's prefix, and its new value; null removes it. */
+export type StateChange = readonly [key: string, value: unknown];
+
+/** One piece of work's addition to the log, all of it or nothing. */
+export interface Contribution {
+  readonly records: readonly (NewRecord | RecordSeries)[];
+  readonly state?: readonly StateChange[];
+  /** Offsets of the requests topic that are finished with it. */
+  readonly finished?: readonly number[];
+  /** Identifies the request that it is of, for traces. */
+  readonly work?: object;
+}
+
+/** One partition of a requests topic, held by this process. */
+export interface Lane {
+  readonly topic: string;
+  readonly partition: number;
+  /** The first offset that isn't known to be finished. */
+  readonly next: number;
+  /** True when an earlier holder has committed a state. */
+  readonly hasState: boolean;
+  /** The requests topic that an earlier holder's state is about. */
+  readonly stateOf: string | undefined;
+  isFinished(offset: number): boolean;
+  /** Offsets from the first to before the second hold no request: a log has marks of its own between records, and forgets old ones. */
+  skip(from: number, before: number): void;
+  /** The newest state of its partition, that of other groups too. */
+  readonly state: StateReading;
+  /** The lane's state under a prefix, as it was when the lane was opened. */
+  stateUnder(this: void, prefix: string): readonly LaneValue[];
+  /** Resolves when the contribution is durable. Contributions that come while a transaction is in flight share the next one. */
+  commit(contribution: Contribution): Promise<void>;
+  /** The bytes of key, value and headers that a record of a topic may have, where this one has more; else undefined. */
+  tooLarge(record: NewRecord): number | undefined;
+  /** The record that a change of its state is written as: for `tooLarge`. */
+  stateRecord(change: StateChange): NewRecord;
+  /** How large records of a topic that the lane writes could be when it was opened. */
+  room(topic: string): RecordRoom | undefined;
+  /** Adds what `more` gives at the time to every transaction's state. */
+  beforeCommit(more: () => readonly StateChange[]): void;
+  /** Calls back when a commit has failed: no later one will succeed. */
+  onFailure(callback: (error: unknown) => void): void;
+  /** The longest of the last 50 commits, ms. */
+  readonly slowestCommitMs: number;
+  /** Writes what is still to be written, then gives the lane up. */
+  close(): Promise<void>;
+}
+
+export interface OpenLaneOptions {
+  readonly log: TopicLog;
+  readonly group: string;
+  /** The requests topic. */
+  readonly topic: string;
+  readonly partition: number;
+  /** The lane's own partition of a compacted topic. */
+  readonly state: TopicPartition;
+  /** Every other partition that the lane writes. */
+  readonly writes: readonly TopicPartition[];
+  readonly clock: Clock;
+  /** Gives up before the lane is taken. */
+  readonly signal?: AbortSignal;
+  /** As in `LaneSpec`. Default false. */
+  readonly onlyIfFree?: boolean;
+  /** Called with the duration of each transaction that is durable, ms, and the requests it is of. Default: nobody. */
+  readonly onCommit?: (ms: number, works: readonly object[]) => void;
+}
+
+/** Takes a lane and reads how far it has come. Throws what `TopicLog.openLane` throws. */
+export async function openLane({
+  log,
+  group,
+  topic,
+  partition,
+  state,
+  writes,
+  clock,
+  signal,
+  onlyIfFree = false,
+  onCommit = () => undefined,
+}: OpenLaneOptions): Promise<Lane> {
+  const rooms = new Map(await Promise.all([...writes, state].map(async (one) => [one.topic, await log.recordRoom(one.topic)] as const)));
+  const commits = [{ group, topic, partition }];
+  const writer = await log.openLane({ name: laneName(group, topic, partition), state, writes, commits, onlyIfFree }, signal);
+  const kept: LaneState = laneState(group, writer.state);
+  const finishedBefore = kept.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined;
+  const finished = offsetRanges(finishedBefore);
+  /** The first transaction says that there is a state: one that is deleted later is missed. */
+  let isKept = finishedBefore !== undefined;
+  const hooks: (() => readonly StateChange[])[] = [];
+  const set = (tx: LaneTransaction, [key, value]: StateChange): void =>
+    tx.checkpoint(kept.prefix + key, value === null ? null : JSON.stringify(value));
+  const write = (tx: LaneTransaction, contributions: readonly Contribution[]): void => {
+    const before = finished.next;
+    let moved = false;
+    for (const contribution of contributions) {
+      if (contribution.records.length > 0) tx.append(contribution.records);
+      for (const change of contribution.state ?? []) set(tx, change);
+      for (const offset of contribution.finished ?? []) {
+        finished.add(offset);
+        moved = true;
+      }
+    }
+    for (const more of hooks) for (const change of more()) set(tx, change);
+    if (isKept && !moved) return;
+    tx.checkpoint(kept.prefix + STATE_KEYS.finished, JSON.stringify(finished.snapshot()));
+    if (!isKept) set(tx, [STATE_KEYS.requests, topic]);
+    if (!isKept || finished.next > before) tx.commitOffset({ group, topic, partition, nextOffset: finished.next });
+    isKept = true;
+  };
+  const committer = groupCommitter({ writer, clock, write, onCommit });
+  return {
+    topic,
+    partition,
+    hasState: finishedBefore !== undefined,
+    stateOf: kept.get(STATE_KEYS.requests) as string | undefined,
+    get next() {
+      return finished.next;
+    },
+    isFinished: (offset) => finished.has(offset),
+    skip: (from, before) => finished.addRange(from, before - 1),
+    state: writer.state,
+    stateUnder: kept.under,
+    commit: (contribution) => committer.commit(contribution),
+    tooLarge(record) {
+      const { bytes = Infinity } = rooms.get(record.topic) ?? {};
+      // To count a page's bytes takes longer than to write them.
+      return mostBytes(record) > bytes && recordBytes(record) > bytes ? bytes : undefined;
+    },
+    stateRecord: ([key, value]) => ({ topic: state.topic, key: kept.prefix + key, value: JSON.stringify(value) }),
+    room: (of) => rooms.get(of),
+    beforeCommit: (more) => void hooks.push(more),
+    onFailure: (callback) => committer.onFailure(callback),
+    get slowestCommitMs() {
+      return committer.slowestMs;
+    },
+    async close() {
+      // A lane that can't be written any more is given up all the same.
+      await committer.commit({ records: [] }).catch(() => undefined);
+      await writer.close();
+    },
+  };
+}
+
+/** The bytes of key, value and headers. */
+export function recordBytes(record: NewRecord): number {
+  return fieldsOf(record).reduce((sum, field) => sum + Buffer.byteLength(field), 0);
+}
+
+/** As many bytes as `recordBytes` counts, or more: a unit of UTF-16 takes three bytes of UTF-8 at most. */
+function mostBytes(record: NewRecord): number {
+  return 3 * fieldsOf(record).reduce((sum, { length }) => sum + length, 0);
+}
+
+function fieldsOf({ key, value, headers = {} }: NewRecord): readonly (string | Uint8Array)[] {
+  return [key ?? '', value ?? '', ...Object.entries(headers).flat()];
+}
+
+interface GroupCommitterOptions {
+  readonly writer: LaneWriter;
+  readonly clock: Clock;
+  readonly write: (tx: LaneTransaction, contributions: readonly Contribution[]) => void;
+  readonly onCommit: (ms: number, works: readonly object[]) => void;
+}
+
+/** One transaction at a time; contributions that have come in the meantime share the next, and none waits for another to come. */
+function groupCommitter({ writer, clock, write, onCommit }: GroupCommitterOptions) {
+  const took: number[] = [];
+  let waiting: Contribution[] = [];
+  let next: Promise<void> | undefined;
+  let last: Promise<void> = Promise.resolve();
+  const listeners: ((error: unknown) => void)[] = [];
+
+  const start = async (after: Promise<void>): Promise<void> => {
+    await after;
+    const contributions = waiting;
+    waiting = [];
+    next = undefined;
+    const startedMs = clock.monotonicMs();
+    await writer.transaction((tx) => write(tx, contributions));
+    const ms = clock.monotonicMs() - startedMs;
+    took.push(ms);
+    if (took.length > 50) took.shift();
+    const works = contributions.map(({ work }) => work);
+    onCommit(
+      ms,
+      works.filter((work) => work !== undefined),
+    );
+  };
+
+  return {
+    commit(contribution: Contribution): Promise<void> {
+      waiting.push(contribution);
+      // A commit waits for the one before it and fails where that fails: memory has noted the failed one's requests as finished, and a later
+      // transaction would write them so, though their records are not there.
+      if (next === undefined) {
+        last = next = start(last);
+        next.catch((error: unknown) => {
+          for (const listener of listeners.splice(0)) listener(error);
+        });
+      }
+      return next;
+    },
+    onFailure: (callback: (error: unknown) => void): void => void listeners.push(callback),
+    get slowestMs() {
+      return Math.max(0, ...took);
+    },
+  };
+}

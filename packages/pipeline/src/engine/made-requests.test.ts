@@ -1,0 +1,125 @@
+import { type TopicLog, partitionForKey } from '@headgate/topics';
+import { describe, expect, it, test } from 'vitest';
+import { intendedUse } from '../checks/intended-use.ts';
+import { topicNames } from '../definition/names.ts';
+import { replayDeadLetters } from '../dead-letters/replay.ts';
+import { shelfPaging, shelves, shelvesApi, valuesOf, workedOff } from '../testing/shelves.fixture.ts';
+import { start } from './start.ts';
+import { temporaryLog } from '../testing/temporary-log.fixture.ts';
+import { tree, treeService } from '../testing/family.fixture.ts';
+import { topicSpecs } from '../definition/topics.ts';
+import { walk } from '../walk/walk.ts';
+
+interface Options {
+  readonly log: TopicLog;
+  readonly baseUrl: string;
+  readonly roots: readonly string[];
+  readonly lanes?: number;
+  readonly child?: (name: string) => unknown;
+}
+
+/** Works families to their end. */
+async function worked({ log, baseUrl, roots, lanes = 1, child }: Options): Promise<void> {
+  const pipeline = tree(child)({ baseUrl });
+  await log.createTopics(topicSpecs([pipeline], { lanes, names: topicNames() }));
+  await log.append(roots.map((name) => ({ topic: 'tree.requests', ...pipeline.requests.keyed({ name }) })));
+  await using running = await start({ log, pipelines: [pipeline], lanes, validate: true });
+  expect(await running.done).toMatchObject({ outcome: 'done', failures: [] });
+}
+
+const membersOf = async (log: TopicLog): Promise<string[]> =>
+  (await valuesOf<{ name: string; page: number }>(log, 'tree.members')).map(({ name, page }) => `${name}/${page}`).toSorted();
+
+describe('a request that a page makes', () => {
+  it('is worked by the same run, and so are those that its pages make', async () => {
+    await using place = await temporaryLog();
+    await using service = await treeService(['a']);
+    await worked({ log: place.log, baseUrl: service.url, roots: ['a'] });
+    const all = ['a/1', 'a/2', 'a.1/1', 'a.1/2', 'a.2/1', 'a.2/2', 'a.1.1/1', 'a.1.2/1', 'a.2.1/1', 'a.2.2/1'];
+    expect(await membersOf(place.log)).toEqual(all.toSorted());
+    const ids = (await Array.fromAsync(place.log.read({ topic: 'tree.requests' }))).map(({ headers }) => headers['ce_id']);
+    expect(ids.slice(0, 2)).toEqual([undefined, 'tree.requests-0-0/1']);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it.each([[undefined], [null], ['a text'], [{}], [{ name: '' }], [{ name: 7 }], [[1]]])(
+    'is a dead letter of its own where it is none, and its page goes on: %j',
+    async (bad) => {
+      await using place = await temporaryLog();
+      await using service = await treeService(['a']);
+      const child = (name: string): unknown => (name.endsWith('2') ? bad : { name });
+      await worked({ log: place.log, baseUrl: service.url, roots: ['a'], child });
+      expect(await membersOf(place.log)).toEqual(['a.1.1/1', 'a.1/1', 'a.1/2', 'a/1', 'a/2']);
+      const malformed = { request: bad ?? null, error: { code: 'HEADGATE_MALFORMED_REQUEST' } };
+      expect(await valuesOf(place.log, 'tree.dead-letters')).toMatchObject([malformed, malformed]);
+    },
+  );
+
+  it.each<[name: string, child: () => unknown, says: RegExp]>([
+    ['a promise', () => Promise.reject(new Error('too late')), /topics\.requests is given a promise/],
+    ['what JSON can not hold', () => ({ name: 1n }), /records of pipeline tree threw TypeError: Do not know how to serialize a BigInt/],
+  ])('ends its page where it is %s', async (_, child, says) => {
+    await using place = await temporaryLog();
+    await using service = await treeService(['a']);
+    await worked({ log: place.log, baseUrl: service.url, roots: ['a'], child });
+    expect(await valuesOf(place.log, 'tree.dead-letters')).toMatchObject([
+      { request: { name: 'a' }, error: { message: expect.stringMatching(says) } },
+    ]);
+  });
+
+  it('stays in the lane of its root, whatever its key is, and does so when its dead letter is replayed', async () => {
+    await using place = await temporaryLog();
+    const { log } = place;
+    const laneOf = (name: string): number => partitionForKey(name, 2);
+    const [one = '', other = ''] = [0, 1].map((lane) => ['a', 'b', 'c', 'd', 'e', 'f'].find((name) => laneOf(name) === lane));
+    // By its key the child would be in the other lane.
+    const stray = ['gone', 'left', 'away', 'lost', 'far'].find((name) => laneOf(name) !== laneOf(one)) ?? '';
+    expect(stray).not.toBe('');
+    const where = async (): Promise<Map<string, number>> => {
+      const found = new Map<string, number>();
+      for await (const { key, partition } of log.read({ topic: 'tree.requests' })) {
+        expect([undefined, partition]).toContain(found.get(key ?? ''));
+        found.set(key ?? '', partition);
+      }
+      return found;
+    };
+    {
+      // Nobody knows this child.
+      await using service = await treeService([one, other]);
+      const child = (name: string): unknown => ({ name: name === `${one}.1` ? stray : name });
+      await worked({ log, baseUrl: service.url, roots: [one, other], lanes: 2, child });
+    }
+    const before = await where();
+    expect(before.size).toBeGreaterThan(10);
+    for (const [name, lane] of before) expect([name, lane]).toEqual([name, laneOf(name === stray ? one : (name.split('.')[0] ?? ''))]);
+    const [letter] = await Array.fromAsync(log.read({ topic: 'tree.dead-letters' }));
+    expect([letter?.key, letter?.partition]).toEqual([stray, laneOf(one)]);
+    await replayDeadLetters({ log, requests: tree().definition.requests });
+    await using service = await treeService([stray]);
+    await worked({ log, baseUrl: service.url, roots: [], lanes: 2 });
+    expect((await where()).get(stray)).toBe(laneOf(one));
+    expect((await membersOf(log)).filter((member) => member.startsWith(stray))).toHaveLength(10);
+  });
+});
+
+test('a pipeline that does not say so makes no requests', async () => {
+  await using place = await temporaryLog();
+  const pipeline = shelves(() =>
+    walk({ source: shelvesApi(), paging: shelfPaging, records: (page, { topics }) => [topics.requests({ shelf: `${page.shelf}+` })] }),
+  );
+  expect(await workedOff(place.log, pipeline, ['a'])).toMatchObject({ outcome: 'done', failures: [] });
+  expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([
+    { request: { shelf: 'a' }, error: { code: 'HEADGATE_DEFINITION', message: expect.stringContaining('`makesRequests: true`') } },
+  ]);
+  expect(await valuesOf(place.log, 'shelves.requests')).toHaveLength(1);
+});
+
+test.each([true, false])('the right to write requests is asked for where pages make some: %s', (makesRequests) => {
+  const pipeline = makesRequests ? tree()({ baseUrl: 'https://tree.example.com' }) : shelves(() => never())({});
+  const { topics = [] } = intendedUse({ pipelines: [pipeline], group: 'headgate', lanes: 1, names: topicNames() });
+  expect(topics.find(({ name }) => name === `${pipeline.name}.requests`)).toMatchObject({ reads: true, writes: makesRequests });
+});
+
+function never(): never {
+  throw new Error('nothing opens it');
+}

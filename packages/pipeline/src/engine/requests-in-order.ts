@@ -1,0 +1,38 @@
+import type { ReadOptions, TopicRecord } from '@headgate/topics';
+import { type RequestRecord, requestRecord } from '../definition/request.ts';
+
+export interface RequestsInOrderOptions {
+  readonly log: { readBytes(options: ReadOptions): AsyncIterable<TopicRecord<Uint8Array>> };
+  /** The requests topic. */
+  readonly topic: string;
+  readonly partition: number;
+  /** The first offset. */
+  readonly from: number;
+  /** Unfinished requests, in any order: they come even where the topic no longer holds them. */
+  readonly resumed: readonly RequestRecord[];
+  readonly signal?: AbortSignal;
+}
+
+/** The requests of a lane in the order of their offsets, each once, to the end of the topic as it is now. */
+export async function* requestsInOrder({
+  log,
+  topic,
+  partition,
+  from,
+  resumed,
+  signal,
+}: RequestsInOrderOptions): AsyncGenerator<RequestRecord, void, void> {
+  const rest = resumed.filter(({ offset }) => offset >= from).toSorted((one, other) => one.offset - other.offset);
+  const before = (end: number): RequestRecord[] => {
+    const after = rest.findIndex(({ offset }) => offset >= end);
+    return rest.splice(0, after === -1 ? rest.length : after);
+  };
+  const read = { topic, partitions: [partition], from, ...(signal !== undefined && { signal }) } as const;
+  for await (const record of log.readBytes(read)) {
+    yield* before(record.offset);
+    if (rest[0]?.offset === record.offset) rest.shift();
+    yield requestRecord(record);
+  }
+  // A reading that was cut short does not say what the topic no longer holds.
+  if (signal?.aborted !== true) yield* rest;
+}

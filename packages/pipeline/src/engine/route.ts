@@ -1,0 +1,111 @@
+import type { TopicMap } from '../definition/topic.ts';
+import { textOf } from '../definition/thrown.ts';
+import { callUser, misuse, type UserFunction } from '../definition/user-function.ts';
+import type { Work, Worker, WorkerContext } from './worker.ts';
+
+/** The work of each kind that `pick` names, which takes the requests that it names so. */
+export type RoutedWorks<Picked extends readonly [string, unknown], Topics extends TopicMap> = {
+  readonly [Kind in Picked[0]]: Work<RequestOf<Picked, Kind>, Topics>;
+};
+
+type RequestOf<Picked, Kind> = Picked extends readonly [infer Kinds, infer Request] ? (Kind extends Kinds ? Request : never) : never;
+
+/**
+ * Works requests of several kinds: `pick` names the work of each, as `[kind, request]`. Every kind has a worker of its own in each lane,
+ * and they share its budget and credit. Requests of two kinds may share a key: neither sees the other's last crawl, nor the value it carried.
+ */
+export function route<Request, const Picked extends readonly [kind: string, request: Request], Topics extends TopicMap>(
+  pick: (request: Request) => Picked,
+  works: RoutedWorks<Picked, Topics>,
+): Work<Request, Topics> {
+  // Each work is given no other requests than those of its kind.
+  const byKind = new Map(Object.entries<Work<Request, Topics>>(works as Readonly<Record<string, Work<Request, Topics>>>));
+  const all = [...byKind.values()];
+  return {
+    // Two works of one source close it once.
+    sources: [...new Set(all.flatMap(({ sources }) => sources))],
+    open: (context) => routeWorker(pick, byKind, context),
+    left(state, pipeline) {
+      const left = new Map([...byKind].map(([kind, work]) => [kind, work.left(state, pipeline)]));
+      return (record, request) => {
+        const [of, own] = picked({ pipeline, name: 'route' }, { pick, ones: left, request });
+        return of(record, own);
+      };
+    },
+    lastCrawl(state, { pipeline, kind: above }) {
+      const lastCrawl = new Map(
+        [...byKind].map(([kind, work]) => [kind, work.lastCrawl(state, { pipeline, kind: stateKind(above, kind) })]),
+      );
+      return (request, key) => {
+        const [of, own] = picked({ pipeline, key, name: 'route' }, { pick, ones: lastCrawl, request });
+        return of(own, key);
+      };
+    },
+  };
+}
+
+type Pick<Request> = (request: Request) => readonly [kind: string, request: Request];
+
+function routeWorker<Request, Topics extends TopicMap>(
+  pick: Pick<Request>,
+  works: ReadonlyMap<string, Work<Request, Topics>>,
+  context: WorkerContext<Request, Topics>,
+): Worker<Request> {
+  const workers = new Map([...works].map(([kind, work]) => [kind, work.open({ ...context, kind: stateKind(context.kind, kind) })]));
+  const all = [...workers.values()];
+  return {
+    backlog: Math.max(...all.map(({ backlog }) => backlog)),
+    get load() {
+      return all.reduce((sum, { load }) => sum + load, 0);
+    },
+    take(record, request) {
+      const name = { pipeline: context.pipeline, key: record.key ?? '', name: 'route' };
+      const [worker, own] = picked(name, { pick, ones: workers, request });
+      worker.take(record, own);
+    },
+    flush() {
+      for (const worker of all) worker.flush();
+    },
+    stop() {
+      for (const worker of all) worker.stop();
+    },
+    get isBusy() {
+      return all.some(({ isBusy }) => isBusy);
+    },
+    abandon() {
+      for (const worker of all) worker.abandon();
+    },
+    inWork() {
+      const some = all.map((worker) => worker.inWork());
+      return {
+        walks: some.flatMap(({ walks }) => walks),
+        keys: some.reduce((sum, { keys }) => sum + keys, 0),
+        behind: some.find(({ behind }) => behind !== undefined)?.behind,
+      };
+    },
+    lastCrawl(request, key) {
+      const [worker, own] = picked({ pipeline: context.pipeline, key, name: 'route' }, { pick, ones: workers, request });
+      return worker.lastCrawl(own, key);
+    },
+  };
+}
+
+interface PickedOptions<Request, One> {
+  readonly pick: Pick<Request>;
+  readonly ones: ReadonlyMap<string, One>;
+  readonly request: Request;
+}
+
+/** What a request's kind has, and the request as `pick` gives it. */
+function picked<Request, One>(of: UserFunction, { pick, ones, request }: PickedOptions<Request, One>): readonly [One, Request] {
+  const given = callUser(of, () => pick(request));
+  const [kind, own] = callUser(of, () => [...given]) as [unknown, Request];
+  const one = typeof kind === 'string' ? ones.get(kind) : undefined;
+  if (one === undefined) throw misuse(of, `names no work: ${textOf(kind)}`, `There are ${[...ones.keys()].join(', ')}`);
+  return [one, own];
+}
+
+/** No kind's name is the beginning of another's. */
+function stateKind(above: string, kind: string): string {
+  return `${above}${encodeURIComponent(kind)}/`;
+}

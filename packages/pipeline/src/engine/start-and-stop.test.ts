@@ -1,0 +1,353 @@
+import { SourceError } from '@headgate/sources';
+import { virtualClock } from '@headgate/throttle/testing';
+import type { TopicLog } from '@headgate/topics';
+import { describe, expect, it, test } from 'vitest';
+import {
+  type ItemsPage,
+  type Shelf,
+  type ShelfQuery,
+  type ShelvesPipeline,
+  shelfPaging,
+  shelves,
+  shelvesApi,
+  type shelvesTopics,
+  valuesOf,
+} from '../testing/shelves.fixture.ts';
+import type { RunEvent } from '../view/events.ts';
+import { type StartOptions, start } from './start.ts';
+import { logWith, temporaryLog } from '../testing/temporary-log.fixture.ts';
+import type { Work } from './worker.ts';
+import { BACKLOG, walk } from '../walk/walk.ts';
+
+function walking(api = shelvesApi()): Work<Shelf, typeof shelvesTopics> {
+  return walk<ShelfQuery, ItemsPage, number, Shelf, typeof shelvesTopics>({
+    source: api,
+    paging: shelfPaging,
+    records: ({ shelf, items }, { topics }) => items.map((item) => topics.records({ key: shelf, value: { item } })),
+  });
+}
+
+const pipeline = (): ShelvesPipeline => shelves(() => walking());
+const itemsOf = async (log: TopicLog, topic = 'shelves.records'): Promise<string[]> =>
+  (await valuesOf<{ item: string }>(log, topic)).map(({ item }) => item).sort();
+const wanted = (...names: string[]): string[] => names.flatMap((shelf) => [0, 1, 2, 3, 4].map((i) => `${shelf}-${i}`));
+
+/** Throws where a lane of the run is held still. */
+async function takeEveryLane(log: TopicLog): Promise<void> {
+  const lanes = [
+    { name: 'headgate.shelves.requests.0', state: { topic: 'shelves.state', partition: 0 }, onlyIfFree: true },
+    { name: 'headgate.request-list', state: { topic: 'headgate.state', partition: 0 }, onlyIfFree: true },
+  ];
+  for (const lane of lanes) await (await log.openLane(lane)).close();
+}
+
+/** Why a run could not go on; none where it was stopped before it had its lanes, which its start rejects with. */
+async function failuresOf(options: StartOptions): Promise<readonly unknown[]> {
+  try {
+    await using running = await start(options);
+    return (await running.done).failures;
+  } catch (error) {
+    return error === options.signal?.reason ? [] : [error];
+  }
+}
+
+test.each([false, true])(
+  'stopped at any moment it leaves no lane held and no timer, and a next run goes on (follow: %s)',
+  async (follow) => {
+    const moments = 14;
+    for (let moment = 0; moment <= moments; moment += 1) {
+      await using place = await temporaryLog();
+      const { log } = place;
+      const clock = virtualClock();
+      const stop = new AbortController();
+      let events = 0;
+      const happened = (): void => {
+        if (events === moment) stop.abort();
+        events += 1;
+      };
+      if (moment === moments) setTimeout(() => stop.abort(), 200);
+      const failures = await failuresOf({
+        log,
+        pipelines: [pipeline()({ shelves: ['a', 'b'], every: '1h' })],
+        follow,
+        clock,
+        signal: stop.signal,
+        onEvent: happened,
+      });
+      expect({ moment, failures, pending: clock.pending }).toEqual({ moment, failures: [], pending: 0 });
+      await takeEveryLane(log);
+      await using rest = await start({ log, pipelines: [pipeline()({ shelves: ['a', 'b'] })], clock });
+      expect((await rest.done).outcome).toBe('done');
+      expect(await itemsOf(log)).toEqual(wanted('a', 'b'));
+    }
+  },
+);
+
+test('stopped during a request it leaves no lane held and no timer', async () => {
+  await using place = await temporaryLog();
+  const { log } = place;
+  const clock = virtualClock();
+  const asked = Promise.withResolvers<void>();
+  const silent = shelvesApi({
+    onPage() {
+      asked.resolve();
+      return new Promise(() => undefined);
+    },
+  });
+  const running = await start({ log, pipelines: [shelves(() => walking(silent))({ shelves: ['a'] })], clock });
+  await asked.promise;
+  const stopped = running.stop();
+  await expect.poll(() => clock.pending).toBe(1);
+  // The longest that work in flight is waited for.
+  await clock.advance(8_000);
+  expect(await stopped).toMatchObject({ outcome: 'stopped', failures: [] });
+  expect(clock.pending).toBe(0);
+  await takeEveryLane(log);
+});
+
+test('a request in flight when the last credential is refused is answered and written all the same', async () => {
+  await using place = await temporaryLog();
+  const { log } = place;
+  const clock = virtualClock();
+  const answer = Promise.withResolvers<void>();
+  const refused = new SourceError({
+    code: 'HEADGATE_REJECTED',
+    message: 'refused',
+    retryable: false,
+    service: 'shelves',
+    endsSource: true,
+  });
+  const api = shelvesApi({
+    async onPage(page) {
+      if (page === 'a 0') await answer.promise;
+      else throw refused;
+    },
+  });
+  const running = await start({ log, pipelines: [shelves(() => walking(api))({ shelves: ['a', 'b', 'c'] })], clock });
+  await expect.poll(() => api.requested.toSorted()).toEqual(['a 0', 'b 0', 'c 0']);
+  await clock.advance(7_000);
+  answer.resolve();
+  expect((await running.done).failures).toEqual([refused]);
+  expect(await itemsOf(log)).toEqual(['a-0', 'a-1']);
+});
+
+describe('an obstacle is reported before any lane is taken:', () => {
+  const listing = pipeline()({ shelves: ['a'] });
+  it.each([
+    ['no pipeline', { pipelines: [] }, /there is no pipeline to run/],
+    ['two of one name', { pipelines: [listing, listing] }, /two pipelines are called shelves/],
+    ['no lane', { pipelines: [listing], lanes: 0 }, /lanes must be a whole number above 0, got 0/],
+    ['half a lane', { pipelines: [listing], lanes: 1.5 }, /got 1\.5/],
+    [
+      'fewer credentials than lanes',
+      { pipelines: [{ ...listing, credentials: ['one'] }], lanes: 2 },
+      /shelves has 1 credentials, and each of 2 lanes needs one/,
+    ],
+  ])('%s', async (_, options, says) => {
+    await using place = await temporaryLog();
+    await expect(start({ log: place.log, ...options })).rejects.toThrow(
+      expect.objectContaining({ code: 'HEADGATE_INVALID_OPTION', message: expect.stringMatching(says) as string }),
+    );
+    expect(await place.log.listTopics()).toEqual([]);
+  });
+});
+
+test('a list whose request has no key ends the start, which gives everything up', async () => {
+  await using place = await temporaryLog();
+  const clock = virtualClock();
+  const keyless = shelves(
+    () => walking(),
+    () => {
+      throw new TypeError('no key');
+    },
+  );
+  await expect(start({ log: place.log, pipelines: [keyless({ shelves: ['a'] })], clock })).rejects.toThrow('no key');
+  expect(clock.pending).toBe(0);
+  await takeEveryLane(place.log);
+});
+
+test('a lane whose work can’t be opened ends the start, which gives everything up', async () => {
+  await using place = await temporaryLog();
+  const { log } = place;
+  const clock = virtualClock();
+  let closed = 0;
+  const api = { ...shelvesApi(), close: async () => await Promise.resolve(void (closed += 1)) };
+  const broken = shelves(() => ({
+    ...walking(api),
+    open: () => {
+      throw new TypeError('no opening');
+    },
+  }));
+  await expect(start({ log, pipelines: [broken({})], clock })).rejects.toThrow('no opening');
+  expect([closed, clock.pending]).toEqual([1, 0]);
+  await takeEveryLane(log);
+});
+
+test('a source that can’t be closed keeps neither its lane nor the others open, and the run says so', async () => {
+  await using place = await temporaryLog();
+  const { log } = place;
+  const broken = {
+    ...shelvesApi(),
+    close: () => Promise.reject(new Error('still busy')),
+  };
+  let closed = 0;
+  const other = { ...shelvesApi(), close: async () => await Promise.resolve(void (closed += 1)) };
+  const events: RunEvent[] = [];
+  const pipeline = shelves(() => ({ ...walking(broken), sources: [broken, other] }));
+  const running = await start({ log, pipelines: [pipeline({ shelves: ['a'] })], onEvent: (event) => void events.push(event) });
+  expect(await running.done).toMatchObject({ outcome: 'done', failures: [] });
+  expect(closed).toBe(1);
+  expect(events).toContainEqual({ type: 'notice', level: 'warn', message: 'shelves: a source could not be closed: still busy' });
+  await takeEveryLane(log);
+});
+
+test.each([
+  { of: 'a list', every: '1s' },
+  { of: 'one request of a list', ownEvery: ({ shelf }: Shelf) => (shelf === 'a' ? 1_000 : undefined) },
+])('$of that is due again before its crawls are finished is warned of, once', async ({ every, ownEvery }) => {
+  await using place = await temporaryLog();
+  const clock = virtualClock();
+  const gate = Promise.withResolvers<void>();
+  const api = shelvesApi({ onPage: () => gate.promise });
+  const warnings: string[] = [];
+  const running = await start({
+    log: place.log,
+    pipelines: [shelves(() => walking(api), undefined, ownEvery)({ shelves: ['a', 'b'], every })],
+    clock,
+    follow: true,
+    onEvent: (event) => void (event.type === 'notice' && warnings.push(event.message)),
+  });
+  const inWork = async (): Promise<number | undefined> => {
+    await clock.advance(250);
+    return running.snapshot().lanes[0]?.inWork;
+  };
+  await expect.poll(inWork).toBeGreaterThanOrEqual(6);
+  expect(warnings).toEqual([
+    expect.stringMatching(/^shelves: a is requested again while its last crawl is unfinished\. .*make every longer\.$/),
+  ]);
+  gate.resolve();
+  await running.stop();
+});
+
+test('a list that is due again before its last requests have begun is warned of, once', async () => {
+  const clock = virtualClock();
+  await using place = await temporaryLog([], () => clock.epochMs());
+  const gate = Promise.withResolvers<void>();
+  const api = shelvesApi({ items: 1, onPage: () => gate.promise });
+  // More than a lane works at once: the last ones wait in their topic.
+  const names = Array.from({ length: BACKLOG + 1 }, (_, i) => `s${i}`);
+  const warnings: string[] = [];
+  const running = await start({
+    log: place.log,
+    pipelines: [shelves(() => walking(api))({ shelves: names, every: '10s' })],
+    clock,
+    follow: true,
+    onEvent: (event) => void (event.type === 'notice' && warnings.push(event.message)),
+  });
+  await expect.poll(() => running.snapshot().lanes[0]?.inWork).toBe(BACKLOG);
+  await clock.advance(12_000);
+  expect(warnings).toEqual([]);
+  gate.resolve();
+  await expect
+    .poll(async () => {
+      await clock.advance(250);
+      return warnings;
+    })
+    .toEqual([expect.stringMatching(/^shelves: a job waited 1\d s before its work began, and every is 10 s\. .*make every longer\.$/)]);
+  await running.stop();
+});
+
+test('requests that the log deleted before they were worked fail the run once, with their count; the others are worked', async () => {
+  await using place = await temporaryLog();
+  const first = await start({ log: place.log, pipelines: [pipeline()({ shelves: ['a'] })] });
+  expect(await first.done).toMatchObject({ outcome: 'done' });
+  await place.log.append(['b', 'c', 'd'].map((key) => ({ topic: 'shelves.requests', key, value: JSON.stringify({ shelf: key }) })));
+  // As a broker says it whose retention has deleted b and c.
+  const log = logWith(place.log, {
+    listTopics: async (names) =>
+      (await place.log.listTopics(names)).map((one) =>
+        one.name === 'shelves.requests' ? { ...one, offsets: one.offsets.map((offsets) => ({ ...offsets, earliest: 3 })) } : one,
+      ),
+    readBytes: (options) => place.log.readBytes(options.topic === 'shelves.requests' ? { ...options, from: 3 } : options),
+  });
+  const warnings: string[] = [];
+  const onEvent = (event: RunEvent): void => void (event.type === 'notice' && warnings.push(event.message));
+  const second = await start({ log, pipelines: [pipeline()({ shelves: ['a'] })], onEvent });
+  const lost = {
+    code: 'HEADGATE_REQUESTS_DELETED',
+    message: expect.stringMatching(/^shelves\.requests-0: the log deleted up to 2 jobs .* set retention\.ms=-1 on that topic\.$/) as string,
+  };
+  const result = await second.done;
+  expect(result).toMatchObject({ outcome: 'failed', failures: [lost] });
+  expect(warnings).toEqual([lost.message]);
+  expect(await itemsOf(place.log)).toEqual(wanted('a', 'd'));
+  const third = await start({ log, pipelines: [pipeline()({ shelves: ['a'] })] });
+  expect(await third.done).toMatchObject({ outcome: 'done', failures: [] });
+});
+
+test('topics have a prefix, and names of their own without it', async () => {
+  await using place = await temporaryLog();
+  const topics = { prefix: 'prod.', names: { 'shelves.records': 'team.items', 'headgate.state': 'team.state' } };
+  await using running = await start({ log: place.log, pipelines: [pipeline()({ shelves: ['a'] })], topics });
+  expect((await running.done).outcome).toBe('done');
+  const found = (await place.log.listTopics()).map(({ name }) => name).sort();
+  expect(found).toEqual([
+    'prod.shelves.dead-letters',
+    'prod.shelves.log',
+    'prod.shelves.requests',
+    'prod.shelves.state',
+    'team.items',
+    'team.state',
+  ]);
+  expect(await itemsOf(place.log, 'team.items')).toEqual(wanted('a'));
+});
+
+test('two topics of one name are refused', async () => {
+  await using place = await temporaryLog();
+  const names = { 'shelves.records': 'same', 'shelves.log': 'same' };
+  await expect(start({ log: place.log, pipelines: [pipeline()({})], topics: { names } })).rejects.toThrow(
+    expect.objectContaining({
+      code: 'HEADGATE_DEFINITION',
+      message: expect.stringMatching(/Two topics of this run are called same/) as string,
+    }),
+  );
+});
+
+test('two runs in one process have nothing in common', async () => {
+  await using one = await temporaryLog();
+  await using other = await temporaryLog();
+  const places = [one, other].map(({ log }, i) => ({ log, shelf: ['a', 'b'][i] ?? '' }));
+  const results = await Promise.all(
+    places.map(async ({ log, shelf }) => {
+      await using running = await start({ log, pipelines: [pipeline()({ shelves: [shelf] })] });
+      const events: string[] = [];
+      running.events.subscribe((event) => event.type === 'request-completed' && events.push(event.key));
+      const { outcome, snapshot } = await running.done;
+      return { outcome, events, items: snapshot.pipelines['shelves']?.items, written: await itemsOf(log) };
+    }),
+  );
+  expect(results).toEqual(['a', 'b'].map((shelf) => ({ outcome: 'done', events: [shelf], items: 5, written: wanted(shelf) })));
+});
+
+test('two groups on one log each work every request', async () => {
+  await using place = await temporaryLog();
+  const { log } = place;
+  for (const group of ['one', 'two']) {
+    await using running = await start({ log, group, pipelines: [pipeline()({})] });
+    await running.done;
+  }
+  await log.append([{ topic: 'shelves.requests', key: 'a', value: '{"shelf":"a"}' }]);
+  await Promise.all(
+    ['one', 'two'].map(async (group) => {
+      await using running = await start({ log, group, pipelines: [pipeline()({})] });
+      expect((await running.done).snapshot.pipelines['shelves']?.items).toBe(5);
+    }),
+  );
+  expect(await itemsOf(log)).toEqual([...wanted('a'), ...wanted('a')].sort());
+});
+
+test('requests for a pipeline that the run does not have are refused', async () => {
+  await using place = await temporaryLog();
+  await using running = await start({ log: place.log, pipelines: [pipeline()({})] });
+  await expect(running.enqueue('other', [{ shelf: 'a' }])).rejects.toThrow('enqueue: no pipeline is called other. There are shelves.');
+});

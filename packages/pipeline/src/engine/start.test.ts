@@ -1,0 +1,262 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { virtualClock } from '@headgate/throttle/testing';
+import type { TopicLog } from '@headgate/topics';
+import { sqliteTopicLog } from '@headgate/topics/sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { catalogue, catalogueService } from '../testing/catalogue.fixture.ts';
+import type { RunEvent } from '../view/events.ts';
+import { leftToDo } from '../forecast/left-to-do.ts';
+import { replayDeadLetters } from '../dead-letters/replay.ts';
+import { start } from './start.ts';
+import { logWith, temporaryLog } from '../testing/temporary-log.fixture.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'headgate-pipeline-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const openLog = (): Promise<TopicLog> => sqliteTopicLog({ file: join(folder, 'log.db') });
+
+async function values(log: TopicLog, topic: string): Promise<unknown[]> {
+  const found: unknown[] = [];
+  for await (const { value } of log.read({ topic })) found.push(JSON.parse(value ?? 'null'));
+  return found;
+}
+
+test('walks every listed request once, with a record for each item', async () => {
+  await using service = await catalogueService({ items: { a: 7, b: 2, c: 0 } });
+  await using log = await openLog();
+  const pipeline = catalogue()({ baseUrl: service.baseUrl, token: 'secret-token', shelves: ['a', 'b', 'c'] });
+  await using running = await start({ log, pipelines: [pipeline] });
+  const events: RunEvent[] = [];
+  running.events.subscribe((event) => events.push(event));
+  const { outcome, failures, snapshot } = await running.done;
+  expect({ outcome, failures }).toEqual({ outcome: 'done', failures: [] });
+  const items = (await values(log, 'catalogue.records')).map((value) => (value as { item: string }).item);
+  expect(items.sort()).toEqual(['a-0', 'a-1', 'a-2', 'a-3', 'a-4', 'a-5', 'a-6', 'b-0', 'b-1']);
+  expect(service.requests).toHaveLength(5);
+  expect(snapshot.pipelines['catalogue']).toMatchObject({
+    pages: 5,
+    items: 9,
+    walks: { started: 3, completed: 3, failed: 0 },
+    attempts: { ok: 5 },
+  });
+  expect(events.filter(({ type }) => type === 'request-completed')).toHaveLength(3);
+
+  await using again = await start({ log, pipelines: [pipeline] });
+  await again.done;
+  expect(service.requests).toHaveLength(5);
+});
+
+test('a program asks what is left and replays with no more than the log and the pipeline', async () => {
+  await using service = await catalogueService({ items: { a: 7 } });
+  await using log = await openLog();
+  const pipeline = catalogue()({ baseUrl: service.baseUrl, token: 'secret-token', shelves: ['a', 'gone'] });
+  await using running = await start({ log, pipelines: [pipeline] });
+  expect((await running.done).snapshot.pipelines['catalogue']).toMatchObject({ deadLetters: 1 });
+  const walksLeft = async (): Promise<unknown> => {
+    const [left] = await leftToDo({ log, pipelines: [pipeline] });
+    return left?.lanes.map(({ walks }) => walks.map(({ key }) => key));
+  };
+  expect(await walksLeft()).toEqual([[]]);
+  expect(await replayDeadLetters({ log, requests: pipeline.requests })).toEqual({ replayed: 1, left: 0 });
+  expect(await walksLeft()).toEqual([['gone']]);
+});
+
+test('a limit of the service that differs from the configured one is reported once, with both numbers', async () => {
+  const headers = { 'x-rate-limit-limit': '300', 'x-rate-limit-remaining': '299', 'x-rate-limit-reset': '1' };
+  await using service = await catalogueService({ items: { a: 7, b: 2 }, headers });
+  await using log = await openLog();
+  const pipeline = catalogue()({ baseUrl: service.baseUrl, token: 'secret-token', shelves: ['a', 'b'] });
+  const notices: string[] = [];
+  const onEvent = (event: RunEvent): void => {
+    if (event.type === 'notice') notices.push(event.message);
+  };
+  await using running = await start({ log, pipelines: [pipeline], onEvent });
+  await running.done;
+  expect(service.requests).toHaveLength(4);
+  expect(notices).toEqual([expect.stringContaining('the service says 300 requests in a window, catalogue.limit says 1,000 in 1 s')]);
+});
+
+test('a function of the definition that throws ends its request as one dead letter that names it, and no other', async () => {
+  await using service = await catalogueService({ items: { a: 7, b: 2 } });
+  await using log = await openLog();
+  const failing = catalogue(({ items }) => {
+    if (items.includes('a-4')) throw new TypeError('no such item');
+  });
+  await using running = await start({ log, pipelines: [failing({ baseUrl: service.baseUrl, token: 't', shelves: ['a', 'b', 'nosuch'] })] });
+  const { outcome, snapshot } = await running.done;
+  expect(outcome).toBe('done');
+  expect(snapshot.pipelines['catalogue']).toMatchObject({ walks: { completed: 1, failed: 2 }, deadLetters: 2 });
+  const letters = (await values(log, 'catalogue.dead-letters')) as { request: { shelf: string } }[];
+  expect(letters.sort((one, other) => one.request.shelf.localeCompare(other.request.shelf))).toMatchObject([
+    {
+      request: { shelf: 'a' },
+      error: {
+        code: 'HEADGATE_USER_FUNCTION',
+        message: expect.stringMatching(/^a: records of pipeline catalogue threw TypeError: no such item \(at .*start\.test/),
+      },
+    },
+    { request: { shelf: 'nosuch' }, error: { code: 'HEADGATE_NO_SHELF' } },
+  ]);
+});
+
+test('a run that is stopped goes on at the page where it was', async () => {
+  await using service = await catalogueService({ items: { a: 30 } });
+  await using log = await openLog();
+  const stop = new AbortController();
+  let pages = 0;
+  const counted = catalogue(() => {
+    pages += 1;
+    if (pages === 4) stop.abort();
+  });
+  const options = { baseUrl: service.baseUrl, token: 't', shelves: ['a'] };
+  await using first = await start({ log, pipelines: [counted(options)], signal: stop.signal });
+  expect((await first.done).outcome).toBe('stopped');
+  await using second = await start({ log, pipelines: [counted(options)] });
+  const { outcome, snapshot } = await second.done;
+  expect(outcome).toBe('done');
+  // Items of all its pages, as its pages are.
+  expect(snapshot.work).toMatchObject([{ key: 'a', pages: 10, items: 30 }]);
+  expect(snapshot.progress).toMatchObject({ done: 6, left: 0 });
+  expect(await values(log, 'catalogue.records')).toEqual(Array.from({ length: 30 }, (_, i) => ({ item: `a-${i}` })));
+  expect(service.requests).toHaveLength(10);
+});
+
+test('a run whose credential is refused midway says what is left', async () => {
+  await using service = await catalogueService({ items: { a: 7, b: 7, c: 7 }, answers: 4 });
+  await using log = await openLog();
+  await using running = await start({ log, pipelines: [catalogue()({ baseUrl: service.baseUrl, token: 't', shelves: ['a', 'b', 'c'] })] });
+  const { outcome, snapshot } = await running.done;
+  expect(outcome).toBe('failed');
+  expect(snapshot.progress).toEqual({ done: 4, left: 3, isExact: false });
+});
+
+test('a state that is about another requests topic is refused: requests of this one would count as finished', async () => {
+  await using service = await catalogueService({ items: { a: 3, b: 3 } });
+  await using log = await openLog();
+  const pipelines = [catalogue()({ baseUrl: service.baseUrl, token: 't', shelves: ['a'] })];
+  await using first = await start({ log, pipelines });
+  await first.done;
+  // As another client fills it.
+  await log.createTopics([{ name: 'social.shelves', partitions: 1 }]);
+  await log.append(['b', 'b'].map((shelf) => ({ topic: 'social.shelves', key: shelf, value: JSON.stringify({ shelf }) })));
+  const names = { 'catalogue.requests': 'social.shelves' };
+  await expect(start({ log, pipelines, topics: { names } })).rejects.toMatchObject({
+    code: 'HEADGATE_STATE_LOST',
+    message: expect.stringContaining('catalogue.state says how far group "headgate" is with catalogue.requests, and its jobs are to come'),
+  });
+  await using renamed = await start({ log, pipelines, topics: { names: { ...names, 'catalogue.state': 'social.state' } } });
+  expect((await renamed.done).outcome).toBe('done');
+  const records = (await values(log, 'catalogue.records')) as { item: string }[];
+  expect(records.filter(({ item }) => item.startsWith('b'))).toHaveLength(6);
+});
+
+test('takes requests while it follows, and refuses what is none by its index', async () => {
+  await using service = await catalogueService({ items: { a: 1, b: 1 } });
+  await using log = await openLog();
+  await using running = await start({ log, pipelines: [catalogue()({ baseUrl: service.baseUrl, token: 't' })], follow: true });
+  const completed = Promise.withResolvers<void>();
+  running.events.subscribe((event) => {
+    if (event.type === 'request-completed' && event.key === 'b') completed.resolve();
+  });
+  await expect(running.enqueue('catalogue', [{ shelf: 'a' }, { shelf: 'No Word' }])).rejects.toThrow(
+    /request 1 of catalogue: .*must be a word/,
+  );
+  await expect(running.enqueue('catalogue', { shelf: 'a' } as never)).rejects.toMatchObject({
+    code: 'HEADGATE_INVALID_OPTION',
+    message: 'enqueue: the requests of catalogue must be a list, such as [request].',
+  });
+  expect(await running.enqueue('catalogue', [{ shelf: 'b' }])).toEqual([expect.stringMatching(/^catalogue\.requests-0-\d+$/)]);
+  await completed.promise;
+  expect((await running.stop()).outcome).toBe('stopped');
+  expect(await values(log, 'catalogue.records')).toEqual([{ item: 'b-0' }]);
+});
+
+test('a lane at rest looks for requests once a second, and sooner after one has come', async () => {
+  await using place = await temporaryLog();
+  const clock = virtualClock();
+  let looks = 0;
+  const log = logWith(place.log, {
+    readBytes(options) {
+      if (options.topic === 'catalogue.requests') looks += 1;
+      return place.log.readBytes(options);
+    },
+  });
+  const stop = new AbortController();
+  const pipeline = catalogue()({ baseUrl: 'http://127.0.0.1:1', token: 't' });
+  await using running = await start({ log, pipelines: [pipeline], clock, follow: true, signal: stop.signal });
+  const afterMs = async (ms: number): Promise<number> => {
+    const before = looks;
+    for (let passed = 0; passed < ms; passed += 250) {
+      await clock.advance(250);
+      // oxlint-disable-next-line machine/no-sleep -- a look ends in real time; where one takes longer there are fewer
+      await sleep(30);
+    }
+    return looks - before;
+  };
+  await afterMs(3_000);
+  expect(await afterMs(10_000)).toBeLessThan(12);
+  const request = { topic: 'catalogue.requests', key: 'none', value: 'no JSON' };
+  await log.append([request]);
+  await expect.poll(async () => (await afterMs(250), running.snapshot().deadLetters.total)).toBe(1);
+  await log.append([request]);
+  await afterMs(500);
+  await expect.poll(() => running.snapshot().deadLetters.total).toBe(2);
+  stop.abort();
+  await expect.poll(async () => (await afterMs(250), running.snapshot().lanes)).toEqual([]);
+});
+
+test('a request that another client wrote as bytes ends as a dead letter with its place, and holds up nothing', async () => {
+  await using service = await catalogueService({ items: { b: 1 } });
+  await using log = await openLog();
+  const pipeline = catalogue()({ baseUrl: service.baseUrl, token: 't', shelves: ['b'] });
+  await log.createTopics([{ name: 'catalogue.requests', partitions: 1 }]);
+  await log.append([{ topic: 'catalogue.requests', key: 'framed', value: Uint8Array.of(0, 0xff) }]);
+  await using running = await start({ log, pipelines: [pipeline] });
+  const { outcome, failures, snapshot } = await running.done;
+  expect({ outcome, failures }).toEqual({ outcome: 'done', failures: [] });
+  expect(snapshot.pipelines['catalogue']).toMatchObject({ walks: { completed: 1 }, deadLetters: 1 });
+  expect(await values(log, 'catalogue.dead-letters')).toMatchObject([
+    {
+      request: null,
+      requestBase64: 'AP8=',
+      error: { code: 'HEADGATE_INVALID_RECORD', message: expect.stringMatching(/offset 0 of topic "catalogue\.requests"/) },
+    },
+  ]);
+});
+
+test('a signal ends a start that waits for its log', async () => {
+  await using log = await openLog();
+  const waiting = logWith(log, { joinGroup: () => new Promise(() => undefined) });
+  const stop = new AbortController();
+  const started = start({ log: waiting, pipelines: [catalogue()({ baseUrl: 'http://127.0.0.1:9', token: 't' })], signal: stop.signal });
+  stop.abort(new Error('enough'));
+  await expect(started).rejects.toThrow('enough');
+});
+
+test('an onEvent that throws harms nothing, and is reported once', async () => {
+  await using service = await catalogueService({ items: { a: 3 } });
+  await using log = await openLog();
+  let told = 0;
+  await using running = await start({
+    log,
+    pipelines: [catalogue()({ baseUrl: service.baseUrl, token: 't', shelves: ['a', 'b'] })],
+    onEvent() {
+      told += 1;
+      throw new Error('no room for it');
+    },
+  });
+  const events: RunEvent[] = [];
+  running.events.subscribe((event) => events.push(event));
+  expect(await running.done).toMatchObject({ outcome: 'done', failures: [] });
+  expect(told).toBe(events.length);
+  expect(events.filter(({ type }) => type === 'notice')).toEqual([
+    { type: 'notice', level: 'warn', message: expect.stringMatching(/^onEvent threw Error: no room for it/) as string },
+  ]);
+  expect(await values(log, 'catalogue.records')).toHaveLength(3);
+});

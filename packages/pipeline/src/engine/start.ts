@@ -1,0 +1,372 @@
+import { requestAllowance } from '@headgate/sources';
+import { type Clock, systemClock } from '@headgate/throttle';
+import type { TopicLog } from '@headgate/topics';
+import { Observable } from 'rxjs';
+import type { Pipeline } from '../definition/define-pipeline.ts';
+import { digest } from '../lists/digest.ts';
+import type { LaneGauge, RunEvent, RunGauges } from '../view/events.ts';
+import { laneSupervisor } from './lane-supervisor.ts';
+import { openPipelineLane } from './pipeline-lane.ts';
+import { journalReader } from './lane-journal.ts';
+import { type TopicNaming, lanesOf, requestsTopic, topicNames } from '../definition/names.ts';
+import { PipelineError } from '../definition/pipeline-error.ts';
+import { listSchedule } from '../lists/list-schedule.ts';
+import { enqueueLists } from '../lists/request-list.ts';
+import { type RunSnapshot, runModel } from '../view/run-model.ts';
+import { serviceWatch } from '../checks/service-watch.ts';
+import { openSerializers } from '../definition/topic.ts';
+import { topicSpecs } from '../definition/topics.ts';
+import { openTracing } from '../view/tracing.ts';
+import { requestId } from '../dead-letters/letters.ts';
+
+/** Options of {@link start}. */
+export interface StartOptions {
+  /** Stays open: the caller closes it, after `done`. */
+  readonly log: TopicLog;
+  /** Each with a name of its own. */
+  readonly pipelines: readonly Pipeline[];
+  /** Processes with the same group share the work. Default `headgate`. */
+  readonly group?: string;
+  /** Partitions of the requests topics: credentials are split among them. Default 1. */
+  readonly lanes?: number;
+  /** Stay when nothing is left. Default false. */
+  readonly follow?: boolean;
+  /**
+   * Stops the run after this many HTTP requests, retries and redirects included, once their responses are written. A source counts if its
+   * options have the `io` of `open`. Default: no maximum.
+   */
+  readonly maxRequests?: number;
+  /** Work only jobs with these keys; the others stay in the requests topics. Default: all jobs. */
+  readonly keys?: readonly string[];
+  /** Ends the run as `stop` does. Before the run has its lanes, `start` rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+  /** Prefix and other names of the topics on the log. Default: their own names. */
+  readonly topics?: TopicNaming;
+  /** Check each record against its topic's schema; a misfit ends its request as a dead letter. Default false. */
+  readonly validate?: boolean;
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+  /** Default: `process.env`. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Called with every event, also with those before `start` resolves. An error that it throws becomes a notice, and harms nothing. */
+  readonly onEvent?: (event: RunEvent) => void;
+}
+
+/** A started run. Disposing it stops the run and waits for its end. */
+export interface Running extends AsyncDisposable {
+  /** Events as they happen; those before the first subscription come with it. Completes with the run. */
+  readonly events: Observable<RunEvent>;
+  /** The run as it stands now. After its end take `RunResult.snapshot`: the lanes are given up by then. */
+  snapshot(): RunSnapshot;
+  /**
+   * Adds requests to a pipeline's requests topic, all or nothing, and resolves to their ids, in order: those of `RunSnapshot.work`, events and
+   * records. Each has the header `traceparent` of the caller's active span, if there is one. Throws a `PipelineError` for one that is none, by
+   * its index, and for what is no list.
+   */
+  enqueue<Request>(pipeline: Pipeline<Request>, requests: Iterable<NoInfer<Request>>): Promise<readonly string[]>;
+  /** The same, by the pipeline's name. */
+  enqueue(pipeline: string, requests: Iterable<unknown>): Promise<readonly string[]>;
+  /** Starts no further request, writes the answers in flight and releases every lane, within 10 s. */
+  stop(): Promise<RunResult>;
+  /** Resolves when the run has ended; never rejects. */
+  readonly done: Promise<RunResult>;
+}
+
+/** How a run has ended. */
+export interface RunResult {
+  /** `failed`: a lane or the group could not go on. Dead letters are no failure of the run: `snapshot` counts them. */
+  readonly outcome: 'done' | 'stopped' | 'failed';
+  /** Why lanes could not go on. */
+  readonly failures: readonly unknown[];
+  /** The run as it stood at its end. */
+  readonly snapshot: RunSnapshot;
+}
+
+/** Events kept for the first subscriber. */
+const KEPT_EVENTS = 10_000;
+
+/**
+ * Runs pipelines on a log: makes missing topics, joins the group, takes the lanes it is given and enqueues the lists. Rejects with what is
+ * in the way (a `PipelineError`, an error of the log, or the reason of `signal`), after giving everything up that it took. Holds no global and installs no signal
+ * handler; two runs may share a process.
+ */
+export async function start(options: StartOptions): Promise<Running> {
+  const {
+    log,
+    pipelines,
+    group = 'headgate',
+    lanes = 1,
+    follow = false,
+    maxRequests,
+    validate = false,
+    clock = systemClock(),
+    env = process.env,
+  } = options;
+  const names = topicNames(options.topics);
+  check(pipelines, lanes, maxRequests);
+  const keys = options.keys && new Set(options.keys);
+  const model = runModel({ clock, pipelines });
+  const stream = eventStream();
+  let isObserverBroken = false;
+  /** The lanes of this run, those too that have ended their work. */
+  const worked = new Map<string, LaneGauge>();
+  const emit = (event: RunEvent): void => {
+    if (event.type === 'lane-opened' || event.type === 'lane-left') {
+      const { pipeline, lane } = event;
+      const name = `${pipeline}/${lane}`;
+      if (event.type === 'lane-left') worked.delete(name);
+      else worked.set(name, { pipeline, lane, inWork: 0, behind: 0, isCounted: true, keys: 0 });
+    }
+    model.apply(event);
+    stream.emit(event);
+    try {
+      options.onEvent?.(event);
+    } catch (error) {
+      if (!isObserverBroken) {
+        isObserverBroken = true;
+        emit({ type: 'notice', level: 'warn', message: `onEvent threw ${String(error)}. It still receives further events.` });
+      }
+    }
+    if (event.type === 'attempt') watchService(event);
+  };
+  const allowance =
+    maxRequests === undefined
+      ? undefined
+      : requestAllowance({
+          max: maxRequests,
+          onUsedUp() {
+            emit({ type: 'notice', level: 'info', message: `the run stops: it has sent its maximum of ${maxRequests} HTTP requests` });
+            stopping.abort();
+          },
+        });
+  const watchService = serviceWatch({ clock, failingSince: model.failingSince, emit });
+  const stopping = new AbortController();
+  const signal = options.signal === undefined ? stopping.signal : AbortSignal.any([options.signal, stopping.signal]);
+
+  signal.throwIfAborted();
+  const tracing = await openTracing(clock);
+  const serializers = await orAborted(signal, openSerializers({ pipelines, names, signal }));
+  const { warnings } = await orAborted(signal, log.createTopics(topicSpecs(pipelines, { lanes, names })));
+  for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
+  const byTopic = new Map(pipelines.map((pipeline) => [requestsTopic(pipeline, names), pipeline]));
+  const journals = journalReader({ log, group, clock });
+  const supervisor = laneSupervisor({
+    open: (lane, leave) => {
+      const pipeline = pipelines.find(({ name }) => name === lane.pipeline);
+      if (pipeline === undefined) throw new TypeError(`No pipeline of this run is called ${lane.pipeline}.`);
+      const onCommit = (name: string, ms: number): void => model.committed(name, ms);
+      const shared = {
+        log,
+        group,
+        lanes,
+        names,
+        follow,
+        validate,
+        serializers,
+        clock,
+        env,
+        emit,
+        onCommit,
+        tracing,
+        journals,
+        allowance,
+        keys,
+      };
+      return openPipelineLane(shared, pipeline, lane.lane, leave);
+    },
+    laneOf: ({ topic, partition }) => ({ pipeline: byTopic.get(topic)?.name ?? topic, lane: partition }),
+    lanes: pipelines.reduce((sum, pipeline) => sum + lanesOf(pipeline, lanes), 0),
+    follow,
+    signal,
+    clock,
+    emit,
+  });
+  const list = { log, group, pipelines, names, clock, signal };
+  const joining = log.joinGroup({
+    group,
+    topics: [...byTopic.keys()],
+    agreement: fingerprint(pipelines, lanes),
+    onAssigned: (partitions) => supervisor.assign(partitions),
+    onUncertain: () => supervisor.doubt(),
+    onFailed: (error) => supervisor.fail(error),
+  });
+  const leave = async (): Promise<void> => {
+    await supervisor.close();
+    await (await joining).leave();
+  };
+  let endSchedule = (): void => undefined;
+  let isMember = false;
+  try {
+    await orAborted(signal, joining);
+    isMember = true;
+    await supervisor.opened();
+    // Only now: a process that the group refuses has nothing to enqueue.
+    const nothingDue = await enqueueLists(list);
+    signal.throwIfAborted();
+    if (follow) {
+      endSchedule = listSchedule({
+        nothingDue,
+        look: () => enqueueLists(list),
+        clock,
+        onFailure: (error, retryInMs) => {
+          const message = `the lists could not be enqueued again, another try in ${Math.round(retryInMs / 1_000)} s: ${(error as Error).message}`;
+          emit({ type: 'notice', level: 'warn', message });
+        },
+      });
+    }
+  } catch (error) {
+    // A group that owes its answer still is left when it has come.
+    const left = leave().catch(() => undefined);
+    if (isMember || !signal.aborted) await left;
+    throw error;
+  }
+
+  let last: RunGauges = { budgets: [], credits: [], work: [], lanes: [], outages: [] };
+  const snapshot = (): RunSnapshot => model.snapshot((last = supervisor.gauges()), () => supervisor.left());
+  const note = (): void => {
+    last = supervisor.gauges();
+    model.forecast(supervisor.left());
+  };
+  signal.addEventListener('abort', note, { once: true });
+  const work = async (): Promise<RunResult> => {
+    let failures: readonly unknown[];
+    try {
+      failures = await supervisor.run();
+    } finally {
+      signal.removeEventListener('abort', note);
+      endSchedule();
+      await leave().catch(() => undefined);
+    }
+    stream.complete();
+    const left = supervisor.left();
+    if (!signal.aborted && (failures.length === 0 || left.length > 0)) model.forecast(left);
+    const outcome = failures.length > 0 ? 'failed' : signal.aborted ? 'stopped' : 'done';
+    return {
+      outcome,
+      failures,
+      snapshot: model.snapshot({ ...last, work: [], outages: [], lanes: ended([...worked.values()], last.lanes) }),
+    };
+  };
+  const done = work();
+  const stop = async (): Promise<RunResult> => {
+    stopping.abort();
+    return await done;
+  };
+  return {
+    events: stream.events,
+    snapshot,
+    async enqueue(given: string | Pipeline, requests: Iterable<unknown>) {
+      const name = typeof given === 'string' ? given : given.name;
+      const pipeline = pipelines.find((one) => one.name === name);
+      if (pipeline === undefined) {
+        const known = pipelines.map((one) => one.name).join(', ');
+        throw new PipelineError({
+          code: 'HEADGATE_INVALID_OPTION',
+          message: `enqueue: no pipeline is called ${name}. There are ${known}.`,
+        });
+      }
+      const topic = requestsTopic(pipeline, names);
+      const headers = tracing?.callerHeaders();
+      const records = listOf(name, requests).map((request, i) => ({
+        topic,
+        ...keyedAt(pipeline, request, i),
+        ...(headers && { headers }),
+      }));
+      const positions = await log.append(records);
+      return positions.map(({ partition, offset }) => requestId({ topic, partition }, offset));
+    },
+    stop,
+    done,
+    async [Symbol.asyncDispose]() {
+      await stop();
+    },
+  };
+}
+
+/** Lanes after the end, with nothing of theirs in work: as they stood when they were looked at last. */
+function ended(lanes: readonly LaneGauge[], seen: readonly LaneGauge[]): readonly LaneGauge[] {
+  const isSame = (one: LaneGauge, other: LaneGauge): boolean => one.pipeline === other.pipeline && one.lane === other.lane;
+  return lanes.map((lane) => ({ ...lane, ...seen.find((one) => isSame(one, lane)), inWork: 0, keys: 0 }));
+}
+
+/** Rejects with the signal's reason where that aborts first: a log that can't be reached may take as long as it likes. */
+async function orAborted<Value>(signal: AbortSignal, work: Promise<Value>): Promise<Value> {
+  const over = new AbortController();
+  const aborted = new Promise<never>((_, reject) => {
+    const giveUp = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', giveUp, { once: true, signal: over.signal });
+    if (signal.aborted) giveUp();
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    over.abort();
+  }
+}
+
+function listOf(pipeline: string, requests: unknown): readonly unknown[] {
+  if (typeof requests === 'object' && requests !== null && Symbol.iterator in requests) return [...(requests as Iterable<unknown>)];
+  const message = `enqueue: the requests of ${pipeline} must be a list, such as [request].`;
+  throw new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message, pipeline });
+}
+
+function keyedAt(pipeline: Pipeline, request: unknown, index: number) {
+  try {
+    return pipeline.requests.keyed(request);
+  } catch (cause) {
+    const message = `enqueue: request ${index} of ${pipeline.name}: ${(cause as Error).message} Nothing was added.`;
+    throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: pipeline.name, cause });
+  }
+}
+
+function check(pipelines: readonly Pipeline[], lanes: number, maxRequests = 1): void {
+  const refuse = (message: string, pipeline?: string): never => {
+    throw new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message: `start: ${message}`, ...(pipeline !== undefined && { pipeline }) });
+  };
+  if (pipelines.length === 0) refuse('there is no pipeline to run. Give at least one.');
+  if (!(Number.isSafeInteger(lanes) && lanes > 0)) refuse(`lanes must be a whole number above 0, got ${lanes}.`);
+  if (!(Number.isSafeInteger(maxRequests) && maxRequests > 0)) refuse(`maxRequests must be a whole number above 0, got ${maxRequests}.`);
+  const seen = new Set<string>();
+  for (const { name, credentials } of pipelines) {
+    if (seen.has(name)) refuse(`two pipelines are called ${name}.`, name);
+    seen.add(name);
+    if (credentials !== undefined && credentials.length < lanes) {
+      refuse(
+        `${name} has ${credentials.length} credentials, and each of ${lanes} lanes needs one. Add credentials, or use fewer lanes.`,
+        name,
+      );
+    }
+  }
+}
+
+/** All that the processes of a group have to agree on: which credentials each lane has, and their budgets. */
+function fingerprint(pipelines: readonly Pipeline[], lanes: number): string {
+  return digest(JSON.stringify({ lanes, pipelines: pipelines.map(({ name, agreed }) => [name, agreed]) }), 16);
+}
+
+/** Events for any number of subscribers; those before the first subscription come with it. */
+function eventStream() {
+  const subscribers = new Set<{ next(event: RunEvent): void; complete(): void }>();
+  let kept: RunEvent[] | undefined = [];
+  let completed = false;
+  return {
+    events: new Observable<RunEvent>((subscriber) => {
+      for (const event of kept ?? []) subscriber.next(event);
+      kept = undefined;
+      if (completed) {
+        subscriber.complete();
+        return;
+      }
+      subscribers.add(subscriber);
+      return () => subscribers.delete(subscriber);
+    }),
+    emit(event: RunEvent): void {
+      if (kept !== undefined && kept.length < KEPT_EVENTS) kept.push(event);
+      for (const subscriber of subscribers) subscriber.next(event);
+    },
+    complete(): void {
+      completed = true;
+      for (const subscriber of subscribers) subscriber.complete();
+    },
+  };
+}

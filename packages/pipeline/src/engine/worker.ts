@@ -1,0 +1,135 @@
+import type { BudgetSlots, QueryInFlight, SourceBudgetGauge, SourceOutage, SourceWaiting } from '@headgate/sources';
+import type { Clock, CreditPool, Json } from '@headgate/throttle';
+import type { TopicLog } from '@headgate/topics';
+import type { RequestEvent, RunEvent } from '../view/events.ts';
+import type { Lane } from './lane.ts';
+import type { Notifier } from './notifier.ts';
+import type { RequestRecord } from '../definition/request.ts';
+import type { RecordMakers, TopicMap, TopicNames } from '../definition/topic.ts';
+import type { Tracing } from '../view/tracing.ts';
+
+/** The part of a source that every kind of work needs. */
+export interface SourceControls {
+  /** How its budgets stand and who waits for what. */
+  gauges(): {
+    readonly budgets: readonly SourceBudgetGauge[];
+    readonly waiting: readonly Omit<SourceWaiting, 'weights'>[];
+    /** Queries in flight, or pausing before a retry. Default: not known. */
+    readonly inFlight?: readonly QueryInFlight[];
+    /** Set while its service is down for everybody, where it waits that out. */
+    readonly outage?: SourceOutage;
+  };
+  /** When its budgets' slots come free, for forecasts. Default: not known. */
+  slots?(): readonly BudgetSlots[];
+  /** Starts no further request; requests in flight end as they end. An error that comes after it makes no dead letter. */
+  stop(): void;
+  /** Aborts requests in flight and closes the connections. */
+  close(): Promise<void>;
+}
+
+/** How a pipeline's requests are worked: made by `walk`, `lookup` or `route`. */
+export interface Work<Request, Topics extends TopicMap> {
+  /** The sources that it sends requests to. */
+  readonly sources: readonly SourceControls[];
+  /** Makes the worker of one lane. */
+  open(context: WorkerContext<Request, Topics>): Worker<Request>;
+  /** Reads from a lane's state what is left of a request. */
+  left(state: StateOfLane, pipeline: string): (record: Pick<RequestRecord, 'offset' | 'resume'>, request: Request) => Left;
+  /** Reads from a lane's state how large the last whole walk was that had a request's key. */
+  lastCrawl(
+    state: StateOfLane,
+    context: Pick<WorkerContext<Request, Topics>, 'pipeline' | 'kind'>,
+  ): (request: Request, key: string) => CrawlSize | undefined;
+}
+
+/** How large a whole walk was. */
+export interface CrawlSize {
+  /** Pages of the walk. */
+  readonly pages: number;
+  /** Items of its pages, as `WalkDefinition.items` counts them. */
+  readonly items: number;
+}
+
+/** Reads a lane's state: the entries whose keys begin with a prefix, each with the rest of its key, its value and its age in ms. */
+export type StateOfLane = Lane['stateUnder'];
+
+/** The rest of a request. */
+export type Left =
+  /** A walk goes on at this page, 1-based. `whole`: it is for all pages there are. */
+  | { readonly kind: 'walk'; readonly page: number; readonly from: Json | undefined; readonly whole: boolean }
+  /** Keys without an answer; `size`: of one HTTP request. */
+  | { readonly kind: 'lookup'; readonly keys: number; readonly size: number };
+
+/** The lane that a worker works. */
+export interface WorkerContext<Request, Topics extends TopicMap> {
+  /** Name of the pipeline. */
+  readonly pipeline: string;
+  /** Keeps apart what several works of a lane know of one key. Empty, or the work's kind in its `route` and a slash. */
+  readonly kind: string;
+  /** Commits records, checkpoints and finished requests. */
+  readonly lane: Lane;
+  /** Log that has the lane, to be read back. */
+  readonly log: TopicLog;
+  /** The run's clock. */
+  readonly clock: Clock;
+  /** Wakes the lane when the worker's load has changed, and ends it when the worker can't go on. */
+  readonly notifier: Notifier;
+  /** Room for items that are not yet durable, shared by all work of the lane. */
+  readonly credits: CreditPool;
+  /** The topics' names on the log. */
+  readonly names: TopicNames;
+  /** Makes records: `topics.records({ key, value })`. */
+  readonly topics: RecordMakers<Topics>;
+  /** Reads a request. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
+  readonly parse: (value: string | null) => Request;
+  /** The key of a request, as the definition's `keyOf` gives it. `recordKey`: of its record, for the error of `keyOf`. */
+  readonly keyOf: (request: Request, recordKey: string) => string;
+  /** Emits an event of the run. */
+  readonly emit: (event: RequestEvent | Extract<RunEvent, { type: 'notice' }>) => void;
+  /** Default: nobody records traces. */
+  readonly tracing?: Tracing | undefined;
+}
+
+/** Works a lane's requests. It notifies whenever its load has changed, and fails the notifier when it can't go on. */
+export interface Worker<Request> {
+  /** Requests, or keys of them, taken and not finished. */
+  readonly load: number;
+  /** Load at which no further request is taken. */
+  readonly backlog: number;
+  /** Starts the work on a request. */
+  take(record: RequestRecord, request: Request): void;
+  /** The queue has been read to its end: nothing waits for company any longer. */
+  flush(): void;
+  /** Starts no further request; work in flight is written. */
+  stop(): void;
+  /** True when a request is in flight. */
+  readonly isBusy: boolean;
+  /** Gives up what is still in flight after `stop`. */
+  abandon(): void;
+  /** The requests taken and not finished, as they stand now. */
+  inWork(): InWork;
+  /** How large the last whole walk was that had the key of a request, as of now. */
+  lastCrawl(request: Request, key: string): CrawlSize | undefined;
+}
+
+/** Requests that a worker has in work, for gauges and forecasts. */
+export interface InWork {
+  readonly walks: readonly WalkInWork[];
+  /** Keys of lookups taken and not answered. */
+  readonly keys: number;
+  /** The walk whose work behind it is being done, and the name of that work. */
+  readonly behind?: { readonly key: string; readonly request: string; readonly name: string } | undefined;
+}
+
+export interface WalkInWork {
+  readonly offset: number;
+  readonly request: string;
+  readonly key: string;
+  /** The next page, 1-based. */
+  readonly page: number;
+  /** Stands for the walk in its source's gauges. */
+  readonly walk: object;
+  readonly isWriting: boolean;
+  /** Epoch ms at which the request for its next page began. */
+  readonly since: number;
+}

@@ -1,0 +1,153 @@
+import { type Clock, type Json, creditPool, systemClock } from '@headgate/throttle';
+import { type ReadOptions, type TopicLog, type TopicRecord, partitionForKey } from '@headgate/topics';
+import type { KeyedRequest, OpenedPipeline, Pipeline, SizedRecord } from '../definition/define-pipeline.ts';
+import { type JournalRecord, journalRecords, restored } from '../engine/lane-journal.ts';
+import { STATE_KEYS, laneState } from '../engine/lane-state.ts';
+import { type OffsetRangesSnapshot, offsetRanges } from '../engine/offset-ranges.ts';
+import { GROUP_STATE, lanesOf, requestsTopic, stateTopic, topicNames } from '../definition/names.ts';
+import { listedAndDue } from '../lists/request-list.ts';
+import { requestsInOrder } from '../engine/requests-in-order.ts';
+import type { TopicNames } from '../definition/topic.ts';
+import { resumedRequests } from '../engine/resumed-requests.ts';
+import type { LaneWork, WalkSize } from './forecast.ts';
+import { requestSizes } from './request-sizes.ts';
+
+/** A log to look at; topics and partitions that are not there yet read as empty. */
+export interface LogView extends Pick<TopicLog, 'readState'> {
+  /** As `TopicLog.readBytes`, but a missing topic is empty. */
+  readBytes(options: ReadOptions): AsyncIterable<TopicRecord<Uint8Array>>;
+}
+
+/** Options of {@link leftToDo}. */
+export interface LeftToDoOptions {
+  /** Only read; no lane of it is taken. */
+  readonly log: LogView;
+  /** Pipelines with the options of the runs. */
+  readonly pipelines: readonly Pipeline[];
+  /** Of the runs. Default `headgate`. */
+  readonly group?: string;
+  /** Default 1. */
+  readonly lanes?: number;
+  /** The topics' names on the log. Default: their own, as `topicNames()` gives them. */
+  readonly names?: TopicNames;
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+  /** Default: `process.env`. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+/** The work that a run of a pipeline would find. */
+export interface PipelineLeft {
+  /** Name of the pipeline. */
+  readonly pipeline: string;
+  /** One for each lane of the pipeline, those without work too. */
+  readonly lanes: readonly LaneLeft[];
+  /** Pieces of work behind started walks: they need no HTTP request. */
+  readonly after: number;
+  /** How budgets stood in the lanes' journals. */
+  readonly journals: readonly JournalRecord[];
+}
+
+/** The work of one lane, and how its budgets stand by its journal: what `forecast` takes. */
+export interface LaneLeft extends LaneWork {
+  /** Walks that aren't finished, and those of the configuration's list that are due. */
+  readonly walks: readonly WalkLeft[];
+}
+
+/** A walk that isn't finished, and where it goes on. */
+export interface WalkLeft extends WalkSize {
+  /** Key of its request. */
+  readonly key: string;
+  /** The request, JSON. */
+  readonly request: string;
+  /** The checkpoint it goes on at; undefined at the start. */
+  readonly from: Json | undefined;
+  /** The request is for all pages there are. */
+  readonly whole: boolean;
+}
+
+/** Reads the unfinished work without taking a lane, also during a run. */
+export async function leftToDo(given: LeftToDoOptions): Promise<readonly PipelineLeft[]> {
+  const options = { group: 'headgate', lanes: 1, names: topicNames(), clock: systemClock(), env: process.env, ...given };
+  const state = await options.log.readState(options.names(GROUP_STATE), 0);
+  return await Promise.all(
+    options.pipelines.map(async (pipeline) => await leftOf(options, pipeline, listedAndDue({ ...options, pipelines: [pipeline], state }))),
+  );
+}
+
+async function leftOf(
+  { log, group, lanes: asked, names, clock, env }: Required<LeftToDoOptions>,
+  pipeline: Pipeline,
+  listed: readonly KeyedRequest[],
+): Promise<PipelineLeft> {
+  const count = lanesOf(pipeline, asked);
+  const numbers = Array.from({ length: count }, (_, lane) => lane);
+  const states = await Promise.all(numbers.map(async (lane) => laneState(group, await log.readState(stateTopic(pipeline, names), lane))));
+  // A credential may have come from another lane.
+  const journals = states.flatMap((state) => journalRecords(state.under));
+  const topic = requestsTopic(pipeline, names);
+  const lanes: LaneLeft[] = [];
+  let after = 0;
+  for (const [lane, state] of states.entries()) {
+    const opened = openToLook(pipeline, { clock, env, lane, lanes: count, journals });
+    try {
+      for (const source of opened.sources) source.stop();
+      const finished = offsetRanges(state.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined);
+      const sizeOf = requestSizes(pipeline, opened, state.under);
+      const walks: WalkLeft[] = [];
+      let [keys, keysAtOnce] = [0, 1];
+      const add = (record: SizedRecord): void => {
+        const size = sizeOf(record);
+        const { value: request } = record;
+        if (size === undefined) return;
+        if (size.kind === 'lookup') [keys, keysAtOnce] = [keys + size.keys, size.size];
+        else
+          walks.push({ key: size.key, request: request ?? 'null', page: size.page, from: size.from, whole: size.whole, ...pagesOf(size) });
+      };
+      const resumed = resumedRequests(state.under);
+      for await (const record of requestsInOrder({ log, topic, partition: lane, from: finished.next, resumed }))
+        if (!finished.has(record.offset)) add(record);
+      for (const { key, value } of listed) if (count === 1 || partitionForKey(key, count) === lane) add({ offset: -1, value });
+      const budgets = opened.sources.flatMap((source) => source.slots?.() ?? []);
+      lanes.push({ pipeline: pipeline.name, lane, walks, keys, keysAtOnce, budgets });
+      after += state.under(STATE_KEYS.after).length;
+    } finally {
+      await Promise.allSettled(opened.sources.map(async (source) => await source.close()));
+    }
+  }
+  return { pipeline: pipeline.name, lanes, after, journals };
+}
+
+function pagesOf({ pages }: { readonly pages?: number }): { readonly pages?: number } {
+  return pages === undefined ? {} : { pages };
+}
+
+interface OpenToLookOptions {
+  readonly clock: Clock;
+  readonly env: Required<LeftToDoOptions>['env'];
+  readonly lane: number;
+  readonly lanes: number;
+  readonly journals: readonly JournalRecord[];
+}
+
+/** Opens a pipeline's work without its lane: its sources send no requests, and their budgets start from the journals. */
+function openToLook(pipeline: Pipeline, { clock, env, lane, lanes, journals }: OpenToLookOptions): OpenedPipeline {
+  return pipeline.open({
+    lane,
+    lanes,
+    clock,
+    env,
+    credits: creditPool({ max: pipeline.maxOutstanding }),
+    signal: new AbortController().signal,
+    onAttempt: () => undefined,
+    journal: {
+      leaseMs: 1_000,
+      open: (credential) => ({
+        restored: restored(journals, credential, { sinceMs: 0, boot: clock.boot?.() }),
+        granted: () => Promise.resolve(),
+        settled: () => undefined,
+        learned: () => undefined,
+      }),
+    },
+  });
+}

@@ -1,0 +1,179 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { shelfPaging, shelves, shelvesApi } from '../testing/shelves.fixture.ts';
+import { walk } from '../walk/walk.ts';
+import { type RequestSize, requestSizes, requestsBehind } from './request-sizes.ts';
+
+const size = fc.oneof(
+  fc.record({ kind: fc.constant('walk' as const), page: fc.integer({ min: 1, max: 9 }), pages: fc.option(fc.integer({ min: 1, max: 9 })) }),
+  fc.record({ kind: fc.constant('lookup' as const), keys: fc.nat(20) }),
+  fc.constant({ kind: 'malformed' as const }),
+);
+type Size = typeof size extends fc.Arbitrary<infer One> ? One : never;
+
+function sizeOf(one: Size | undefined): RequestSize | undefined {
+  if (one === undefined || one.kind === 'malformed') return undefined;
+  if (one.kind === 'lookup') return { ...one, size: 7 };
+  const { page, pages } = one;
+  return { kind: 'walk', key: 'k', page, from: undefined, whole: true, ...(pages !== null && { pages }) };
+}
+
+/** A topic that others add requests to, read one turn of the event loop after the other. */
+function topic() {
+  const requests: Size[] = [];
+  let now = 0;
+  let reads = 0;
+  const behind = requestsBehind({
+    sizes: ({ offset }) => sizeOf(requests[offset]),
+    monotonicMs: () => now,
+    read: async function* (from) {
+      reads += 1;
+      for (let offset = from; offset < requests.length; offset += 1) {
+        await Promise.resolve();
+        yield { offset, value: null };
+      }
+    },
+  });
+  return {
+    requests,
+    behind,
+    get reads() {
+      return reads;
+    },
+    wait: (ms: number) => (now += ms),
+    settle: async () => await new Promise((resolve) => setImmediate(resolve)),
+  };
+}
+
+function counted(rest: readonly Size[]) {
+  const walks = rest.filter((one) => one.kind === 'walk');
+  const left = walks.flatMap(({ page, pages }) => (pages === null ? [] : [Math.max(1, pages - page + 1)]));
+  return {
+    walks: walks.length,
+    unknown: walks.length - left.length,
+    pages: left.reduce((sum, pages) => sum + pages, 0),
+    keys: rest.reduce((sum, one) => sum + (one.kind === 'lookup' ? one.keys : 0), 0),
+  };
+}
+
+describe('requestsBehind', () => {
+  it('counts what is not taken, whenever that comes, is counted or taken', async () => {
+    const step = fc.oneof(
+      { weight: 3, arbitrary: fc.record({ do: fc.constant('add' as const), one: size }) },
+      { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('take' as const, 'look' as const, 'turn' as const) }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60, size: 'max' }), async (steps) => {
+        const { requests, behind, wait, settle } = topic();
+        let taken = 0;
+        const sizes: unknown[] = [];
+        const look = (): void => {
+          wait(5_000);
+          behind.look();
+        };
+        for (const one of steps) {
+          if (one.do === 'add') requests.push(one.one);
+          if (one.do === 'turn') await Promise.resolve();
+          if (one.do === 'look') look();
+          if (one.do === 'take' && taken < requests.length) {
+            sizes.push(behind.taken({ offset: taken, value: null }));
+            taken += 1;
+          }
+        }
+        await settle();
+        look();
+        await settle();
+        expect(sizes).toEqual(requests.slice(0, taken).map(sizeOf));
+        const { walks, unknown, pages, keys, isCounted } = behind;
+        expect({ walks, unknown, pages, keys, isCounted }).toEqual({ ...counted(requests.slice(taken)), isCounted: true });
+      }),
+    );
+  });
+
+  it('knows from the first lookup that is taken how many keys a request has', () => {
+    const { requests, behind } = topic();
+    requests.push({ kind: 'lookup', keys: 5 });
+    behind.taken({ offset: 0, value: null });
+    expect(behind.keysAtOnce).toBe(7);
+  });
+
+  it('knows of one walk more at least as long as it counts for the first time', async () => {
+    const { requests, behind, settle } = topic();
+    requests.push({ kind: 'walk', page: 1, pages: 3 }, { kind: 'lookup', keys: 5 });
+    expect([behind.isCounted, behind.unknown, behind.keysAtOnce]).toEqual([true, 0, 1]);
+    behind.look();
+    expect([behind.isCounted, behind.unknown]).toEqual([false, 1]);
+    await settle();
+    expect([behind.isCounted, behind.unknown, behind.walks, behind.keys, behind.keysAtOnce]).toEqual([true, 0, 1, 5, 7]);
+  });
+
+  it('reads on after 5 s, where it had come to, and only once at a time', async () => {
+    const scene = topic();
+    const { requests, behind, wait, settle } = scene;
+    requests.push({ kind: 'lookup', keys: 5 });
+    behind.look();
+    wait(5_000);
+    behind.look();
+    await settle();
+    expect(scene.reads).toBe(1);
+    wait(4_999);
+    behind.look();
+    await settle();
+    expect(scene.reads).toBe(1);
+    requests.push({ kind: 'walk', page: 1, pages: null });
+    wait(1);
+    behind.look();
+    expect(behind.isCounted).toBe(true);
+    await settle();
+    expect([scene.reads, behind.keys, behind.unknown]).toEqual([2, 5, 1]);
+  });
+
+  it('goes on where its topic could not be read', async () => {
+    let now = 0;
+    let reads = 0;
+    const behind = requestsBehind({
+      sizes: () => ({ kind: 'lookup', keys: 2, size: 2 }),
+      monotonicMs: () => now,
+      read: async function* (from) {
+        reads += 1;
+        if (reads === 2) throw new Error('no broker');
+        yield { offset: await Promise.resolve(from), value: null };
+      },
+    });
+    for (let i = 0; i < 3; i += 1) {
+      behind.look();
+      await new Promise((resolve) => setImmediate(resolve));
+      now += 5_000;
+    }
+    expect([reads, behind.keys, behind.isCounted]).toEqual([3, 4, true]);
+  });
+});
+
+describe('requestSizes', () => {
+  const request = (shelf: string): string => JSON.stringify({ shelf });
+  const sizes = requestSizes(
+    shelves(() => walk({ source: shelvesApi(), paging: shelfPaging, records: () => [] }))({}),
+    {
+      left:
+        () =>
+        ({ offset, value }) =>
+          value === request('keys')
+            ? { kind: 'lookup', keys: 3, size: 2 }
+            : { kind: 'walk', page: offset, from: undefined, whole: value !== request('some') },
+      lastCrawl: () => (_, key) => (key === 'ada' || key === 'some' ? { pages: 8, items: 0 } : undefined),
+    },
+    () => [],
+  );
+
+  it('expects of a walk of all pages as many as the last of its key had, and of one of some pages nothing', () => {
+    const rest = { kind: 'walk', page: 2, from: undefined };
+    expect(sizes({ offset: 2, value: request('ada') })).toEqual({ ...rest, whole: true, key: 'ada', pages: 8 });
+    expect(sizes({ offset: 2, value: request('bert') })).toEqual({ ...rest, whole: true, key: 'bert' });
+    expect(sizes({ offset: 2, value: request('some') })).toEqual({ ...rest, whole: false, key: 'some' });
+  });
+
+  it('knows the keys of a lookup, and nothing of a malformed request', () => {
+    expect(sizes({ offset: 2, value: request('keys') })).toEqual({ kind: 'lookup', keys: 3, size: 2 });
+    expect(sizes({ offset: 2, value: '{}' })).toBeUndefined();
+  });
+});

@@ -1,0 +1,42 @@
+import { LaneHeldError } from '@headgate/topics';
+import { expect, test } from 'vitest';
+import { shelvesTopics, temporaryLog } from '../testing/temporary-log.fixture.ts';
+import { cancelRequests } from './cancel-requests.ts';
+
+const pipeline = { name: 'shelves', topics: {}, credentials: undefined, usualBytes: {} };
+const state = { topic: 'shelves.state', partition: 0 };
+const LANE = 'headgate.shelves.requests.0';
+
+test('requests of a key that no run has begun are withdrawn, and no others', async () => {
+  await using place = await temporaryLog(shelvesTopics());
+  const { log } = place;
+  await log.append(['a', 'b', 'a', 'c', 'a'].map((key) => ({ topic: 'shelves.requests', key, value: '{}' })));
+  {
+    await using lane = await log.openLane({ name: LANE, state });
+    await lane.transaction((tx) => tx.checkpoint('headgate/walk/2', '{}'));
+  }
+  expect(await cancelRequests({ log, pipeline, key: 'a' })).toEqual({ canceled: 2, begun: 1 });
+  expect(await cancelRequests({ log, pipeline, key: 'a' })).toEqual({ canceled: 0, begun: 1 });
+  expect(await cancelRequests({ log, pipeline, key: 'none' })).toEqual({ canceled: 0, begun: 0 });
+  const finished = (await log.readState('shelves.state', 0)).get('headgate/lane');
+  expect(JSON.parse(finished ?? 'null')).toEqual({ next: 1, done: [[4, 4]] });
+});
+
+test('while a run works on one of the lanes, none is withdrawn from the others', async () => {
+  await using place = await temporaryLog(shelvesTopics(2));
+  const { log } = place;
+  const two = { ...pipeline, credentials: [] };
+  await log.append([0, 1].map((partition) => ({ topic: 'shelves.requests', partition, key: 'a', value: '{}' })));
+  {
+    await using _ = await log.openLane({ name: 'headgate.shelves.requests.1', state: { topic: 'shelves.state', partition: 1 } });
+    await expect(cancelRequests({ log, pipeline: two, key: 'a', lanes: 2 })).rejects.toBeInstanceOf(LaneHeldError);
+  }
+  expect(await cancelRequests({ log, pipeline: two, key: 'a', lanes: 2 })).toEqual({ canceled: 2, begun: 0 });
+});
+
+test('while a run works on them none is withdrawn', async () => {
+  await using place = await temporaryLog(shelvesTopics());
+  await place.log.append([{ topic: 'shelves.requests', key: 'a', value: '{}' }]);
+  await using _ = await place.log.openLane({ name: LANE, state });
+  await expect(cancelRequests({ log: place.log, pipeline, key: 'a' })).rejects.toBeInstanceOf(LaneHeldError);
+});

@@ -1,0 +1,70 @@
+import { type Clock, systemClock } from '@headgate/throttle';
+import type { TopicLog } from '@headgate/topics';
+import { openJournalledLane } from '../engine/journalled-lane.ts';
+import { STATE_KEYS } from '../engine/lane-state.ts';
+import { lanesOf, requestsTopic, topicNames } from '../definition/names.ts';
+import type { TopicNames } from '../definition/topic.ts';
+import type { PipelineTopics } from '../definition/topics.ts';
+import { requestsInOrder } from '../engine/requests-in-order.ts';
+
+/** Options of {@link cancelRequests}. */
+export interface CancelRequestsOptions {
+  /** Log that has the pipeline's topics. Stays open. */
+  readonly log: TopicLog;
+  /** Pipeline whose requests are withdrawn. */
+  readonly pipeline: PipelineTopics;
+  /** Key of the requests. */
+  readonly key: string;
+  /** Of the runs. Default `headgate`. */
+  readonly group?: string;
+  /** The lanes of pipelines that split their credentials. Default 1. */
+  readonly lanes?: number;
+  /** The topics' names on the log. Default: their own, as `topicNames()` gives them. */
+  readonly names?: TopicNames;
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+  /** Ends it with the signal's reason. Default: none does. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Withdraws the requests of a key that no run has begun: they count as finished, and stay in their topic. Returns how many, and how many were
+ * begun and stay. Takes the lanes for a moment: throws `LaneHeldError` while a run works on one of them, and withdraws nothing then.
+ */
+export async function cancelRequests(options: CancelRequestsOptions): Promise<{ readonly canceled: number; readonly begun: number }> {
+  const { log, pipeline, key, group = 'headgate', lanes = 1, names = topicNames(), clock = systemClock(), signal } = options;
+  const topic = requestsTopic(pipeline, names);
+  const opened: Awaited<ReturnType<typeof openJournalledLane>>['lane'][] = [];
+  let canceled = 0;
+  let begun = 0;
+  try {
+    // All of them before the first request is withdrawn: if a run holds one, all requests stay.
+    for (let number = 0; number < lanesOf(pipeline, lanes); number += 1) {
+      signal?.throwIfAborted();
+      const shared = { log, group, lanes, names, clock, pipeline, number, onlyIfFree: true };
+      opened.push((await openJournalledLane({ ...shared, ...(signal !== undefined && { signal }) })).lane);
+    }
+    for (const lane of opened) {
+      const inWork = begunOffsets(lane.stateUnder);
+      const finished: number[] = [];
+      const { partition, next: from } = lane;
+      const requests = requestsInOrder({ log, topic, partition, from, resumed: [], ...(signal !== undefined && { signal }) });
+      for await (const request of requests) {
+        if (request.key !== key || lane.isFinished(request.offset)) continue;
+        if (inWork.has(request.offset)) begun += 1;
+        else finished.push(request.offset);
+      }
+      if (finished.length > 0) await lane.commit({ records: [], finished });
+      canceled += finished.length;
+    }
+  } finally {
+    for (const lane of opened) await lane.close();
+  }
+  return { canceled, begun };
+}
+
+/** Offsets of requests that have a checkpoint, or keys. */
+function begunOffsets(under: (prefix: string) => readonly { readonly key: string }[]): ReadonlySet<number> {
+  const kept = [STATE_KEYS.walk, STATE_KEYS.answered, STATE_KEYS.keys, STATE_KEYS.text].flatMap((prefix) => under(prefix));
+  return new Set(kept.map(({ key }) => Number(key.split('/', 1)[0])));
+}

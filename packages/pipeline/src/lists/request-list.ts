@@ -1,0 +1,160 @@
+import type { Clock } from '@headgate/throttle';
+import { LaneHeldError, LaneLostError, type LaneWriter, type TopicLog } from '@headgate/topics';
+import type { KeyedRequest, ListedRequest, Pipeline } from '../definition/define-pipeline.ts';
+import { GROUP_STATE, listLane, requestsTopic } from '../definition/names.ts';
+import { topicPartitions } from '../checks/topic-partitions.ts';
+import type { TopicNames } from '../definition/topic.ts';
+import { pause } from '../engine/wait.ts';
+
+export interface RequestListOptions {
+  readonly log: TopicLog;
+  readonly group: string;
+  readonly pipelines: readonly Pipeline[];
+  readonly names: TopicNames;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Requests written in the first transaction; each has twice as many as the one before, up to the most: a log takes its time for each. */
+const FIRST_CHUNK = 1_000;
+const MOST_CHUNK = 8_000;
+/** A request that has been off every list for so long is forgotten: the state must not grow with every list there ever was. */
+const FORGET_AFTER_MS = 30 * 86_400_000;
+
+/** The times of the wall clock, epoch ms, between which nothing is due: a marker written after `from` would be of the future. */
+export interface NothingDue {
+  readonly from: number;
+  readonly until: number;
+}
+
+/**
+ * Puts the pipelines' lists into their requests topics: a request per entry, once, again after `every`. Returns when nothing is due after
+ * that, or when the signal aborts. Several processes may do so with the same list: each takes the same lane of its own, and writes what isn't marked there yet.
+ */
+export async function enqueueLists(options: RequestListOptions): Promise<NothingDue> {
+  const { log, group, names, clock, signal } = options;
+  const topic = names(GROUP_STATE);
+  while (!signal.aborted) {
+    const now = clock.epochMs();
+    // A look costs less than a lane, and mostly there is nothing to do.
+    const look = dueRequests(options, await log.readState(topic, 0), now).next();
+    if (look.done === true) return look.value;
+    try {
+      const requests = options.pipelines.map((pipeline) => requestsTopic(pipeline, names));
+      const writes = await topicPartitions(log, requests);
+      await using lane = await log.openLane({ name: listLane(group), state: { topic, partition: 0 }, writes }, signal);
+      const due = dueRequests(options, lane.state, now);
+      for (let size = FIRST_CHUNK; !signal.aborted; size = Math.min(2 * size, MOST_CHUNK)) {
+        const { chunk, nothingDue } = nextChunk(due, size);
+        await enqueueChunk(lane, chunk, now);
+        if (nothingDue === undefined) continue;
+        await forget(lane, options, now);
+        return nothingDue;
+      }
+    } catch (error) {
+      if (!(error instanceof LaneLostError || error instanceof LaneHeldError)) {
+        if (signal.aborted) break;
+        throw error;
+      }
+      // Another process has the same list: entries it hasn't written are ours to write.
+      await pause(clock, 100 + 400 * Math.random(), signal);
+    }
+  }
+  return { from: -Infinity, until: Infinity };
+}
+
+/** Requests by their markers: a list that names one twice means it once, as it is spelled first. */
+type Chunk = ReadonlyMap<string, MarkedRequest>;
+
+/** The next requests; `nothingDue`: behind the last of them. */
+function nextChunk(
+  due: Generator<MarkedRequest, NothingDue>,
+  size: number,
+): { readonly chunk: Chunk; readonly nothingDue: NothingDue | undefined } {
+  const chunk = new Map<string, MarkedRequest>();
+  while (chunk.size < size) {
+    const next = due.next();
+    if (next.done === true) return { chunk, nothingDue: next.value };
+    if (!chunk.has(next.value.marker)) chunk.set(next.value.marker, next.value);
+  }
+  return { chunk, nothingDue: undefined };
+}
+
+async function enqueueChunk(lane: LaneWriter, chunk: Chunk, now: number): Promise<void> {
+  if (chunk.size === 0) return;
+  await lane.transaction((tx) => {
+    tx.append(Array.from(chunk.values(), ({ topic, request: { key, value } }) => ({ topic, key, value })));
+    for (const marker of chunk.keys()) tx.checkpoint(marker, String(now));
+  });
+}
+
+async function forget(lane: LaneWriter, options: ListOptions, now: number): Promise<void> {
+  const prefix = `${options.group}/listed/`;
+  const old = new Set<string>();
+  for (const [key, at] of lane.state) if (now - Number(at) > FORGET_AFTER_MS && key.startsWith(prefix)) old.add(key);
+  if (old.size === 0) return;
+  for (const { marker } of listedRequests(options)) old.delete(marker);
+  const gone = [...old];
+  for (let i = 0; i < gone.length; i += MOST_CHUNK) {
+    await lane.transaction((tx) => {
+      for (const key of gone.slice(i, i + MOST_CHUNK)) tx.checkpoint(key, null);
+    });
+  }
+}
+
+/** The requests of lists that a run would enqueue now; `state`: of the group. */
+export function listedAndDue(
+  options: ListOptions & { readonly clock: Clock; readonly state: ReadonlyMap<string, string> },
+): readonly KeyedRequest[] {
+  const due = new Map<string, KeyedRequest>();
+  for (const { marker, request } of dueRequests(options, options.state, options.clock.epochMs()))
+    if (!due.has(marker)) due.set(marker, request);
+  return [...due.values()];
+}
+
+/** The listed requests that are due by the state as it stands when each is looked at. Returns when nothing is, once all of them are marked. */
+function* dueRequests(
+  options: ListOptions,
+  state: ReadonlyMap<string, string>,
+  now: number,
+): Generator<MarkedRequest, NothingDue, undefined> {
+  let [from, until] = [-Infinity, Infinity];
+  for (const one of listedRequests(options)) {
+    let times = notDue(Number(state.get(one.marker)), one.everyMs);
+    if (!(now >= times.from && now < times.until)) {
+      yield one;
+      times = notDue(now, one.everyMs);
+    }
+    from = Math.max(from, times.from);
+    until = Math.min(until, times.until);
+  }
+  return { from, until };
+}
+
+/** `markedAt`: NaN where it isn't. A marker that lies more than a period ahead was written by a clock that was wrong. */
+function notDue(markedAt: number, everyMs: number): NothingDue {
+  return { from: markedAt - everyMs, until: markedAt + everyMs };
+}
+
+type ListOptions = Pick<RequestListOptions, 'group' | 'pipelines' | 'names'>;
+
+interface MarkedRequest {
+  readonly request: ListedRequest;
+  readonly topic: string;
+  /** The key under which it is marked as enqueued. */
+  readonly marker: string;
+  /** Infinity: once. */
+  readonly everyMs: number;
+}
+
+/** The requests of all lists, one after the other: a list may be long. */
+function* listedRequests({ group, pipelines, names }: ListOptions): Generator<MarkedRequest, void, undefined> {
+  for (const pipeline of pipelines) {
+    const topic = requestsTopic(pipeline, names);
+    for (const request of pipeline.listed()) {
+      // Requests may share a key: a customer's orders and its invoices.
+      const marker = `${group}/listed/${topic}/${request.identity}/${request.key}`;
+      yield { topic, request, marker, everyMs: request.everyMs ?? Infinity };
+    }
+  }
+}

@@ -1,0 +1,434 @@
+import type { CreditPool, Delivery } from '@headgate/throttle';
+import type { NewRecord, RecordSeries } from '@headgate/topics';
+import { endsSource, isStop } from '../dead-letters/endings.ts';
+import { textOf } from '../definition/thrown.ts';
+import { type UserFunction, answered, callUser, callUserList, misuse, userError } from '../definition/user-function.ts';
+import { offsetRanges } from '../engine/offset-ranges.ts';
+import { PipelineError } from '../definition/pipeline-error.ts';
+import { type DeadLetterContent, reasonOf } from '../dead-letters/dead-letter.ts';
+import { requestContent } from '../definition/request.ts';
+import { type PendingRecord, type RecordMakers, type TopicMap, logRecords, madeRecord } from '../definition/topic.ts';
+import type { SourceControls, Work, Worker, WorkerContext } from '../engine/worker.ts';
+import { fitting } from '../engine/fitting.ts';
+import { type Letter, letter, replayable, requestId } from '../dead-letters/letters.ts';
+import { type LookupKey, type LookupRequest, keptLookups, lookupRequests } from './lookup-requests.ts';
+import { BACKLOG } from '../walk/walk.ts';
+
+/** Options of {@link lookup}. */
+export interface LookupDefinition<Api extends SourceControls, Request, Answers, Topics extends TopicMap> {
+  /** The source of the answers. The lane closes it. */
+  readonly source: Api;
+  /** The keys of a request, in any spelling. */
+  keys(request: Request): readonly string[];
+  /** One spelling for each key; throws for a text that is none, which becomes a dead letter of its own. Default: the text. */
+  normalize?(text: string): string;
+  /**
+   * The request for some keys, for the dead letter of one: as the requests topic takes it. Where it gives none for that key, the dead letter
+   * has the whole request.
+   */
+  requestOf(keys: readonly string[]): unknown;
+  /** Requests up to `size` keys under credit. */
+  query(
+    api: Api,
+    keys: readonly string[],
+    options: { readonly credits: CreditPool; readonly signal: AbortSignal; readonly walk?: object; readonly requests?: number },
+  ): Promise<Delivery<Answers>>;
+  /** Most keys of one HTTP request. */
+  readonly size: number;
+  /** How many more keys a quota permits now. Default: no limit. */
+  room?(api: Api): number;
+  /** Longest a key waits for its batch to fill while no other batch is under way, ms. Default 200. */
+  readonly maxWaitMs?: number;
+  /** The records and dead letters of one answer, which answer every requested key. */
+  records(answers: Answers, at: LookupPosition<Request, Topics>): LookupOutcome;
+}
+
+/** The keys that one answer is for. */
+export interface LookupPosition<Request, Topics extends TopicMap> {
+  /** The keys of the request, in order. */
+  readonly requested: readonly RequestedKey<Request>[];
+  /** Makes records: `topics.records({ key, value })`. */
+  readonly topics: RecordMakers<Topics>;
+}
+
+/** A requested key. */
+export interface RequestedKey<Request> {
+  /** The key in its one spelling, as `normalize` gives it. */
+  readonly key: string;
+  /** The request that asks for the key, perhaps among others. */
+  readonly request: Request;
+  /** The id of its request: `<requests topic>-<partition>-<offset>`. */
+  readonly id: string;
+}
+
+/** What became of the keys of one answer. A key without a record or a dead letter counts as answered. */
+export interface LookupOutcome {
+  /** Records of each key, by its index in `requested`. A key whose records can't all be written becomes a dead letter, and none of them is. */
+  readonly records: readonly { readonly index: number; readonly record: PendingRecord }[];
+  /** Keys, or parts of the answer, that can't be processed. `index`: that of their key. */
+  readonly deadLetters?: readonly LookupDeadLetter[];
+}
+
+/** A key, or a part of an answer, that can't be processed. */
+export interface LookupDeadLetter {
+  /** Index of the key in `requested`. */
+  readonly index: number;
+  /** Its code and message stand in the dead letter. */
+  readonly error: unknown;
+  /** A part of the answer that can't be processed; `id` is unique within its request. Default: the key itself is what can't be had. */
+  readonly part?: { readonly id: string; readonly record: unknown };
+}
+
+const LONGEST_WAIT_MS = 200;
+
+interface KeyOutcome {
+  readonly pending: PendingRecord[];
+  readonly deadLetters: LookupDeadLetter[];
+}
+
+interface WaitingKey<Request> extends LookupKey<Request> {
+  readonly key: string;
+}
+
+/**
+ * Works requests that are lookups: many requests share one HTTP request, and each key is answered by itself. A request that is partly
+ * answered keeps in the lane's state which keys are.
+ */
+export function lookup<Api extends SourceControls, Request, Answers, Topics extends TopicMap>(
+  definition: LookupDefinition<Api, Request, Answers, Topics>,
+): Work<Request, Topics> {
+  const { size } = definition;
+  if (!(Number.isSafeInteger(size) && size > 0)) {
+    throw new PipelineError({ code: 'HEADGATE_DEFINITION', message: `lookup: size must be a whole number above 0, got ${size}` });
+  }
+  return {
+    sources: [definition.source],
+    open: (context) => lookupWorker(definition, context),
+    left(state, pipeline) {
+      const { kept, keys: keptKeys } = keptLookups(state);
+      return ({ offset }, request) => {
+        const done = offsetRanges(kept.get(offset)?.answered);
+        const valid = keptKeys(offset) ?? sortedKeys(definition, request, { pipeline }).valid;
+        return { kind: 'lookup', keys: valid.filter((_, index) => !done.has(index)).length, size };
+      };
+    },
+    lastCrawl: () => () => undefined,
+  };
+}
+
+interface SortedKeys {
+  readonly valid: readonly string[];
+  readonly invalid: readonly string[];
+  /** Why each of `invalid` is none. */
+  readonly errors: readonly unknown[];
+}
+
+/** Each key once. */
+function sortedKeys<Api extends SourceControls, Request, Answers, Topics extends TopicMap>(
+  definition: LookupDefinition<Api, Request, Answers, Topics>,
+  request: Request,
+  of: Omit<UserFunction, 'name'>,
+): SortedKeys {
+  const valid = new Set<string>();
+  const invalid = new Map<string, unknown>();
+  for (const text of callUserList({ ...of, name: 'keys' }, () => definition.keys(request))) {
+    assertText({ ...of, name: 'keys' }, text);
+    try {
+      const key = definition.normalize === undefined ? text : answered({ ...of, name: 'normalize' }, definition.normalize(text));
+      assertText({ ...of, name: 'normalize' }, key);
+      valid.add(key);
+    } catch (error) {
+      invalid.set(text, error);
+    }
+  }
+  return { valid: [...valid], invalid: [...invalid.keys()], errors: [...invalid.values()] };
+}
+
+function assertText(of: UserFunction, key: unknown): void {
+  if (typeof key !== 'string') throw misuse(of, `gives ${textOf(key)} as a key`, 'A key has to be text');
+}
+
+function lookupWorker<Api extends SourceControls, Request, Answers, Topics extends TopicMap>(
+  definition: LookupDefinition<Api, Request, Answers, Topics>,
+  context: WorkerContext<Request, Topics>,
+): Worker<Request> {
+  const { pipeline, lane, notifier, clock, emit, credits, topics, tracing } = context;
+  const { source, size } = definition;
+  const requests = lookupRequests<Request>(pipeline, lane);
+  /** The batches that have no answer yet. */
+  const underWay = new Map<readonly WaitingKey<Request>[], AbortController>();
+  let waiting: WaitingKey<Request>[] = [];
+  let cancelTimer: (() => void) | undefined;
+  let stopping = false;
+  let isAbandoned = false;
+  let inFlight = 0;
+  let queued = 0;
+
+  /** Work goes on by itself; its failure is the lane's. */
+  const run = (work: Promise<void>): void => {
+    inFlight += 1;
+    work
+      .catch((error: unknown) => {
+        if (!stopping || !(isStop(error) || isAbandoned)) notifier.fail(error);
+      })
+      .finally(() => {
+        inFlight -= 1;
+        notifier.notify();
+      });
+  };
+
+  /** Writes the outcomes of some keys, then emits their events. */
+  const write = async (
+    keys: readonly LookupKey<Request>[],
+    records: readonly (NewRecord | RecordSeries)[],
+    letters: readonly Letter[],
+    tell: () => void = () => undefined,
+  ): Promise<void> => {
+    await requests.write(keys, [...records, ...letters.map(({ record }) => record)]);
+    emit({ type: 'keys-answered', pipeline, count: keys.length });
+    tell();
+    for (const one of letters) one.tell();
+  };
+
+  const letterOf = (of: LookupRequest<Request>, key: string, error: unknown, part?: LookupDeadLetter['part']): Letter => {
+    const content: DeadLetterContent = part === undefined ? requestOfKey(of, key) : { record: part.record };
+    return letter(context, { key: part === undefined ? key : of.id, id: `${of.id}/${part?.id ?? key}`, content, error });
+  };
+
+  const requestOfKey = ({ record, keys }: LookupRequest<Request>, key: string): DeadLetterContent =>
+    replayable(record, {
+      // The only key of its request has all that the request says.
+      request: () => (keys.length > 1 ? callUser({ pipeline, key, name: 'requestOf' }, () => definition.requestOf([key])) : undefined),
+      isFor(text) {
+        const { valid, invalid } = sortedKeys(definition, context.parse(text), { pipeline, key });
+        return valid.length + invalid.length === 1 && (valid[0] ?? invalid[0]) === key;
+      },
+    });
+
+  const writeFailed = async (keys: readonly WaitingKey<Request>[], error: unknown): Promise<void> =>
+    await write(
+      keys,
+      [],
+      keys.map(({ of, key }) => letterOf(of, key, error)),
+    );
+
+  const queue = (of: LookupRequest<Request>, { valid, errors }: SortedKeys): void => {
+    for (const [index, key] of valid.entries()) if (!of.answered.has(index)) waiting.push({ of, index, key });
+    const refused = errors.map((_, i) => ({ of, index: of.valid + i }));
+    const letters = refused.map(({ index }) => {
+      const text = of.keys[index] ?? '';
+      // The request's own key, where this text can't be one.
+      return letterOf(of, text.trim() === '' ? of.record.key || of.id : text, errors[index - of.valid]);
+    });
+    if (refused.length > 0) run(write(refused, [], letters));
+    sendBatches(size);
+    cancelTimer?.();
+    cancelTimer = waiting.length > 0 ? clock.schedule(definition.maxWaitMs ?? LONGEST_WAIT_MS, waitedLongest) : undefined;
+  };
+
+  /**
+   * Sends batches while at least `least` keys wait and the quota has room, which the last batch is cut to; then one more waits for the
+   * quota's reset.
+   */
+  const sendBatches = (least: number): void => {
+    let room = waiting.length >= least ? roomNow() : 0;
+    while (waiting.length >= least && (room > 0 || underWay.size === 0)) {
+      const keys = waiting.splice(0, Math.min(size, room || size));
+      room = Math.max(0, room - keys.length);
+      run(traced(keys));
+    }
+  };
+
+  const roomNow = (): number => {
+    const name = { pipeline, key: waiting[0]?.key ?? '', name: 'room' };
+    try {
+      const room: unknown = callUser(name, () => definition.room?.(source) ?? Infinity);
+      if (typeof room !== 'number' || Number.isNaN(room)) throw misuse(name, `returns ${textOf(room)}`, 'It has to return a number');
+      // A quota may be overdrawn.
+      return Math.max(0, Math.floor(room));
+    } catch (error) {
+      const keys = waiting;
+      waiting = [];
+      if (keys.length > 0) run(writeFailed(keys, error));
+      return 0;
+    }
+  };
+
+  /** A list of thousands is one happening, not thousands. */
+  const tellQueued = (): void => {
+    if (queued > 0) emit({ type: 'keys-queued', pipeline, count: queued });
+    queued = 0;
+  };
+
+  const flush = (): void => {
+    tellQueued();
+    cancelTimer?.();
+    cancelTimer = undefined;
+    sendBatches(1);
+  };
+
+  /** While a batch is under way, keys that wait lose nothing, and the queue may be read further: it is slow where it has not been read to its end. */
+  const waitedLongest = (): void => {
+    tellQueued();
+    cancelTimer = undefined;
+    if (underWay.size === 0) sendBatches(1);
+  };
+
+  /** A batch is answered: perhaps the quota has room again for those that had to wait. */
+  const batchAnswered = (keys: readonly WaitingKey<Request>[]): void => {
+    underWay.delete(keys);
+    if (cancelTimer === undefined) sendBatches(underWay.size === 0 ? 1 : size);
+    takeBack();
+  };
+
+  /**
+   * Cuts batches to the quota's room that wait for its reset: a batch has lost its turn when its permit came too late or its attempt failed,
+   * and other requests have used a part of the room that it was made for.
+   */
+  const takeBack = (): void => {
+    if (definition.room === undefined || stopping) return;
+    const queued = new Set(
+      source.gauges().waiting.flatMap(({ walk, for: what }) => (what === 'budget' && walk !== undefined ? [walk] : [])),
+    );
+    const unsent = [...underWay].filter(([keys]) => queued.has(keys));
+    const room = unsent.length > 0 ? roomNow() : 0;
+    const tooLarge = unsent.filter(([keys]) => room > 0 && keys.length > room);
+    for (const [keys, abort] of tooLarge) {
+      underWay.delete(keys);
+      abort.abort();
+    }
+    waiting = [...tooLarge.flatMap(([keys]) => keys), ...waiting];
+    if (tooLarge.length > 0) sendBatches(1);
+  };
+
+  const traced = async (keys: readonly WaitingKey<Request>[]): Promise<void> => {
+    tracing?.begin(keys, { pipeline, lane: lane.partition, keys: keys.length });
+    try {
+      await lookUp(keys);
+    } finally {
+      tracing?.end(keys);
+    }
+  };
+
+  const lookUp = async (keys: readonly WaitingKey<Request>[]): Promise<void> => {
+    tellQueued();
+    const abort = new AbortController();
+    underWay.set(keys, abort);
+    let delivery: Delivery<Answers>;
+    const name = { pipeline, key: keys[0]?.key ?? '', name: 'query' };
+    try {
+      delivery = await definition.query(
+        source,
+        keys.map(({ key }) => key),
+        { credits, signal: abort.signal, requests: keys.length, walk: keys },
+      );
+      if (typeof delivery?.credit?.release !== 'function')
+        throw misuse(name, `gives ${textOf(delivery)}`, 'It has to give what a query of the source does');
+    } catch (error) {
+      if (!underWay.has(keys)) return;
+      if (isStop(error) || endsSource(error) || isAbandoned) throw error;
+      // Whatever a source rejects with when it is stopped: the keys are requested again.
+      if (stopping) return;
+      batchAnswered(keys);
+      await writeFailed(keys, reasonOf(error).code === 'HEADGATE_UNEXPECTED' ? userError(name, error) : error);
+      return;
+    }
+    batchAnswered(keys);
+    try {
+      await deliver(keys, delivery.value);
+    } finally {
+      delivery.credit.release();
+    }
+  };
+
+  const deliver = async (keys: readonly WaitingKey<Request>[], given: Answers): Promise<void> => {
+    let answers: readonly KeyOutcome[];
+    try {
+      answers = outcomesOf(keys, given);
+    } catch (error) {
+      await writeFailed(keys, error);
+      return;
+    }
+    const letters: Letter[] = [];
+    const records: (NewRecord | RecordSeries)[] = [];
+    const counts: Record<string, number> = {};
+    for (const [index, { of, key }] of keys.entries()) {
+      const { pending = [], deadLetters = [] } = answers[index] ?? {};
+      let failure: Letter | undefined;
+      try {
+        const own = logRecords(pending, { pipeline, request: of.id, defaultId: key, headers: tracing?.headers(keys) });
+        for (const record of fitting(own, { pipeline, key, lane, name: 'records' })) records.push(record);
+        for (const { name, count } of pending) counts[name] = (counts[name] ?? 0) + count;
+      } catch (error) {
+        failure = letterOf(of, key, error);
+      }
+      // A part of the answer isn't the key's own: no later request brings it again.
+      for (const { error, part } of deadLetters)
+        if (part !== undefined || failure === undefined) letters.push(letterOf(of, key, error, part));
+      if (failure !== undefined) letters.push(failure);
+    }
+    await write(keys, records, letters, () => emit({ type: 'records-written', pipeline, kind: 'keys', counts }));
+  };
+
+  /** The outcome of each key, by its index. Throws for a key that wasn't requested. */
+  const outcomesOf = (keys: readonly WaitingKey<Request>[], answers: Answers): readonly KeyOutcome[] => {
+    const name = { pipeline, key: keys[0]?.key ?? '', name: 'records' };
+    const outcomes = keys.map((): KeyOutcome => ({ pending: [], deadLetters: [] }));
+    const outcomeOf = (index: number): KeyOutcome => {
+      const found = outcomes[index];
+      if (found === undefined)
+        throw misuse(name, `answers key ${textOf(index)} of ${keys.length}`, 'It has to answer keys that were requested');
+      return found;
+    };
+    const requested = keys.map(({ of, key }) => ({ key, request: of.request, id: of.id }));
+    const outcome = callUser(name, () => definition.records(answers, { requested, topics }));
+    if (typeof outcome !== 'object' || outcome === null || !('records' in outcome))
+      throw misuse(name, `returns ${textOf(outcome)}`, 'It has to return { records, deadLetters }');
+    for (const { index, record } of callUserList(name, () => outcome.records))
+      outcomeOf(index).pending.push(madeRecord(name, context, record));
+    for (const one of callUserList(name, () => outcome.deadLetters)) outcomeOf(one.index).deadLetters.push(one);
+    return outcomes;
+  };
+
+  return {
+    backlog: Math.max(BACKLOG, 2 * size),
+    get load() {
+      return requests.load;
+    },
+    take(record, request) {
+      const kept = requests.keptKeys(record.offset);
+      let sorted: SortedKeys;
+      try {
+        const of = { pipeline, key: record.key || requestId(lane, record.offset) };
+        sorted = kept === undefined ? sortedKeys(definition, request, of) : { valid: kept, invalid: [], errors: [] };
+        if (kept === undefined) requests.check(record, sorted.valid);
+      } catch (error) {
+        const of = requests.open(record, request, { valid: [], invalid: [''] });
+        run(
+          write([{ of, index: 0 }], [], [letter(context, { key: record.key || of.id, id: of.id, content: requestContent(record), error })]),
+        );
+        return;
+      }
+      const of = requests.open(record, request, sorted);
+      queued += of.left;
+      if (of.keys.length === 0) run(requests.finish(of));
+      else queue(of, sorted);
+    },
+    flush,
+    stop() {
+      stopping = true;
+      cancelTimer?.();
+      waiting = [];
+      source.stop();
+    },
+    get isBusy() {
+      return inFlight > 0;
+    },
+    abandon() {
+      isAbandoned = true;
+      for (const abort of underWay.values()) abort.abort();
+    },
+    inWork: () => ({ walks: [], keys: requests.load }),
+    lastCrawl: () => undefined,
+  };
+}

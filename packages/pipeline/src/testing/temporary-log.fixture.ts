@@ -1,0 +1,42 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { NewTopicSpec, TopicLog } from '@headgate/topics';
+import { sqliteTopicLog } from '@headgate/topics/sqlite';
+import { topicNames } from '../definition/names.ts';
+import { topicSpecs } from '../definition/topics.ts';
+
+/** An embedded log in a folder of its own, with these topics. `now`: as of `sqliteTopicLog`. */
+export async function temporaryLog(
+  topics: readonly NewTopicSpec[] = [],
+  now = Date.now,
+): Promise<AsyncDisposable & { readonly log: TopicLog }> {
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-pipeline-'));
+  const log = await sqliteTopicLog({ file: join(folder, 'log.db'), now });
+  await log.createTopics(topics);
+  return {
+    log,
+    async [Symbol.asyncDispose]() {
+      await log.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** The topics of a pipeline `shelves` that has only those that every pipeline has. */
+export function shelvesTopics(lanes = 1): NewTopicSpec[] {
+  const credentials = Array.from({ length: lanes }, (_, i) => `key-${i}`);
+  return topicSpecs([{ name: 'shelves', topics: {}, credentials, usualBytes: {} }], { lanes, names: topicNames() });
+}
+
+/** The log, with some of its methods replaced. */
+export function logWith(log: TopicLog, methods: Partial<TopicLog>): TopicLog {
+  return new Proxy(log, {
+    get(target, name) {
+      if (name in methods) return Reflect.get(methods, name);
+      const member: unknown = Reflect.get(target, name, target);
+      // `await using` in Node 24 takes a bound function for none.
+      return typeof member === 'function' ? (...given: unknown[]): unknown => Reflect.apply(member, target, given) : member;
+    },
+  });
+}

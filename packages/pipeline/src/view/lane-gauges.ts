@@ -1,0 +1,110 @@
+import type { CreditPool } from '@headgate/throttle';
+import type { Doing, RunGauges, WorkGauge } from './events.ts';
+import type { LaneWork } from '../forecast/forecast.ts';
+import type { RequestsBehind } from '../forecast/request-sizes.ts';
+import type { InWork, SourceControls } from '../engine/worker.ts';
+
+export interface LaneGaugesOptions {
+  readonly pipeline: string;
+  readonly lane: number;
+  readonly sources: readonly SourceControls[];
+  readonly credits: CreditPool;
+  readonly inWork: InWork;
+  /** All that the lane has taken and not finished. */
+  readonly load: number;
+  /** Pages that requests in work are expected to have, by offset. */
+  readonly expected: ReadonlyMap<number, number>;
+  readonly behind: RequestsBehind;
+  /** Epoch ms. */
+  readonly now: number;
+}
+
+/** A wait below a display's own delay is none. */
+const NO_WAIT_MS = 20;
+
+/** How a lane stands: each request in work by what its source says of it. */
+export function laneGauges(options: LaneGaugesOptions): RunGauges {
+  const { pipeline, lane, sources, credits, inWork, load, expected, behind, now } = options;
+  const gauges = sources.map((source) => source.gauges());
+  // A source that reports its queries reports all: a walk without one waits for its grant to be written.
+  const isTold = gauges.every(({ inFlight }) => inFlight !== undefined);
+  const walks = new Map<object, Doing>(
+    inWork.walks.map(({ walk, isWriting, since }) => [walk, isWriting || isTold ? { state: 'writing' } : { state: 'asking', since }]),
+  );
+  const lookups: Doing[] = [];
+  const tell = (walk: object | undefined, doing: Doing): void => {
+    if (walk !== undefined && walks.has(walk)) walks.set(walk, doing);
+    else lookups.push(doing);
+  };
+  const writing = new Set(inWork.walks.flatMap(({ walk, isWriting }) => (isWriting ? [walk] : [])));
+  for (const { waiting, inFlight = [] } of gauges) {
+    for (const { walk, for: what, until } of waiting) {
+      // It requests its next page while the one before is written.
+      if (walk === undefined || !writing.has(walk))
+        tell(walk, { state: 'waiting', for: what, ...(until !== undefined && { until: Math.max(now, until) }) });
+    }
+    for (const { walk, since, retry } of inFlight)
+      tell(walk, retry === undefined ? { state: 'asking', since } : { state: 'retrying', ...retry });
+  }
+  return {
+    budgets: gauges.flatMap(({ budgets }) =>
+      budgets.map(({ freeAt, ...budget }) => ({
+        pipeline,
+        ...budget,
+        ...(freeAt !== undefined && { freeAt: freeAt <= now + NO_WAIT_MS ? now : freeAt }),
+      })),
+    ),
+    credits: [{ pipeline, max: credits.max, used: credits.outstanding }],
+    work: [
+      ...inWork.walks.map(({ offset, request, key, walk }): WorkGauge => {
+        const pages = expected.get(offset);
+        return {
+          pipeline,
+          lane,
+          key,
+          request,
+          ...(pages !== undefined && { expected: pages }),
+          doing: walks.get(walk) ?? { state: 'writing' },
+        };
+      }),
+      ...(inWork.keys > 0 ? [{ pipeline, lane, key: '', doing: together(lookups) }] : []),
+      ...(inWork.behind === undefined ? [] : [behindGauge(pipeline, lane, inWork.behind)]),
+    ],
+    outages: gauges.flatMap(({ outage }) => (outage === undefined ? [] : [{ pipeline, ...outage }])),
+    lanes: [{ pipeline, lane, inWork: load, behind: behind.walks, isCounted: behind.isCounted, keys: inWork.keys + behind.keys }],
+  };
+}
+
+function behindGauge(pipeline: string, lane: number, { key, request, name }: NonNullable<InWork['behind']>): WorkGauge {
+  return { pipeline, lane, key, request, doing: { state: 'behind', name } };
+}
+
+/** The liveliest of what several lookups do: none of the others keeps it up. */
+function together(all: readonly Doing[]): Doing {
+  const when = (doing: Doing): number => {
+    if (doing.state === 'asking') return doing.since;
+    if (doing.state === 'retrying') return doing.at;
+    return doing.state === 'waiting' ? (doing.until ?? Infinity) : 0;
+  };
+  const order = ['asking', 'retrying', 'waiting'];
+  const [first] = all.toSorted((one, other) => order.indexOf(one.state) - order.indexOf(other.state) || when(one) - when(other));
+  return first ?? { state: 'writing' };
+}
+
+/** The work that is left for a lane, for forecasts. */
+export function laneWork(options: Omit<LaneGaugesOptions, 'credits' | 'load' | 'now'>): LaneWork {
+  const { pipeline, lane, sources, inWork, expected, behind } = options;
+  return {
+    pipeline,
+    lane,
+    walks: inWork.walks.map(({ offset, request, page }) => {
+      const pages = expected.get(offset);
+      return { request, page, ...(pages !== undefined && { pages }) };
+    }),
+    behind: { walks: behind.walks, unknown: behind.unknown, pages: behind.pages },
+    keys: inWork.keys + behind.keys,
+    keysAtOnce: behind.keysAtOnce,
+    inFlight: sources.reduce((sum, source) => sum + (source.gauges().inFlight ?? []).filter(({ retry }) => retry === undefined).length, 0),
+    budgets: sources.flatMap((source) => source.slots?.() ?? []),
+  };
+}

@@ -1,0 +1,327 @@
+import type { Clock, Json } from '@headgate/throttle';
+import type { TopicLog } from '@headgate/topics';
+import { endsLane } from '../dead-letters/endings.ts';
+import type { StateChange } from '../engine/lane.ts';
+import { STATE_KEYS } from '../engine/lane-state.ts';
+import { PipelineError } from '../definition/pipeline-error.ts';
+import { reasonOf } from '../dead-letters/dead-letter.ts';
+import {
+  type PendingRecord,
+  REQUESTS,
+  type RecordMakers,
+  type TopicMap,
+  type TopicNames,
+  logRecords,
+  madeRecord,
+} from '../definition/topic.ts';
+import type { StateOfLane, WorkerContext } from '../engine/worker.ts';
+import { fitting } from '../engine/fitting.ts';
+import { letter } from '../dead-letters/letters.ts';
+
+/**
+ * Work behind a whole walk that has completed: it may read the log back, and its records are written in chunks, each in a transaction.
+ * After a crash it is called again and the records that are durable are skipped by counting: it has to give the same records in the same
+ * order. Work that throws becomes a dead letter, and is called again when the lane is opened next; with `HEADGATE_STATE_LOST` as the error's
+ * code, for records that are gone, it is given up with a warning. A lane runs one at a time. `previous` is the key's last whole walk before this one, where its records are known.
+ */
+export type After<Topics extends TopicMap> = (
+  crawl: Crawl,
+  previous: Crawl | undefined,
+  io: AfterIo<Topics>,
+) => AsyncIterable<PendingRecord>;
+
+/** A whole walk that has completed. */
+export interface Crawl {
+  /** Key of its request. */
+  readonly key: string;
+  /** `<requests topic>-<partition>-<offset>`. */
+  readonly id: string;
+  /** Pages written, those before a restart counted. */
+  readonly pages: number;
+  /** Items of its pages, as `WalkDefinition.items` counts them. */
+  readonly items: number;
+  /** By the name of a topic within the pipeline: no record of the walk lies before this offset of the lane's partition. */
+  readonly offsets: Readonly<Record<string, number>>;
+}
+
+/** What {@link After} may use, for the lane that the crawl belongs to. */
+export interface AfterIo<Topics extends TopicMap> {
+  /** Reads the crawls back: `readBytes` with `partition`, from an offset of `Crawl.offsets`. */
+  readonly log: TopicLog;
+  /** Gives the log's name of a topic: `names('issues.records')`. */
+  readonly names: TopicNames;
+  /** The lane's partition in every topic of the pipeline that has one per lane. */
+  readonly partition: number;
+  /** Makes records: `topics.records({ key, value })`. */
+  readonly topics: RecordMakers<Topics>;
+  /** The run's clock. */
+  readonly clock: Clock;
+  /** Aborts when the lane is given up. Started work is called again where the lane is opened next. */
+  readonly signal: AbortSignal;
+  /** Emits a notice of level `warn`, at once, with the crawl's key before it. */
+  readonly warn: (message: string) => void;
+}
+
+export interface AfterWork {
+  /** Started work that isn't finished. */
+  readonly load: number;
+  readonly isBusy: boolean;
+  /** The walk whose work is being done. */
+  readonly current: { readonly key: string; readonly request: string; readonly name: string } | undefined;
+  /** The value that a key's last whole walk has carried to its end. */
+  carried(key: string): Json | undefined;
+  /** The last whole walk of a key, those of this run among them. */
+  lastCrawl(key: string): LastCrawl | undefined;
+  /** The ends of the pipeline's topics: a walk that begins now has no record before them. */
+  offsets(): Promise<Readonly<Record<string, number>>>;
+  /** A walk's last page is about to be written. */
+  ending(crawl: EndedWalk): EndingWalk;
+  /** Starts no further chunk. Unfinished work goes on when the lane is opened again. */
+  stop(): void;
+}
+
+export interface EndedWalk extends Omit<Crawl, 'offsets'> {
+  readonly whole: boolean;
+  readonly offsets: Crawl['offsets'] | undefined;
+  readonly carried?: Json | undefined;
+}
+
+export interface EndingWalk {
+  /** Belongs into the transaction with its last page. */
+  readonly state: readonly StateChange[];
+  /** To be called when that is durable. */
+  start(): void;
+}
+
+/** The last whole walk of a key, as the lane's state keeps it. */
+export interface LastCrawl {
+  /** For forecasts, as `items`. */
+  readonly pages: number;
+  readonly items: number;
+  /** For the next walk. */
+  readonly carried?: Json | undefined;
+  /** For the work behind the next one. */
+  readonly crawl?: Omit<Crawl, 'key'> | undefined;
+}
+
+/** Work behind a walk, as the lane's state keeps it. */
+interface Unfinished {
+  readonly crawl: Crawl;
+  readonly previous?: Crawl | undefined;
+  /** Records written so far: they come in the same order whenever the work is done again. */
+  readonly written: number;
+  /** It has failed, and its dead letter says so. */
+  readonly failed?: true;
+}
+
+interface LastWalk {
+  readonly crawl: LastCrawl;
+  /** When it was complete, ms on the monotonic clock. */
+  readonly atMs: number;
+}
+
+/** Records written, by topic and by kind. */
+interface Written {
+  readonly counts: Record<string, number>;
+  readonly kinds: Record<string, number>;
+}
+
+/** Records of one transaction. */
+const CHUNK = 5_000;
+/** A key that hasn't been walked for so long is forgotten: the state must not grow with every key there ever was. */
+const FORGET_AFTER_MS = 90 * 86_400_000;
+
+/** The last whole walks that a lane's state knows of, by key. `kind`: as in `WorkerContext`. */
+export function lastCrawls(state: StateOfLane, kind: string): ReadonlyMap<string, LastCrawl> {
+  return new Map(state(STATE_KEYS.last + kind).map(({ key, value }) => [key, value as LastCrawl]));
+}
+
+/** Goes on with the work that the lane's state holds. Without `after` it only remembers each key's last walk. */
+export function afterWork<Topics extends TopicMap>(
+  { after, afterName = 'the work after its crawl' }: { readonly after?: After<Topics>; readonly afterName?: string },
+  { pipeline, kind, lane, log, names, notifier, clock, emit, topics }: Omit<WorkerContext<unknown, Topics>, 'parse' | 'keyOf'>,
+): AfterWork {
+  const { partition } = lane;
+  const lastKey = STATE_KEYS.last + kind;
+  const afterKey = STATE_KEYS.after + kind;
+  const now = clock.monotonicMs();
+  /** The oldest first. */
+  const last = new Map<string, LastWalk>(
+    lane
+      .stateUnder(lastKey)
+      .toSorted((one, other) => other.ageMs - one.ageMs)
+      .map(({ key, value, ageMs }) => [key, { crawl: value as LastCrawl, atMs: now - ageMs }]),
+  );
+  const forgotten = new Set<string>();
+  const lastOf = (key: string): LastCrawl | undefined => {
+    const found = last.get(key);
+    return found === undefined || isOld(found) ? undefined : found.crawl;
+  };
+  const isOld = ({ atMs }: LastWalk): boolean => clock.monotonicMs() - atMs > FORGET_AFTER_MS;
+  /** A lane may be held for years. */
+  const forgetOld = (): void => {
+    for (const [key, walk] of last) {
+      if (!isOld(walk)) return;
+      last.delete(key);
+      forgotten.add(key);
+    }
+  };
+  const queue = lane
+    .stateUnder(afterKey)
+    .map(({ key, value }) => ({ number: Number(key), work: value as Unfinished }))
+    .toSorted((one, other) => one.number - other.number);
+  let lastNumber = queue.at(-1)?.number ?? 0;
+  /** Nobody would ever do it. */
+  const dropped = after === undefined ? queue.splice(0) : [];
+  for (const { work } of dropped) {
+    const message = `${work.crawl.key}: the work after its walk ${work.crawl.id} is given up: the pipeline no longer has any`;
+    emit({ type: 'notice', level: 'warn', message });
+  }
+  lane.beforeCommit(() => {
+    forgetOld();
+    const keys = [...forgotten].filter((key) => !last.has(key)).map((key) => lastKey + key);
+    forgotten.clear();
+    return [...keys, ...dropped.splice(0).map(({ number }) => afterKey + String(number))].map((key): StateChange => [key, null]);
+  });
+  let isBusy = false;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+
+  const run = async (): Promise<void> => {
+    if (isBusy || after === undefined) return;
+    isBusy = true;
+    try {
+      for (let next = queue[0]; next !== undefined && !signal.aborted; next = queue[0]) {
+        await workOn(after, next.work, afterKey + String(next.number));
+        queue.shift();
+        notifier.notify();
+      }
+    } catch (error) {
+      if (!signal.aborted) notifier.fail(error);
+    } finally {
+      isBusy = false;
+      notifier.notify();
+    }
+  };
+
+  const workOn = async (work: After<Topics>, unfinished: Unfinished, stateKey: string): Promise<void> => {
+    const { key, id } = unfinished.crawl;
+    /** By this process. */
+    const counts: Record<string, number> = {};
+    const kinds: Record<string, number> = {};
+    let isDone = false;
+    try {
+      await write(work, unfinished, stateKey, { counts, kinds });
+      isDone = true;
+    } catch (error) {
+      if (signal.aborted || endsLane(error)) throw error;
+      await fail(
+        unfinished,
+        stateKey,
+        error,
+        Object.values(counts).reduce((sum, count) => sum + count, 0),
+      );
+    } finally {
+      if ((unfinished.written === 0 && isDone) || Object.keys(counts).length > 0)
+        emit({ type: 'after-written', pipeline, key, request: id, counts, kinds });
+    }
+  };
+
+  /** Keeps the work for the next opening of the lane: the next walk is compared with this one, and nothing else would make its records. */
+  const fail = async (unfinished: Unfinished, stateKey: string, thrown: unknown, written: number): Promise<void> => {
+    const { crawl, previous } = unfinished;
+    const { code, message } = reasonOf(thrown);
+    if (code === 'HEADGATE_STATE_LOST') {
+      await lane.commit({ records: [], state: [[stateKey, null]] });
+      emit({ type: 'notice', level: 'warn', message: `${crawl.key}: ${afterName} was given up (${crawl.id}): ${message}` });
+      return;
+    }
+    const error = new PipelineError({
+      code: 'HEADGATE_USER_FUNCTION',
+      message: `${crawl.key}: ${afterName} failed (${crawl.id}): ${message}. It is tried again when the pipeline is started next.`,
+      pipeline,
+      key: crawl.key,
+      cause: thrown,
+    });
+    const reason = code === 'HEADGATE_UNEXPECTED' ? error : { code, message: error.message, retryable: true };
+    const content = { record: { crawl: crawl.id, previous: previous?.id ?? null } };
+    const dead = letter({ pipeline, lane, names, clock, emit }, { key: crawl.key, id: `${crawl.id}/after`, content, error: reason });
+    const kept: Unfinished = { ...unfinished, written: unfinished.written + written, failed: true };
+    await lane.commit({ records: unfinished.failed === true ? [] : [dead.record], state: [[stateKey, kept]] });
+    if (unfinished.failed === true) emit({ type: 'notice', level: 'warn', message: error.message });
+    else dead.tell();
+  };
+
+  /** Counts records as they become durable. */
+  const write = async (work: After<Topics>, unfinished: Unfinished, stateKey: string, { counts, kinds }: Written): Promise<void> => {
+    const { crawl, previous } = unfinished;
+    const warn = (message: string): void => emit({ type: 'notice', level: 'warn', message: `${crawl.key}: ${message}` });
+    let written = 0;
+    let inFlight: PendingRecord[] = [];
+    const commit = async (left: Unfinished | null): Promise<void> => {
+      const made = logRecords(inFlight, { pipeline, request: crawl.id, defaultId: String(written) });
+      const records = fitting(made, { pipeline, key: crawl.key, lane, name: 'after' });
+      await lane.commit({ records, state: [[stateKey, left]] });
+      for (const { name, kind, count } of inFlight) {
+        counts[name] = (counts[name] ?? 0) + count;
+        kinds[kind] = (kinds[kind] ?? 0) + count;
+      }
+      inFlight = [];
+    };
+    for await (const record of work(crawl, previous, { log, names, partition, topics, clock, signal, warn })) {
+      madeRecord({ pipeline, key: crawl.key, name: 'after' }, { names, topics }, record);
+      written += 1;
+      if (written <= unfinished.written) continue;
+      inFlight.push(record);
+      if (inFlight.length < CHUNK) continue;
+      await commit({ ...unfinished, written });
+      signal.throwIfAborted();
+    }
+    await commit(null);
+  };
+
+  for (const { work } of queue) emit({ type: 'notice', level: 'info', message: `${work.crawl.key}: ${afterName} goes on` });
+  void run();
+  return {
+    get load() {
+      return queue.length;
+    },
+    get isBusy() {
+      return isBusy;
+    },
+    get current() {
+      const [next] = queue;
+      return isBusy && next !== undefined ? { key: next.work.crawl.key, request: next.work.crawl.id, name: afterName } : undefined;
+    },
+    carried: (key) => lastOf(key)?.carried,
+    lastCrawl: lastOf,
+    async offsets() {
+      const own = Object.keys(topics).filter((name) => name !== REQUESTS);
+      const onLog = new Map(own.map((name) => [names(`${pipeline}.${name}`), name]));
+      const infos = await log.listTopics([...onLog.keys()]);
+      return Object.fromEntries(infos.map((info) => [onLog.get(info.name), info.offsets[partition]?.end ?? 0]));
+    },
+    ending({ key, id, pages, items, whole, offsets, carried }) {
+      if (!whole) return { state: [], start: () => undefined };
+      const before = lastOf(key);
+      const crawl = offsets && { id, pages, items, offsets };
+      const ended: LastCrawl = { pages, items, crawl: crawl ?? before?.crawl, carried };
+      last.delete(key);
+      last.set(key, { crawl: ended, atMs: clock.monotonicMs() });
+      const noted: StateChange = [lastKey + key, ended];
+      if (crawl === undefined || after === undefined) return { state: [noted], start: () => undefined };
+      lastNumber += 1;
+      const number = lastNumber;
+      const previous = before?.crawl && { key, ...before.crawl };
+      const work: Unfinished = { crawl: { key, ...crawl }, ...(previous !== undefined && { previous }), written: 0 };
+      return {
+        state: [noted, [afterKey + String(number), work]],
+        start() {
+          queue.push({ number, work });
+          void run();
+        },
+      };
+    },
+    stop: () => stopping.abort(),
+  };
+}

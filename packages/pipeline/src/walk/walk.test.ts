@@ -1,0 +1,775 @@
+import { transform } from '@headgate/throttle';
+import { type TopicLog, TopicLogError } from '@headgate/topics';
+import { describe, expect, it, test } from 'vitest';
+import {
+  type ItemsPage,
+  type Shelf,
+  type ShelfQuery,
+  type ShelvesPipeline,
+  shelfPaging,
+  shelves,
+  shelvesApi,
+  shelvesTopics,
+  valuesOf,
+  workedOff,
+} from '../testing/shelves.fixture.ts';
+import { topicNames } from '../definition/names.ts';
+import { replayDeadLetters } from '../dead-letters/replay.ts';
+import { topicSpecs } from '../definition/topics.ts';
+import { logWith, temporaryLog } from '../testing/temporary-log.fixture.ts';
+import * as z from 'zod';
+import { definePipeline } from '../definition/define-pipeline.ts';
+import type { RunEvent } from '../view/events.ts';
+import { start } from '../engine/start.ts';
+import { type WalkDefinition, walk } from './walk.ts';
+
+type Definition = WalkDefinition<ShelfQuery, ItemsPage, number, Shelf, ItemsPage, typeof shelvesTopics>;
+
+/** The paging of shelves with another way on. */
+function nextBy(next: (page: ItemsPage) => number | undefined): Pick<Definition, 'paging'> {
+  return {
+    paging: (request) => ({
+      ...shelfPaging(request),
+      next(page) {
+        const cursor = next(page);
+        return cursor === undefined ? 'last' : { cursor };
+      },
+    }),
+  };
+}
+
+/** A walk of shelves in memory. */
+function walking(more: Partial<Definition> = {}, api = shelvesApi()) {
+  return walk<ShelfQuery, ItemsPage, number, Shelf, typeof shelvesTopics>({
+    source: api,
+    paging: shelfPaging,
+    records: ({ shelf, items }, { topics }) => items.map((item) => topics.records({ key: shelf, value: { item } })),
+    ...more,
+  });
+}
+
+interface DeadLetter {
+  readonly request: unknown;
+  readonly error: { readonly code: string; readonly message: string };
+}
+
+const GOOD = ['good-0', 'good-1', 'good-2', 'good-3', 'good-4'];
+
+/** Throws for one shelf. */
+function boom(of: { readonly shelf: string }): void {
+  if (of.shelf === 'bad') throw new TypeError('boom');
+}
+
+describe('a function of the definition that throws ends its request as one dead letter that names it, and no other:', () => {
+  const faults: readonly (readonly [name: string, more: Partial<Definition>])[] = [
+    [
+      'paging',
+      {
+        paging(request) {
+          boom(request);
+          return shelfPaging(request);
+        },
+      },
+    ],
+    [
+      'query of paging',
+      {
+        paging: (request) => ({
+          ...shelfPaging(request),
+          query(from) {
+            boom(request);
+            return { ...request, from };
+          },
+        }),
+      },
+    ],
+    [
+      'records',
+      {
+        *records(page, { topics }) {
+          for (const item of page.items) yield topics.records({ key: page.shelf, value: { item } });
+          boom(page);
+        },
+      },
+    ],
+    [
+      'next of paging',
+      nextBy((page) => {
+        boom(page);
+        return page.next;
+      }),
+    ],
+    [
+      'carry',
+      {
+        carry(page) {
+          boom(page);
+          return 1;
+        },
+      },
+    ],
+    [
+      'items',
+      {
+        items(page) {
+          boom(page);
+          return 1;
+        },
+      },
+    ],
+    [
+      'credentialOf',
+      {
+        credentialOf(page) {
+          boom(page);
+          return 'app';
+        },
+      },
+    ],
+    [
+      'whole',
+      {
+        whole(request) {
+          boom(request);
+          return true;
+        },
+      },
+    ],
+    [
+      'lifecycle',
+      {
+        *lifecycle({ state }, { key, topics, request }) {
+          yield topics.log({ key, value: state });
+          boom(request);
+        },
+      },
+    ],
+    ['transform open', { through: [throwing('open')] }],
+    ['transform next', { through: [throwing('next')] }],
+    ['transform state', { through: [throwing('state')] }],
+  ];
+  it.each(faults)('%s', async (name, more) => {
+    await using place = await temporaryLog();
+    const { outcome, failures, snapshot } = await workedOff(
+      place.log,
+      shelves(() => walking(more)),
+      ['bad', 'good'],
+    );
+    expect({ outcome, failures }).toEqual({ outcome: 'done', failures: [] });
+    const letters = await valuesOf<DeadLetter>(place.log, 'shelves.dead-letters');
+    expect(letters.map(({ request, error: { code } }) => [request, code])).toEqual([[{ shelf: 'bad' }, 'HEADGATE_USER_FUNCTION']]);
+    const told = name.startsWith('transform') ? 'transform thrower' : name;
+    expect(letters[0]?.error.message).toMatch(new RegExp(`^bad: ${told} of pipeline shelves threw TypeError: boom \\(at .*walk\\.test`));
+    const items = (await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item).sort();
+    // `whole` decides at the last page.
+    expect(items).toEqual([...(name === 'whole' ? ['bad-0', 'bad-1', 'bad-2', 'bad-3'] : []), ...GOOD]);
+    expect(snapshot.pipelines['shelves']).toMatchObject({ walks: { completed: 1, failed: 1 }, deadLetters: 1 });
+  });
+
+  it('keyOf', async () => {
+    await using place = await temporaryLog();
+    const pipeline = shelves(
+      () => walking(),
+      (request) => {
+        boom(request);
+        return request.shelf;
+      },
+    );
+    const { outcome, failures } = await workedOff(place.log, pipeline, ['bad', 'good']);
+    expect({ outcome, failures }).toEqual({ outcome: 'done', failures: [] });
+    expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([
+      {
+        request: { shelf: 'bad' },
+        error: { code: 'HEADGATE_USER_FUNCTION', message: expect.stringMatching(/^bad: keyOf of pipeline shelves threw TypeError: boom/) },
+      },
+    ]);
+    expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(5);
+  });
+
+  it.each(['paging', 'records', 'carry', 'items', 'credentialOf', 'whole', 'lifecycle'] as const)(
+    '%s, where it gives a promise, whose rejection ends no process',
+    async (name) => {
+      await using place = await temporaryLog();
+      const later = () => Promise.reject(new Error('too late'));
+      const { outcome } = await workedOff(
+        place.log,
+        shelves(() => walking({ [name]: later as never })),
+        ['good'],
+      );
+      expect(outcome).toBe('done');
+      const message = expect.stringMatching(
+        `^good: ${name} of pipeline shelves can't be used: it returns a promise\\. It has to answer synchronously\\. Mend it, then`,
+      );
+      expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([{ error: { code: 'HEADGATE_USER_FUNCTION', message } }]);
+    },
+  );
+
+  it.each<[name: string, more: Partial<Definition>, says: RegExp]>([
+    [
+      'a value that is a promise',
+      { records: ({ shelf }, { topics }) => [topics.log({ key: shelf, value: rejected() })] },
+      /log: .* is or holds a promise\. Await it/,
+    ],
+    [
+      'a value that holds a promise',
+      { records: ({ shelf }, { topics }) => [topics.log({ key: shelf, value: { deep: [{ item: rejected() }] } })] },
+      /log: .* is or holds a promise/,
+    ],
+    [
+      'a series of promises',
+      { records: ({ shelf }, { topics }) => [topics.log.series({ key: shelf, count: 2, valueAt: rejected })] },
+      /log: .* is or holds a promise/,
+    ],
+    ['records that are promises', { records: () => [rejected() as never] }, /records of .*: it returns a list with a promise/],
+    ['an asynchronous generator of records', { records: async function* () {} as never }, /records of .*: it returns an async iterable/],
+    [
+      'records that no maker made',
+      { records: () => [{ topic: 'shelves.log', key: 'a', value: '1' } as never] },
+      /records of .*: it gives a record that was made otherwise/,
+    ],
+    [
+      'a record whose topic was changed',
+      {
+        records(page, { topics }) {
+          const one = topics.records({ key: page.shelf, value: { item: '' } });
+          return [{ ...one, record: { ...one.record, topic: 'shelves.requests' } }];
+        },
+      },
+      /records of .*: it gives a record that was made otherwise, or changed/,
+    ],
+    [
+      'a paging that is none',
+      { paging: (() => ({ first: 0 })) as never },
+      /paging of .*: it returns \{ first: 0 \}\. It has to return a paging/,
+    ],
+    ['no paging', { paging: (() => undefined) as never }, /paging of .*: it returns undefined/],
+    ['a next page that is null', nextBy(() => null as never), /next of paging of .*: it gives the cursor null\. A cursor is JSON/],
+    ['a next page that is a promise', { paging: later }, /next of paging of .*: it returns a promise/],
+    ['a cursor that JSON changes', nextBy(() => new Date(0) as never), /next of paging of .*: it gives the cursor an object \(Date\)/],
+    ['items that are no number', { items: () => 'many' as never }, /items of .*: it returns many\. It has to return a whole number/],
+    ['a paging that throws null', { paging: () => throwNull() }, /paging of pipeline shelves threw null/],
+    ['a source that throws', { source: { ...shelvesApi(), query: () => throwNull() } }, /source of pipeline shelves threw null/],
+  ])('%s', async (_, more, says) => {
+    await using place = await temporaryLog();
+    const { outcome, failures } = await workedOff(
+      place.log,
+      shelves(() => walking(more)),
+      ['good'],
+    );
+    expect({ outcome, failures }).toEqual({ outcome: 'done', failures: [] });
+    expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([
+      { request: { shelf: 'good' }, error: { message: expect.stringMatching(says) } },
+    ]);
+    expect(await valuesOf(place.log, 'shelves.records')).toEqual([]);
+  });
+});
+
+const rejected = (): Promise<string> => Promise.reject(new Error('too late'));
+
+const later: Definition['paging'] = (request) => ({ ...shelfPaging(request), next: rejected as never });
+
+function throwNull(): never {
+  // oxlint-disable-next-line typescript/only-throw-error, no-throw-literal -- users do.
+  throw null;
+}
+
+/** Throws in one of its functions where it meets the bad shelf; `open` knows no shelf, and throws for the first. */
+function throwing(where: 'open' | 'next' | 'state') {
+  let opened = 0;
+  return transform<ItemsPage>({
+    name: 'thrower',
+    open() {
+      opened += 1;
+      if (where === 'open' && opened === 1) throw new TypeError('boom');
+      let last = { shelf: '' };
+      return {
+        next(page) {
+          last = page;
+          if (where === 'next') boom(page);
+          return [page];
+        },
+        state() {
+          if (where === 'state') boom(last);
+          return last.shelf;
+        },
+      };
+    },
+  });
+}
+
+const remembering = transform<ItemsPage>({
+  name: 'remembering',
+  open() {
+    let size = 0;
+    return {
+      next(page) {
+        size = page.shelf === 'bad' ? 2_000 : 1;
+        return [page];
+      },
+      state: () => 'x'.repeat(size),
+    };
+  },
+});
+
+describe('a record that no log takes ends its request, not the lane:', () => {
+  const misfits: readonly (readonly [name: string, more: Partial<Definition>, says: RegExp])[] = [
+    [
+      'one without a value',
+      { records: ({ shelf }, { topics }) => [topics.log({ key: shelf, value: shelf === 'bad' ? undefined : shelf })] },
+      /value .*undefined/,
+    ],
+    [
+      'one whose key is no text',
+      { records: ({ shelf }, { topics }) => [topics.log({ key: (shelf === 'bad' ? 7 : shelf) as string, value: shelf })] },
+      /key .*7/,
+    ],
+    [
+      'one of a lifecycle that is too large',
+      {
+        *lifecycle(_, { key, topics }) {
+          yield topics.log({ key, value: key === 'bad' ? 'x'.repeat(2_000) : key });
+        },
+      },
+      /^bad: the record of its state "started" needs \d+ bytes, more than shelves\.log takes \(1000 bytes\)/,
+    ],
+    [
+      'a checkpoint that is too large',
+      nextBy(({ shelf, next }) => (next !== undefined && shelf === 'bad' ? ('x'.repeat(2_000) as never) : next)),
+      /^bad: its checkpoint after page 1 needs \d+ bytes, more than shelves\.state takes \(1000 bytes\)/,
+    ],
+    [
+      'a value to carry on that is too large',
+      { carry: ({ shelf, next }) => (next === undefined && shelf === 'bad' ? 'x'.repeat(2_000) : 1) },
+      /^bad: the value that page 3 carries on needs \d+ bytes, more than shelves\.state takes/,
+    ],
+    [
+      'a transform’s state that is too large',
+      { through: [remembering] },
+      /^bad: its checkpoint after page 1 needs \d+ bytes, more than shelves\.state takes/,
+    ],
+    [
+      'one of a series that is too large, in bytes alone',
+      {
+        records: ({ shelf }, { topics }) => [
+          topics.log.series({ key: shelf, count: 3, textAt: (i) => JSON.stringify(shelf === 'bad' && i === 1 ? '本'.repeat(340) : shelf) }),
+        ],
+      },
+      /^bad: .* needs \d+ bytes, more than shelves\.log takes \(1000 bytes\)/,
+    ],
+    [
+      'one that is too large, in bytes alone',
+      { records: ({ shelf }, { topics }) => [topics.log({ key: shelf, value: shelf === 'bad' ? '本'.repeat(340) : shelf })] },
+      /^bad: .* needs \d+ bytes, more than shelves\.log takes \(1000 bytes\)/,
+    ],
+    [
+      'a series whose text can’t be made',
+      {
+        records: ({ shelf }, { topics }) => [
+          topics.log.series({
+            key: shelf,
+            count: 2,
+            textAt() {
+              boom({ shelf });
+              return '{}';
+            },
+          }),
+        ],
+      },
+      /boom/,
+    ],
+  ];
+  it.each(misfits)('%s', async (_, more, says) => {
+    await using place = await temporaryLog();
+    const tight = ['shelves.log', 'shelves.state'];
+    const small = logWith(place.log, {
+      recordRoom: async (name) => (tight.includes(name) ? { bytes: 1_000 } : await place.log.recordRoom(name)),
+    });
+    const { outcome, failures, snapshot } = await workedOff(
+      small,
+      shelves(() => walking(more)),
+      ['bad', 'good'],
+    );
+    expect({ outcome, failures }).toEqual({ outcome: 'done', failures: [] });
+    expect(snapshot.pipelines['shelves']).toMatchObject({ walks: { completed: 1, failed: 1 }, deadLetters: 1 });
+    expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([
+      { request: { shelf: 'bad' }, error: { message: expect.stringMatching(says) } },
+    ]);
+  });
+});
+
+test('an error that a source has only because it was stopped makes no dead letter', async () => {
+  await using place = await temporaryLog();
+  const stop = new AbortController();
+  const api = shelvesApi({
+    async onPage(page) {
+      if (page !== 'a 2') return;
+      stop.abort();
+      await new Promise((resolve) => setImmediate(resolve));
+      throw new DOMException('This operation was aborted', 'AbortError');
+    },
+  });
+  const first = await workedOff(
+    place.log,
+    shelves(() => walking({}, api)),
+    ['a'],
+    { signal: stop.signal },
+  );
+  expect(first).toMatchObject({ outcome: 'stopped', failures: [] });
+  const again = shelvesApi();
+  await workedOff(
+    place.log,
+    shelves(() => walking({}, again)),
+    [],
+  );
+  expect(again.requested).toEqual(['a 2', 'a 4']);
+  expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(5);
+  expect(await valuesOf(place.log, 'shelves.dead-letters')).toEqual([]);
+});
+
+test('a walk whose source was stopped by somebody else fails its lane, and the run is not done', async () => {
+  await using place = await temporaryLog();
+  const api = shelvesApi({ onPage: (page) => void (page === 'a 2' && api.stop()) });
+  const { outcome, failures } = await workedOff(
+    place.log,
+    shelves(() => walking({}, api)),
+    ['a'],
+  );
+  expect(outcome).toBe('failed');
+  expect(failures).toMatchObject([{ code: 'HEADGATE_STOPPED' }]);
+});
+
+describe('a walk that failed midway', () => {
+  /** Fails at its third page until it is mended. */
+  const failing = (service: { isMended: boolean }, more: Partial<Definition> = {}) =>
+    shelves(() =>
+      walking({
+        records({ shelf, items }, { topics }) {
+          if (items[0] === `${shelf}-4` && !service.isMended) throw new Error('boom');
+          return items.map((item) => topics.records({ key: shelf, value: { item } }));
+        },
+        *lifecycle({ state, pages, items }, { key, id, topics }) {
+          yield topics.log({ key, value: [id, state, pages, items] });
+        },
+        ...more,
+      }),
+    );
+  const replayed = async (log: TopicLog, pipeline: ShelvesPipeline) =>
+    await replayDeadLetters({ log, requests: pipeline.definition.requests });
+
+  it('keeps its pages, and the replay of its dead letter writes the others, as a walk of its own', async () => {
+    await using place = await temporaryLog();
+    const service = { isMended: false };
+    const pipeline = failing(service);
+    await workedOff(place.log, pipeline, ['good']);
+    expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([{ request: { shelf: 'good' } }]);
+    // Again, at the same page: the new dead letter has what the first one had.
+    await replayed(place.log, pipeline);
+    await workedOff(place.log, pipeline, []);
+    service.isMended = true;
+    await replayed(place.log, pipeline);
+    const { snapshot } = await workedOff(place.log, pipeline, []);
+    expect(snapshot.pipelines['shelves']).toMatchObject({ walks: { started: 1, completed: 1 } });
+    expect((await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item)).toEqual(GOOD);
+    const [first, second, third] = [0, 1, 2].map((offset) => `shelves.requests-0-${offset}`);
+    expect(await valuesOf(place.log, 'shelves.log')).toEqual([
+      [first, 'started', 0, 0],
+      [first, 'failed', 2, 4],
+      [second, 'started', 0, 0],
+      [second, 'failed', 0, 0],
+      [third, 'started', 0, 0],
+      [third, 'completed', 1, 1],
+    ]);
+  });
+
+  it('gives its replay what its transforms remembered and what the walk before it had carried, and is no whole walk', async () => {
+    await using place = await temporaryLog();
+    const service = { isMended: true };
+    const began: unknown[] = [];
+    const states: unknown[] = [];
+    const wholes: string[] = [];
+    const counting = transform<ItemsPage>({
+      name: 'counting',
+      open(state) {
+        states.push(state);
+        let count = Number(state ?? 0);
+        return {
+          next: (page) => ((count += 1), [page]),
+          state: () => count,
+        };
+      },
+    });
+    const pipeline = failing(service, {
+      paging(request, { carried }) {
+        began.push(carried);
+        return shelfPaging(request);
+      },
+      carry: ({ items }, carried) => `${typeof carried === 'string' ? carried : ''} ${items.join('+')}`,
+      through: [counting],
+      // eslint-disable-next-line require-yield
+      async *after({ id }) {
+        wholes.push(await Promise.resolve(id));
+      },
+    });
+    await workedOff(place.log, pipeline, ['good']);
+    const carried = ' good-0+good-1 good-2+good-3 good-4';
+    service.isMended = false;
+    await workedOff(place.log, pipeline, ['good']);
+    service.isMended = true;
+    await replayed(place.log, pipeline);
+    await workedOff(place.log, pipeline, ['good']);
+    expect(began).toEqual([undefined, carried, carried, carried]);
+    // The last two are those of the replay, and of the request after it.
+    expect(states).toEqual([undefined, undefined, 2, undefined]);
+    expect(wholes).toEqual(['shelves.requests-0-0', 'shelves.requests-0-3']);
+  });
+
+  it.each(['', 'no JSON', 'null', '{}', '{"cursor":null}'])(
+    'and a request that says otherwise where to continue is malformed: %j',
+    async (resume) => {
+      await using place = await temporaryLog();
+      const pipeline = failing({ isMended: true });
+      await place.log.createTopics(topicSpecs([pipeline({})], { lanes: 1, names: topicNames() }));
+      const forged = { topic: 'shelves.requests', key: 'bad', value: '{"shelf":"bad"}', headers: { 'headgate-resume': resume } };
+      await place.log.append([forged]);
+      expect(await workedOff(place.log, pipeline, ['good'])).toMatchObject({ outcome: 'done', failures: [] });
+      expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([
+        { request: { shelf: 'bad' }, error: { code: 'HEADGATE_MALFORMED_REQUEST', message: expect.stringContaining('headgate-resume') } },
+      ]);
+      expect((await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item)).toEqual(GOOD);
+    },
+  );
+});
+
+describe('an incremental walk', () => {
+  /** Walks of items that are newer than the last one that was seen, and where each began. */
+  function incremental(began: [from: number, carried: unknown][], more: Partial<Definition> = {}) {
+    return shelves(() =>
+      walking({
+        paging(request, { carried }) {
+          let isBegun = false;
+          return {
+            ...shelfPaging(request),
+            query(from) {
+              if (!isBegun) began.push([from, carried]);
+              isBegun = true;
+              return { ...request, from };
+            },
+          };
+        },
+        carry: ({ items }, carried) => Math.max(Number(carried ?? 0), Number(items.at(-1)?.replace(/\D/g, ''))),
+        ...more,
+      }),
+    );
+  }
+
+  it('begins with the value that the last complete one of its key has carried to its end', async () => {
+    await using place = await temporaryLog();
+    const began: [number, unknown][] = [];
+    for (const shelf of ['ada', 'bert', 'ada']) await workedOff(place.log, incremental(began), [shelf]);
+    expect(began).toEqual([
+      [0, undefined],
+      [0, undefined],
+      [0, 4],
+    ]);
+  });
+
+  it('waits for the walk of its key that is under way, and for no other', async () => {
+    await using place = await temporaryLog();
+    const began: [number, unknown][] = [];
+    const keys: string[] = [];
+    const more: Partial<Definition> = { lifecycle: ({ state }, { key }) => (keys.push(`${key} ${state}`), []) };
+    await workedOff(place.log, incremental(began, more), ['ada', 'ada', 'bert', 'ada']);
+    expect(began.map(([, carried]) => carried)).toEqual([undefined, undefined, 4, 4]);
+    expect(keys.filter((key) => key.startsWith('ada'))).toEqual(Array.from({ length: 3 }, () => ['ada started', 'ada completed']).flat());
+  });
+
+  it('leaves the jobs that wait to the next start, if it is stopped', async () => {
+    await using place = await temporaryLog();
+    const began: [number, unknown][] = [];
+    const stop = new AbortController();
+    const api = shelvesApi({ onPage: () => stop.abort() });
+    await workedOff(place.log, incremental(began, { source: api }), ['ada', 'ada', 'ada'], { signal: stop.signal }).catch(() => undefined);
+    await workedOff(place.log, incremental(began), []);
+    expect(began).toEqual([
+      [0, undefined],
+      [4, undefined],
+      [0, 4],
+      [0, 4],
+    ]);
+  });
+
+  it('begins where the one before did that failed', async () => {
+    await using place = await temporaryLog();
+    const began: [number, unknown][] = [];
+    const failing: Partial<Definition> = {
+      credentialOf({ next }) {
+        if (next === undefined) throw new Error('boom');
+        return '';
+      },
+    };
+    for (const more of [{}, failing, {}]) await workedOff(place.log, incremental(began, more), ['ada']);
+    expect(began.map(([, carried]) => carried)).toEqual([undefined, 4, 4]);
+  });
+
+  it('begins so in the same run, too, where the record of its completion was what failed', async () => {
+    await using place = await temporaryLog();
+    const began: [number, unknown][] = [];
+    let isBroken = true;
+    const pipeline = incremental(began, {
+      lifecycle({ state }) {
+        if (state === 'completed' && isBroken) throw new Error('boom');
+        return [];
+      },
+    });
+    const ended: string[] = [];
+    const onEvent = ({ type }: RunEvent): void => {
+      if (type !== 'request-failed' && type !== 'request-completed') return;
+      ended.push(type);
+      isBroken = false;
+    };
+    await using running = await start({ log: place.log, pipelines: [pipeline({})], follow: true, onEvent });
+    for (const _ of [1, 2]) {
+      const before = ended.length;
+      await running.enqueue('shelves', [{ shelf: 'ada' }]);
+      await expect.poll(() => ended.length).toBe(before + 1);
+    }
+    expect(ended).toEqual(['request-failed', 'request-completed']);
+    expect(began.map(([, carried]) => carried)).toEqual([undefined, undefined]);
+  });
+
+  it('goes on after a stop with both values: of the walk before, and of its own pages', async () => {
+    await using place = await temporaryLog();
+    const began: [number, unknown][] = [];
+    await workedOff(place.log, incremental(began), ['ada']);
+    const carried: unknown[] = [];
+    const more: Partial<Definition> = {
+      carry(_, before) {
+        carried.push(before);
+        return Number(before) + 10;
+      },
+    };
+    const stop = new AbortController();
+    const api = shelvesApi({ onPage: (page) => (page === 'ada 2' ? stop.abort() : undefined) });
+    await workedOff(place.log, incremental(began, { ...more, source: api }), ['ada'], { signal: stop.signal }).catch(() => undefined);
+    await workedOff(place.log, incremental(began, more), []);
+    await workedOff(place.log, incremental(began, more), ['ada']);
+    expect(began).toEqual([
+      [0, undefined],
+      [0, 4],
+      // The page in flight was written.
+      [4, 4],
+      [0, 34],
+    ]);
+    expect(carried.slice(0, 3)).toEqual([4, 14, 24]);
+  });
+
+  it('carries nothing on from a walk of some pages', async () => {
+    await using place = await temporaryLog();
+    const began: [number, unknown][] = [];
+    for (const whole of [true, false, true]) await workedOff(place.log, incremental(began, { whole: () => whole }), ['ada']);
+    expect(began.map(([, carried]) => carried)).toEqual([undefined, 4, 4]);
+  });
+});
+
+test('a walk in a circle keeps its pages and ends as a dead letter whose replay starts it over', async () => {
+  await using place = await temporaryLog();
+  const pipeline = shelves(() => walking(nextBy(({ next = 2 }) => next)));
+  await workedOff(place.log, pipeline, ['good']);
+  expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(5);
+  expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([
+    { request: { shelf: 'good' }, error: { code: 'HEADGATE_CURSOR_LOOP', retryable: true } },
+  ]);
+  const api = shelvesApi();
+  await replayDeadLetters({ log: place.log, requests: pipeline.definition.requests });
+  await workedOff(
+    place.log,
+    shelves(() => walking({}, api)),
+    [],
+  );
+  expect(api.requested).toEqual(['good 0', 'good 2', 'good 4']);
+});
+
+test('with validate, a record that does not fit its schema ends its request', async () => {
+  const misfit = {
+    records: ({ shelf }: ItemsPage, { topics }: Parameters<Definition['records']>[1]) => [
+      topics.records({ key: shelf, value: { item: (shelf === 'bad' ? 7 : shelf) as string } }),
+    ],
+  };
+  for (const validate of [false, true]) {
+    await using place = await temporaryLog();
+    const pipeline = shelves(() => walking(misfit));
+    const { outcome } = await workedOff(place.log, pipeline, ['bad', 'good'], { validate });
+    expect(outcome).toBe('done');
+    const letters = await valuesOf<DeadLetter>(place.log, 'shelves.dead-letters');
+    expect(letters.map(({ request, error: { code } }) => [request, code])).toEqual(
+      validate ? [[{ shelf: 'bad' }, 'HEADGATE_INVALID_RECORD']] : [],
+    );
+  }
+});
+
+test('two transforms of one name can’t share a checkpoint', () => {
+  const twice = [throwing('next'), throwing('state')];
+  expect(() => walking({ through: twice })).toThrow(expect.objectContaining({ code: 'HEADGATE_DEFINITION' }));
+});
+
+test('a log that can’t say where a walk’s records begin ends the lane, not the request', async () => {
+  await using place = await temporaryLog();
+  const failed = new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_FAILED', message: 'no answer' });
+  const silent = logWith(place.log, { listTopics: () => Promise.reject(failed) });
+  const pipeline = shelves(() => walking({ async *after() {} }));
+  expect(await workedOff(silent, pipeline, ['good'])).toMatchObject({ outcome: 'failed', failures: [failed] });
+  expect(await valuesOf(place.log, 'shelves.dead-letters')).toEqual([]);
+  await workedOff(place.log, pipeline, []);
+  expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(5);
+});
+
+test('a part of a page that is refused becomes a dead letter beside the records of the page, and the walk continues', async () => {
+  await using place = await temporaryLog();
+  const refusing: Partial<Definition> = {
+    *records({ shelf, items }, { topics, refuse }) {
+      for (const item of items) {
+        if (item === 'good-1') refuse({ id: item, record: { item }, error: new TypeError('too blue') });
+        else yield topics.records({ key: shelf, value: { item } });
+      }
+    },
+  };
+  await workedOff(
+    place.log,
+    shelves(() => walking(refusing)),
+    ['good'],
+  );
+  expect(await valuesOf(place.log, 'shelves.records')).toEqual(GOOD.filter((item) => item !== 'good-1').map((item) => ({ item })));
+  expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([{ record: { item: 'good-1' }, error: { message: 'too blue' } }]);
+});
+
+test('a request of which a walk has begun, and that is none any more, leaves nothing in the state', async () => {
+  await using place = await temporaryLog();
+  const stop = new AbortController();
+  const slowBehindThePage = shelvesApi({
+    onPage: (page) => (page === 'good 0' ? undefined : new Promise((resolve) => stop.signal.addEventListener('abort', resolve))),
+  });
+  await workedOff(
+    place.log,
+    shelves(() => walking({}, slowBehindThePage)),
+    ['good'],
+    { signal: stop.signal, onEvent: ({ type }) => void (type === 'page-written' && stop.abort()) },
+  );
+  const read: TopicLog['read'] = (options) => place.log.read(options.topic === 'shelves.requests' ? { ...options, from: 1 } : options);
+  const stricter = definePipeline({
+    name: 'shelves',
+    options: z.strictObject({}),
+    request: z.strictObject({ shelf: z.literal('other') }),
+    topics: shelvesTopics,
+    keyOf: ({ shelf }) => shelf,
+    open: () => walking() as never,
+  });
+  await using running = await start({ log: logWith(place.log, { read }), pipelines: [stricter({})] });
+  expect(await running.done).toMatchObject({ outcome: 'done', failures: [] });
+  expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([
+    { request: { shelf: 'good' }, error: { code: 'HEADGATE_MALFORMED_REQUEST' } },
+  ]);
+  expect([...(await place.log.readState('shelves.state', 0))].map(([key]) => key).toSorted()).toEqual([
+    'headgate/lane',
+    'headgate/requests',
+  ]);
+});
