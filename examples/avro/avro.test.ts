@@ -59,7 +59,7 @@ test('a run whose registry is away, or refuses the schema, says so before it tak
   await using service = await startFollowers({ users: { alpha: { followers: 3 } } });
   const started = (registry: string): Promise<unknown> =>
     start({ log, pipelines: [followersAvro(registry)({ baseUrl: service.url, token: 'any', users: ['alpha'] })] });
-  await expect(started(`${service.url}/no-registry`)).rejects.toThrow(/^avro\.(pages|followers): its serializer could not be opened: /);
+  await expect(started(`${service.url}/no-registry`)).rejects.toThrow(/^avro\.(pages|followers): opening its serializer failed: /);
   await expect(started('http://127.0.0.1:1')).rejects.toMatchObject({
     code: 'HEADGATE_USER_FUNCTION',
     message: expect.stringMatching(/no schema registry answers at/),

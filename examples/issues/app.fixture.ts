@@ -73,7 +73,7 @@ export async function throughTheApp({ topics, openLog }: ThroughTheAppOptions): 
   });
   expect(await place.headgate('enqueue', 'issues', 'no repository')).toMatchObject({ code: 2 });
   repos['o/gone'] = 5;
-  expect(await place.headgate('replay', 'issues.dead-letters')).toMatchObject({ code: 0, stderr: '1 put back into issues.requests\n' });
+  expect(await place.headgate('replay', 'issues.dead-letters')).toMatchObject({ code: 0, stderr: '1 re-enqueued into issues.requests\n' });
   expect(await place.headgate('run')).toMatchObject({ code: 0 });
   expect([await numbers('o/d'), await numbers('o/gone'), await numbers('o/a#7')]).toEqual([upTo(4), upTo(5), [7]]);
   const { stdout: read } = await place.headgate('read', 'issues.records', '--max', '1', '--json');

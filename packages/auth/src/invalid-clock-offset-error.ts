@@ -9,6 +9,6 @@ export class InvalidClockOffsetError extends Error {
 
   /** @param offsetMs what was given */
   constructor(offsetMs: number) {
-    super(`A clock offset must be a finite number of milliseconds, not ${offsetMs}. Was the Date header of the answer read?`);
+    super(`A clock offset must be a finite number of milliseconds, not ${offsetMs}. Did you read the Date header of the response?`);
   }
 }

@@ -48,7 +48,7 @@ describe('the header', () => {
     const twice = { method: 'POST', url: 'http://example.com/path', body: `${name}=hidden`, contentType: form };
     expect(() => signer.sign(twice)).toThrow(UnsignableRequestError);
     expect(() => signer.sign(twice)).toThrow(
-      `Can't sign POST http://example.com/path: its query or form body holds ${name}, which the signer sends in the header. Leave it out.`,
+      `Can't sign POST http://example.com/path: its query or form body holds ${name}, which the signer sends in the header. Remove it.`,
     );
   });
 });

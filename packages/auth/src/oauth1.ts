@@ -100,7 +100,7 @@ function refuseRepeats({ method, url, parameters }: SignedParts, protocol: Proto
   if (repeated !== undefined) {
     throw new UnsignableRequestError(
       `${method} ${url}`,
-      `its query or form body holds ${repeated}, which the signer sends in the header. Leave it out.`,
+      `its query or form body holds ${repeated}, which the signer sends in the header. Remove it.`,
     );
   }
 }

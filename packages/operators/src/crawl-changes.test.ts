@@ -135,7 +135,7 @@ describe('refused is', () => {
     async (id) => {
       await expect(all({ before: ['1', id], after: [] })).rejects.toThrow(InvalidIdError);
       await expect(all({ before: [], after: ['1', id] })).rejects.toThrow(
-        `${JSON.stringify(id)} is not an id: ids are 0 to 18446744073709551615, in decimal digits without leading zeros.`,
+        `${JSON.stringify(id)} isn't an ID. IDs are 0 to 18446744073709551615, in decimal digits without leading zeros.`,
       );
     },
   );

@@ -11,7 +11,7 @@ export class InvalidIdError extends Error {
 
   /** @param id the text as it was given */
   constructor(id: string) {
-    super(`${JSON.stringify(id.slice(0, 40))} is not an id: ids are 0 to 18446744073709551615, in decimal digits without leading zeros.`);
+    super(`${JSON.stringify(id.slice(0, 40))} isn't an ID. IDs are 0 to 18446744073709551615, in decimal digits without leading zeros.`);
     this.id = id;
   }
 }

@@ -45,7 +45,7 @@ describe('no ISBN', () => {
     ['0306406151', 'its last digit is 1 and should be 2, so one of its digits is wrong'],
     ['0-8044-2957-1', 'its last digit is 1 and should be X, so one of its digits is wrong'],
     ['X306406152', 'an ISBN-10 is 9 digits and a last digit or X'],
-    ['978030640615X', 'an ISBN-13 is digits alone'],
+    ['978030640615X', 'an ISBN-13 contains only digits'],
     ['4006381333931', 'an ISBN-13 begins with 978 or 979, not 400'],
     ['gentle stranger', 'it has 14 characters besides hyphens and spaces, not 10 or 13'],
     ['9780306406517', 'its last digit is 7 and should be 5, so one of its digits is wrong'],

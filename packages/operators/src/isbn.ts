@@ -73,7 +73,7 @@ function flawOf10(characters: string): string | undefined {
 
 function flawOf13(characters: string): string | undefined {
   if (!/^[0-9]{13}$/.test(characters)) {
-    return 'an ISBN-13 is digits alone';
+    return 'an ISBN-13 contains only digits';
   }
   if (!/^97[89]/.test(characters)) {
     return `an ISBN-13 begins with 978 or 979, not ${characters.slice(0, 3)}`;

@@ -123,13 +123,13 @@ test.each<[Partial<SourceOptions>, string]>([
   [{ budgets: { hour: { requests: 1, windowMs: NaN } } }, 'budgets.hour must be a window of more than 0 ms'],
   [
     { budgets: { month: { requests: 1, per: 'month', resetsOn: 40 } } },
-    "budgets.month must be a quota with a time, day and zone of its reset: 40 isn't a day of a month",
+    "budgets.month must be a quota with a valid reset time, day and zone: 40 isn't a day of a month",
   ],
   [{ budgets: { day: { requests: 1, per: 'day', zone: 'Mars/Olympus' } } }, 'budgets.day must be a quota'],
   [{ budgets: { week: { requests: 1, per: 'week' as 'day' } } }, 'budgets.week must be per day or month'],
   [
     { credentials: [{ ...credential('a'), budgets: { mnoth: { requests: 1, per: 'month' } } }] },
-    'credentials a: budgets must be of the source\'s own, rate: "mnoth" is none',
+    'credentials a: budgets must be one of the source\'s budgets, rate, not "mnoth"',
   ],
 ])('%j is refused', (given, words) => {
   const make = defineSource<string, string>({ ...toy([]), limit: { requests: 1, windowMs: 1 } });

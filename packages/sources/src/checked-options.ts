@@ -60,7 +60,7 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
   const { dispatcher, fetch } = options;
   if (dispatcher !== undefined && fetch !== undefined) refuse('fetch', 'omitted if there is a dispatcher');
   if ((dispatcher ?? fetch) !== undefined && (proxy ?? ca) !== undefined) {
-    refuse(proxy === undefined ? 'ca' : 'proxy', 'left out where requests go through a dispatcher or fetch: it has its own');
+    refuse(proxy === undefined ? 'ca' : 'proxy', 'omitted if there is a dispatcher or fetch, which has its own');
   }
   if (proxy === undefined) {
     for (const [scheme, address] of Object.entries(proxyVariables(env))) {
@@ -103,7 +103,7 @@ function observer(service: string, onAttempt: (event: AttemptEvent) => void = ()
       if (warned) return;
       warned = true;
       const words = error instanceof Error ? `${error.name}: ${error.message}` : "a value that isn't an Error";
-      process.emitWarning(`${service}: onAttempt threw ${words}. Its requests continue. Fix it: further errors of it are not shown.`);
+      process.emitWarning(`${service}: onAttempt threw ${words}. Its requests continue. Fix it: its further errors aren't shown.`);
     }
   };
 }
@@ -134,11 +134,14 @@ function checkCredentials(credentials: readonly Credential[], budgets: Budgets, 
   const names = new Set<string>();
   for (const { name, budgets: own = {} } of credentials) {
     if (name === '') refuse('credentials', 'named: a name is empty');
-    if (names.has(name)) refuse('credentials', `named differently: ${JSON.stringify(name)} is there twice`);
+    if (names.has(name)) refuse('credentials', `named differently: ${JSON.stringify(name)} occurs twice`);
     names.add(name);
     const unknown = Object.keys(own).find((budget) => !Object.hasOwn(budgets, budget));
     if (unknown !== undefined) {
-      refuse(`credentials ${name}: budgets`, `of the source's own, ${Object.keys(budgets).join(', ')}: ${JSON.stringify(unknown)} is none`);
+      refuse(
+        `credentials ${name}: budgets`,
+        `one of the source's budgets, ${Object.keys(budgets).join(', ')}, not ${JSON.stringify(unknown)}`,
+      );
     }
     checkBudgets(`credentials ${name}: `, own, refuse);
   }
@@ -158,7 +161,7 @@ function checkBudgets(where: string, budgets: Budgets, refuse: Refuse): void {
     try {
       budgetOf(budget, { clock: systemClock() });
     } catch (error) {
-      refuse(option, `a quota with a time, day and zone of its reset: ${error instanceof RangeError ? error.message : String(error)}`);
+      refuse(option, `a quota with a valid reset time, day and zone: ${error instanceof RangeError ? error.message : String(error)}`);
     }
   }
 }

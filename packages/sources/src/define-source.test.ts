@@ -125,7 +125,7 @@ describe('a transient failure', () => {
     await scene.clock.advance(1);
     await expect
       .poll(() => scene.events)
-      .toMatchObject([{ outcome: 'transient', reason: expect.stringContaining('no answer came within 30,000 ms') }]);
+      .toMatchObject([{ outcome: 'transient', reason: expect.stringContaining('no response arrived within 30,000 ms') }]);
     await scene.clock.advance(MINUTE_MS + 5_000);
     expect(scene.server.requests).toHaveLength(1);
     await scene.clock.advance(100);
@@ -250,7 +250,7 @@ describe('a clock that the service refuses', () => {
     expect(adjustClock.mock.calls).toEqual([[-3_000]]);
     expect(scene.events[0]).toMatchObject({
       outcome: 'transient',
-      reason: "a: the service's clock is 251,606,980,416 s ahead of ours: more than a day is not corrected; retried",
+      reason: "a: the service's clock is 251,606,980,416 s ahead of ours: more than a day isn't corrected, so the request is retried",
     });
   });
 
@@ -259,7 +259,7 @@ describe('a clock that the service refuses', () => {
     await expect(scene.query()).rejects.toMatchObject({
       code: 'HEADGATE_TOY',
       endsSource: true,
-      message: "toy The service's clock is 90 s ahead of ours by its last answer, and 3 corrections in a row did not help.",
+      message: "toy The service's clock is 90 s ahead of ours in its last response, and 3 corrections in a row didn't help.",
     });
     expect(scene.server.requests).toHaveLength(4);
   });
@@ -348,7 +348,7 @@ test.each(['toRequest', 'classify', 'subject', 'items', 'itemsOf', 'weights', 'e
     const scene = await play([], {}, { [name]: asynchronous as never });
     await expect(scene.query()).rejects.toMatchObject({
       code: name === 'classify' ? 'HEADGATE_CLASSIFY' : 'HEADGATE_DEFINITION',
-      message: expect.stringContaining('it returns a promise, and has to answer synchronously'),
+      message: expect.stringContaining('it returned a promise, and must return synchronously'),
     });
   },
 );
@@ -359,7 +359,7 @@ test.each([
   ['weights', { rate: 1.5 }],
 ] as const)('%s that gives %j is a fault of the definition, and named so', async (name, given) => {
   const scene = await play([], {}, { [name]: () => given });
-  const message = expect.stringMatching(new RegExp(`: ${name} of the toy source threw RangeError: it gives .*whole number`));
+  const message = expect.stringMatching(new RegExp(`: ${name} of the toy source threw RangeError: it returned .*whole number`));
   await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_DEFINITION', message });
 });
 
@@ -383,7 +383,7 @@ describe('a definition that throws ends that query with its cause, and no other'
       retryable: false,
       endsSource: false,
       cause,
-      message: `${about}${name} of the toy source threw TypeError: no such path. This is a fault of the source: mend its definition.`,
+      message: `${about}${name} of the toy source threw TypeError: no such path. Fix the definition of the source.`,
     });
     expect(scene.server.requests).toHaveLength(requests);
     expect(scene.credits.outstanding).toBe(0);
@@ -454,7 +454,7 @@ test('an observer that throws is reported once, as a warning of the process', as
   expect(onAttempt).toHaveBeenCalledTimes(2);
   await idle();
   expect(warnings.map(({ message }) => message)).toEqual([
-    'toy: onAttempt threw Error: no such metric. Its requests continue. Fix it: further errors of it are not shown.',
+    "toy: onAttempt threw Error: no such metric. Its requests continue. Fix it: its further errors aren't shown.",
   ]);
 });
 
@@ -621,7 +621,7 @@ describe('options', () => {
     [{ baseUrl: 'https://user:hidden@example.com' }, 'without user and password'],
     [{ baseUrl: 'https://example.com/?q=hidden' }, 'without query'],
     [{ credentials: [] }, 'credentials must be one or more'],
-    [{ credentials: [credential('a'), credential('a')] }, '"a" is there twice'],
+    [{ credentials: [credential('a'), credential('a')] }, '"a" occurs twice'],
     [{ credentials: [credential('')] }, 'a name is empty'],
     [{ limit: { requests: 1.5, windowMs: 1 } }, 'limit must be a whole number'],
     [{ limit: { requests: 1, windowMs: 0 } }, 'limit must be a window'],

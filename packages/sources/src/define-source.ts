@@ -173,7 +173,7 @@ function stoppedError(service: string): SourceError {
     code: 'HEADGATE_STOPPED',
     retryable: true,
     service,
-    message: `${service}: the source was stopped. Repeat the request to resume where it stopped.`,
+    message: `${service}: the source was stopped. Send the request again to continue.`,
   });
 }
 

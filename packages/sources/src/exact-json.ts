@@ -87,7 +87,7 @@ function checkDepth(text: string): void {
     } else if (char === QUOTE) quoted = true;
     else if (char === OPEN_BRACKET || char === OPEN_BRACE) {
       depth += 1;
-      if (depth > DEEPEST) throw new RangeError(`the JSON text is nested more than ${DEEPEST} deep`);
+      if (depth > DEEPEST) throw new RangeError(`the JSON text is nested more than ${DEEPEST} levels deep`);
     } else if (char === CLOSE_BRACKET || char === CLOSE_BRACE) depth -= 1;
   }
 }

@@ -111,7 +111,7 @@ export function ofDefinition<T>({ service, subject, name, call }: OfDefinitionOp
     return atOnce(call());
   } catch (cause) {
     if (cause instanceof SourceError) throw cause;
-    const message = `${subject ?? service}: ${name} of the ${service} source threw ${thrown(cause)}. This is a fault of the source: mend its definition.`;
+    const message = `${subject ?? service}: ${name} of the ${service} source threw ${thrown(cause)}. Fix the definition of the source.`;
     throw new SourceError({
       code: 'HEADGATE_DEFINITION',
       retryable: false,
@@ -132,11 +132,11 @@ export function thrown(cause: unknown): string {
 export function atOnce<T>(given: T): T {
   if (!(given instanceof Promise)) return given;
   given.catch(() => undefined);
-  throw new TypeError('it returns a promise, and has to answer synchronously');
+  throw new TypeError('it returned a promise, and must return synchronously');
 }
 
 /** Returns the result of a definition's function. Throws a `RangeError` unless it is a whole number, 0 or more. */
 export function wholeNumber(given: number): number {
   if (Number.isSafeInteger(given) && given >= 0) return given;
-  throw new RangeError(`it gives ${String(given)}, and has to give a whole number, 0 or more`);
+  throw new RangeError(`it returned ${String(given)}, and must return a whole number from 0`);
 }

@@ -46,7 +46,7 @@ test('a 403 whose headers name a wait is a refusal for the rate, and one of a ga
     retryInMs: 31_000,
   });
   expect(judged(403, '{}', { 'x-ratelimit-remaining': '9', 'x-ratelimit-reset': '30' })).toMatchObject({ kind: 'fatal' });
-  expect(judged(403, '<html>')).toEqual({ kind: 'transient', reason: 'HTML came instead of JSON (403)', retryInMs: undefined });
+  expect(judged(403, '<html>')).toEqual({ kind: 'transient', reason: 'got HTML instead of JSON (403)', retryInMs: undefined });
 });
 
 test('Retry-After of a service that failed is passed on', () => {

@@ -117,7 +117,7 @@ test('no cursor is requested twice, and a circle ends the walk after the page th
         retryable: true,
         service: 'toy',
         subject: '@ada',
-        message: `@ada: page ${got.length} leads back to an earlier page of this walk. The service leads in a circle: start the walk again later.`,
+        message: `@ada: page ${got.length} leads back to an earlier page of this walk. The service's pages form a loop: start the crawl again later.`,
       });
     }),
   );
@@ -141,8 +141,8 @@ describe('empty pages in a row', () => {
       code: 'HEADGATE_EMPTY_PAGES',
       retryable: true,
       message:
-        '@ada: page 7 was the last of 3 empty ones in a row, each of which gave a new cursor. ' +
-        'To walk on, resume after it, or allow more empty pages (maxEmptyPages).',
+        '@ada: page 7 was empty, like the 2 pages before it, and returned a new cursor. ' +
+        'To continue, resume after it, or allow more empty pages (maxEmptyPages).',
     });
     expect(pages.at(-1)?.next).toMatchObject({ cursor: 7, pages: 7, empty: 3 });
   });
@@ -158,8 +158,7 @@ test('a limit of pages ends a walk that has more, and no other', async () => {
   expect(requested).toHaveLength(3);
   expect(error).toMatchObject({
     code: 'HEADGATE_PAGE_LIMIT',
-    message:
-      '@ada: 3 pages have come, and the last of them leads to a next one. To walk on, resume after it, or allow more pages (maxPages).',
+    message: '@ada: 3 pages arrived, and the last one has a next page. To continue, resume after it, or allow more pages (maxPages).',
   });
   expect(await walked(straight(3), { maxPages: 3 })).toMatchObject({ error: undefined });
 });
@@ -170,21 +169,25 @@ describe('a paging that gives something else ends the walk with an error that na
   }
   const fault = (says: RegExp) => ({ code: 'HEADGATE_DEFINITION', message: expect.stringMatching(says) });
   test.each<[name: string, next: () => unknown, says: RegExp]>([
-    ['undefined', () => undefined, /next of the paging of the toy source returns undefined\. It has to return \{ cursor \}, or 'last'\.$/],
+    ['undefined', () => undefined, /next of the paging of the toy source returns undefined\. It must return \{ cursor \} or 'last'\.$/],
     ['null', () => null, /returns null/],
     ['a bare cursor', () => 2, /returns 2/],
     ['a text', () => 'no last page', /returns a string\. /],
-    ['a promise', () => Promise.reject(new Error('too late')), /next of the paging .* it returns a promise/],
+    ['a promise', () => Promise.reject(new Error('too late')), /next of the paging .* it returned a promise/],
     ['nothing but an error', () => JSON.parse('{'), /next of the paging .* threw SyntaxError/],
     ['no cursor', () => ({}), /returns an object \(Object\)/],
-    ['null as its cursor', () => ({ cursor: null }), /next of the paging of the toy source gives the cursor null\. A cursor is JSON/],
-    ['undefined as its cursor', () => ({ cursor: undefined }), /gives the cursor undefined/],
-    ['a cursor that is a date', () => ({ cursor: { since: new Date(0) } }), /gives the cursor an object \(Object\)/],
-    ['a cursor of a class', () => ({ cursor: new Cursor() }), /gives the cursor an object \(Cursor\)/],
-    ['a cursor that is a bigint', () => ({ cursor: 2n }), /gives the cursor a bigint/],
-    ['a cursor that is no number', () => ({ cursor: NaN }), /gives the cursor NaN/],
-    ['a cursor with a function', () => ({ cursor: { toJSON: () => 1 } }), /gives the cursor an object/],
-    ['a list with a hole', () => ({ cursor: [undefined] }), /gives the cursor a list/],
+    [
+      'null as its cursor',
+      () => ({ cursor: null }),
+      /next of the paging of the toy source returns the cursor null\. A cursor must be JSON/,
+    ],
+    ['undefined as its cursor', () => ({ cursor: undefined }), /returns the cursor undefined/],
+    ['a cursor that is a date', () => ({ cursor: { since: new Date(0) } }), /returns the cursor an object \(Object\)/],
+    ['a cursor of a class', () => ({ cursor: new Cursor() }), /returns the cursor an object \(Cursor\)/],
+    ['a cursor that is a bigint', () => ({ cursor: 2n }), /returns the cursor a bigint/],
+    ['a cursor that is no number', () => ({ cursor: NaN }), /returns the cursor NaN/],
+    ['a cursor with a function', () => ({ cursor: { toJSON: () => 1 } }), /returns the cursor an object/],
+    ['a list with a hole', () => ({ cursor: [undefined] }), /returns the cursor a list/],
   ])('%s', async (_, next, says) => {
     const { pages, requested, error } = await walked(straight(3), { next: next as never });
     expect(error).toMatchObject(fault(says));

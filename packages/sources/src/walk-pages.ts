@@ -100,20 +100,20 @@ function assertGoesOn<Query, Page, Cursor extends NonNullable<Json>>(
     new SourceError({ code, retryable: true, service, subject: subject(), message: `${subject()}: ${what}` });
   // Without the cursor: the address of a page may hold a key.
   if (isCircle === true) {
-    const what = `page ${pages} leads back to an earlier page of this walk. The service leads in a circle: start the walk again later.`;
+    const what = `page ${pages} leads back to an earlier page of this walk. The service's pages form a loop: start the crawl again later.`;
     throw end('HEADGATE_CURSOR_LOOP', what);
   }
   if (empty >= maxEmptyPages) {
-    const what = `page ${pages} was the last of ${empty} empty ones in a row, each of which gave a new cursor.`;
-    throw end('HEADGATE_EMPTY_PAGES', `${what} To walk on, resume after it, or allow more empty pages (maxEmptyPages).`);
+    const what = `page ${pages} was empty, like the ${empty - 1} pages before it, and returned a new cursor.`;
+    throw end('HEADGATE_EMPTY_PAGES', `${what} To continue, resume after it, or allow more empty pages (maxEmptyPages).`);
   }
   if (pages >= maxPages) {
-    const what = `${pages} pages have come, and the last of them leads to a next one.`;
-    throw end('HEADGATE_PAGE_LIMIT', `${what} To walk on, resume after it, or allow more pages (maxPages).`);
+    const what = `${pages} pages arrived, and the last one has a next page.`;
+    throw end('HEADGATE_PAGE_LIMIT', `${what} To continue, resume after it, or allow more pages (maxPages).`);
   }
 }
 
-const RESULT = "It has to return { cursor }, or 'last'";
+const RESULT = "It must return { cursor } or 'last'";
 
 function nextCursor<Query, Page, Cursor extends NonNullable<Json>>(
   options: WalkPagesOptions<Query, Page, Cursor>,
@@ -129,7 +129,7 @@ function nextCursor<Query, Page, Cursor extends NonNullable<Json>>(
 /** The cursor, as a resumed walk gets it. Throws for one that JSON would change. */
 function checked<Cursor>({ misuse }: PagingCalls, name: string, cursor: Cursor): Cursor {
   if (cursor !== null && survivesJson(cursor)) return cursor;
-  throw misuse(name, `gives the cursor ${words(cursor)}`, 'A cursor is JSON: text, a number, a list or an object of them, and not null');
+  throw misuse(name, `returns the cursor ${words(cursor)}`, 'A cursor must be JSON: text, a number, a list or an object, but not null');
 }
 
 function survivesJson(value: unknown): boolean {

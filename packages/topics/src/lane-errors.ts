@@ -18,7 +18,7 @@ export class LaneHeldError extends TopicLogError {
       {
         code: 'HEADGATE_LANE_HELD',
         retryable: true,
-        message: `Lane "${details.lane}" is held by ${pid}${since}. A lane has one holder: stop that one, or try again when it has ended.`,
+        message: `Lane "${details.lane}" is held by ${pid}${since}. A lane has one holder: stop it, or try again after it ends.`,
       },
       options,
     );

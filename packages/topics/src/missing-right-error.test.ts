@@ -39,6 +39,6 @@ it('an error says the same in whichever order brokers report the rights', () => 
 
 it('only topics can be created by another user', () => {
   const [create, write] = [right('Create', 'topic', 'pages'), right('Write', 'topic', 'pages')];
-  expect(new MissingRightError([create]).message).toMatch(/\(kafka-acls\.sh --add\), or make them yourself\.$/u);
+  expect(new MissingRightError([create]).message).toMatch(/\(kafka-acls\.sh --add\), or create them yourself\.$/u);
   expect(new MissingRightError([create, write]).message).toMatch(/\(kafka-acls\.sh --add\)\.$/u);
 });

@@ -22,12 +22,12 @@ export class MissingRightError extends TopicLogError {
 
   constructor(rights: readonly MissingRight[], options?: ErrorOptions) {
     const sorted = rights.toSorted((a, b) => Number(resourceOf(a) > resourceOf(b)) - Number(resourceOf(a) < resourceOf(b)));
-    const orMade = rights.every(({ operation, kind }) => operation === 'Create' && kind === 'topic') ? ', or make them yourself' : '';
+    const orMade = rights.every(({ operation, kind }) => operation === 'Create' && kind === 'topic') ? ', or create them yourself' : '';
     super(
       {
         code: 'HEADGATE_MISSING_RIGHT',
         retryable: true,
-        message: `This user lacks ${rightsWords(sorted).join('; ')}. Give it that on the brokers (kafka-acls.sh --add)${orMade}.`,
+        message: `This user lacks ${rightsWords(sorted).join('; ')}. Grant it on the brokers (kafka-acls.sh --add)${orMade}.`,
       },
       options,
     );

@@ -27,7 +27,7 @@ function assertField(topic: string, field: string, value: unknown): void {
   throw new InvalidRecordError({
     topic,
     fields: [field],
-    reason: `has a ${field} that is ${what}. Give text or bytes (a Uint8Array); write anything else as JSON.`,
+    reason: `has a ${field} that is ${what}. Write text or bytes (a Uint8Array); write anything else as JSON.`,
   });
 }
 
@@ -98,7 +98,7 @@ const SHOWN_FIELDS = 3;
 export function noText({ topic, partition, offset }: RecordPosition, wrong: ReadonlyMap<string, Uint8Array>): InvalidRecordDetails {
   const shown = [...wrong].slice(0, SHOWN_FIELDS).map(([field, bytes]) => `its ${field} (${bytes.length} bytes: ${beginning(bytes)})`);
   const more = wrong.size > SHOWN_FIELDS ? ` and ${wrong.size - SHOWN_FIELDS} more of its headers` : '';
-  const reason = `holds bytes that aren't UTF-8 text in ${shown.join(', ')}${more}. Write text, or read the topic as bytes.`;
+  const reason = `contains bytes that aren't UTF-8 text in ${shown.join(', ')}${more}. Write text, or read the topic as bytes.`;
   return { topic, position: { partition, offset }, fields: [...wrong.keys()], reason };
 }
 

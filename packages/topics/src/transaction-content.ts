@@ -47,7 +47,7 @@ export function collectTransaction(work: (tx: LaneTransaction) => void, { name, 
   if (returned instanceof Promise) {
     returned.catch(() => {});
     throw new TypeError(
-      `The work of a transaction of lane "${name}" is asynchronous; nothing was written. Wait before the transaction, not in it.`,
+      `The work of a transaction of lane "${name}" is asynchronous; nothing was written. Await before the transaction, not in it.`,
     );
   }
   return { records, offsets };

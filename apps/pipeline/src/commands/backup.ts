@@ -8,13 +8,13 @@ import { UsageError } from './usage-error.ts';
 /** Copies the embedded log, also while a run works with it, and reads the whole copy. Resolves to the exit code. */
 export async function backup(to: string, context: CommandContext): Promise<number> {
   const { topics } = await readLogConfig(context);
-  if (topics.driver === 'kafka') throw new UsageError('backup: the log is on Kafka, which keeps copies itself: see topics.replication.');
+  if (topics.driver === 'kafka') throw new UsageError('backup: the log is on Kafka, which keeps its own copies: see topics.replication.');
   if (topics.driver === 'own')
-    throw new UsageError('backup: it copies embedded logs alone, and this log is your own. Copy it by its own means.');
+    throw new UsageError('backup: only embedded logs can be copied, and this log is your own. Use its own tools.');
   const { file } = topics;
   if (!(await isLogThere(topics))) throw new UsageError(`backup: there is no log at ${file} yet.`);
   const done = await backupSqliteTopicLog({ file, to: resolve(context.cwd, to), signal: context.signal });
   const what = `${countWords(done.topics, 'topic')}, ${countWords(done.records, 'record')}, ${groupedNumber(done.bytes)} bytes`;
-  context.stderr.write(`${to} is a copy of ${file}: ${what}, all of them read.\n`);
+  context.stderr.write(`${to} is a copy of ${file}: ${what}, all verified.\n`);
   return 0;
 }

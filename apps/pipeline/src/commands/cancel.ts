@@ -31,13 +31,12 @@ export async function cancel({ of, key }: CancelOptions, context: CommandContext
     const { canceled, begun } = await cancelRequests({ log, pipeline, key, group, lanes, names, clock, signal });
     const stay =
       begun === 0 ? '' : `; ${countWords(begun, 'job')} of it ${begun === 1 ? 'has' : 'have'} begun and ${begun === 1 ? 'stays' : 'stay'}`;
-    const none = canceled + begun === 0 ? `: no job of ${safeText(key, 100)} waits` : '';
+    const none = canceled + begun === 0 ? `: no job of ${safeText(key, 100)} is waiting` : '';
     stderr.write(`${countWords(canceled, 'job')} withdrawn${stay}${none}\n`);
     return canceled > 0 ? 0 : 1;
   } catch (error) {
     if (!(error instanceof LaneHeldError)) throw error;
-    const why =
-      "A run holds the jobs of its lanes, and can't be told to drop one. Stop it, cancel, and start it again: it continues where it stopped.";
+    const why = 'A run holds the jobs of its lanes. Stop it, cancel the job, and start it again: it resumes where it stopped.';
     stderr.write(`headgate: nothing was withdrawn. ${failureText(error)} ${why}\n`);
     return 1;
   } finally {

@@ -79,7 +79,7 @@ test('what --online spends is said before it is spent', async () => {
   const { text } = await checked(FOLLOWERS + BOOKS, { online: true, probes: () => [FINE] });
   expect(text).toBe(`headgate.yaml
   no problems in this file
---online: up to one request is spent, and noted in the log, for each of: followers credential app, followers credential user, books
+--online: sends up to one request, recorded in the log, for each of: followers credential app, followers credential user, books
 environment
   topic log   can be written
 `);

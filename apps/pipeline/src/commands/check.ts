@@ -149,8 +149,8 @@ function spending({ pipelines = [] }: SoundConfig): string {
     return credentials?.map((credential) => `${name} credential ${credential}`) ?? [name];
   });
   return spent.length === 0
-    ? '--online: no credential can be tried'
-    : `--online: up to one request is spent, and noted in the log, for each of: ${spent.join(', ')}`;
+    ? '--online: there is no credential to check'
+    : `--online: sends up to one request, recorded in the log, for each of: ${spent.join(', ')}`;
 }
 
 async function outcome(probe: Probe): Promise<Outcome & Pick<ProbeResult, 'openDeadLetters'>> {

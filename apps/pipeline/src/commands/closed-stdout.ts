@@ -14,5 +14,5 @@ export async function warnOfClosedStdout({ stdout, stderr }: Pick<CommandContext
   ]);
   const flags = parseInt(/^flags:\s*(\d+)$/m.exec(info)?.[1] ?? '0', 8);
   if (target === '/dev/null' && (flags & constants.O_RDWR) !== 0)
-    stderr.write('headgate: stdout is closed: what this command writes is lost.\n');
+    stderr.write('headgate: stdout is closed, so the output of this command is lost.\n');
 }

@@ -21,7 +21,9 @@ test('a file that is locked is called so, not brokers that are away', async () =
   const other = new DatabaseSync(file);
   other.exec('BEGIN IMMEDIATE');
   const written = lane.transaction((tx) => tx.checkpoint('done', '1'));
-  await expect.poll(() => said).toMatch(/^the topic log can't be written \(.*locked.*\): waiting for it, Ctrl-C ends that\n$/u);
+  await expect
+    .poll(() => said)
+    .toMatch(/^the topic log can't be written \(.*locked.*\): waiting until it's back; press Ctrl-C to stop\n$/u);
   other.close();
   await written;
   await expect.poll(() => said).toMatch(/\nthe topic log can be written again\n$/u);

@@ -69,7 +69,7 @@ export async function openLog(
     stderr.write(
       change.available
         ? `${logEventWords({ type: 'log-available', driver })}\n`
-        : `${goneWords({ driver })} (${change.reason}): waiting for it, Ctrl-C ends that\n`,
+        : `${goneWords({ driver })} (${change.reason}): waiting until it's back; press Ctrl-C to stop\n`,
     );
   };
   signal.throwIfAborted();

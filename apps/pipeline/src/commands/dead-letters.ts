@@ -79,7 +79,7 @@ export async function replay(choice: CloseChoice, context: CommandContext): Prom
     });
     const none = replayed === 0 ? `: ${noneOpen(topic, choice)}` : '';
     const stay = left > 0 ? `, ${left} skipped: no run can process them; use dismiss to acknowledge them` : none;
-    return `${replayed} ${dryRun ? 'would be ' : ''}put back into ${options.names(`${requests.name}.requests`)}${stay}`;
+    return `${replayed} ${dryRun ? 'would be ' : ''}re-enqueued into ${options.names(`${requests.name}.requests`)}${stay}`;
   });
 }
 
@@ -137,7 +137,7 @@ async function chosen(
   const { definitions } = config;
   const definition = definitions.find(({ name }) => [name, `${name}.dead-letters`, names(`${name}.dead-letters`)].includes(of));
   if (definition !== undefined) return { config, definition };
-  throw new UsageError(`${command}: ${of} is neither a pipeline nor its topic of dead letters. It takes ${oneOf(definitions)}.`);
+  throw new UsageError(`${command}: ${of} is neither a pipeline nor a dead-letters topic. Write one of ${oneOf(definitions)}.`);
 }
 
 function isChosen(letter: OpenDeadLetter, { code, key }: LetterChoice): boolean {

@@ -22,12 +22,12 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
   if (definition === undefined) {
     throw new UsageError(`enqueue: there is no pipeline ${pipeline}. There are ${definitions.map(({ name }) => name).join(', ')}.`);
   }
-  if (authors.length > 0 && pipeline !== 'books') throw new UsageError('enqueue: --author goes with books.');
+  if (authors.length > 0 && pipeline !== 'books') throw new UsageError('enqueue: --author works only with books.');
   const wanted = entries.length === 0 && authors.length === 0 ? ['-'] : entries;
   const lines = wanted.length === 1 && wanted[0] === '-' ? await readLines(context) : wanted.map((text) => ({ text, place: '' }));
   const topic = topicNames(topics)(`${pipeline}.requests`);
   const requests = requestRecords(definition, lines, authors).map((request): NewRecord => ({ topic, ...request }));
-  if (requests.length === 0) throw new UsageError('enqueue: nothing to add. Name jobs, or write them to stdin, one a line.');
+  if (requests.length === 0) throw new UsageError('enqueue: nothing to add. Name jobs, or write them to stdin, one per line.');
   const log = await openLog(context, topics);
   let repeated: readonly string[];
   try {
@@ -40,7 +40,7 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
   }
   // A request waits for a run that has its service.
   if (configured?.includes(pipeline) === false)
-    context.stderr.write(`${context.file} has no ${pipeline}: section; what is added waits until a run has one.\n`);
+    context.stderr.write(`${context.file} has no ${pipeline}: section; the jobs wait until a run has one.\n`);
   context.stderr.write(`${countWords(requests.length, 'job')} added to ${topic}\n`);
   if (repeated.length > 0) {
     const named = repeated.slice(0, NAMED).map((key) => safeText(key, 60));

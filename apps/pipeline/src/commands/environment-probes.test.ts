@@ -30,11 +30,11 @@ it('says of an embedded log that its disk is full, or will be soon', async ({ sk
   expect(await probed(cwd, file)).toEqual({
     ok: true,
     message: 'will be created',
-    warnings: ['its disk has 41 MB left; 1,000,000 ids take some 40 MB'],
+    warnings: ['its disk has 41 MB left; 1,000,000 IDs take about 40 MB'],
   });
   const log = await sqliteTopicLog({ file });
   await room.fill(0);
-  const full = 'has no room: its disk is full. Make room; a run waits until there is some.';
+  const full = 'its disk is full. Free some space; a run waits for it.';
   expect(await probed(cwd, file)).toMatchObject({ ok: false, message: full });
   await room.empty();
   await log.close();

@@ -29,7 +29,7 @@ export interface EnvironmentProbesOptions {
   readonly context: CommandContext;
 }
 
-const GIVE_RIGHTS = 'Give it these on the brokers (kafka-acls.sh --add); a run that lacks them waits until it has them.';
+const GIVE_RIGHTS = 'Grant these on the brokers (kafka-acls.sh --add). A run waits until it has them.';
 
 /** Less is soon used up. */
 const SMALL_ROOM_MB = 100;
@@ -98,8 +98,8 @@ async function probeRoom(folder: string, result: ProbeResult): Promise<ProbeResu
   const megabytes = (bavail * bsize) / 1e6;
   // Of some filesystems the size isn't known.
   if (blocks === 0 || megabytes >= SMALL_ROOM_MB) return result;
-  if (megabytes < 1) return { ...result, ok: false, message: 'has no room: its disk is full. Make room; a run waits until there is some.' };
-  const warning = `its disk has ${Math.floor(megabytes)} MB left; 1,000,000 ids take some 40 MB`;
+  if (megabytes < 1) return { ...result, ok: false, message: 'its disk is full. Free some space; a run waits for it.' };
+  const warning = `its disk has ${Math.floor(megabytes)} MB left; 1,000,000 IDs take about 40 MB`;
   return { ...result, warnings: [...(result.warnings ?? []), warning] };
 }
 

@@ -263,8 +263,8 @@ test('no secret shows in a configuration or an error, however it is printed', as
 test.each([
   ['', 'is empty. Give it a value.'],
   ['two\nlines', 'has a line break or another character that no header can carry. Copy it again.'],
-  [' spaced', 'starts or ends with a space. Copy it again, without.'],
-  ['Bearer abc', 'starts with the word Bearer, which is put there anyway. Keep what follows it.'],
+  [' spaced', 'starts or ends with a space. Remove it.'],
+  ['Bearer abc', 'starts with the word Bearer, which Headgate adds itself. Remove it.'],
 ])('a secret %j can not be meant', async (KEY, message) => {
   expect(await problemsOf(BOOKS, { env: { KEY } })).toEqual([`3:8 books.key: takes \${KEY}, which ${message}`]);
 });

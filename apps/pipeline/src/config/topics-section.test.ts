@@ -114,7 +114,7 @@ test.each([
   ],
   [
     '{ driver: kafka, brokers: [a:1], sasl: { mechanism: oauthbearer, token: Bearer x } }',
-    ['1:81 topics.sasl.token: starts with the word Bearer, which is put there anyway. Keep what follows it.'],
+    ['1:81 topics.sasl.token: starts with the word Bearer, which Headgate adds itself. Remove it.'],
   ],
   ['{ lanes: 0 }', ['1:18 topics.lanes: "0" must be 1 or more.']],
   [

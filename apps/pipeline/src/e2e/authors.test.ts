@@ -40,7 +40,7 @@ it('stops at the limit of pages with a dead letter, which replay goes on with', 
 
   const run = await place.headgate('run');
   expect(run.code).toBe(1);
-  expect(run.stderr).toContain('Ada Brook: 2 pages have come, and the last of them leads to a next one.');
+  expect(run.stderr).toContain('Ada Brook: 2 pages arrived, and the last one has a next page.');
   const [letter] = await place.records('books.dead-letters');
   expect(letter?.value).toMatchObject({
     request: { author: 'Ada Brook' },

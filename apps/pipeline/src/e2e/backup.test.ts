@@ -20,7 +20,7 @@ describe('headgate backup', () => {
     expect([code, stdout, stderr]).toEqual([
       0,
       '',
-      expect.stringMatching(/^copy\.db is a copy of \S+headgate\.db: \d+ topics, [\d,]+ records, [\d,]+ bytes, all of them read\.\n$/u),
+      expect.stringMatching(/^copy\.db is a copy of \S+headgate\.db: \d+ topics, [\d,]+ records, [\d,]+ bytes, all verified\.\n$/u),
     ]);
     expect((await run.ended).code).toBe(0);
 
@@ -32,7 +32,7 @@ describe('headgate backup', () => {
     expect(restored).toHaveLength(4_000);
     expect(service.requests.length).toBeLessThan(80);
 
-    expect(await place.headgate('backup', 'copy.db')).toMatchObject({ code: 1, stderr: expect.stringContaining('Nothing is overwritten') });
+    expect(await place.headgate('backup', 'copy.db')).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing is overwritten') });
   });
 
   it('says where there is nothing to copy', async () => {

@@ -37,7 +37,7 @@ books:
   expect(new Set(letters.map(({ headers }) => headers['ce_id'])).size).toBe(3);
 
   isMended = true;
-  expect((await place.headgate('replay', 'books.dead-letters')).stderr).toContain('2 put back into books.requests, 1 skipped');
+  expect((await place.headgate('replay', 'books.dead-letters')).stderr).toContain('2 re-enqueued into books.requests, 1 skipped');
   expect((await place.headgate('run')).code).toBe(0);
   expect((await place.records('books.records')).map(({ key }) => key)).toEqual([found, nameless]);
   expect((await place.records('books.missing')).map(({ key }) => key)).toEqual([unknown]);

@@ -150,7 +150,7 @@ describe('headgate', () => {
       const left = await place.shell(`${place.commandLine} read followers.ids --json | head -1`);
       expect([left.code, left.stderr]).toEqual([0, '']);
       const closed = await place.shell(`${place.commandLine} read followers.ids --max 1 >&-`);
-      expect([closed.code, closed.stderr]).toEqual([0, 'headgate: stdout is closed: what this command writes is lost.\n']);
+      expect([closed.code, closed.stderr]).toEqual([0, 'headgate: stdout is closed, so the output of this command is lost.\n']);
       const thrownAway = await place.shell(`${place.commandLine} read followers.ids --max 1 > /dev/null`);
       expect([thrownAway.code, thrownAway.stderr]).toEqual([0, '']);
     },
@@ -189,8 +189,8 @@ describe('headgate', () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { protected: true } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
     expect((await place.headgate('run')).code).toBe(1);
-    expect((await place.headgate('replay', 'followers.dead-letters')).stderr).toContain('1 put back');
-    expect((await place.headgate('replay', 'followers.dead-letters')).stderr).toContain('0 put back');
+    expect((await place.headgate('replay', 'followers.dead-letters')).stderr).toContain('1 re-enqueued');
+    expect((await place.headgate('replay', 'followers.dead-letters')).stderr).toContain('0 re-enqueued');
     expect((await place.headgate('run')).code).toBe(1);
     expect(service.requests).toHaveLength(2);
   });

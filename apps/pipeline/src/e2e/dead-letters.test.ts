@@ -36,8 +36,8 @@ describe('open dead letters', () => {
       expect.objectContaining({ key: expect.stringMatching(/@[ab]/u) }),
     ]);
 
-    expect((await place.headgate('replay', 'followers', '--key', '@a', '--dry-run')).stderr).toContain('1 would be put back');
-    expect((await place.headgate('replay', 'followers', '--key', '@a')).stderr).toBe('1 put back into followers.requests\n');
+    expect((await place.headgate('replay', 'followers', '--key', '@a', '--dry-run')).stderr).toContain('1 would be re-enqueued');
+    expect((await place.headgate('replay', 'followers', '--key', '@a')).stderr).toBe('1 re-enqueued into followers.requests\n');
     expect((await place.headgate('dismiss', 'followers', '--code', single)).stderr).toBe('1 dead letter dismissed\n');
     expect((await place.headgate('dismiss', 'followers', '--code', single)).stderr).toContain('has no open dead letter with code');
     expect((await place.headgate('plan')).stdout).toMatch(/followers: 1 dead letter is open/u);

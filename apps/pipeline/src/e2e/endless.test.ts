@@ -31,7 +31,7 @@ it('ends a walk of empty pages by its limit, counted over a kill, and goes on wi
   await killed.ended;
   const run = await place.headgate('run');
   expect(run.code).toBe(1);
-  expect(run.stderr).toContain('@alpha: page 6 was the last of 5 empty ones in a row');
+  expect(run.stderr).toContain('@alpha: page 6 was empty, like the 4 pages before it');
   expect(asked).toEqual(['-1', '101', '102', '103', '103', '105', '106']);
   const [letter] = await place.records('followers.dead-letters');
   expect(letter?.value).toMatchObject({ request: { screenName: 'alpha' }, error: { code: 'HEADGATE_EMPTY_PAGES' } });

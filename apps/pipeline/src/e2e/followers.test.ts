@@ -80,7 +80,7 @@ describe('headgate run, followers', () => {
     expect((await place.headgate('run')).code).toBe(1);
 
     const replay = await place.headgate('replay', 'followers.dead-letters');
-    expect([replay.code, replay.stderr]).toEqual([0, expect.stringContaining('1 put back into followers.requests, 3 skipped')]);
+    expect([replay.code, replay.stderr]).toEqual([0, expect.stringContaining('1 re-enqueued into followers.requests, 3 skipped')]);
     expect(replay.stderr).toMatch(/left in followers\.dead-letters 0:\d+: wish 2: The job is malformed: userId must be/);
     await place.headgate('run');
     expect(service.requests).toHaveLength(2);

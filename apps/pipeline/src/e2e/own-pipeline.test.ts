@@ -71,7 +71,10 @@ export default defineConfig({
 
     expect(await place.headgate('enqueue', 'shelves', 'c')).toMatchObject({ code: 0, stderr: '1 job added to shelves.requests\n' });
     service.gone.clear();
-    expect(await place.headgate('replay', 'shelves.dead-letters')).toMatchObject({ code: 0, stderr: '1 put back into shelves.requests\n' });
+    expect(await place.headgate('replay', 'shelves.dead-letters')).toMatchObject({
+      code: 0,
+      stderr: '1 re-enqueued into shelves.requests\n',
+    });
     expect(await place.headgate('run')).toMatchObject({ code: 0 });
     expect([await booksOf('c'), await booksOf('gone')]).toEqual([whole('c'), whole('gone')]);
     const { stdout } = await place.headgate('read', 'shelves.records', '--max', '1', '--json');
@@ -276,7 +279,7 @@ test('a pipeline of its own runs beside followers, on topics with a prefix and n
   expect((await place.headgate('enqueue', 'shelves', 'b')).stderr).toBe('1 job added to prod.social.shelves.requests\n');
   expect((await place.headgate('plan', '--json')).code).toBe(0);
   expect((await place.headgate('replay', 'shelves.dead-letters')).stderr).toBe(
-    '0 put back into prod.social.shelves.requests: prod.social.shelves.dead-letters has no open dead letter\n',
+    '0 re-enqueued into prod.social.shelves.requests: prod.social.shelves.dead-letters has no open dead letter\n',
   );
   expect(await place.headgate('run')).toMatchObject({ code: 0 });
   expect(await place.records('prod.social.shelves.records')).toHaveLength(40);

@@ -66,7 +66,7 @@ it('says in a sentence what Kafka needs where it can not be started, and starts 
     expect([code, stdout, stderr]).toEqual([
       2,
       '',
-      `headgate: Kafka needs Java 17 or newer, and there is no ${join(place.folder, 'bin', 'java')}: install one, or name its folder in JAVA_HOME. With Docker, \`docker compose up\` of the repository starts a broker on 127.0.0.1:9092.\n`,
+      `headgate: Kafka needs Java 17 or newer, and ${join(place.folder, 'bin', 'java')} is missing. Install it, or set JAVA_HOME to its folder. With Docker, \`docker compose up\` of the repository starts a broker on 127.0.0.1:9092.\n`,
     ]);
   }
   expect((await place.headgate('run', '--kafka')).stderr).toContain('--kafka needs --sandbox');

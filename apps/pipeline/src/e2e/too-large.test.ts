@@ -56,7 +56,7 @@ it('a topic that takes less than before makes dead letters too, which say of whi
   expect(await place.values('followers.dead-letters')).toMatchObject([{ request: { screenName: 'big' }, error: { message } }]);
   expect(await followersWritten(place)).toEqual({ pagesOf: ['@small'], ids: 3 });
   const lanes = events.flatMap((event) => (event.type === 'lane-opened' ? ['opened'] : event.type === 'lane-left' ? [event.reason] : []));
-  expect(lanes).toEqual(['opened', 'followers.pages takes smaller records than before (its room is 1000 now)', 'opened']);
+  expect(lanes).toEqual(['opened', 'followers.pages allows only smaller records than before (its room is 1000 now)', 'opened']);
 });
 
 /** Its pages topic takes 1,000 bytes of a record from the moment on when a lane has been opened. */

@@ -17,8 +17,8 @@ export function limitNotice(
   ].filter((part) => part !== undefined);
   const isOver = (requests ?? Infinity) < configured.requests || atLeastMs !== undefined;
   const cure = isOver
-    ? `it refuses what is beyond its own. Set ${option} to the service's.`
-    : `more is granted than is used. Set ${option} to the service's, unless the rest is left to others on purpose.`;
+    ? `it refuses requests beyond its own limit. Set ${option} to the service's.`
+    : `so part of the budget stays unused. Set ${option} to the service's, unless you leave the rest to other programs on purpose.`;
   const message =
     `${name}: the service says ${said.join(' and ')}, ${option} says ${configured.requests.toLocaleString('en-US')} in ` +
     `${length(configured.windowMs)}: ${cure}`;

@@ -13,7 +13,7 @@ test.for<{ what: string; found: readonly TopicInfo[]; says: RegExp }>([
   {
     what: 'that is not there',
     found: [],
-    says: /catalogue\.requests partition 1 is not there, .* "readers" has finished all before 5: was it deleted\?/u,
+    says: /catalogue\.requests partition 1 is not there, .* "readers" has finished everything before 5: was it deleted\?/u,
   },
   {
     what: 'without that partition',

@@ -27,10 +27,10 @@ export class StateLostError extends PipelineError {
 
 const CURES: Readonly<Record<Loss, string>> = {
   state:
-    'Continuing would repeat finished jobs and overrun the budgets. Restore it; or, to start over knowingly, stop all ' +
+    'Continuing would repeat finished jobs and overrun the budgets. Restore it; or, to start over on purpose, stop all ' +
     'processes of the group, wait a window, and continue with another group name.',
   requests:
-    'Continuing would treat new jobs as finished. Restore it; or, to start over knowingly, stop all processes of the group, wait a ' +
+    'Continuing would treat new jobs as finished. Restore it; or, to start over on purpose, stop all processes of the group, wait a ' +
     'window, and continue with another group name.',
   records: 'Its records are lost. The next run creates it again and continues after them.',
 };
@@ -57,7 +57,7 @@ export async function assertStateKept({ log, group, pipeline, names, lane, next,
   const topic = requestsTopic(pipeline, names);
   if (stateOf !== undefined && stateOf !== topic) {
     const state = stateTopic(pipeline, names);
-    const message = `${state} says how far group "${group}" is with ${stateOf}, and its jobs are to come from ${topic}. Give that topic its name back, or give ${state} another name, too.`;
+    const message = `${state} says how far group "${group}" is with ${stateOf}, but its jobs now come from ${topic}. Restore that topic's name, or rename ${state}, too.`;
     throw new StateLostError({ message, loss: 'requests' });
   }
   if (next !== undefined) {
@@ -65,7 +65,7 @@ export async function assertStateKept({ log, group, pipeline, names, lane, next,
     const end = requests?.offsets[lane]?.end;
     if (next <= (end ?? 0)) return;
     const found = end === undefined ? 'is not there' : `ends at offset ${end}`;
-    const message = `${topic} partition ${lane} ${found}, and group "${group}" has finished all before ${next}: was it deleted${end === undefined ? '' : ' and created again'}?`;
+    const message = `${topic} partition ${lane} ${found}, and group "${group}" has finished everything before ${next}: was it deleted${end === undefined ? '' : ' and created again'}?`;
     throw new StateLostError({ message, loss: 'requests' });
   }
   const offset = await log.groupOffset({ group, topic, partition: lane });
@@ -120,5 +120,5 @@ export function topicGone(error: unknown, pipeline: Pick<Pipeline, 'name'>, name
   if (!(error instanceof TopicUnknownError || error instanceof TopicLostError)) return error;
   const { topic } = error;
   const loss = topic === stateTopic(pipeline, names) ? 'state' : topic === requestsTopic(pipeline, names) ? 'requests' : 'records';
-  return new StateLostError({ message: `Topic "${topic}" was deleted while this run worked with it.`, loss }, { cause: error });
+  return new StateLostError({ message: `Topic "${topic}" was deleted while this run used it.`, loss }, { cause: error });
 }

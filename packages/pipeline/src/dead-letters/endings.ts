@@ -40,7 +40,7 @@ export function recordTooLarge(options: RecordTooLargeOptions): PipelineError {
   const or = orElse === undefined ? '' : `, or ${orElse}`;
   const cure =
     setting === undefined
-      ? `It can't be kept there${or}.`
+      ? `It can't be stored there${or}.`
       : `Its ${setting.name} is ${setting.value}: set that to ${setting.neededFor(bytes)} or more${or}, then put the job back with \`headgate replay\`.`;
   const message = `${key}: ${which} needs ${bytes} bytes, more than ${topic} takes (${limit} bytes). ${cure}`;
   return new PipelineError({ code: 'HEADGATE_RECORD_TOO_LARGE', message, pipeline, key });

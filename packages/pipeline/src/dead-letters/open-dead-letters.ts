@@ -115,7 +115,7 @@ function reasonIn(record: TopicRecord<Uint8Array>): { readonly code: string; rea
     const { error } = letterValue(record);
     if (typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string')
       return { code: error.code, message: 'message' in error ? String(error.message) : '' };
-    return { code: UNREADABLE, message: 'It has no error.' };
+    return { code: UNREADABLE, message: 'It contains no error.' };
   } catch (error) {
     return { code: UNREADABLE, message: (error as Error).message };
   }

@@ -69,8 +69,8 @@ test('a dead letter whose request no run could work stays open, with the reason,
   ]);
   expect(await place.replay()).toEqual({ replayed: 1, left: 6 });
   expect(place.left).toMatchObject([
-    { partition: 0, offset: 0, key: 'large', reason: 'It holds no job.' },
-    { key: 'part', reason: 'It holds no job.' },
+    { partition: 0, offset: 0, key: 'large', reason: 'It contains no job.' },
+    { key: 'part', reason: 'It contains no job.' },
     { key: 'foreign', reason: expect.stringMatching(/JSON/) },
     { key: 'misfit', reason: expect.stringMatching(/^The job is malformed: shelf/) },
     { key: 'unworkable', reason: 'That shelf burnt down.' },
@@ -135,7 +135,7 @@ test('letters of bytes, and of requests that were bytes, stay and hold up nothin
   ]);
   expect(await place.replay()).toEqual({ replayed: 1, left: 2 });
   expect(place.left).toMatchObject([
-    { key: 'bytes', reason: expect.stringMatching(/offset 0 .*holds bytes/) },
+    { key: 'bytes', reason: expect.stringMatching(/offset 0 .*contains bytes/) },
     { key: 'framed', reason: expect.stringMatching(/bytes/) },
   ]);
   const [request] = await Array.fromAsync(place.log.readBytes({ topic: 'test.shelves.requests' }));

@@ -134,8 +134,8 @@ function workableRequest(
 ): { readonly text: string } | { readonly reason: string } {
   try {
     const { request, requestBase64 } = letterValue(record);
-    if (requestBase64 !== undefined) return { reason: 'Its job is bytes, and no run reads any but text of JSON.' };
-    if (request === undefined || request === null) return { reason: 'It holds no job.' };
+    if (requestBase64 !== undefined) return { reason: 'Its job is bytes. Runs read only JSON text.' };
+    if (request === undefined || request === null) return { reason: 'It contains no job.' };
     const text = JSON.stringify(request);
     requests.parse(text);
     requests.check(text);

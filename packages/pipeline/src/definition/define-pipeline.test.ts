@@ -36,9 +36,9 @@ describe('a definition', () => {
     [{ open: 7 }, 'open must be a function.'],
     [{ name: undefined }, 'name is missing.'],
     [{ unit: () => 'books' }, 'unit must be text.'],
-    [{ options: { shelves: z.array(z.string()) } }, 'options must be a schema of zod, as z.strictObject({ … }) is.'],
-    [{ options: z.string() }, 'options must be a schema of zod, as z.strictObject({ … }) is.'],
-    [{ request: 'shelf' }, 'request must be a schema of zod, as z.strictObject({ … }) is.'],
+    [{ options: { shelves: z.array(z.string()) } }, 'options must be a zod schema, such as z.strictObject({ … }).'],
+    [{ options: z.string() }, 'options must be a zod schema, such as z.strictObject({ … }).'],
+    [{ request: 'shelf' }, 'request must be a zod schema, such as z.strictObject({ … }).'],
     [{ topics: undefined }, 'topics is missing.'],
     [{ parze: () => ({ shelf: 'a' }) }, /^definePipeline: parze isn't part of a definition. Its parts are name, options, .* and expect\.$/],
   ])('that has %o is refused', (more, message) => {
@@ -65,7 +65,7 @@ describe('options', () => {
         code: 'HEADGATE_INVALID_OPTION',
         message: [
           'shelves.shelves.0: must be text.',
-          'shelves.every: is not a duration. Write a whole number with ms, s, m, h or d, as in 15m.',
+          'shelves.every: is not a duration. Write a whole number with ms, s, m, h or d, such as 15m.',
           'shelves.other: unknown key.',
         ].join('\n'),
       }) as Error,
@@ -92,7 +92,7 @@ describe('requests', () => {
     expect(() => shelves()({}).requests.parseLine('a')).toThrow(
       expect.objectContaining({
         code: 'HEADGATE_MALFORMED_REQUEST',
-        message: 'shelves takes jobs as JSON objects, and no other lines.',
+        message: 'shelves takes only JSON objects as jobs.',
       }),
     );
   });
@@ -164,20 +164,20 @@ describe('a definition whose functions fail', () => {
     };
     const called = `^${name} of pipeline shelves threw TypeError`;
     expect(() => made({ [name]: fail })).toThrow(
-      threw(new RegExp(`${called}: out of luck \\(at .*define-pipeline\\.test.*\\)\\. Mend it\\.`)),
+      threw(new RegExp(`${called}: out of luck \\(at .*define-pipeline\\.test.*\\)\\. Fix it\\.`)),
     );
     const late = () => Promise.reject(new Error('too late'));
     expect(() => made({ [name]: late })).toThrow(threw(new RegExp(`^${name} of pipeline shelves can't be used: it returns a promise`)));
   });
 
   it.each([
-    ['open', () => undefined, 'returns undefined. It has to return the work of walk, lookup or route'],
-    ['credentials', () => 7, 'returns 7. It has to return a list'],
-    ['credentials', () => [7], 'gives a credential without a name'],
+    ['open', () => undefined, 'returns undefined. It must return the result of walk, lookup or route'],
+    ['credentials', () => 7, 'returns 7. It must return a list'],
+    ['credentials', () => [7], 'returns a credential without a name'],
     ['listed', () => [Promise.reject(new Error('too late'))], 'returns a list with a promise'],
     ['listed', async function* () {}, 'returns an async iterable'],
     ['agreed', () => ({ most: 1n }), 'threw TypeError: Do not know how to serialize a BigInt'],
-    ['keyOf', () => 7, 'returns 7. It has to return text'],
+    ['keyOf', () => 7, 'returns 7. It must return text'],
   ])('is told which and what it gives: %s, %#', (name, give, says) => {
     const made = (): void => {
       const pipeline = shelves({ listed: () => [{ shelf: 'a' }], [name]: give as never })({});
@@ -189,7 +189,7 @@ describe('a definition whose functions fail', () => {
 
   it('is told which request of its list is none', () => {
     const pipeline = shelves({ listed: () => [{ shelf: 'a' }, { shelf: 7 as never }] })({});
-    const message = expect.stringMatching(/^shelves: job 1 of its list can't be one: /);
+    const message = expect.stringMatching(/^shelves: job 1 of its list is invalid: /);
     expect(() => [...pipeline.listed()]).toThrow(expect.objectContaining({ code: 'HEADGATE_MALFORMED_REQUEST', message }) as Error);
   });
 

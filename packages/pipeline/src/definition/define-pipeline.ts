@@ -369,7 +369,7 @@ export function definePipeline<
           definition.open(value, { ...io, waitOutOutages: true, stopAfterFailures: value.stopAfterFailures, credentials: own }),
         );
         if (typeof work?.open !== 'function')
-          throw misuse({ pipeline: name, name: 'open' }, `returns ${textOf(work)}`, 'It has to return the work of walk, lookup or route');
+          throw misuse({ pipeline: name, name: 'open' }, `returns ${textOf(work)}`, 'It must return the result of walk, lookup or route');
         return opened(definition, work, { read, readAgain });
       },
       canProbe: definition.probe !== undefined,
@@ -420,7 +420,7 @@ function requestsOf<
     parseLine(line) {
       if (/^\s*\{/.test(line)) return parse(line);
       if (definition.parse !== undefined) return keyed(answered({ pipeline: name, name: 'parse' }, definition.parse(line)));
-      const message = `${name} takes jobs as JSON objects, and no other lines.`;
+      const message = `${name} takes only JSON objects as jobs.`;
       throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: name });
     },
     check: (value) => answered({ pipeline: name, name: 'check' }, definition.check?.(read(value))),
@@ -435,13 +435,13 @@ function keyOf<Request>(
 ): string {
   const of: UserFunction = { pipeline: definition.name, name: 'keyOf', ...(recordKey !== undefined && { key: recordKey }) };
   const key: unknown = callUser(of, () => definition.keyOf(request));
-  if (typeof key !== 'string') throw misuse(of, `returns ${textOf(key)}`, 'It has to return text');
+  if (typeof key !== 'string') throw misuse(of, `returns ${textOf(key)}`, 'It must return text');
   return key;
 }
 
 function assertNamed(of: UserFunction, credential: unknown): void {
   const name: unknown = typeof credential === 'object' && credential !== null && 'name' in credential ? credential.name : undefined;
-  if (typeof name !== 'string') throw misuse(of, 'gives a credential without a name', 'It has to return a list of { name, … }');
+  if (typeof name !== 'string') throw misuse(of, 'returns a credential without a name', 'It must return a list of { name, … }');
 }
 
 /** Throws for what JSON can't hold. */
@@ -456,7 +456,7 @@ function listedRequest(requests: PipelineRequests, input: unknown, index: number
   } catch (cause) {
     const { name } = requests;
     const words = cause instanceof Error ? cause.message : String(cause);
-    const message = `${name}: job ${index} of its list can't be one: ${words}`;
+    const message = `${name}: job ${index} of its list is invalid: ${words}`;
     throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: name, cause });
   }
 }
@@ -538,7 +538,7 @@ const KINDS = {
   function: { words: 'a function', test: (part: unknown) => typeof part === 'function' },
   mapping: { words: 'an object', test: (part: unknown) => typeof part === 'object' && part !== null },
   // By its methods: a user's folder may have a zod of its own.
-  schema: { words: 'a schema of zod, as z.strictObject({ … }) is', test: (part: unknown) => typeof Object(part).safeParse === 'function' },
+  schema: { words: 'a zod schema, such as z.strictObject({ … })', test: (part: unknown) => typeof Object(part).safeParse === 'function' },
 };
 
 /** No compiler has read the definition of a module that runs with its types stripped. */
@@ -574,13 +574,13 @@ function check(definition: {
     refuse(`maxOutstanding must be a whole number above 0, got ${maxOutstanding}.`);
   }
   if (!/^[a-z][a-z0-9-]{0,49}$/.test(name)) {
-    refuse(`"${name}" can't be a pipeline's name. Take up to 50 lower-case letters, digits and hyphens, a letter first.`);
+    refuse(`"${name}" isn't a valid pipeline name. Write up to 50 lowercase letters, digits and hyphens, starting with a letter.`);
   }
   if (['headgate', 'topics', 'status'].includes(name)) refuse(`the name ${name} is reserved. Take another.`);
   for (const topic of Object.keys(topics)) {
     if (RESERVED.includes(topic)) refuse(`every pipeline has its own topic ${name}.${topic}. Rename topics.${topic}.`);
     if (!/^[a-zA-Z0-9][a-zA-Z0-9-]{0,49}$/.test(topic)) {
-      refuse(`topics.${topic}: a topic is named by up to 50 letters, digits and hyphens.`);
+      refuse(`topics.${topic}: a topic name has up to 50 letters, digits and hyphens.`);
     }
   }
 }

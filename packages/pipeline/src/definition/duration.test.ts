@@ -23,14 +23,14 @@ it.each([
   ['10 sec', 'is not a duration. Write 10s or 10000ms.'],
   ['1.5h', 'is not a duration. Write 90m, 5400s or 5400000ms.'],
   ['900', 'is not a duration. Write 900s or 900ms.'],
-  ['soon', 'is not a duration. Write a whole number with ms, s, m, h or d, as in 15m.'],
-  ['-15m', 'is not a duration. Write a whole number with ms, s, m, h or d, as in 15m.'],
-  ['', 'is not a duration. Write a whole number with ms, s, m, h or d, as in 15m.'],
-  ['0s', 'must be longer than nothing.'],
-  [0, 'must be longer than nothing.'],
-  [-1, 'must be longer than nothing.'],
+  ['soon', 'is not a duration. Write a whole number with ms, s, m, h or d, such as 15m.'],
+  ['-15m', 'is not a duration. Write a whole number with ms, s, m, h or d, such as 15m.'],
+  ['', 'is not a duration. Write a whole number with ms, s, m, h or d, such as 15m.'],
+  ['0s', 'must be longer than 0.'],
+  [0, 'must be longer than 0.'],
+  [-1, 'must be longer than 0.'],
   [NaN, 'must be a number or text.'],
-  ['999999999999999999d', 'is longer than 3650d. Write less.'],
+  ['999999999999999999d', 'is longer than the maximum of 3650d.'],
 ])('refuses %j with what was probably meant', (given, message) => {
   expect(flawOf(given)).toBe(message);
 });

@@ -52,7 +52,7 @@ it.each([
   [{ by: { kind: 'c' } }, ['by.kind: is not known. Write a or b. (choice)']],
   [{ by: { kind: 'a' } }, ['by.x: is missing. (missing)']],
   [{ token: 'two\nlines' }, ['token: has a line break or another character that no header can carry. Copy it again.']],
-  [{ token: 7 }, ['token: must be text, a function that gives it, or { file }.']],
+  [{ token: 7 }, ['token: must be text, a function that returns it, or { file }.']],
 ])('%j', (given, messages) => {
   expect(told(given)).toEqual(messages);
 });
@@ -73,9 +73,7 @@ it.each<[string, z.ZodType]>([
   ['gives a promise', z.string().refine(() => Promise.resolve(true))],
 ])('tells of a schema that %s, without the value', (_, broken) => {
   const { issues = [] } = parseOptions(z.strictObject({ broken }), { broken: 'never-shown' });
-  expect(issues).toEqual([
-    { path: [], message: expect.stringMatching(/^can't be checked: its schema threw \$?\w+ \(at .*\)\. Mend it: /) },
-  ]);
+  expect(issues).toEqual([{ path: [], message: expect.stringMatching(/^can't be checked: its schema threw \$?\w+ \(at .*\)\. Fix it: /) }]);
   expect(JSON.stringify(issues)).not.toContain('never-shown');
 });
 

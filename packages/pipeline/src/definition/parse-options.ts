@@ -28,7 +28,7 @@ export function parseOptions<Schema extends z.ZodType>(schema: Schema, given: un
   } catch (cause) {
     // Its own words may hold the value.
     const name = cause instanceof Error ? cause.constructor.name : "a value that isn't an Error";
-    const message = `can't be checked: its schema threw ${name}${placeOf(cause)}. Mend it: refinements and transforms have to answer at once.`;
+    const message = `can't be checked: its schema threw ${name}${placeOf(cause)}. Fix it: refinements and transforms must return synchronously.`;
     return { issues: [{ path: [], message }] };
   }
   return parsed.success ? { value: parsed.data } : { issues: flat(parsed.error.issues, []) };

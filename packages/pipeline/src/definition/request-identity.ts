@@ -21,6 +21,6 @@ function canonicalPart(part: unknown): unknown {
   if (typeof part === 'bigint' || (typeof part === 'number' && !Number.isFinite(part))) return { [typeof part]: String(part) };
   if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
   const prototype: unknown = Object.getPrototypeOf(part);
-  if (prototype !== Object.prototype && prototype !== null) throw new TypeError('JSON would hold a part of it only');
+  if (prototype !== Object.prototype && prototype !== null) throw new TypeError("JSON can't represent all of it");
   return Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)));
 }

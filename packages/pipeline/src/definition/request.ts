@@ -34,7 +34,7 @@ export function requestRecord(record: TopicRecord<Uint8Array>): RequestRecord {
 
 /** Reads a request from a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) that says what is wrong with it. */
 export function parseRequest<Request>(schema: z.ZodType<Request>, value: string | null): Request {
-  if (value === null) throw malformed('The job has no value. It takes a JSON object.');
+  if (value === null) throw malformed('The job has no value. It must be a JSON object.');
   let json: unknown;
   try {
     json = JSON.parse(value);
@@ -45,7 +45,7 @@ export function parseRequest<Request>(schema: z.ZodType<Request>, value: string 
   try {
     parsed = schema.safeParse(json, { error: optionWords });
   } catch (cause) {
-    const message = `The schema of jobs threw ${wordsOf(cause)}${placeOf(cause)}. Mend it: refinements and transforms have to answer synchronously.`;
+    const message = `The schema of jobs threw ${wordsOf(cause)}${placeOf(cause)}. Fix it: refinements and transforms must return synchronously.`;
     throw new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, cause });
   }
   if (parsed.success) return parsed.data;

@@ -30,7 +30,7 @@ export function secret({ empty = false, encoded = false }: SecretOptions = {}): 
   });
   const input = z.union([
     text,
-    z.custom<() => string>((value) => typeof value === 'function', 'must be text, a function that gives it, or { file }.'),
+    z.custom<() => string>((value) => typeof value === 'function', 'must be text, a function that returns it, or { file }.'),
     z.strictObject({ file: z.string().min(1).meta({ format: 'path' }) }),
   ]);
   return input.transform((given) => toSecret(given, flawIn)).meta({ writeOnly: true });
@@ -56,8 +56,8 @@ function flawOf(value: string, encoded: boolean): string | undefined {
     if (/\p{Cc}/u.test(value)) return 'has a line break or another control character. Copy it again.';
     if (!value.isWellFormed()) return 'has half a surrogate pair, which has no UTF-8 form. Copy it again.';
   } else if (!/^[\x20-\x7e]*$/.test(value)) return 'has a line break or another character that no header can carry. Copy it again.';
-  if (value.trim() !== value) return 'starts or ends with a space. Copy it again, without.';
-  if (/^bearer\s/i.test(value)) return 'starts with the word Bearer, which is put there anyway. Keep what follows it.';
+  if (value.trim() !== value) return 'starts or ends with a space. Remove it.';
+  if (/^bearer\s/i.test(value)) return 'starts with the word Bearer, which Headgate adds itself. Remove it.';
   return undefined;
 }
 

@@ -90,7 +90,7 @@ describe('a record', () => {
   });
 
   it.each([
-    ['bytes', () => Uint8Array.of(1), /bytes as its textAt/],
+    ['bytes', () => Uint8Array.of(1), /textAt of a series returns bytes/],
     ['a number', () => 7, /value is 7/],
     ['a promise', () => Promise.reject(new Error('too late')), /value is .*Promise/],
   ])('of a series is refused where %s is its text', async (_, textAt, says) => {
@@ -104,7 +104,7 @@ describe('a record', () => {
   it('is refused where its serializer answers with a promise, or with neither text nor bytes', async () => {
     for (const wrong of [Promise.resolve('x'), 7]) {
       const records = await makerOf(topic({ value: item, serialize: () => wrong as unknown as string }));
-      expect(() => records({ key: null, value: { item: 'x' } })).toThrow(/value is .*neither text nor bytes.* at once/);
+      expect(() => records({ key: null, value: { item: 'x' } })).toThrow(/value is .*neither text nor bytes.* synchronously/);
       expect(() => records({ key: null, value: { item: 'x' } })).toThrow(expect.objectContaining({ code: 'HEADGATE_INVALID_RECORD' }));
     }
   });
@@ -137,7 +137,7 @@ describe('a record', () => {
     const open = (): never => {
       throw new Error('the registry is away');
     };
-    const message = 'shelves.records: its serializer could not be opened: the registry is away';
+    const message = 'shelves.records: opening its serializer failed: the registry is away';
     await expect(makerOf(topic({ value: item, serialize: { open } }))).rejects.toMatchObject({ code: 'HEADGATE_USER_FUNCTION', message });
   });
 });
@@ -220,7 +220,7 @@ test.each([
   ['a number', () => Promise.resolve(5)],
 ])('a serializer whose open gives %s is refused: its records would be JSON', async (_, open) => {
   const making = makerOf(topic({ value: item, serialize: { open: open as never } }));
-  await expect(making).rejects.toThrow('shelves.records: its serializer could not be opened: open gives no function');
+  await expect(making).rejects.toThrow("shelves.records: opening its serializer failed: open doesn't return a function");
 });
 
 test('an open that throws no Error is told all the same', async () => {

@@ -134,8 +134,8 @@ export function pendingRecords(of: UserFunction, own: OwnTopics, call: () => Ite
 export function madeRecord(of: UserFunction, { names, topics }: OwnTopics, pending: PendingRecord): PendingRecord {
   const { name, record } = Object(pending) as { readonly name?: unknown; readonly record?: { readonly topic?: unknown } };
   if (typeof name === 'string' && Object.hasOwn(topics, name) && record?.topic === names(`${of.pipeline}.${name}`)) return pending;
-  const what = isPromise(pending) ? 'gives a promise as a record' : 'gives a record that was made otherwise, or changed';
-  throw misuse(of, what, 'Make each record with topics.<name>({ key, value }), and give it as it is');
+  const what = isPromise(pending) ? 'returns a promise as a record' : "returns a record that topics didn't create, or that was changed";
+  throw misuse(of, what, 'Create each record with topics.<name>({ key, value }), and return it unchanged');
 }
 
 export interface RecordMakersOptions {
@@ -173,14 +173,14 @@ export async function openSerializers({ pipelines, names, signal }: OpenSerializ
     try {
       const given = await serialize.open({ topic: name, signal });
       // In its place each record would be JSON.
-      if (typeof given !== 'function') throw new TypeError('open gives no function');
+      if (typeof given !== 'function') throw new TypeError("open doesn't return a function");
       return [name, given] as const;
     } catch (cause) {
       signal.throwIfAborted();
       const words = cause instanceof Error ? cause.message : "open threw a value that isn't an Error";
       throw new PipelineError({
         code: 'HEADGATE_USER_FUNCTION',
-        message: `${name}: its serializer could not be opened: ${words}`,
+        message: `${name}: opening its serializer failed: ${words}`,
         pipeline,
         cause,
       });
@@ -200,11 +200,11 @@ export const REQUESTS = 'requests';
 function requestMaker({ pipeline, names, partition, keyed }: RecordMakersOptions): RequestMaker {
   return (request) => {
     if (keyed === undefined) {
-      const message = `${pipeline}: topics.requests needs \`makesRequests: true\` in the definition. Add it: the lane takes the right to write requests then.`;
+      const message = `${pipeline}: topics.requests needs \`makesRequests: true\` in the definition. Add it, so that the lane can write requests.`;
       throw new PipelineError({ code: 'HEADGATE_DEFINITION', message, pipeline });
     }
     if (isPromise(request)) {
-      const message = `${pipeline}: topics.requests is given a promise. Await it before you make the request.`;
+      const message = `${pipeline}: topics.requests got a promise. Await it before you create the request.`;
       throw new PipelineError({ code: 'HEADGATE_INVALID_RECORD', message, pipeline });
     }
     const text: string | undefined = JSON.stringify(request);
@@ -238,7 +238,7 @@ function recordMaker(
     const serialized = isPromise(value) ? undefined : serializer(value);
     // A promise is {} in JSON. To look into every value would take longer than to write it.
     if (serialized === undefined ? isPromise(value) : typeof serialized === 'string' && serialized.includes('{}') && holdsPromise(value))
-      throw invalid("a record's value is or holds a promise. Await it before you make the record.");
+      throw invalid("a record's value is or contains a promise. Await it before you create the record.");
     return serialized as string;
   };
   const contentType = definition.contentType ?? (definition.serialize === undefined ? undefined : 'application/octet-stream');
@@ -268,16 +268,15 @@ function recordMaker(
   };
   const series = ({ key, count, textAt, valueAt, before = '', after = '' }: RecordSeriesContent<unknown>): PendingRecord => {
     if (textAt !== undefined && definition.serialize !== undefined)
-      throw invalid('its records have a custom serializer, and a series came as text. Give the series valueAt instead of textAt.');
+      throw invalid('its records have a custom serializer, but a series has textAt. Use valueAt instead.');
     if (key !== null) assertField(topicName, 'key', key);
-    if (!(Number.isSafeInteger(count) && count >= 0))
-      throw invalid(`a series has ${count} records. Give it a whole number of them, 0 or more.`);
+    if (!(Number.isSafeInteger(count) && count >= 0)) throw invalid(`a series has ${count} records. Write a whole number from 0.`);
     checkKey(key);
     const partAt = (i: number): string => {
       const text: unknown = textAt?.(i);
       if (typeof text === 'string') return text;
       assertField(topicName, 'value', text);
-      throw invalid('a series has bytes as its textAt. Give text.');
+      throw invalid('textAt of a series returns bytes. Return text.');
     };
     const values: Pick<RecordSeries, 'valueAt' | 'parts'> =
       textAt === undefined
@@ -308,7 +307,7 @@ export function assertField(topicName: string, part: string, field: unknown): vo
   if (field instanceof Promise) field.catch(() => undefined);
   const message =
     `${topicName}: a record's ${part} is ${String(field)}, neither text nor bytes. ` +
-    'Give each record a key that is text, bytes or null, and a value that JSON can hold or that its serializer turns into text or bytes at once.';
+    'A key must be text, bytes or null. A value must be JSON, or its serializer must return text or bytes synchronously.';
   throw new PipelineError({ code: 'HEADGATE_INVALID_RECORD', message });
 }
 

@@ -43,7 +43,7 @@ export function topicSpecs(
     if (seen.has(name))
       throw new PipelineError({
         code: 'HEADGATE_DEFINITION',
-        message: `Two topics of this run are called ${name}. Name one of them otherwise.`,
+        message: `Two topics of this run are called ${name}. Rename one of them.`,
       });
     seen.add(name);
   }

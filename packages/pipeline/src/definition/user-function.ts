@@ -27,7 +27,7 @@ export function callUser<Result>(of: UserFunction, call: () => Result): Result {
 
 /** The result of a function of a definition whose errors are passed on as they are. Throws for a promise. */
 export function answered<Result>(of: UserFunction, result: Result): Result {
-  if (isPromise(result)) throw misuse(of, 'returns a promise', 'It has to answer synchronously');
+  if (isPromise(result)) throw misuse(of, 'returns a promise', 'It must return synchronously');
   return result;
 }
 
@@ -37,12 +37,12 @@ export function callUserList<Item>(of: UserFunction, call: () => Iterable<Item> 
   if (list === undefined || list === null) return [];
   if (typeof list !== 'object' || !(Symbol.iterator in list)) {
     const isAsync = typeof list === 'object' && Symbol.asyncIterator in list;
-    throw misuse(of, isAsync ? 'returns an async iterable' : `returns ${textOf(list)}`, 'It has to return a list, synchronously');
+    throw misuse(of, isAsync ? 'returns an async iterable' : `returns ${textOf(list)}`, 'It must return a list synchronously');
   }
   const items = callUser(of, () => [...(list as Iterable<Item>)]);
   let isAnyLate = false;
   for (const item of items) isAnyLate = isPromise(item) || isAnyLate;
-  if (isAnyLate) throw misuse(of, 'returns a list with a promise', 'It has to answer synchronously');
+  if (isAnyLate) throw misuse(of, 'returns a list with a promise', 'It must return synchronously');
   return items;
 }
 
@@ -59,7 +59,7 @@ export function misuse(of: UserFunction, what: string, why: string): PipelineErr
 function failure({ pipeline, name, key }: UserFunction, what: string, cause?: unknown): PipelineError {
   const message =
     key === undefined
-      ? `${name} of pipeline ${pipeline} ${what}. Mend it.`
-      : `${key}: ${name} of pipeline ${pipeline} ${what}. Mend it, then put the job back with replay.`;
+      ? `${name} of pipeline ${pipeline} ${what}. Fix it.`
+      : `${key}: ${name} of pipeline ${pipeline} ${what}. Fix it, then replay the job.`;
   return new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, pipeline, cause, ...(key !== undefined && { key }) });
 }

@@ -10,7 +10,7 @@ export class LaneOutgrownError extends Error {
   constructor({ topic, room }: { readonly topic: string; readonly room: RecordRoom }, options?: ErrorOptions) {
     const { bytes, setting } = room;
     const why = setting === undefined ? `${bytes} bytes at most` : `its ${setting.name} is ${setting.value} now`;
-    super(`${topic} takes smaller records than before (${why})`, options);
+    super(`${topic} allows only smaller records than before (${why})`, options);
   }
 }
 

@@ -56,7 +56,7 @@ describe('a request that a page makes', () => {
   );
 
   it.each<[name: string, child: () => unknown, says: RegExp]>([
-    ['a promise', () => Promise.reject(new Error('too late')), /topics\.requests is given a promise/],
+    ['a promise', () => Promise.reject(new Error('too late')), /topics\.requests got a promise/],
     ['what JSON can not hold', () => ({ name: 1n }), /records of pipeline tree threw TypeError: Do not know how to serialize a BigInt/],
   ])('ends its page where it is %s', async (_, child, says) => {
     await using place = await temporaryLog();

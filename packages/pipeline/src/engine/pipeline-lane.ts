@@ -127,7 +127,7 @@ export async function openPipelineLane(
       const closing = await Promise.allSettled(sources.map(async (source) => await source.close()));
       for (const closed of closing) {
         if (closed.status === 'fulfilled') continue;
-        emit({ type: 'notice', level: 'warn', message: `${name}: a source could not be closed: ${reasonOf(closed.reason).message}` });
+        emit({ type: 'notice', level: 'warn', message: `${name}: closing a source failed: ${reasonOf(closed.reason).message}` });
       }
     };
     const keyed = pipeline.makesRequests ? (request: unknown) => pipeline.requests.keyed(request) : undefined;
@@ -159,9 +159,9 @@ export async function openPipelineLane(
       if (!isLate && beside === undefined) return;
       isPileTold = true;
       const what = isLate
-        ? `a job waited ${Math.round(waitedMs / 1_000).toLocaleString('en-US')} s before its work began, and every is ` +
+        ? `a job waited ${Math.round(waitedMs / 1_000).toLocaleString('en-US')} s before it started, and every is ` +
           `${(everyMs / 1_000).toLocaleString('en-US')} s`
-        : `${beside} is requested again while its last crawl is unfinished`;
+        : `${beside} is due again while its previous crawl is unfinished`;
       const message = `${name}: ${what}. Jobs pile up if the whole list takes longer than every: make every longer.`;
       emit({ type: 'notice', level: 'warn', message });
     };
@@ -233,7 +233,7 @@ function requestsDeleted(
     code: 'HEADGATE_REQUESTS_DELETED',
     message:
       `${topic}-${partition}: the log deleted up to ${count.toLocaleString('en-US')} jobs before a run worked them. ` +
-      'Some of these offsets may have been end markers of transactions: the log no longer tells them apart. Enqueue the lost jobs again, and set retention.ms=-1 on that topic.',
+      "Some of these offsets may have been end markers of transactions: the log can't tell them apart any more. Enqueue the lost jobs again, and set retention.ms=-1 on that topic.",
     pipeline,
   });
 }

@@ -101,7 +101,7 @@ function picked<Request, One>(of: UserFunction, { pick, ones, request }: PickedO
   const given = callUser(of, () => pick(request));
   const [kind, own] = callUser(of, () => [...given]) as [unknown, Request];
   const one = typeof kind === 'string' ? ones.get(kind) : undefined;
-  if (one === undefined) throw misuse(of, `names no work: ${textOf(kind)}`, `There are ${[...ones.keys()].join(', ')}`);
+  if (one === undefined) throw misuse(of, `names no such work: ${textOf(kind)}`, `There are ${[...ones.keys()].join(', ')}`);
   return [one, own];
 }
 

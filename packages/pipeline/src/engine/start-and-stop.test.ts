@@ -197,7 +197,7 @@ test('a source that can’t be closed keeps neither its lane nor the others open
   const running = await start({ log, pipelines: [pipeline({ shelves: ['a'] })], onEvent: (event) => void events.push(event) });
   expect(await running.done).toMatchObject({ outcome: 'done', failures: [] });
   expect(closed).toBe(1);
-  expect(events).toContainEqual({ type: 'notice', level: 'warn', message: 'shelves: a source could not be closed: still busy' });
+  expect(events).toContainEqual({ type: 'notice', level: 'warn', message: 'shelves: closing a source failed: still busy' });
   await takeEveryLane(log);
 });
 
@@ -223,7 +223,7 @@ test.each([
   };
   await expect.poll(inWork).toBeGreaterThanOrEqual(6);
   expect(warnings).toEqual([
-    expect.stringMatching(/^shelves: a is requested again while its last crawl is unfinished\. .*make every longer\.$/),
+    expect.stringMatching(/^shelves: a is due again while its previous crawl is unfinished\. .*make every longer\.$/),
   ]);
   gate.resolve();
   await running.stop();
@@ -253,7 +253,7 @@ test('a list that is due again before its last requests have begun is warned of,
       await clock.advance(250);
       return warnings;
     })
-    .toEqual([expect.stringMatching(/^shelves: a job waited 1\d s before its work began, and every is 10 s\. .*make every longer\.$/)]);
+    .toEqual([expect.stringMatching(/^shelves: a job waited 1\d s before it started, and every is 10 s\. .*make every longer\.$/)]);
   await running.stop();
 });
 

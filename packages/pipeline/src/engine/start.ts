@@ -209,7 +209,7 @@ export async function start(options: StartOptions): Promise<Running> {
         look: () => enqueueLists(list),
         clock,
         onFailure: (error, retryInMs) => {
-          const message = `the lists could not be enqueued again, another try in ${Math.round(retryInMs / 1_000)} s: ${(error as Error).message}`;
+          const message = `enqueuing the lists again failed; next attempt in ${Math.round(retryInMs / 1_000)} s: ${(error as Error).message}`;
           emit({ type: 'notice', level: 'warn', message });
         },
       });

@@ -153,7 +153,7 @@ describe('a function of the definition that throws ends the keys it was called f
     [
       'keys that are none',
       { keys: ({ shelf }) => (shelf === 'bad' ? [undefined as never] : [shelf]) },
-      /^bad: keys of .*: it gives undefined as a key/,
+      /^bad: keys of .*: it returns undefined as a key/,
     ],
     ['keys that are no list', { keys: ({ shelf }) => (shelf === 'bad' ? (7 as never) : [shelf]) }, /^bad: keys of .*: it returns 7/],
     [
@@ -164,7 +164,7 @@ describe('a function of the definition that throws ends the keys it was called f
     [
       'query that gives no delivery',
       { query: async (source, keys, options) => (keys[0] === 'bad' ? (undefined as never) : await source.find(keys, options)) },
-      /^bad: query of .*: it gives undefined/,
+      /^bad: query of .*: it returns undefined/,
     ],
     [
       'records that gives nothing',

@@ -145,7 +145,7 @@ function sortedKeys<Api extends SourceControls, Request, Answers, Topics extends
 }
 
 function assertText(of: UserFunction, key: unknown): void {
-  if (typeof key !== 'string') throw misuse(of, `gives ${textOf(key)} as a key`, 'A key has to be text');
+  if (typeof key !== 'string') throw misuse(of, `returns ${textOf(key)} as a key`, 'A key must be text');
 }
 
 function lookupWorker<Api extends SourceControls, Request, Answers, Topics extends TopicMap>(
@@ -243,7 +243,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     const name = { pipeline, key: waiting[0]?.key ?? '', name: 'room' };
     try {
       const room: unknown = callUser(name, () => definition.room?.(source) ?? Infinity);
-      if (typeof room !== 'number' || Number.isNaN(room)) throw misuse(name, `returns ${textOf(room)}`, 'It has to return a number');
+      if (typeof room !== 'number' || Number.isNaN(room)) throw misuse(name, `returns ${textOf(room)}`, 'It must return a number');
       // A quota may be overdrawn.
       return Math.max(0, Math.floor(room));
     } catch (error) {
@@ -323,7 +323,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
         { credits, signal: abort.signal, requests: keys.length, walk: keys },
       );
       if (typeof delivery?.credit?.release !== 'function')
-        throw misuse(name, `gives ${textOf(delivery)}`, 'It has to give what a query of the source does');
+        throw misuse(name, `returns ${textOf(delivery)}`, "It must return what the source's query returns");
     } catch (error) {
       if (!underWay.has(keys)) return;
       if (isStop(error) || endsSource(error) || isAbandoned) throw error;
@@ -377,13 +377,13 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     const outcomeOf = (index: number): KeyOutcome => {
       const found = outcomes[index];
       if (found === undefined)
-        throw misuse(name, `answers key ${textOf(index)} of ${keys.length}`, 'It has to answer keys that were requested');
+        throw misuse(name, `answers key ${textOf(index)} of ${keys.length}`, 'It must return only keys that were requested');
       return found;
     };
     const requested = keys.map(({ of, key }) => ({ key, request: of.request, id: of.id }));
     const outcome = callUser(name, () => definition.records(answers, { requested, topics }));
     if (typeof outcome !== 'object' || outcome === null || !('records' in outcome))
-      throw misuse(name, `returns ${textOf(outcome)}`, 'It has to return { records, deadLetters }');
+      throw misuse(name, `returns ${textOf(outcome)}`, 'It must return { records, deadLetters }');
     for (const { index, record } of callUserList(name, () => outcome.records))
       outcomeOf(index).pending.push(madeRecord(name, context, record));
     for (const one of callUserList(name, () => outcome.deadLetters)) outcomeOf(one.index).deadLetters.push(one);

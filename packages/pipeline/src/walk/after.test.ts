@@ -156,7 +156,7 @@ test('work that throws is one dead letter, and is done when the lane is opened w
   const events = await inLane(place.log, failing, async ({ crawl }) => {
     for (const id of ['one', 'two', 'three']) await crawl(id);
   });
-  const message = 'a: the comparison failed (two): boom. It is tried again when the pipeline is started next.';
+  const message = 'a: the comparison failed (two): boom. The next start of the pipeline retries it.';
   expect(events).toContainEqual(
     expect.objectContaining({ type: 'dead-letter', key: 'a', error: expect.objectContaining({ code: 'HEADGATE_USER_FUNCTION', message }) }),
   );
@@ -206,7 +206,7 @@ test('unfinished work of a pipeline that no longer has any is given up, with a w
   });
   const events = await inLane(place.log, undefined, async ({ work }) => await Promise.resolve(expect(work.load).toBe(0)));
   expect(events).toEqual([
-    { type: 'notice', level: 'warn', message: 'a: the work after its walk one is given up: the pipeline no longer has any' },
+    { type: 'notice', level: 'warn', message: 'a: the work after its crawl one was given up, because the pipeline no longer has any' },
   ]);
   expect(await inLane(place.log, writing(1), async () => await Promise.resolve())).toEqual([]);
 });

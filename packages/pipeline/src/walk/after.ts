@@ -174,7 +174,7 @@ export function afterWork<Topics extends TopicMap>(
   /** Nobody would ever do it. */
   const dropped = after === undefined ? queue.splice(0) : [];
   for (const { work } of dropped) {
-    const message = `${work.crawl.key}: the work after its walk ${work.crawl.id} is given up: the pipeline no longer has any`;
+    const message = `${work.crawl.key}: the work after its crawl ${work.crawl.id} was given up, because the pipeline no longer has any`;
     emit({ type: 'notice', level: 'warn', message });
   }
   lane.beforeCommit(() => {
@@ -238,7 +238,7 @@ export function afterWork<Topics extends TopicMap>(
     }
     const error = new PipelineError({
       code: 'HEADGATE_USER_FUNCTION',
-      message: `${crawl.key}: ${afterName} failed (${crawl.id}): ${message}. It is tried again when the pipeline is started next.`,
+      message: `${crawl.key}: ${afterName} failed (${crawl.id}): ${message}. The next start of the pipeline retries it.`,
       pipeline,
       key: crawl.key,
       cause: thrown,

@@ -198,7 +198,7 @@ describe('a function of the definition that throws ends its request as one dead 
       );
       expect(outcome).toBe('done');
       const message = expect.stringMatching(
-        `^good: ${name} of pipeline shelves can't be used: it returns a promise\\. It has to answer synchronously\\. Mend it, then`,
+        `^good: ${name} of pipeline shelves can't be used: it returns a promise\\. It must return synchronously\\. Fix it, then`,
       );
       expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([{ error: { code: 'HEADGATE_USER_FUNCTION', message } }]);
     },
@@ -208,24 +208,24 @@ describe('a function of the definition that throws ends its request as one dead 
     [
       'a value that is a promise',
       { records: ({ shelf }, { topics }) => [topics.log({ key: shelf, value: rejected() })] },
-      /log: .* is or holds a promise\. Await it/,
+      /log: .* is or contains a promise\. Await it/,
     ],
     [
       'a value that holds a promise',
       { records: ({ shelf }, { topics }) => [topics.log({ key: shelf, value: { deep: [{ item: rejected() }] } })] },
-      /log: .* is or holds a promise/,
+      /log: .* is or contains a promise/,
     ],
     [
       'a series of promises',
       { records: ({ shelf }, { topics }) => [topics.log.series({ key: shelf, count: 2, valueAt: rejected })] },
-      /log: .* is or holds a promise/,
+      /log: .* is or contains a promise/,
     ],
     ['records that are promises', { records: () => [rejected() as never] }, /records of .*: it returns a list with a promise/],
     ['an asynchronous generator of records', { records: async function* () {} as never }, /records of .*: it returns an async iterable/],
     [
       'records that no maker made',
       { records: () => [{ topic: 'shelves.log', key: 'a', value: '1' } as never] },
-      /records of .*: it gives a record that was made otherwise/,
+      /records of .*: it returns a record that topics didn't create/,
     ],
     [
       'a record whose topic was changed',
@@ -235,18 +235,18 @@ describe('a function of the definition that throws ends its request as one dead 
           return [{ ...one, record: { ...one.record, topic: 'shelves.requests' } }];
         },
       },
-      /records of .*: it gives a record that was made otherwise, or changed/,
+      /records of .*: it returns a record that topics didn't create, or that was changed/,
     ],
     [
       'a paging that is none',
       { paging: (() => ({ first: 0 })) as never },
-      /paging of .*: it returns \{ first: 0 \}\. It has to return a paging/,
+      /paging of .*: it returns \{ first: 0 \}\. It must return a paging/,
     ],
     ['no paging', { paging: (() => undefined) as never }, /paging of .*: it returns undefined/],
-    ['a next page that is null', nextBy(() => null as never), /next of paging of .*: it gives the cursor null\. A cursor is JSON/],
+    ['a next page that is null', nextBy(() => null as never), /next of paging of .*: it returns the cursor null\. A cursor must be JSON/],
     ['a next page that is a promise', { paging: later }, /next of paging of .*: it returns a promise/],
-    ['a cursor that JSON changes', nextBy(() => new Date(0) as never), /next of paging of .*: it gives the cursor an object \(Date\)/],
-    ['items that are no number', { items: () => 'many' as never }, /items of .*: it returns many\. It has to return a whole number/],
+    ['a cursor that JSON changes', nextBy(() => new Date(0) as never), /next of paging of .*: it returns the cursor an object \(Date\)/],
+    ['items that are no number', { items: () => 'many' as never }, /items of .*: it returns many\. It must return a whole number/],
     ['a paging that throws null', { paging: () => throwNull() }, /paging of pipeline shelves threw null/],
     ['a source that throws', { source: { ...shelvesApi(), query: () => throwNull() } }, /source of pipeline shelves threw null/],
   ])('%s', async (_, more, says) => {

@@ -309,7 +309,7 @@ function walker<Query, Page, Cursor extends NonNullable<Json>, Request, Value, T
     };
     const paging = callUser(name('paging'), () => definition.paging(request, { carried: state.carried?.before }));
     if (typeof paging?.query !== 'function' || typeof paging.next !== 'function')
-      throw misuse(name('paging'), `returns ${textOf(paging)}`, 'It has to return a paging: first, query and next');
+      throw misuse(name('paging'), `returns ${textOf(paging)}`, 'It must return a paging: first, query and next');
     const pages = walkPages({
       paging,
       from: state.at,
@@ -403,7 +403,7 @@ function walker<Query, Page, Cursor extends NonNullable<Json>, Request, Value, T
     return values.reduce((sum, value) => {
       const items = callUser(name, () => definition.items?.(value)) ?? 0;
       if (!(Number.isSafeInteger(items) && items >= 0))
-        throw misuse(name, `returns ${textOf(items)}`, 'It has to return a whole number, 0 or more');
+        throw misuse(name, `returns ${textOf(items)}`, 'It must return a whole number from 0');
       return sum + items;
     }, 0);
   };
@@ -560,7 +560,7 @@ function rest<Cursor extends NonNullable<Json>>({
     if (cursor === null || cursor === undefined) throw new TypeError('it has no cursor');
     return { ...states, at: { cursor }, isRest: true };
   } catch (cause) {
-    const message = `The job's header ${RESUME} is not one that replay has written: ${textOf(cause)}. Add the job again without it.`;
+    const message = `The job's header ${RESUME} wasn't written by replay: ${textOf(cause)}. Add the job again without it.`;
     throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, cause });
   }
 }

@@ -66,14 +66,14 @@ export function createUserDirectory(users: Readonly<Record<string, FollowersUser
     if (!/^\d+$/u.test(id)) throw new SandboxOptionError(`The id of user ${screenName} is "${id}"; give digits.`);
     const before = names.get(name);
     if ((ids.get(id) ?? before) !== before)
-      throw new SandboxOptionError(`The user id ${id} is there twice, the second time for ${screenName}.`);
+      throw new SandboxOptionError(`The user id ${id} occurs twice, the second time for ${screenName}.`);
     if (before !== undefined) ids.delete(before.id);
     names.set(name, served);
     ids.set(id, served);
   };
   for (const [screenName, user] of Object.entries(users)) {
     if (names.has(screenName.toLowerCase())) {
-      throw new SandboxOptionError(`The user ${screenName} is there twice; screen names know no case.`);
+      throw new SandboxOptionError(`The user ${screenName} occurs twice; screen names aren't case-sensitive.`);
     }
     set(screenName, user);
   }

@@ -128,7 +128,7 @@ test('an account that changes while it is walked keeps its id and its cursors, a
   expect(idsOf((await get(`?screen_name=alpha&cursor=${cursor}`)).text)).toEqual(ids.slice(10, 15));
   sandbox.setUser('alpha', { followers: 30, error: 63 });
   expect([(await get('?user_id=7')).status, (await get('?screen_name=beta')).status]).toEqual([403, 404]);
-  expect(() => sandbox.setUser('beta', { id: '7' })).toThrow('The user id 7 is there twice');
+  expect(() => sandbox.setUser('beta', { id: '7' })).toThrow('The user id 7 occurs twice');
   sandbox.setUser('beta', { followers: 3 });
   expect((await walk('beta')).pages).toEqual([sandbox.followersOf('beta')]);
 });
@@ -324,13 +324,13 @@ test('no secret shows in the sandbox or its log of requests', async () => {
 test('two servers on one port: the second says which port and what to do', async () => {
   const sandbox = await start({});
   await expect(startFollowers({ port: Number(new URL(sandbox.url).port) })).rejects.toThrow(
-    /127\.0\.0\.1:\d+ can't be listened on \(EADDRINUSE\)/u,
+    /127\.0\.0\.1:\d+ isn't available \(EADDRINUSE\)/u,
   );
 });
 
 test('options that cannot be are refused by name', async () => {
-  await expect(startFollowers({ users: { a: {}, A: {} } })).rejects.toThrow('The user A is there twice');
-  await expect(startFollowers({ users: { a: { id: '1' }, b: { id: '1' } } })).rejects.toThrow('The user id 1 is there twice');
+  await expect(startFollowers({ users: { a: {}, A: {} } })).rejects.toThrow('The user A occurs twice');
+  await expect(startFollowers({ users: { a: { id: '1' }, b: { id: '1' } } })).rejects.toThrow('The user id 1 occurs twice');
   await expect(startFollowers({ users: { a: { id: 'x' } } })).rejects.toThrow('give digits');
   await expect(startFollowers({ users: { a: { pageSize: 5001 } } })).rejects.toThrow('pageSize of user a is 5001');
   await expect(startFollowers({ window: { limit: 0 } })).rejects.toThrow('window.limit is 0');

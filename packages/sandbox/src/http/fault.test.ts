@@ -34,5 +34,5 @@ test('a fault is applied to its requests and no others; the first listed wins', 
 test('places that cannot be and names a service has not are refused', () => {
   expect(() => planFaults([{ name: 'cut', at: 0 }])).toThrow('requests count from 1');
   expect(() => planFaults([{ name: 'cut', at: 1, times: 0 }])).toThrow('1 or more');
-  expect(() => planFaults([{ name: 'cursor-loop', at: 1 }], ['cursor-loop'])).toThrow('none of this service');
+  expect(() => planFaults([{ name: 'cursor-loop', at: 1 }], ['cursor-loop'])).toThrow("isn't available for this service");
 });

@@ -93,7 +93,7 @@ export type FaultPlan = (requestNumber: number) => Fault | undefined;
 export function planFaults(faults: readonly Fault[], refused: readonly FaultName[] = []): FaultPlan {
   for (const { name, at = 1, times } of faults) {
     if (!faultNames.includes(name)) throw new SandboxOptionError(`"${name}" isn't the name of a fault. ${knownNames()}`);
-    if (refused.includes(name)) throw new SandboxOptionError(`The fault ${name} is none of this service; leave it out.`);
+    if (refused.includes(name)) throw new SandboxOptionError(`The fault ${name} isn't available for this service; remove it.`);
     if (!Number.isInteger(at) || at < 1) throw new SandboxOptionError(`The fault ${name} is set at request ${at}; requests count from 1.`);
     if (times !== undefined && !(times >= 1)) {
       throw new SandboxOptionError(`The fault ${name} is set for ${times} requests; give 1 or more.`);

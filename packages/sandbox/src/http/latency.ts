@@ -7,7 +7,7 @@ export type Latency = number | { readonly min: number; readonly max: number };
 export function createLatency(latency: Latency, random: () => number): () => { readonly beforeMs: number; readonly afterMs: number } {
   const { min, max } = typeof latency === 'number' ? { min: latency, max: latency } : latency;
   if (!(min >= 0 && max >= min && max < 2 ** 31)) {
-    throw new SandboxOptionError(`latencyMs is ${min} to ${max}; give milliseconds from 0, the lesser first.`);
+    throw new SandboxOptionError(`latencyMs is ${min} to ${max}; give milliseconds from 0, the smaller number first.`);
   }
   return () => {
     const wholeMs = min + random() * (max - min);

@@ -151,7 +151,7 @@ async function listen(server: Server, port: number): Promise<string> {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       reject(
         new SandboxOptionError(
-          `127.0.0.1:${port} can't be listened on (${cause.code ?? cause.message}). Give another port, or 0 for a free one.`,
+          `127.0.0.1:${port} isn't available (${cause.code ?? cause.message}). Give another port, or 0 for a free one.`,
         ),
       );
     });

@@ -59,7 +59,7 @@ export async function kafkaClassPath(environment: NodeJS.ProcessEnv, onFetch?: (
     await makeOnce(folder, async (unfinished) => fetchJars(unfinished, environment));
   }
   const jars = (await readdir(folder)).filter((name) => name.endsWith('.jar')).toSorted();
-  if (jars.length === 0) throw new KafkaBrokerError(`There are no jars in ${folder}. Remove that folder, or mend HEADGATE_KAFKA_JARS.`);
+  if (jars.length === 0) throw new KafkaBrokerError(`There are no jars in ${folder}. Remove that folder, or correct HEADGATE_KAFKA_JARS.`);
   return jars.map((name) => join(folder, name)).join(':');
 }
 
@@ -73,7 +73,7 @@ async function fetchJars(folder: string, environment: NodeJS.ProcessEnv): Promis
       ['-B', '-ntp', copyDependencies, '-DincludeScope=runtime', `-DoutputDirectory=${join(project, 'jars')}`],
       { environment, folder: project },
     );
-    if (status !== 0) throw new KafkaBrokerError(`Maven could not fetch Kafka ${kafkaVersion}:\n${lastLines(output)}`);
+    if (status !== 0) throw new KafkaBrokerError(`Maven couldn't download Kafka ${kafkaVersion}:\n${lastLines(output)}`);
     await rename(join(project, 'jars'), folder);
   } finally {
     await rm(project, { recursive: true, force: true });

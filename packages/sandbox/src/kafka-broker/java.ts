@@ -17,8 +17,8 @@ export async function findJava(environment: NodeJS.ProcessEnv): Promise<Java | s
   const command = home === undefined || home === '' ? 'java' : join(home, 'bin', 'java');
   const { status, output } = await runCommand(command, ['-version'], { environment });
   if (status !== 0)
-    return `Kafka needs Java ${leastVersion} or newer, and there is no ${command}: install one, or name its folder in JAVA_HOME.`;
+    return `Kafka needs Java ${leastVersion} or newer, and ${command} is missing. Install it, or set JAVA_HOME to its folder.`;
   const version = Number(/version "(?<major>\d+)/u.exec(output)?.groups?.['major']);
   if (version >= leastVersion) return { command, build: output };
-  return `Kafka needs Java ${leastVersion} or newer; ${command} is ${output.split('\n')[0] ?? 'unknown'}. Name a newer one's folder in JAVA_HOME.`;
+  return `Kafka needs Java ${leastVersion} or newer; ${command} is ${output.split('\n')[0] ?? 'unknown'}. Set JAVA_HOME to the folder of a newer one.`;
 }

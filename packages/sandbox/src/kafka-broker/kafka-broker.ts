@@ -54,7 +54,7 @@ export async function startKafkaBroker(options: KafkaBrokerOptions = {}): Promis
   const java = await findJava(environment);
   if (typeof java === 'string') throw new KafkaBrokerError(java);
   if (port !== undefined && !(await isPortFree(port))) {
-    throw new KafkaBrokerError(`Port ${port} of 127.0.0.1 is taken, or not for this user. Name another one.`);
+    throw new KafkaBrokerError(`Port ${port} of 127.0.0.1 is in use, or this user may not use it. Choose another one.`);
   }
   const jars = await kafkaClassPath(environment, options.onFetch);
   const prepared = await prepareStart({ java, classPath: jars, environment, readyWithinMs });

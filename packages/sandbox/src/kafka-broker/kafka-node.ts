@@ -64,7 +64,7 @@ export function createKafkaNode(options: KafkaNodeOptions): OwnedNode {
     paused = false;
   };
   const signal = (name: 'SIGSTOP' | 'SIGCONT'): void => {
-    if (java?.running() !== true) throw new KafkaBrokerError(`Kafka node ${id} doesn't run; start it first.`);
+    if (java?.running() !== true) throw new KafkaBrokerError(`Kafka node ${id} isn't running; start it first.`);
     java.signal(name);
     paused = name === 'SIGSTOP';
   };

@@ -36,7 +36,7 @@ export function startOnLifeline({ script, args, folder, output, environment }: L
   const pipe = child.stdio[3] as Socket | undefined;
   child.on('error', () => undefined);
   pipe?.on('error', () => undefined);
-  if (child.pid === undefined) throw new Error('There is no POSIX shell (sh) in the path.');
+  if (child.pid === undefined) throw new Error('There is no POSIX shell (sh) in PATH.');
   child.unref();
   pipe?.unref();
   return { child, release: () => pipe?.end('released\n') };

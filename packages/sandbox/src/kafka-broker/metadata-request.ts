@@ -16,7 +16,7 @@ export async function knownNodes(address: string): Promise<readonly number[]> {
       socket.destroy();
       reject(error);
     };
-    socket.setTimeout(answerWithinMs, () => end(new Error(`${address} gave no answer.`)));
+    socket.setTimeout(answerWithinMs, () => end(new Error(`${address} didn't respond.`)));
     socket.on('error', end);
     socket.on('close', () => end(new Error(`${address} closed the connection.`)));
     socket.on('connect', () => socket.write(metadataRequest()));
@@ -27,7 +27,7 @@ export async function knownNodes(address: string): Promise<readonly number[]> {
         resolve(nodeIds(read));
         socket.destroy();
       } catch (error) {
-        end(new Error(`${address} gave an unreadable answer.`, { cause: error }));
+        end(new Error(`${address} sent an unreadable response.`, { cause: error }));
       }
     });
   });

@@ -17,5 +17,5 @@ export async function whyNoKafkaBroker(environment: NodeJS.ProcessEnv = process.
   const { status } = await runCommand('mvn', ['-version'], { environment });
   return status === 0
     ? undefined
-    : "Kafka's jars aren't in the cache yet, and there is no Maven (mvn) to fetch them: install it, or name a folder of them in HEADGATE_KAFKA_JARS.";
+    : "Kafka's jars aren't in the cache yet, and Maven (mvn) isn't installed to download them. Install it, or set HEADGATE_KAFKA_JARS to a folder that has them.";
 }

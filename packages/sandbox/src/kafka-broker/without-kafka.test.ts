@@ -35,7 +35,7 @@ const javaSays = (version: string): string => `echo 'openjdk version "${version}
 describe('why there is no broker', () => {
   test('no Java, or an old one', async () => {
     expect(await whyNoKafkaBroker(environment())).toBe(
-      'Kafka needs Java 17 or newer, and there is no java: install one, or name its folder in JAVA_HOME.',
+      'Kafka needs Java 17 or newer, and java is missing. Install it, or set JAVA_HOME to its folder.',
     );
     await makeCommand('java', javaSays('1.8.0_402'));
     expect(await whyNoKafkaBroker(environment())).toContain('Kafka needs Java 17 or newer; java is openjdk version "1.8.0_402"');
@@ -56,7 +56,7 @@ describe('why there is no broker', () => {
 test("Maven's words come with the error, and nothing stays in the cache", async () => {
   await makeCommand('mvn', "echo '[ERROR] Could not transfer artifact'; exit 1");
   await expect(kafkaClassPath(environment())).rejects.toThrow(
-    /Maven could not fetch Kafka [\d.]+:\n\[ERROR\] Could not transfer artifact/u,
+    /Maven couldn't download Kafka [\d.]+:\n\[ERROR\] Could not transfer artifact/u,
   );
   expect(await readdir(join(room, 'cache', 'headgate'))).toEqual([]);
 });

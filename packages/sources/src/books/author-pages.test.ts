@@ -136,8 +136,7 @@ test('a walk ends at its limit, with the page to go on at', async () => {
     code: 'HEADGATE_PAGE_LIMIT',
     retryable: true,
     subject: 'Ada',
-    message:
-      'Ada: 3 pages have come, and the last of them leads to a next one. To walk on, resume after it, or allow more pages (maxPages).',
+    message: 'Ada: 3 pages arrived, and the last one has a next page. To continue, resume after it, or allow more pages (maxPages).',
   });
   const { requested } = await walk(shelf, { page: 5, maxPages: 100 });
   expect([requested[0], requested.length]).toEqual(['5/100', 47]);

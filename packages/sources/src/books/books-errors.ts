@@ -24,11 +24,11 @@ export function keyRefused({ plan, ...answered }: AnsweredQuery & { readonly pla
 export function notFound(answered: AnsweredQuery): SourceError {
   const { query } = answered;
   if (query.kind === 'book') {
-    const message = `${query.isbn.isbn}: the books service knows no such book (404). If the ISBN is right, try another day.`;
+    const message = `${query.isbn.isbn}: the books service doesn't know this book (404). If the ISBN is right, try another day.`;
     return booksError(answered, { code: 'HEADGATE_BOOK_NOT_FOUND', message });
   }
   if (query.kind === 'author') {
-    const message = `${query.name}: the books service knows no such author (404). Try another spelling of the name.`;
+    const message = `${query.name}: the books service doesn't know this author (404). Try another spelling of the name.`;
     return booksError(answered, { code: 'HEADGATE_AUTHOR_NOT_FOUND', message });
   }
   const message = `books: the service answered 404 to a batch of ${subjectOf(query)}. Check that baseUrl is the plan's own address.`;
@@ -40,8 +40,8 @@ export function batchRefused({ maxBatch, ...answered }: AnsweredQuery & { readon
   return booksError(answered, {
     code: 'HEADGATE_BATCH_REFUSED',
     message:
-      `books: the service refused a batch of ${subjectOf(answered.query)} (${answered.status}). How many it takes depends on the plan: ` +
-      `set maxBatch below its present ${maxBatch}.`,
+      `books: the service refused a batch of ${subjectOf(answered.query)} (${answered.status}). The maximum depends on the plan: ` +
+      `set maxBatch below its current ${maxBatch}.`,
   });
 }
 

@@ -127,7 +127,7 @@ test.each([
 
 test.each([400, 401, 403, 404, 410, 413])('%s with HTML or another text is the answer of a gateway', (status) => {
   for (const query of [book, author, batch]) {
-    const reason = `HTML came instead of JSON (${status})`;
+    const reason = `got HTML instead of JSON (${status})`;
     expect(judged(query, status, { body: '<h1>Not Found</h1>' })).toEqual({ kind: 'transient', reason });
     expect(judged(query, status, { body: 'page not found', headers: { 'retry-after': '7' } })).toMatchObject({
       kind: 'transient',
@@ -179,7 +179,7 @@ test.each([401, 403])('%s names the cure', (status) => {
 test.each([400, 413, 422])('%s to a batch names maxBatch', (status) => {
   expect(judged(batch, status)).toMatchObject({
     kind: 'fatal',
-    error: { code: 'HEADGATE_BATCH_REFUSED', message: expect.stringContaining('set maxBatch below its present 100') },
+    error: { code: 'HEADGATE_BATCH_REFUSED', message: expect.stringContaining('set maxBatch below its current 100') },
   });
 });
 

@@ -63,7 +63,7 @@ export function checkedBooksOptions(options: BooksOptions): CheckedBooksOptions 
     throw invalidOption(`batchWaitMs must be a number from 0 to ${LONGEST_WAIT_MS}, got ${batchWaitMs}`);
   }
   if (perDay !== undefined && (!Number.isSafeInteger(perDay.isbns) || perDay.isbns < maxBatch)) {
-    throw invalidOption(`perDay.isbns must be a whole number of calls, no less than maxBatch (${maxBatch}), got ${perDay.isbns}`);
+    throw invalidOption(`perDay.isbns must be a whole number, at least maxBatch (${maxBatch}), got ${perDay.isbns}`);
   }
   const quotaReset: QuotaReset = { resetsAt: perDay?.resetsAt ?? '00:00', zone: perDay?.zone ?? 'UTC' };
   try {

@@ -119,7 +119,7 @@ export function authorFlaw(name: string): string | undefined {
   if (name.length > LONGEST_NAME) return `is longer than ${LONGEST_NAME} characters`;
   // Every client and server on the way resolves these two in a path, however they are spelled.
   if (name.trim() === '.' || name.trim() === '..') return "is a relative path segment in an address, and can't be requested";
-  if (!name.isWellFormed()) return 'has half a character in it';
+  if (!name.isWellFormed()) return 'contains half a surrogate pair';
   return undefined;
 }
 

@@ -32,7 +32,7 @@ function readRecords(json: unknown, answered: AnsweredQuery): Verdict<BooksValue
     const record = bookRecord.safeParse(body.data.book);
     if (!record.success) return { kind: 'fatal', error: invalidRecord({ ...answered, flaw: "isn't an object or names no ISBN" }) };
     if (!isbnsOf(record.data).includes(query.isbn.isbn)) {
-      return { kind: 'fatal', error: invalidRecord({ ...answered, flaw: 'names another ISBN, or none that is right' }) };
+      return { kind: 'fatal', error: invalidRecord({ ...answered, flaw: 'has another ISBN, or an invalid one' }) };
     }
     return { kind: 'ok', value: { kind: 'book', answer: { kind: 'found', ...query.isbn, record: record.data } } };
   }
@@ -41,7 +41,7 @@ function readRecords(json: unknown, answered: AnsweredQuery): Verdict<BooksValue
     if (!record.success) return undefined;
     const echoed = record.data['author'];
     if (typeof echoed === 'string' && !sameAuthor(query.name, echoed)) {
-      return { kind: 'fatal', error: invalidRecord({ ...answered, flaw: 'names another author' }) };
+      return { kind: 'fatal', error: invalidRecord({ ...answered, flaw: 'has another author' }) };
     }
     return { kind: 'ok', value: { kind: 'author', answer: { author: query.name, record: record.data } } };
   }

@@ -19,7 +19,7 @@ export interface RefusalOptions {
 export type Refusal =
   | { readonly about: 'limit'; readonly limit: LimitReached }
   | { readonly about: 'the request' }
-  | { readonly about: 'nothing that can be read' };
+  | { readonly about: 'nothing readable' };
 
 export interface LimitReached {
   readonly reason: string;
@@ -30,10 +30,10 @@ export interface LimitReached {
 /** Reads the words of a refusal. They are matched, never passed on: a service may put the key into them. */
 export function readRefusal(options: RefusalOptions): Refusal {
   const message = messageOf(options.answer);
-  if (message === undefined) return { about: 'nothing that can be read' };
+  if (message === undefined) return { about: 'nothing readable' };
   const [isLimit, isNotFound] = [LIMIT.test(message), NOT_FOUND.test(message)];
   // A requested name may hold words of a limit itself: `"Too Many Books" was not found`. Only these words are certain.
-  if (isLimit === isNotFound) return { about: 'nothing that can be read' };
+  if (isLimit === isNotFound) return { about: 'nothing readable' };
   return isLimit ? { about: 'limit', limit: limitReached(options, message) } : { about: 'the request' };
 }
 

@@ -146,10 +146,10 @@ test.each([
 
 describe.each([400, 401, 403, 404, 410, 418])('%i in another form than the service has', (status) => {
   test.each([
-    ['HTML', '<!DOCTYPE html><title>Prove that you are human</title>', `HTML came instead of JSON with status ${status}`],
+    ['HTML', '<!DOCTYPE html><title>Prove that you are human</title>', `got HTML instead of JSON with status ${status}`],
     ['a text', '404 page not found', `the JSON is truncated or malformed with status ${status}`],
-    ['other JSON', '{"message":"no Route matched with those values"}', `JSON of another form came with status ${status}`],
-    ['JSON without a field', '[]', `JSON of another form came with status ${status}`],
+    ['other JSON', '{"message":"no Route matched with those values"}', `got JSON of another form with status ${status}`],
+    ['JSON without a field', '[]', `got JSON of another form with status ${status}`],
   ])('is the answer of a gateway: %s', (_, body, reason) => {
     expect(judge(status, body)).toEqual({ kind: 'transient', reason });
     expect(judge(status, body, { 'retry-after': '7' })).toEqual({ kind: 'transient', reason, retryInMs: 7_000 });

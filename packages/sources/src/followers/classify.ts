@@ -23,7 +23,7 @@ export function classify(answer: HttpResponse, context: ClassifyContext<Follower
   }
   const body = jsonBody(answer, JSON.parse);
   if (status !== 200) {
-    const reason = foreignBody(answer) ?? (body.kind === 'json' && !isSpokenError(body.value) ? 'JSON of another form came' : undefined);
+    const reason = foreignBody(answer) ?? (body.kind === 'json' && !isSpokenError(body.value) ? 'got JSON of another form' : undefined);
     if (reason !== undefined && !isPassing(status)) {
       const retryInMs = retryAfterMs({ headers: answer.headers, epochMs: context.epochMs });
       return { kind: 'transient', reason: `${reason} with status ${status}`, ...(retryInMs !== undefined && { retryInMs }) };

@@ -18,28 +18,28 @@ const WORDS = {
   HEADGATE_USER_NOT_FOUND: {
     of: 'user',
     what: 'there is no such user',
-    todo: 'Check the spelling; when every user is missing, check baseUrl.',
+    todo: 'Check the spelling. If every user is missing, check baseUrl.',
   },
-  HEADGATE_USER_SUSPENDED: { of: 'user', what: 'the account is suspended', todo: 'Take it out of the list.' },
+  HEADGATE_USER_SUSPENDED: { of: 'user', what: 'the account is suspended', todo: 'Remove it from the list.' },
   HEADGATE_USER_PROTECTED: {
     of: 'user',
     what: 'the account is protected',
-    todo: 'Only a credential of one of its followers may see this list: use one, or take the user out.',
+    todo: 'Only a credential of one of its followers can see this list: use one, or remove the user.',
   },
   HEADGATE_AUTHENTICATION_FAILED: { of: 'credential', what: 'the service does not accept it', todo: 'Check its keys and tokens.' },
   HEADGATE_TOKEN_INVALID: { of: 'credential', what: 'its token is invalid or expired', todo: 'Get a new one.' },
   HEADGATE_AUTHENTICATION_BAD: {
     of: 'credential',
-    what: 'its authentication data are bad',
-    todo: 'Check that it is of the kind it is configured as.',
+    what: 'its authentication data is invalid',
+    todo: 'Check that the configured kind is right.',
   },
   HEADGATE_CREDENTIAL_SUSPENDED: { of: 'credential', what: 'its own account is suspended', todo: 'Use another.' },
   HEADGATE_CREDENTIAL_LOCKED: { of: 'credential', what: 'its own account is locked', todo: 'Unlock it at the service, or use another.' },
   HEADGATE_UNAUTHORIZED: { of: 'credential', what: 'the service refused it', todo: 'Check its keys and tokens.' },
-  HEADGATE_CLOCK_WRONG: { of: 'credential', what: "its timestamp is out of the service's bounds", todo: "Set this machine's clock." },
-  HEADGATE_FORBIDDEN: { of: 'user', what: 'the service forbids it', todo: 'See what the credential may do at the service.' },
+  HEADGATE_CLOCK_WRONG: { of: 'credential', what: "its timestamp is too far from the service's clock", todo: "Set this machine's clock." },
+  HEADGATE_FORBIDDEN: { of: 'user', what: 'the service forbids it', todo: "Check the credential's permissions at the service." },
   HEADGATE_BAD_REQUEST: { of: 'user', what: 'the service does not understand the request', todo: 'Check userId, cursor and baseUrl.' },
-  HEADGATE_UNEXPECTED_STATUS: { of: 'user', what: 'an answer came that the service does not document', todo: 'Check baseUrl.' },
+  HEADGATE_UNEXPECTED_STATUS: { of: 'user', what: 'the service sent an undocumented response', todo: 'Check baseUrl.' },
 } as const;
 
 export function followerError({ code, user, credential, status, said }: FollowerErrorOptions): SourceError {

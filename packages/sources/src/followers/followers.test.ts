@@ -139,8 +139,8 @@ describe('a walk', () => {
       retryable: true,
       subject: '@alpha',
       message:
-        '@alpha: page 7 was the last of 3 empty ones in a row, each of which gave a new cursor. ' +
-        'To walk on, resume after it, or allow more empty pages (maxEmptyPages).',
+        '@alpha: page 7 was empty, like the 2 pages before it, and returned a new cursor. ' +
+        'To continue, resume after it, or allow more empty pages (maxEmptyPages).',
     });
     const { next } = got.at(-1) ?? {};
     expect(next).toMatchObject({ cursor: '16' });

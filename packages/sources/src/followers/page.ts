@@ -93,7 +93,7 @@ function readExactPage(options: ReadPageOptions): ReadPage {
   try {
     exact = parseSpelled(options.text());
   } catch {
-    return unfit('ids, cursors: expected whole numbers in JSON that is not nested so deeply');
+    return unfit('ids, cursors: expected whole numbers, in JSON that is nested less deeply');
   }
   return readPage(exact, options, true);
 }

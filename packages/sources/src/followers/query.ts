@@ -51,7 +51,7 @@ export function followersPaging(options: FollowersWalk): Paging<FollowersQuery, 
     refuse(`count must be a whole number from 1 to ${MOST_IDS}, got ${count}`);
   if (direction !== 'next' && direction !== 'previous') refuse(`direction must be next or previous, got ${JSON.stringify(direction)}`);
   if (maxEmptyPages !== undefined && !(Number.isSafeInteger(maxEmptyPages) && maxEmptyPages >= 1))
-    refuse(`maxEmptyPages must be a whole number from 1 on, got ${maxEmptyPages}`);
+    refuse(`maxEmptyPages must be a whole number from 1, got ${maxEmptyPages}`);
   const common = { user, label: userLabel(user), count, stringifyIds, direction };
   return {
     first: cursor,
@@ -67,7 +67,7 @@ export function followersPaging(options: FollowersWalk): Paging<FollowersQuery, 
 /** Throws for a cursor that no page gave. Plain JavaScript may give a number, which has lost digits. */
 export function assertCursor(cursor: unknown): void {
   if (typeof cursor !== 'string' || !CURSOR.test(cursor))
-    refuse(`cursor must be digits as an earlier page gave them, got ${JSON.stringify(cursor)}`);
+    refuse(`cursor must be the digits of an earlier page's cursor, got ${JSON.stringify(cursor)}`);
 }
 
 const CURSOR = /^-?\d{1,20}$/;
@@ -83,7 +83,7 @@ function checkedUser({
   if (userId !== undefined && screenName === undefined) {
     // A caller without types may pass a number, which may have lost digits already.
     if (typeof userId !== 'string' || !isUserId(userId))
-      refuse(`userId must be a string of digits, 18446744073709551615 at most, without a zero in front, got ${JSON.stringify(userId)}`);
+      refuse(`userId must be a string of digits, at most 18446744073709551615, without leading zeros, got ${JSON.stringify(userId)}`);
     return { userId };
   }
   if (screenName !== undefined && userId === undefined) {

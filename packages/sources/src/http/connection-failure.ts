@@ -35,13 +35,16 @@ export function connectionFailure({ error, host, sent, begun }: ConnectionFailur
   if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH' || code.startsWith('UND_MOCK_ERR'))
     return failure(`the request can't be sent: ${message}`, false, true);
   const refusal = /^Proxy response \((\d+)\)/.exec(message)?.[1];
-  if (refusal !== undefined) return failure(`the proxy answers ${refusal} instead of letting requests to ${host} through`);
-  if (code === 'UND_ERR_PRX_CONN') return failure(`the proxy closes the connection instead of letting requests to ${host} through`);
+  if (refusal !== undefined) return failure(`the proxy refuses requests to ${host} (${refusal})`);
+  if (code === 'UND_ERR_PRX_CONN') return failure(`the proxy closes connections to ${host}`);
   if (!sent) return failure(`cannot connect to ${host}: ${CONNECTING[code] ?? messageOr(code, message)}`);
-  if (code === 'UND_ERR_HEADERS_OVERFLOW') return failure("the answer's headers are over the limit of 16 KiB");
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return failure('the response headers exceed the limit of 16 KiB');
   if (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE') return failure(`${host} sent something that isn't an HTTP response`);
   const words = LOST[code] ?? messageOr(code, message);
-  return failure(begun ? `the answer broke off (${words})` : `the connection was lost before an answer came (${words})`, code in LOST);
+  return failure(
+    begun ? `the response broke off (${words})` : `the connection was lost before a response arrived (${words})`,
+    code in LOST,
+  );
 }
 
 const CONNECTING: Readonly<Record<string, string>> = {
@@ -50,7 +53,7 @@ const CONNECTING: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'host unreachable',
   ENETUNREACH: 'network unreachable',
   ENOTFOUND: 'no such host name',
-  EAI_AGAIN: 'name lookup failed for now',
+  EAI_AGAIN: 'name lookup failed temporarily',
   ETIMEDOUT: 'timed out',
   UND_ERR_CONNECT_TIMEOUT: 'timed out',
 };

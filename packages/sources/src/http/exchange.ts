@@ -103,8 +103,8 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
         controller === undefined
           ? `cannot connect to ${proxyAwaited === undefined ? hostOf(origin) : `the proxy ${proxyAwaited}`}: timed out`
           : begun
-            ? 'the answer was not complete'
-            : 'no answer came';
+            ? "the response wasn't complete"
+            : 'no response arrived';
       breakOff(failed(`${seen} within ${timeoutMs.toLocaleString('en-US')} ms (timeout)`, { brokeOff: status !== undefined }));
     });
     signal.addEventListener('abort', onAbort);

@@ -18,7 +18,7 @@ test.each([
   ['null', 'expected object, got null'],
   ['{"items":7}', 'items: expected array, got a number'],
   ['{"items":[{"id":"secret","kind":"a"}]}', 'items.0.id: expected number, got text'],
-  ['{"items":[{"id":1,"kind":"secret"}]}', 'items.0.kind: expected another value (invalid_value), got text'],
+  ['{"items":[{"id":1,"kind":"secret"}]}', 'items.0.kind: unexpected value (invalid_value), got text'],
 ])('a body that does not fit is reported by its place, and nothing of it is quoted: %s', (body, where) => {
   expect(jsonVerdict(answer(body), schema)).toEqual({ kind: 'unfit', where });
 });

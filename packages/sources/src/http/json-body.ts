@@ -15,13 +15,13 @@ export function foreignBody(answer: HttpResponse): string | undefined {
   return body.kind === 'json' || body.reason === EMPTY ? undefined : body.reason;
 }
 
-const EMPTY = 'an empty body came instead of JSON';
+const EMPTY = 'got an empty body instead of JSON';
 
 /** Parses an answer's body with `parse`; HTML, truncated and otherwise broken ones come with the reason in words. */
 export function jsonBody(answer: HttpResponse, parse: (text: string) => unknown): JsonBody {
   const text = decoded(answer.body);
   if (text === undefined) return { kind: 'broken', reason: "the body isn't UTF-8 text" };
-  if (/^\s*</.test(text)) return { kind: 'broken', reason: 'HTML came instead of JSON' };
+  if (/^\s*</.test(text)) return { kind: 'broken', reason: 'got HTML instead of JSON' };
   if (/^\s*$/.test(text)) return { kind: 'broken', reason: EMPTY };
   try {
     return { kind: 'json', value: parse(text) };
@@ -29,7 +29,7 @@ export function jsonBody(answer: HttpResponse, parse: (text: string) => unknown)
     // The parser's message quotes the text, which may be anything.
     return {
       kind: 'broken',
-      reason: error instanceof RangeError ? 'JSON that is nested too deeply came' : 'the JSON is truncated or malformed',
+      reason: error instanceof RangeError ? 'the JSON is nested too deeply' : 'the JSON is truncated or malformed',
     };
   }
 }
@@ -55,7 +55,7 @@ function whereOf({ issues: [issue] }: z.ZodError, value: unknown): string {
   let at = value;
   for (const key of path) at = typeof at === 'object' && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined;
   const place = path.length === 0 ? '' : `${path.join('.')}: `;
-  const expected = issue?.code === 'invalid_type' ? `expected ${issue.expected}` : `expected another value (${issue?.code})`;
+  const expected = issue?.code === 'invalid_type' ? `expected ${issue.expected}` : `unexpected value (${issue?.code})`;
   return `${place}${expected}, got ${jsonKind(at)}`;
 }
 

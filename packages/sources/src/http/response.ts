@@ -39,7 +39,7 @@ export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBod
     const done = (error: NodeJS.ErrnoException | null, body: Buffer): void => {
       if (error === null) resolve(body);
       else if (error.code === 'ERR_BUFFER_TOO_LARGE') reject(new Error(oversizeReason(maxBytes)));
-      else reject(new DamagedBodyError(`its ${name} body is damaged or cut off`));
+      else reject(new DamagedBodyError(`its ${name} body is damaged or incomplete`));
     };
     if (name === 'gzip' || name === 'x-gzip') gunzip(raw, options, done);
     else if (name === 'br') brotliDecompress(raw, options, done);
@@ -50,5 +50,5 @@ export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBod
 
 /** The words for a body that is over the limit. */
 export function oversizeReason(maxBytes: number): string {
-  return `its body is over the limit of ${maxBytes.toLocaleString('en-US')} bytes (maxBodyBytes)`;
+  return `its body exceeds the limit of ${maxBytes.toLocaleString('en-US')} bytes (maxBodyBytes)`;
 }

@@ -56,7 +56,7 @@ class SignerTimedOutError extends Error {
   readonly retryable = true;
 
   constructor(timeoutMs: number) {
-    super(`its signer gave nothing within ${timeoutMs.toLocaleString('en-US')} ms (timeout)`);
+    super(`its signer returned nothing within ${timeoutMs.toLocaleString('en-US')} ms (timeout)`);
   }
 }
 
@@ -87,7 +87,7 @@ class SignedBodyError extends Error {
   readonly code = 'HEADGATE_UNSIGNABLE_REQUEST';
 
   constructor() {
-    super('Its key belongs into the body, and the request has no JSON object or form there.');
+    super("Its key belongs in the body, but the body isn't a JSON object or a form.");
   }
 }
 

@@ -105,7 +105,7 @@ describe('a signer', () => {
     await scene.clock.advance(1);
     await requested;
     expect(scene.events).toMatchObject([
-      { outcome: 'transient', reason: 'a: its signer gave nothing within 5,000 ms (timeout)' },
+      { outcome: 'transient', reason: 'a: its signer returned nothing within 5,000 ms (timeout)' },
       { outcome: 'ok' },
     ]);
     expect(signals[0]?.aborted).toBe(true);

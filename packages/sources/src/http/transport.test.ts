@@ -89,9 +89,9 @@ describe('a fetch', () => {
     await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_REDIRECTED' });
     expect(scene.events.map(({ outcome, reason = '' }) => `${outcome} ${reason}`)).toEqual([
       'ok ',
-      expect.stringMatching(/^transient the connection was lost before an answer came/),
+      expect.stringMatching(/^transient the connection was lost before a response arrived/),
       'ok ',
-      expect.stringMatching(/^transient .*over the limit of 1,000 bytes/),
+      expect.stringMatching(/^transient .*exceeds the limit of 1,000 bytes/),
       expect.stringMatching(/^fatal .*redirects/),
     ]);
   });
@@ -130,8 +130,8 @@ describe('a fetch', () => {
 
 test.each([
   [{ dispatcher: new Agent(), fetch: globalThis.fetch }, 'fetch must be omitted if there is a dispatcher'],
-  [{ dispatcher: new Agent(), proxy: 'http://127.0.0.1:3128' }, 'proxy must be left out'],
-  [{ fetch: globalThis.fetch, ca: 'PEM' }, 'ca must be left out'],
+  [{ dispatcher: new Agent(), proxy: 'http://127.0.0.1:3128' }, 'proxy must be omitted'],
+  [{ fetch: globalThis.fetch, ca: 'PEM' }, 'ca must be omitted'],
 ])('two ways of sending are refused (%#)', (given, words) => {
   const make = defineSource<string, string>(toy([]));
   const error = thrown(() => make({ baseUrl: BASE, credentials: [credential('a')], limit: { requests: 1, windowMs: 1 }, ...given }));

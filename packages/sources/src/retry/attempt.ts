@@ -179,7 +179,7 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
     return { verdict, status, secret: lastingSecret(signed.secrets) };
   } catch (cause) {
     const words = redact(thrown(cause));
-    const message = `${about.subject}: the answer (${status}) could not be judged: classify of the ${service} source threw ${words}. This is a fault of the source: mend its definition.`;
+    const message = `${about.subject}: the response (${status}) couldn't be classified: classify of the ${service} source threw ${words}. Fix the definition of the source.`;
     return {
       verdict: { kind: 'fatal', error: new SourceError({ ...about, code: 'HEADGATE_CLASSIFY', retryable: false, status, message, cause }) },
       status,
@@ -202,7 +202,7 @@ const KINDS: ReadonlySet<string> = new Set<Verdict<never>['kind']>([
 /** Removes secrets that `classify` may have quoted from the verdict's texts. */
 function redactedVerdict<Value>(verdict: Verdict<Value>, redact: Redact): Verdict<Value> {
   // Types are stripped, not checked.
-  if (!KINDS.has(verdict.kind)) throw new TypeError(`it gives a verdict of the unknown kind ${verdict.kind}`);
+  if (!KINDS.has(verdict.kind)) throw new TypeError(`it returned a verdict of the unknown kind ${verdict.kind}`);
   if ('error' in verdict && !(verdict.error instanceof Error && 'code' in verdict.error)) {
     throw new TypeError(`it returned ${verdict.kind} with an error that isn't a SourceError`);
   }
@@ -220,7 +220,7 @@ export interface About {
 }
 
 function shared(other: string, about: About): SourceError {
-  const message = `${about.credential}: its secret is that of ${other}, too: to ${about.service} they are one, with one budget. Keep one of the two.`;
+  const message = `${about.credential}: it has the same secret as ${other}, so ${about.service} counts both in one budget. Keep one of them.`;
   return new SourceError({ ...about, code: 'HEADGATE_CREDENTIAL_SHARED', retryable: false, message });
 }
 
@@ -241,7 +241,7 @@ function redirectedRequest({ method, headers = {}, body, ...own }: SourceRequest
  * its query may hold a secret.
  */
 function redirected(to: string, status: number, about: About): SourceError {
-  const message = `${about.subject}: ${about.service} redirects to ${to} (${status}), which is not followed with credentials. Set baseUrl to the address that answers itself.`;
+  const message = `${about.subject}: ${about.service} redirects to ${to} (${status}), and Headgate doesn't follow redirects with credentials. Set baseUrl to the final address.`;
   return new SourceError({ ...about, code: 'HEADGATE_REDIRECTED', retryable: false, status, message });
 }
 

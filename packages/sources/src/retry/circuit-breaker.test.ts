@@ -279,7 +279,7 @@ describe('an outage of everybody', () => {
       });
       expect((await scene.drive(scene.query(), 1_000)).value).toBe('good');
       expect(scene.events).toHaveLength(9);
-      expect(scene.events[0]?.reason).toBe(`its ${encoding} body is damaged or cut off`);
+      expect(scene.events[0]?.reason).toBe(`its ${encoding} body is damaged or incomplete`);
       expect(scene.source.gauges().budgets).toMatchObject([{ used: 9 }]);
     },
   );
@@ -455,7 +455,7 @@ describe('a few requests that meet nothing but faults, with no other to compare 
     expect(scene.source.gauges().outage?.attempts).toBeGreaterThan(24);
     await until(scene.clock, () => scene.ended.size === met.length, { atMostMs: 2 * HOUR_MS });
     expect(scene.count('HEADGATE_GAVE_UP')).toBe(met.length);
-    for (const { message } of scene.errors) expect(message).toContain(' It had been tried for 24 hours, and no request was answered. ');
+    for (const { message } of scene.errors) expect(message).toContain(' It was retried for 24 hours, and no request got a response. ');
     expect(scene.clock.pending).toBe(0);
   });
 

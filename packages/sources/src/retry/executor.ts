@@ -64,7 +64,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       permit: Permit,
     ): Promise<{ readonly kind: 'answered'; readonly value: Value } | RetryDecision | 'lapsed'> => {
       const credential = credentials.get(permit.credential);
-      if (credential === undefined) throw new Error(`${service}: the pool gave the unknown credential ${permit.credential}`);
+      if (credential === undefined) throw new Error(`${service}: the pool returned the unknown credential ${permit.credential}`);
       const { clockRefusals, secretRefusals } = credential;
       const grantedAtMs = clock.monotonicMs();
       const attempted = await attempt({
@@ -260,7 +260,7 @@ function checkWeights({ service, subject, weights, names, pool }: CheckWeightsOp
     for (const [i, { limit, windowMs }] of budgets.entries()) {
       const weight = weights[i] ?? 1;
       if (weight <= limit) continue;
-      const message = `${subject}: the request costs ${weight} of the budget ${names[i]}, ${limit} per ${windowMs} ms (${name}). Request less at once, or raise the limit.`;
+      const message = `${subject}: the request costs ${weight} of the budget ${names[i]}, ${limit} per ${windowMs} ms (${name}). Request less per request, or raise the limit.`;
       throw new SourceError({ code: 'HEADGATE_OVER_BUDGET', retryable: false, service, credential: name, subject, message });
     }
   }

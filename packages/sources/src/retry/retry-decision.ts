@@ -90,7 +90,7 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
         return {
           kind: 'retry',
           outcome: 'transient',
-          reason: `${reason}; it had lain idle: again on a fresh one`,
+          reason: `${reason}; it had been idle, so the request is sent again on a new one`,
           retryInMs: 0,
           pauseMs: 0,
         };
@@ -123,7 +123,7 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       const pauseMs = wasRetried ? undefined : progress.deadline.failed();
       progress.wasUnfit = true;
       if (pauseMs === undefined) return { kind: 'reject', outcome: 'fatal', error: unfit(options, where, wasRetried) };
-      return { kind: 'retry', outcome: 'transient', reason: `the answer does not fit: ${where}`, retryInMs: pauseMs, pauseMs };
+      return { kind: 'retry', outcome: 'transient', reason: `the response doesn't match: ${where}`, retryInMs: pauseMs, pauseMs };
     }
     case 'unauthorized': {
       const { error } = verdict;
@@ -139,17 +139,17 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       const clock = `service's clock is ${seconds(Math.abs(offsetMs))} ${offsetMs < 0 ? 'behind' : 'ahead of'} ours`;
       if (correction === 'fatal') {
         if (credential.signer.adjustClock !== undefined)
-          error.message += ` The ${clock} by its last answer, and ${MOST_CLOCK_REFUSALS} corrections in a row did not help.`;
+          error.message += ` The ${clock} in its last response, and ${MOST_CLOCK_REFUSALS} corrections in a row didn't help.`;
         return withoutCredential(options, error);
       }
-      const done = correction === 'corrected' ? '; corrected' : ': more than a day is not corrected; retried';
+      const done = correction === 'corrected' ? '; corrected' : ": more than a day isn't corrected, so the request is retried";
       return { kind: 'retry', outcome: 'transient', reason: `${credential.name}: the ${clock}${done}`, retryInMs: 0, pauseMs: 0 };
     }
     case 'doubtful': {
       if (progress.wasAmbiguous) return { kind: 'reject', outcome: 'gone', error: verdict.error };
       progress.wasAmbiguous = true;
       const retryInMs = credential.backOffOneWindow(options.weights);
-      const reason = `${verdict.error.message} Or a refusal for the rate: retried once after a quiet window.`;
+      const reason = `${verdict.error.message} It may be a rate limit, so it is retried once after a quiet window.`;
       return { kind: 'retry', outcome: 'transient', reason, retryInMs, pauseMs: retryInMs };
     }
     case 'gone':
@@ -171,7 +171,7 @@ const UNAVAILABLE: ReadonlySet<number> = new Set([502, 503, 504]);
 /** The request continues with another credential; if none is left, the next wait for a permit rejects. */
 function withoutCredential({ retire }: RetryDecisionOptions, error: SourceError): RetryDecision {
   retire(error);
-  return { kind: 'retry', outcome: 'unauthorized', reason: `${error.message} It is used no more.`, retryInMs: 0, pauseMs: 0 };
+  return { kind: 'retry', outcome: 'unauthorized', reason: `${error.message} It is no longer used.`, retryInMs: 0, pauseMs: 0 };
 }
 
 /** The time for retries is over, or ends before the wait that the service requests. */
@@ -191,8 +191,8 @@ function gaveUp(
 /** An answer does not fit; `wasRetried`: nor did the one before. */
 function unfit({ about }: RetryDecisionOptions, where: string, wasRetried: boolean): SourceError {
   const message =
-    `${about.subject}: the answer (${about.status}) is JSON that does not fit the ${about.service} service: ${where}. ` +
-    `${wasRetried ? 'A retry did not help. ' : ''}Check baseUrl; if it is right, the service has changed or fails: try another day.`;
+    `${about.subject}: the response (${about.status}) doesn't match the ${about.service} service: ${where}. ` +
+    `${wasRetried ? "A retry didn't help. " : ''}Check baseUrl. If it is right, the service has changed or has an error: try another day.`;
   return new SourceError({ ...about, code: 'HEADGATE_UNFIT_ANSWER', retryable: true, message });
 }
 

@@ -289,7 +289,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
             // Time for a second, if there were one.
             await new Promise((resolve) => setTimeout(resolve, 50));
             assert.equal(server.requests.length, 1);
-            assert.match(told.join(' '), /(contract|twin): its secret is that of (contract|twin), too/);
+            assert.match(told.join(' '), /(contract|twin): it has the same secret as (contract|twin), so/);
             abort.abort(new Error('enough'));
             await assert.rejects(requested, /enough/);
           },

@@ -172,7 +172,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     },
     take(weights, now = clock.monotonicMs()) {
       const { node } = best(weights, now);
-      if (node === undefined) throw new RangeError('credentialPool: no credential is free now; look at freeAt first');
+      if (node === undefined) throw new RangeError('credentialPool: no credential is free now; check freeAt first');
       const { name, budgets, journal } = node.member;
       const slots = budgets.map((budget, i) => (weights[i] === 0 ? undefined : budget.take(weights[i], now)));
       grants += 1;

@@ -50,7 +50,7 @@ export function creditPool({ max }: CreditPoolOptions): CreditPool {
     hasRoom,
     reserve(reserved) {
       checkCount('reserve', reserved);
-      if (!hasRoom(reserved)) throw new RangeError(`creditPool: ${reserved} items do not fit, ${outstanding} of ${max} are outstanding`);
+      if (!hasRoom(reserved)) throw new RangeError(`creditPool: ${reserved} items don't fit: ${outstanding} of ${max} are outstanding`);
       let held = reserved;
       let released = false;
       outstanding += held;
@@ -83,5 +83,5 @@ export function creditPool({ max }: CreditPoolOptions): CreditPool {
 }
 
 function checkCount(what: string, items: number): void {
-  if (!Number.isSafeInteger(items) || items < 0) throw new RangeError(`creditPool: ${what} takes a whole number of items, got ${items}`);
+  if (!Number.isSafeInteger(items) || items < 0) throw new RangeError(`creditPool: ${what} needs a whole number of items, got ${items}`);
 }

@@ -183,7 +183,7 @@ describe('limiter', () => {
     expect(runs[5]?.error).toMatchObject({
       code: 'HEADGATE_QUEUE_FULL',
       retryable: true,
-      message: 'limiter: 3 already wait for their turn, and more than that (maxQueue) are refused. Start less at once, or raise maxQueue.',
+      message: 'limiter: 3 calls are already waiting, the maximum (maxQueue). Start fewer at once, or raise maxQueue.',
     });
     await clock.advance(5_000);
     expect(runs.map(({ value }) => value)).toEqual([0, 1, 2, 3, 4, undefined]);

@@ -94,7 +94,7 @@ export function refused(from: RefusedOptions): Refused {
   }
   const { retryInMs } = from;
   if (!(retryInMs >= 0 && retryInMs < Infinity))
-    throw new RangeError(`refused: retryInMs must be a number of ms from 0 on, got ${retryInMs}`);
+    throw new RangeError(`refused: retryInMs must be a number of milliseconds from 0, got ${retryInMs}`);
   return new Refused(() => retryInMs);
 }
 
@@ -229,11 +229,11 @@ function nameOf(credential: LimiterCredential): string {
 
 function queueFull(maxQueue: number): QueueFullError {
   return new QueueFullError(
-    `limiter: ${maxQueue} already wait for their turn, and more than that (maxQueue) are refused. Start less at once, or raise maxQueue.`,
+    `limiter: ${maxQueue} calls are already waiting, the maximum (maxQueue). Start fewer at once, or raise maxQueue.`,
   );
 }
 
 function checkCount(what: string, count: number, least: number): void {
   if (!(count >= least && (Number.isSafeInteger(count) || count === Infinity)))
-    throw new RangeError(`limiter: ${what} must be a whole number from ${least} on, got ${count}`);
+    throw new RangeError(`limiter: ${what} must be a whole number from ${least}, got ${count}`);
 }

@@ -18,7 +18,7 @@ describe('rateBudget', () => {
     second.sent();
     expect(budget.used).toBe(2);
     expect(budget.freeAt()).toBe(30 + 1_000 + 5.5);
-    expect(() => budget.take()).toThrow(/look at freeAt first/);
+    expect(() => budget.take()).toThrow(/check freeAt first/);
     clock.now = 1_035.5;
     expect(budget.freeAt()).toBe(1_035.5);
     expect(budget.used).toBe(1);

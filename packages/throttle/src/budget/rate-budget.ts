@@ -110,7 +110,8 @@ const PATIENCE = 10;
 export function rateBudget(options: RateBudgetOptions): RateBudget {
   const { limit, windowMs } = options;
   if (!Number.isSafeInteger(limit) || limit < 1) throw new RangeError(`rateBudget: limit must be a whole number above 0, got ${limit}`);
-  if (!(windowMs > 0 && windowMs < Infinity)) throw new RangeError(`rateBudget: windowMs must be a positive number of ms, got ${windowMs}`);
+  if (!(windowMs > 0 && windowMs < Infinity))
+    throw new RangeError(`rateBudget: windowMs must be a positive number of milliseconds, got ${windowMs}`);
   return new RollingBudget(options);
 }
 
@@ -180,7 +181,7 @@ export class RollingBudget implements RateBudget {
 
   #checkWeight(weight: number): void {
     if (!(weight >= 1 && weight <= this.limit))
-      throw new RangeError(`rateBudget: a weight of ${weight} does not fit a limit of ${this.limit}`);
+      throw new RangeError(`rateBudget: a weight of ${weight} exceeds the limit of ${this.limit}`);
   }
 
   /** When our own log has room, with the expected use of other clients. */
@@ -208,7 +209,7 @@ export class RollingBudget implements RateBudget {
   }
 
   take(weight = 1, now: number = this.#clock.monotonicMs()): Slot {
-    if (this.freeAt(weight, now) > now) throw new RangeError(`rateBudget: no ${weight} of ${this.limit} free now; look at freeAt first`);
+    if (this.freeAt(weight, now) > now) throw new RangeError(`rateBudget: ${weight} of ${this.limit} is not free now; check freeAt first`);
     const slot = new RollingSlot({
       weight,
       clock: this.#clock,

@@ -53,9 +53,7 @@ describe('a backup', () => {
     await (await sqliteTopicLog({ file })).close();
     writeFileSync(to, 'precious');
     const refused = backupSqliteTopicLog({ file, to });
-    await expect(refused).rejects.toThrow(
-      `The backup ${to} can't be made: it is there already. Nothing is overwritten: name another file.`,
-    );
+    await expect(refused).rejects.toThrow(`The backup ${to} failed: it already exists, and nothing is overwritten. Name another file.`);
     expect(readdirSync(folder).toSorted()).toEqual(['copy.db', 'log.db']);
     await expect(backupSqliteTopicLog({ file, to: join(folder, 'none', 'copy.db') })).rejects.toMatchObject({
       code: 'HEADGATE_TOPIC_LOG_OPEN',
@@ -80,7 +78,7 @@ describe('a backup', () => {
     // While it copies the final name isn't there.
     expect(readdirSync(folder)).not.toContain('copy.db');
     writeFileSync(to, 'precious');
-    await expect(taken).rejects.toThrow('Nothing is overwritten');
+    await expect(taken).rejects.toThrow('nothing is overwritten');
     expect(readFileSync(to, 'utf8')).toBe('precious');
     expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual(['copy.db']);
   });

@@ -48,7 +48,7 @@ export async function backupSqliteTopicLog({ file, to, signal = new AbortControl
   }
 }
 
-const THERE = 'it is there already. Nothing is overwritten: name another file.';
+const THERE = 'it already exists, and nothing is overwritten. Name another file.';
 
 async function isThere(path: string): Promise<boolean> {
   return await access(path).then(
@@ -58,7 +58,7 @@ async function isThere(path: string): Promise<boolean> {
 }
 
 function cannotBeMade(path: string, why: string, cause?: unknown): TopicLogError {
-  return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_OPEN', message: `The backup ${path} can't be made: ${why}` }, { cause });
+  return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_OPEN', message: `The backup ${path} failed: ${why}` }, { cause });
 }
 
 /** A link is refused where the name is taken; renaming would overwrite. */

@@ -30,6 +30,6 @@ class DamagedColumnError extends Error {
   readonly errcode = 11;
 
   constructor(expected: string, value: unknown) {
-    super(`a column holds ${value === null ? 'null' : typeof value} in place of ${expected}`);
+    super(`a column holds ${value === null ? 'null' : typeof value} instead of ${expected}`);
   }
 }

@@ -103,7 +103,7 @@ function preparePath(file: string): boolean {
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     throw new WorkerFailure(
-      { kind: 'open', file, reason: `its folder can't be made or entered (${detail}). Check the path.`, detail },
+      { kind: 'open', file, reason: `its folder can't be created or entered (${detail}). Check the path.`, detail },
       { cause: error },
     );
   }
@@ -118,7 +118,7 @@ function preparePath(file: string): boolean {
 /** SQLite takes what is there for a new database, and deletes the `-wal`. */
 function leftAlone(file: string): WorkerFailure {
   const reason =
-    `the file is missing or empty, and ${file}-wal holds what was committed to it last: it was moved or deleted without that. ` +
+    `the file is missing or empty, and ${file}-wal contains its last commits: the file was moved or deleted without it. ` +
     `Put the file back next to it; or, to start over, delete ${file}-wal.`;
   return new WorkerFailure({ kind: 'open', file, reason, detail: 'a -wal without its database' });
 }
@@ -129,7 +129,7 @@ function assertWritable(file: string): void {
     accessSync(file, constants.R_OK | constants.W_OK);
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
-    const reason = 'it is not readable and writable for this user. Give it permission on the file and its folder.';
+    const reason = "this user can't read and write it. Grant permission on the file and its folder.";
     throw new WorkerFailure({ kind: 'open', file, reason, detail }, { cause: error });
   }
 }

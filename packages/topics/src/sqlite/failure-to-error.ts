@@ -33,8 +33,8 @@ export function failureToError(failure: Failure): Error {
     }
     case 'full': {
       const message =
-        `There is no room to write the topic log ${failure.file} (disk full, or a quota or size limit reached). Nothing was written and nothing ` +
-        'committed is lost: make room on that disk or raise the limit, then try again.';
+        `There is no space to write the topic log ${failure.file} (disk full, or a quota or size limit reached). Nothing was written and nothing ` +
+        'committed is lost. Free some space on that disk or raise the limit, then try again.';
       return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_FULL', retryable: true, message }, { cause: new Error(failure.detail) });
     }
     case 'corrupt':
@@ -67,6 +67,6 @@ export function failureToError(failure: Failure): Error {
 
 /** The log stopped working, for the reason `detail`. */
 export function failedError({ file, detail }: { readonly file: string; readonly detail: string }, options?: ErrorOptions): TopicLogError {
-  const message = `The topic log ${file} failed: ${detail}. Close it, open it again, and read what is there before writing on.`;
+  const message = `The topic log ${file} failed: ${detail}. Close it, open it again, and read its state before you continue to write.`;
   return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_FAILED', retryable: true, message }, options);
 }

@@ -56,7 +56,7 @@ describe('without room to write', () => {
       () => lane.transaction((tx) => tx.append(page(0))),
       () => undefined,
     );
-    const reason = `no room to write ${file}: make room on that disk, or raise its quota or size limit`;
+    const reason = `no space to write ${file}: free some space on that disk, or raise its quota or size limit`;
     await expect.poll(() => told, { timeout: 60_000 }).toMatchObject([{ available: false, reason }]);
     await lane.close();
     expect(await filled).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_FULL' });

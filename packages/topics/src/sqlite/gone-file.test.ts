@@ -140,7 +140,7 @@ describe('a log whose file goes while it is in use', () => {
       if (empty) writeFileSync(file, '');
       const error: unknown = await sqliteTopicLog({ file }).catch((refusal: unknown) => refusal);
       expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_OPEN' });
-      expect(String(error)).toMatch(/log\.db-wal holds what was committed to it last.*Put the file back/);
+      expect(String(error)).toMatch(/log\.db-wal contains its last commits.*Put the file back/);
       expect(readFileSync(`${file}-wal`).equals(wal)).toBe(true);
       expect(existsSync(file) ? statSync(file).size : 0).toBe(0);
     }

@@ -26,7 +26,7 @@ const TRY_AGAIN_MS = 1_000;
 /** What may pass by itself, in words for one who waits, which the error has for one who has to try again. */
 const PASSING: Partial<Record<TopicLogErrorCode, (file: string) => string>> = {
   HEADGATE_TOPIC_LOG_BUSY: (file) => `${file} is locked by another process`,
-  HEADGATE_TOPIC_LOG_FULL: (file) => `no room to write ${file}: make room on that disk, or raise its quota or size limit`,
+  HEADGATE_TOPIC_LOG_FULL: (file) => `no space to write ${file}: free some space on that disk, or raise its quota or size limit`,
 };
 
 export class SqliteLaneWriter extends QueuedLaneWriter {

@@ -163,7 +163,7 @@ async function takeMalformedWishes({ work, broker, prefix, service }: SharedKafk
 /** Replay says which letters stay: what is malformed would be a letter again. */
 async function replayOnce({ work, broker, prefix }: SharedKafkaPlace): Promise<void> {
   const replay = await work.headgate('replay', `${prefix}followers.dead-letters`);
-  expect([replay.code, replay.stderr]).toEqual([0, expect.stringContaining(`0 put back into ${prefix}followers.requests, 8 skipped`)]);
+  expect([replay.code, replay.stderr]).toEqual([0, expect.stringContaining(`0 re-enqueued into ${prefix}followers.requests, 8 skipped`)]);
   expect(replay.stderr).toMatch(/c: The job is malformed: userId must be a string of digits/);
   const none = await work.headgate('replay', `${prefix}followers.dead-letters`);
   expect([none.code, none.stderr]).toEqual([0, expect.stringContaining('8 skipped')]);

@@ -40,7 +40,7 @@ describe.skipIf(WHY_NOT !== undefined)(`requests that another client has written
       expect(letters).toMatchObject([
         { key: 'framed', value: { request: null, requestBase64: BASE64, error: { code: 'HEADGATE_INVALID_RECORD' } } },
       ]);
-      const where = `topic "${service}.requests", partition 0, holds bytes that aren't UTF-8 text in its value (8 bytes: 00 00 00 00 01 ff 80 41)`;
+      const where = `topic "${service}.requests", partition 0, contains bytes that aren't UTF-8 text in its value (8 bytes: 00 00 00 00 01 ff 80 41)`;
       expect(letters[0]?.value).toMatchObject({ error: { message: expect.stringContaining(where) as string } });
     }
     expect((await work.headgate('run')).code).toBe(0);

@@ -28,7 +28,7 @@ describe.skipIf(WHY_NOT !== undefined)(`a sandbox with Kafka${BECAUSE}`, () => {
     const port = typeof address === 'object' && address !== null ? address.port : 0;
     const { code, stdout, stderr } = await place.headgate('sandbox', '--kafka', '--port', String(port));
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain(`Port ${port} of 127.0.0.1 is taken, or not for this user. Name another one.`);
+    expect(stderr).toContain(`Port ${port} of 127.0.0.1 is in use, or this user may not use it. Choose another one.`);
   });
 
   it('takes the small job, and stays for other clients until it is stopped', async () => {

@@ -176,9 +176,7 @@ async function withoutRequests({ work }: KafkaPlace, admin: PlainAdmin): Promise
   const { code, stderr } = await run.ended;
   expect([code, stderr]).toEqual([
     1,
-    expect.stringMatching(
-      /Topic "followers\.requests" was deleted while this run worked with it\. Continuing would treat new jobs as finished/u,
-    ),
+    expect.stringMatching(/Topic "followers\.requests" was deleted while this run used it\. Continuing would treat new jobs as finished/u),
   ]);
   expect(stderr).toMatch(/^Stopped after /mu);
   expect(stderr).not.toMatch(/To continue|can't be reached|^ +at /mu);
@@ -191,7 +189,10 @@ async function requestsMadeAnew(place: KafkaPlace, admin: PlainAdmin): Promise<v
   const asked = place.service.requests.length;
   await admin.deleteTopics({ topics: ['followers.requests'] });
   expect((await place.work.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
-  await expectTheSame(place, /followers\.requests partition \d ends at offset \d+, .* finished all before \d+: .* set topics\.group/u);
+  await expectTheSame(
+    place,
+    /followers\.requests partition \d ends at offset \d+, .* finished everything before \d+: .* set topics\.group/u,
+  );
   expect(place.service.requests).toHaveLength(asked);
 }
 

@@ -159,10 +159,10 @@ describe('fileJournal', () => {
 
   it('is open once at a time: another process or this one is refused, and may have it as soon as the holder has ended', async () => {
     const first = await started();
-    await expect(started()).rejects.toThrow(/budgets\.journal is open already, in another process or in this one.*Stop the other one/);
+    await expect(started()).rejects.toThrow(/budgets\.journal is already open, in this process or another one.*Stop one of them/);
     await first.journal.close();
     const holder = await holderProcess();
-    await expect(started()).rejects.toThrow(/is open already/);
+    await expect(started()).rejects.toThrow(/is already open/);
     holder.kill('SIGKILL');
     await once(holder, 'exit');
     await started();

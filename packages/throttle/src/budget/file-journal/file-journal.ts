@@ -153,8 +153,8 @@ async function locked(file: string): Promise<JournalLock> {
   }
   if (lock !== undefined) return lock;
   throw new FileJournalError(
-    `The journal ${file} is open already, in another process or in this one: two that write it would overrun each other's budgets. ` +
-      'Stop the other one, or give each its own credentials and journal.',
+    `The journal ${file} is already open, in this process or another one. Two writers would exceed each other's budgets. ` +
+      'Stop one of them, or give each its own credentials and journal.',
   );
 }
 

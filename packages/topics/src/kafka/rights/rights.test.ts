@@ -99,7 +99,7 @@ describe.skipIf(why !== undefined).concurrent(`rights on brokers${because}`, () 
       (error: unknown) => error,
     );
     expect(failure).toMatchObject({ code: 'HEADGATE_MISSING_RIGHT', retryable: true });
-    expect(String(failure)).toContain(`This user lacks ${told}. Give it that on the brokers`);
+    expect(String(failure)).toContain(`This user lacks ${told}. Grant it on the brokers`);
 
     const changes: AvailabilityChange[] = [];
     await using patient = await open(user, { onMissingRight: 'wait', onAvailability: (change) => changes.push(change) });
@@ -142,7 +142,7 @@ describe.skipIf(why !== undefined).concurrent(`rights on brokers${because}`, () 
     const topics = ['a', 'b', 'c'].map((name) => ({ name: `${user}.${name}`, partitions: 1 }));
     await broker.give(user, [on('topic', `${user}.*`, 'Describe', 'DescribeConfigs')]);
     await using strict = await open(user);
-    const says = `This user lacks Create on topics maker.a, maker.b, maker.c. Give it that on the brokers (kafka-acls.sh --add), or make them yourself.`;
+    const says = `This user lacks Create on topics maker.a, maker.b, maker.c. Grant it on the brokers (kafka-acls.sh --add), or create them yourself.`;
     for (const validateOnly of [true, false]) await expect(strict.createTopics(topics, { validateOnly })).rejects.toThrow(says);
     const changes: AvailabilityChange[] = [];
     await using patient = await open(user, { onMissingRight: 'wait', onAvailability: (change) => changes.push(change) });
