@@ -12,13 +12,14 @@ import {
   statusVerdict,
 } from '@headgate/sources';
 import * as z from 'zod';
+import { carriedOn } from './carried.ts';
 import { type Cursor, againFrom, firstAt, nextWindow } from './cursor.ts';
-import { saidAt } from './evidence.ts';
+import { type Said, saidAt } from './evidence.ts';
 import { digestOf, kindOf, scalarOf } from './json-value.ts';
-import { type ErrorRule, type Pages, type Stream, keyPaths } from './language.ts';
+import { type ErrorRule, type Pages, type Stream, keyPaths, placeholders } from './language.ts';
 import type { Path } from './path.ts';
 import type { RestQuery } from './request.ts';
-import { type Time, timeOf } from './time.ts';
+import { timeOf } from './time.ts';
 
 /** Error codes of sections, in addition to those of every source. */
 export type RestErrorCode = 'HEADGATE_PAGE_REPEATED';
@@ -35,24 +36,17 @@ export interface RestPage {
   readonly notice?: string;
 }
 
-/** The rules of a stream: its own before those of the section. */
-export interface Reading {
-  readonly stream: Stream;
-  readonly rules: readonly ErrorRule[];
-  /** Parameters of the query that carry a credential's key. */
-  readonly keyParameters: readonly string[];
-}
-
-/** Judges an answer: by the rules first, then by its status. */
+/** Judges an answer: by the stream's rules first, then by its status. `keyParameters`: those of the query that carry a credential's key. */
 export function verdictOf(
-  { stream, rules, keyParameters }: Reading,
+  stream: Stream,
+  keyParameters: readonly string[],
   answer: HttpResponse,
   context: ClassifyContext<RestQuery>,
 ): Verdict<RestPage> {
   const { status } = answer;
   const body = status === 204 || status === 304 ? undefined : jsonBody(answer, parseUntouched);
   const value = body?.kind === 'json' ? body.value : undefined;
-  const rule = rules.find((one) => fits(one, status, value));
+  const rule = stream.errors?.find((one) => fits(one, status, value));
   if (rule !== undefined) return ruledVerdict(rule, stream, { value, answer, context });
   if (body === undefined) return { kind: 'ok', value: emptyPage(stream, context.query) };
   if (status < 200 || status >= 300) return statusVerdict(answer, context, z.never());
@@ -173,8 +167,7 @@ function pageVerdict(stream: Stream, { value, answer, context }: Answered, keyPa
   const page = dropRepeated(stream, query, found.records, { at, before: digest });
   const { subject } = context;
   const notice = `${subject}: the section's way from page to page has changed. The listing has begun again, and records of its earlier pages are written again.`;
-  const digests = stream.since === undefined ? [] : page.records.map(digestOf);
-  return { kind: 'ok', value: { stream: query.stream, ...page, digests, ...(query.isChanged === true && { notice }) } };
+  return { kind: 'ok', value: { stream: query.stream, ...page, ...(query.isChanged === true && { notice }) } };
 }
 
 /** The records of an answer; `missing`: the place where there should be some. */
@@ -184,12 +177,12 @@ function recordsOf(records: Path | undefined, value: unknown): { readonly record
   const [only] = selected;
   if (selected.length === 1 && !records.text.endsWith(']')) return { records: Array.isArray(only) ? only : only === null ? [] : [only] };
   if (selected.length > 0) return { records: selected };
-  const { list } = records;
-  if (list === undefined && records.text.includes('?')) return { records: [] };
-  const at = list?.first(value);
-  if (list !== undefined && (at === null || (typeof at === 'object' && at !== null && Object.keys(at).length === 0)))
-    return { records: [] };
-  return { missing: `records: ${records.text}: expected a list, got ${kindOf(at)}` };
+  const { lists, text } = records;
+  if (text.includes('?')) return { records: [] };
+  // The innermost list that is there tells: of no list of groups, no group has a list.
+  const found = lists.map((list) => list.all(value)).find((some) => some.length > 0) ?? [];
+  if (found.some((list) => list === null || (typeof list === 'object' && Object.keys(list).length === 0))) return { records: [] };
+  return { missing: `records: ${text}: expected a list, got ${kindOf(lists[0]?.first(value))}` };
 }
 
 type NextAt = { readonly at: Cursor['at'] | undefined } | { readonly unfit: string } | { readonly repeated: true };
@@ -200,16 +193,16 @@ const LAST: NextAt = { at: undefined };
 function nextOf({ pages }: Stream, { value, answer, context }: Answered, records: readonly unknown[], digest: string | undefined): NextAt {
   const { cursor } = context.query;
   if (pages === undefined || wayKind(pages) === undefined) return LAST;
-  const told = (at: Path | undefined): unknown => at?.first(value);
-  if (pages.while !== undefined && !isTold(pages.while, value)) return LAST;
-  if (pages.until !== undefined && isTold(pages.until, value)) return LAST;
+  const told = (at: Said | undefined): unknown => at && saidAt(at, answer, () => value);
+  if (pages.while !== undefined && !isYes(told(pages.while))) return LAST;
+  if (pages.until !== undefined && isYes(told(pages.until))) return LAST;
   if (pages.most !== undefined && (cursor.pages ?? 0) + 1 >= pages.most) return LAST;
   const size = pages.size?.is;
   if (pages.short !== undefined && size !== undefined && records.length < size) return LAST;
   if (pages.link !== undefined) return { at: linkTarget(answer.headers['link'] ?? '', pages.link) };
   if (pages.next !== undefined || pages.cursor !== undefined) {
     const from = pages.next ?? pages.cursor;
-    const given = from === undefined ? undefined : saidAt(from, answer, () => value);
+    const given = told(from);
     const ends: readonly unknown[] = pages.end === undefined ? [] : Array.isArray(pages.end) ? pages.end : [pages.end];
     const at = cursorAt(given, pages);
     // One service writes the same cursor as a number and as text.
@@ -217,17 +210,19 @@ function nextOf({ pages }: Stream, { value, answer, context }: Answered, records
     if (at !== undefined) return { at: pages.base === undefined ? at : addressAfter(pages.base, String(at), value) };
     return { unfit: `${from !== undefined && 'text' in from ? from.text : 'the cursor'}: expected text or a number, got ${kindOf(given)}` };
   }
-  if (records.length === 0) return LAST;
-  if (digest !== undefined && cursor.before === digest) return pages.repeats === 'end' ? LAST : { repeated: true };
+  const named = numberOf(told(pages.last));
+  if (records.length === 0 && (pages.while ?? pages.until ?? named) === undefined) return LAST;
+  if (records.length > 0 && cursor.before === digest) return pages.repeats === 'end' ? LAST : { repeated: true };
   const number = Number(cursor.at ?? firstAt(pages));
   const total = numberOf(told(pages.total));
   if (pages.page !== undefined) {
-    const last =
-      numberOf(told(pages.last)) ??
-      (total === undefined || size === undefined ? undefined : Math.ceil(total / size) - 1 + Number(firstAt(pages)));
+    const counted = total === undefined || size === undefined ? undefined : Math.ceil(total / size) - 1 + Number(firstAt(pages));
+    const last = named ?? counted;
     return { at: last !== undefined && number >= last ? undefined : number + 1 };
   }
-  const at = number + records.length;
+  if (records.length === 0 && size === undefined)
+    return { unfit: 'an empty page, after which more are said to follow: pages.size has to say where they begin' };
+  const at = number + (records.length === 0 ? Number(size) : records.length);
   return { at: total !== undefined && at >= total ? undefined : at };
 }
 
@@ -261,9 +256,8 @@ function wayKind({ link, next, cursor, page, offset }: Pages): unknown {
 /** Values that mean no, in addition to a missing one and null. */
 const NO: readonly unknown[] = [false, 0, '', '0', 'false'];
 
-/** True where a path selects anything but a no, as an address or a list of further pages is a yes. */
-function isTold(at: Path, value: unknown): boolean {
-  const told = at.first(value);
+/** True for anything but a no, as an address or a list of further pages is a yes. */
+function isYes(told: unknown): boolean {
   if (told === undefined || told === null || NO.includes(told)) return false;
   return scalarOf(told) !== undefined || Object.keys(told).length > 0;
 }
@@ -273,7 +267,7 @@ function numberOf(value: unknown): number | undefined {
   return Number.isFinite(number) ? number : undefined;
 }
 
-/** The page without the records that the page before had, where the stream leaves those out; and its next cursor. */
+/** The page without the records that came before: older ones, those of the page or the window before; and its next cursor. */
 function dropRepeated(
   stream: Stream,
   { cursor }: RestQuery,
@@ -283,13 +277,17 @@ function dropRepeated(
   const { pages, since } = stream;
   const isDropping = pages?.repeats === 'drop';
   const keys = isDropping ? found.map((record) => digestOf(keyOf(stream, record) ?? record)) : [];
-  const before = new Set(cursor.keys);
-  const records = before.size === 0 ? found : found.filter((_, i) => !before.has(keys[i] ?? ''));
-  const newest = since?.order === 'ascending' ? newestOf(stream, records, cursor.newest) : undefined;
-  if (at === undefined) {
-    const window = nextWindow(stream, { ...cursor, ...(newest !== undefined && { newest }) });
-    return { records, next: window };
-  }
+  const from = olderThan(stream, cursor);
+  const given = since === undefined ? [] : found.map(digestOf);
+  const [before, seen] = [new Set(cursor.keys), new Set(cursor.seen)];
+  const isNew = (record: unknown, i: number): boolean =>
+    !before.has(keys[i] ?? '') && !seen.has(given[i] ?? '') && (timeOf(scalarOf(since?.from.first(record))) ?? Infinity) >= from;
+  const isAllNew = found.every(isNew);
+  const records = isAllNew ? found : found.filter(isNew);
+  const digests = isAllNew ? given : given.filter((_, i) => isNew(found[i], i));
+  const isKept = since?.order !== undefined || since?.window !== undefined;
+  const edge = isKept ? carriedOn({ ...stream, since: { ...since, overlap: 0 } }, { records, digests }, cursor.edge) : undefined;
+  if (at === undefined) return { records, digests, next: nextWindow(stream, { ...cursor, ...(edge !== undefined && { edge }) }) };
   const next: Cursor = {
     at,
     ...(cursor.since !== undefined && { since: cursor.since }),
@@ -299,10 +297,17 @@ function dropRepeated(
     ...(pages?.most !== undefined && { pages: (cursor.pages ?? 0) + 1 }),
     ...(digest !== undefined && { before: digest }),
     ...(isDropping && { keys }),
-    ...(newest !== undefined && { newest }),
+    ...(edge !== undefined && { edge }),
+    ...(cursor.seen !== undefined && { seen: cursor.seen }),
     ...(cursor.again !== undefined && records.length === 0 && { again: cursor.again }),
   };
-  return { records, next };
+  return { records, digests, next };
+}
+
+/** Records of a time before this one were not asked for: a service without a parameter for it sends them again. Epoch ms. */
+function olderThan(stream: Stream, { since }: Cursor): number {
+  if (since === undefined || [...placeholders(stream)].some(([, { name }]) => name === 'since')) return -Infinity;
+  return timeOf(since) ?? -Infinity;
 }
 
 /** The key in a record, where its key is a place in it: the value there, or the JSON of a list of them. */
@@ -314,18 +319,4 @@ export function keyOf({ key }: Pick<Stream, 'key'>, record: unknown): string | u
 
 export function isKeyPart(value: unknown): value is string | number {
   return typeof value === 'number' || (typeof value === 'string' && value !== '');
-}
-
-/** The newest time of some records, as the service wrote it. */
-export function newestOf({ since }: Pick<Stream, 'since'>, records: readonly unknown[], before: Time | undefined): Time | undefined {
-  let newest = before;
-  let ms = timeOf(before) ?? -Infinity;
-  for (const record of since === undefined ? [] : records) {
-    const time = scalarOf(since?.from.first(record));
-    const its = timeOf(time) ?? -Infinity;
-    if (typeof time === 'boolean' || time === undefined || its <= ms) continue;
-    ms = its;
-    newest = time;
-  }
-  return newest;
 }

@@ -1,3 +1,4 @@
+import type { Carried } from './carried.ts';
 import type { Pages, Since, Stream } from './language.ts';
 import { digestOf } from './json-value.ts';
 import { type Time, isoOf, shifted, timeOf } from './time.ts';
@@ -18,20 +19,14 @@ export type Cursor = {
   readonly before?: string;
   /** Digests of the previous page's keys, if the stream drops repeated ones. */
   readonly keys?: readonly string[];
-  /** The newest time of a record so far, where the listing is ordered by it: it begins again there. */
-  readonly newest?: Time;
+  /** The newest records so far, where the listing is ordered by time and may begin again there, or comes in windows. */
+  readonly edge?: Carried;
+  /** Digests of records that were written before this window, or before the listing began again: those are not written twice. */
+  readonly seen?: readonly string[];
   /** How often it has begun again since its newest record. */
   readonly again?: number;
   /** Digest of the way from page to page. A cursor of another way isn't followed. */
   readonly way?: string;
-};
-
-/** State that the last complete listing of a key leaves for the next one. */
-export type Carried = {
-  /** The newest time of a record, as the service wrote it. */
-  readonly newest: Time;
-  /** Digests of the records within the overlap before it. */
-  readonly digests: readonly string[];
 };
 
 /** The first cursor of a listing that begins at `began`, epoch ms. */
@@ -68,12 +63,19 @@ function untilOf(like: Time | undefined, ms: number): Time {
 }
 
 /** The cursor of the next window; undefined after the last one. */
-export function nextWindow({ pages, since }: Pick<Stream, 'pages' | 'since'>, { until, began, newest, way }: Cursor): Cursor | undefined {
+export function nextWindow({ pages, since }: Pick<Stream, 'pages' | 'since'>, { until, began, edge, way }: Cursor): Cursor | undefined {
   if (since?.window === undefined || until === undefined || began === undefined) return undefined;
   const times = windowFrom(since, until, began);
   // A date is never later than its day's beginning: without progress this was the last window.
   if ((timeOf(times.until) ?? 0) <= (timeOf(until) ?? 0)) return undefined;
-  return { at: firstAt(pages), ...(way !== undefined && { way }), began, ...times, ...(newest !== undefined && { newest }) };
+  // The service may count the end of one window as the beginning of the next one.
+  return {
+    at: firstAt(pages),
+    ...(way !== undefined && { way }),
+    began,
+    ...times,
+    ...(edge !== undefined && { edge, seen: edge.digests }),
+  };
 }
 
 /** Most times that a listing begins again without a newer record between. */
@@ -81,9 +83,11 @@ const MOST_AGAIN = 3;
 
 /** The cursor with which a listing begins again; undefined if that has led nowhere. */
 export function againFrom({ pages, since }: Pick<Stream, 'pages' | 'since'>, cursor: Cursor): Cursor | undefined {
-  const { began, newest, again = 0, way } = cursor;
+  const { began, edge, again = 0, way } = cursor;
   if (again >= MOST_AGAIN) return undefined;
-  const from = since?.order === 'ascending' && newest !== undefined ? newest : cursor.since;
-  const times = since === undefined || began === undefined ? {} : { began, ...windowFrom(since, from, began) };
-  return { at: firstAt(pages), ...(way !== undefined && { way }), ...times, ...(newest !== undefined && { newest }), again: again + 1 };
+  const isOrdered = since?.order === 'ascending' && edge !== undefined;
+  const times =
+    since === undefined || began === undefined ? {} : { began, ...windowFrom(since, isOrdered ? edge.newest : cursor.since, began) };
+  const seen = [...(cursor.seen ?? []), ...(isOrdered ? edge.digests : [])];
+  return { at: firstAt(pages), ...(way !== undefined && { way }), ...times, ...(edge !== undefined && { edge }), seen, again: again + 1 };
 }

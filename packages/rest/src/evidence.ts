@@ -7,12 +7,10 @@ import { timeOf } from './time.ts';
 /** From here on a number is an instant (of 1973 or later), below it a wait. */
 const EPOCH_S = 1e8;
 
-/** A value of a response: in its body, or in a header. */
-export function saidAt(
-  place: Path | { readonly header: string },
-  { headers }: Pick<HttpResponse, 'headers'>,
-  body: () => unknown,
-): unknown {
+/** The place of a value in a response: in its body, or in a header. */
+export type Said = Path | { readonly header: string };
+
+export function saidAt(place: Said, { headers }: Pick<HttpResponse, 'headers'>, body: () => unknown): unknown {
   return 'header' in place ? headers[place.header.toLowerCase()] : place.first(body());
 }
 
@@ -42,6 +40,6 @@ export function evidenceOf({ limit, budgets = {} }: Pick<RestOptions, 'limit' | 
 function waitMs(said: string | number | boolean | undefined, epochMs: number): number | undefined {
   const number = typeof said === 'boolean' || said === '' ? NaN : Number(said);
   if (number >= 0 && number < EPOCH_S) return number * 1_000;
-  const at = typeof said === 'string' && /^[A-Z][a-z]{2},/.test(said) ? Date.parse(said) : timeOf(said);
-  return at === undefined || Number.isNaN(at) ? undefined : at - epochMs;
+  const at = timeOf(said);
+  return at === undefined ? undefined : at - epochMs;
 }

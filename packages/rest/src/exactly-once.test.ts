@@ -1,13 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { type Pipeline, start } from '@headgate/pipeline';
-import { cutLog } from '@headgate/pipeline/testing';
-import type { TopicLog } from '@headgate/topics';
-import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type ApiAnswer, type ApiCall, startApi } from './api.fixture.ts';
+import { runCut, valuesOf, withLog } from './cut-runs.fixture.ts';
 import type { Section } from './list.fixture.ts';
 import { rest } from './rest.ts';
 
@@ -53,34 +47,6 @@ function pageOf(all: readonly Entry[], size: number, { query, headers, body, pat
 }
 
 const cuts = fc.array(fc.record({ at: fc.integer({ min: 1, max: 40 }), isDurable: fc.boolean() }), { maxLength: 4 });
-type Cut = { readonly at: number; readonly isDurable: boolean };
-
-/** Runs a pipeline on a log that is cut off again and again, and at last to its end. */
-async function runCut(log: TopicLog, pipeline: Pipeline, all: readonly Cut[]): Promise<void> {
-  for (const cut of [...all, { at: Infinity, isDurable: false }]) {
-    try {
-      await using running = await start({ log: cutLog(log, cut).log, pipelines: [pipeline] });
-      const { failures } = await running.done;
-      if (cut.at === Infinity && failures.length > 0) throw new Error('the last run failed', { cause: failures });
-    } catch (error) {
-      if (Object(error).code !== 'HEADGATE_TOPIC_LOG_FAILED') throw error;
-    }
-  }
-}
-
-async function withLog<Result>(use: (log: TopicLog) => Promise<Result>): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), 'headgate-rest-'));
-  try {
-    await using log = await sqliteTopicLog({ file: join(folder, 'log.db') });
-    return await use(log);
-  } finally {
-    await rm(folder, { recursive: true, maxRetries: 3 });
-  }
-}
-
-async function valuesOf(log: TopicLog, topic: string): Promise<unknown[]> {
-  return (await Array.fromAsync(log.read({ topic }))).map(({ value }) => JSON.parse(value ?? 'null') as unknown);
-}
 
 it(
   'writes each record of each level once, whatever the way to the next page and wherever it is cut off',
@@ -146,63 +112,73 @@ interface Version extends Entry {
 
 const MINUTE = 60_000;
 const OVERLAP = 5;
-const timeOf = (minute: number): string => new Date(Date.UTC(2024, 0, 1) + minute * MINUTE).toISOString();
+/** A listing in windows asks up to the present, so the first times are some windows ago. */
+const BEGAN = Math.floor(Date.now() / MINUTE - 40) * MINUTE;
+const timeOf = (minute: number): string => new Date(BEGAN + minute * MINUTE).toISOString();
 
-it('writes each version of a record once, also of equal times and late ones', { timeout: 3_600_000 }, async () => {
-  const change = fc.record({ id: fc.integer({ min: 0, max: 5 }), later: fc.integer({ min: -OVERLAP, max: 3 }) });
-  await fc.assert(
-    fc.asyncProperty(
-      fc.record({
-        way: fc.constantFrom(...(Object.keys(WAYS) as Way[])),
-        form: fc.constantFrom('{since}', '{since:ms}', '{since:%Y-%m-%dT%H:%MZ}', '{since:date}', undefined),
-        size: fc.integer({ min: 1, max: 4 }),
-        rounds: fc.array(fc.record({ changes: fc.array(change, { maxLength: 5 }), cuts }), { minLength: 1, maxLength: 4 }),
-      }),
-      async ({ way, form, size, rounds }) => {
-        const { pages, method } = WAYS[way];
-        const now = new Map<number, Version>();
-        const truth: string[] = [];
-        let newest = 100;
-        const answer = (call: ApiCall): ApiAnswer => {
-          const since = call.query.get('since') ?? '';
-          const from = /^\d+$/.test(since) ? new Date(Number(since)).toISOString() : since.replace(/^(.{16})Z$/, '$1:00.000Z');
-          return pageOf(
-            [...now.values()].filter(({ at }) => at >= from),
-            size,
-            call,
-          );
-        };
-        await using api = await startApi({ routes: { [`${method.toUpperCase()} /items`]: answer } });
-        const items = {
-          [method]: '/items',
-          records: '$.items[*]',
-          key: '$.id',
-          pages,
-          since: { from: '$.at', overlap: `${OVERLAP}m` },
-          ...(form !== undefined && { query: { since: form } }),
-        };
-        const pipeline = rest('api')({ baseUrl: api.url, credentials, limit, streams: { items } });
-        await withLog(async (log) => {
-          for (const [round, { changes, cuts: all }] of rounds.entries()) {
-            // Late ones are no more than the overlap before what the listing before has seen.
-            const seen = newest;
-            const changed = new Set<number>();
-            for (const { id, later } of changes) {
-              if (changed.has(id)) continue;
-              changed.add(id);
-              const version = (now.get(id)?.version ?? 0) + 1;
-              now.set(id, { id: String(id), version, at: timeOf(seen + later) });
-              newest = Math.max(newest, seen + later);
+it(
+  'writes each version of a record once, also of equal times, late ones, and those at the end of a window',
+  { timeout: 3_600_000 },
+  async () => {
+    const change = fc.record({ id: fc.integer({ min: 0, max: 5 }), later: fc.integer({ min: -OVERLAP, max: 3 }) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          way: fc.constantFrom(...(Object.keys(WAYS) as Way[])),
+          form: fc.constantFrom('{since}', '{since:ms}', '{since:%Y-%m-%dT%H:%MZ}', '{since:date}', undefined),
+          window: fc.constantFrom(undefined, '3m', '8m'),
+          isEndIncluded: fc.boolean(),
+          size: fc.integer({ min: 1, max: 4 }),
+          rounds: fc.array(fc.record({ changes: fc.array(change, { maxLength: 5 }), cuts }), { minLength: 1, maxLength: 4 }),
+        }),
+        async ({ way, form, window, isEndIncluded, size, rounds }) => {
+          const { pages, method } = WAYS[way];
+          const now = new Map<number, Version>();
+          const truth: string[] = [];
+          let newest = 10;
+          const answer = (call: ApiCall): ApiAnswer => {
+            const since = call.query.get('since') ?? '';
+            const from = /^\d+$/.test(since) ? new Date(Number(since)).toISOString() : since.replace(/^(.{16})Z$/, '$1:00.000Z');
+            const until = call.query.get('until');
+            const isBefore = (at: string): boolean => until === null || (isEndIncluded ? at <= until : at < until);
+            return pageOf(
+              [...now.values()].filter(({ at }) => at >= from && isBefore(at)),
+              size,
+              call,
+            );
+          };
+          await using api = await startApi({ routes: { [`${method.toUpperCase()} /items`]: answer } });
+          const items = {
+            [method]: '/items',
+            records: '$.items[*]',
+            key: '$.id',
+            pages,
+            since: { from: '$.at', overlap: `${OVERLAP}m`, ...(window !== undefined && { window, first: timeOf(0) }) },
+            query: { ...(form !== undefined && { since: form }), ...(window !== undefined && { until: '{until}' }) },
+          };
+          const pipeline = rest('api')({ baseUrl: api.url, credentials, limit, streams: { items } });
+          await withLog(async (log) => {
+            for (const [round, { changes, cuts: all }] of rounds.entries()) {
+              // Late ones are no more than the overlap before what the listing before has seen.
+              const seen = newest;
+              const changed = new Set<number>();
+              for (const { id, later } of changes) {
+                if (changed.has(id)) continue;
+                changed.add(id);
+                const version = (now.get(id)?.version ?? 0) + 1;
+                now.set(id, { id: String(id), version, at: timeOf(seen + later) });
+                newest = Math.max(newest, seen + later);
+              }
+              for (const id of changed) truth.push(`${id}/${now.get(id)?.version}`);
+              if (round > 0) await log.append([{ topic: 'api.requests', key: 'items', value: '{"stream":"items"}' }]);
+              await runCut(log, pipeline, all);
             }
-            for (const id of changed) truth.push(`${id}/${now.get(id)?.version}`);
-            if (round > 0) await log.append([{ topic: 'api.requests', key: 'items', value: '{"stream":"items"}' }]);
-            await runCut(log, pipeline, all);
-          }
-          const found = (await valuesOf(log, 'api.items')).map((value) => `${(value as Version).id}/${(value as Version).version}`);
-          expect(found.toSorted()).toEqual(truth.toSorted());
-        });
-      },
-    ),
-    { numRuns: RUNS },
-  );
-});
+            const found = (await valuesOf(log, 'api.items')).map((value) => `${(value as Version).id}/${(value as Version).version}`);
+            expect(found.toSorted()).toEqual(truth.toSorted());
+          });
+        },
+      ),
+      { numRuns: RUNS },
+    );
+  },
+);

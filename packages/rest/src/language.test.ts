@@ -77,7 +77,7 @@ describe('mistakes, each with its place and its cure', () => {
     [{ query: { since: '{since}' } }, 'streams.items.query: has {since}, and the stream has no since.'],
     [
       { query: { a: '{since:hours}' }, since: { from: '$.at' } },
-      'streams.items.query: has {since:hours}, which is no format. Write seconds, ms, date, or as in %Y-%m-%d.',
+      'streams.items.query: has {since:hours}, which is no format. Write seconds, ms, date, http, or as in %Y-%m-%d.',
     ],
     [{ pages: { cursor: '$.next' } }, 'streams.items.pages.cursor: has no place in the next request. Add as: { query: cursor }.'],
     [{ pages: { next: '$.next', page: { query: 'page' } } }, 'streams.items.pages: has next and page. Keep one of them.'],
@@ -88,6 +88,23 @@ describe('mistakes, each with its place and its cure', () => {
       { for: { each: 'items', with: { id: '$.id' } } },
       'streams.items.for.each: leads back to this stream: it would ask for itself without end.',
     ],
+    [
+      { pages: { page: { field: 'page' } } },
+      'streams.items.pages: has the field page, and no request of items has {page}. Write it into the path, query or body.',
+    ],
+    [
+      { get: '/{id}', for: { id: ['a'] }, pages: { page: { field: 'id' } } },
+      'streams.items.pages: has the field id, whose name is taken. Choose another.',
+    ],
+    [
+      { get: '/{pag}', pages: { page: { field: 'page' } } },
+      'streams.items.get: has {pag}, and for has no such field. Did you mean {page}?',
+    ],
+    [
+      { get: '/{page}', key: '{page}', pages: { page: { field: 'page' } } },
+      'streams.items.key: has {page}, and for has no such field. Add for: { field: [value] }.',
+    ],
+    [{ pages: { page: { query: 'a', field: 'b' } } }, 'streams.items.pages.page: needs one place: query, header, body or field.'],
     [{ for: { stream: ['a'] } }, 'streams.items.for: has the field stream, whose name is taken. Choose another.'],
     [{ to: 'requests' }, 'streams.items.to: would write to requests, a topic that every pipeline has. Add to: another name.'],
     [{ errors: [{ then: 'dead' }] }, 'streams.items.errors.0: needs status, when, or both.'],

@@ -29,10 +29,11 @@ const place = {
   query: z.string().min(1).exactOptional().describe('Name of the query parameter.'),
   header: headerName.exactOptional().describe('Name of the header.'),
   body: member.exactOptional().describe('Path in the JSON body.'),
+  field: fieldName.exactOptional().describe('Placeholder in the path, `query`, `headers` or `body`: `page` for `{page}`.'),
 };
 const placeSchema = z
   .strictObject(place)
-  .refine((given) => Object.keys(given).length === 1, 'needs one place: query, header or body.')
+  .refine((given) => Object.keys(given).length === 1, 'needs one place: query, header, body or field.')
   .meta({ examples: [{ query: 'cursor' }] });
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
@@ -103,6 +104,8 @@ const credential = z
 
 /** A value of the response: in its body, or in a header. */
 const given = z.union([path({ singular: true }), z.strictObject({ header: headerName })]);
+/** The same, by a path that may select several values, of which the first counts. */
+const said = z.union([path(), z.strictObject({ header: headerName })]);
 
 /** The place at which a response says what is left of a budget. */
 const evidence = {
@@ -219,12 +222,14 @@ const pages = z
       .union([scalar, z.array(scalar)])
       .exactOptional()
       .describe('Cursor that marks the end, in addition to a missing, null or empty cursor.'),
-    last: path({ singular: true }).exactOptional().describe('Path of the number of pages.'),
-    total: path({ singular: true }).exactOptional().describe('Path of the total number of records.'),
-    while: path()
+    last: given.exactOptional().describe('Path of the number of pages, or `{ header: name }`.'),
+    total: given.exactOptional().describe('Path of the total number of records, or `{ header: name }`.'),
+    while: said
       .exactOptional()
-      .describe('Path of a value that is true if more pages follow: anything except null, false, 0, an empty text or an empty list.'),
-    until: path().exactOptional().describe('Path of a value that is true on the last page.'),
+      .describe(
+        'Path or header of a value that is true if more pages follow: anything except null, false, 0, an empty text or an empty list.',
+      ),
+    until: said.exactOptional().describe('Path or header of a value that is true on the last page.'),
     alone: z.boolean().default(false).describe('Send only the cursor in later requests, without other parameters.'),
     most: z.int().positive().exactOptional().describe('Maximum pages that the service returns for one listing.'),
     short: z.literal('last').exactOptional().describe('`last`: a page with fewer records than its size is the last one.'),
@@ -234,7 +239,7 @@ const pages = z
       .describe('`drop`: omit records of the previous page. `end`: a page that repeats the previous one ends the listing.'),
     size: z
       .strictObject({ ...place, is: z.int().positive().describe('Records per page.') })
-      .refine((given) => Object.keys(given).length === 2, 'needs one place: query, header or body.')
+      .refine((given) => Object.keys(given).length === 2, 'needs one place: query, header, body or field.')
       .meta({ examples: [{ query: 'limit', is: 100 }] })
       .exactOptional()
       .describe('Requested page size.'),
@@ -427,6 +432,11 @@ export function fieldNames(streams: Streams, name: string): ReadonlySet<string> 
   return names;
 }
 
+/** The fields of a stream's requests that its pages give. */
+function pageFields(way: z.output<typeof pages> | undefined): readonly string[] {
+  return [way?.as, way?.page, way?.offset, way?.size].flatMap((place) => place?.field ?? []);
+}
+
 function ownFields(of: ForEach | undefined): readonly string[] {
   if (of === undefined) return [];
   if (isEach(of)) return Object.keys(of.with);
@@ -492,7 +502,7 @@ function placeholderFlaw({ field, format, fields, isSince }: PlaceholderUse): st
   if (field === 'since' || field === 'until') {
     if (!isSince) return `has {${field}}, and the stream has no since.`;
     if (format === undefined || isTimeFormat(format)) return undefined;
-    return `has {${field}:${format}}, which is no format. Write seconds, ms, date, or as in %Y-%m-%d.`;
+    return `has {${field}:${format}}, which is no format. Write seconds, ms, date, http, or as in %Y-%m-%d.`;
   }
   if (format !== undefined) return `has {${field}:${format}}: only since and until have a format.`;
   return fields.has(field) ? undefined : `has {${field}}, and for has no such field.${nearest(field, fields)}`;
@@ -545,7 +555,9 @@ export const restOptions = z
       if (body !== undefined && reading !== undefined)
         refuse(['credentials', i, 'body'], `needs a body in every request, and ${reading[0]} is a get. Write header or query.`);
     }
-    const all = new Set(Object.keys(streams).flatMap((name) => [...fieldNames(streams, name)]));
+    const all = new Set(
+      Object.entries(streams).flatMap(([name, of]) => [...fieldNames(streams, name), ...pageFields(of.pages ?? everyPages)]),
+    );
     for (const [key, { name: field, format }] of placeholders({
       ...(query !== undefined && { query }),
       ...(headers !== undefined && { headers }),
@@ -570,9 +582,23 @@ export const restOptions = z
       const fields = fieldNames(streams, name);
       if (given.batch !== undefined && (fields.size !== 1 || !fields.has(given.batch.of)))
         refuse(['streams', name, 'batch', 'of'], `must be the only field of the stream, and for has ${[...fields].join(', ') || 'none'}.`);
+      const ways = pageFields(given.pages ?? everyPages);
+      const asked = new Set([...fields, ...ways]);
+      const used = new Set(
+        [...placeholders({ ...given, query: { ...query, ...given.query }, headers: { ...headers, ...given.headers } })].map(
+          ([, one]) => one.name,
+        ),
+      );
       for (const [key, { name: field, format }] of placeholders(given)) {
-        const flaw = placeholderFlaw({ field, format, fields, isSince: given.since !== undefined });
+        const isOfRecord = key === 'key' || key === 'add';
+        const flaw = placeholderFlaw({ field, format, fields: isOfRecord ? fields : asked, isSince: given.since !== undefined });
         if (flaw !== undefined) refuse(['streams', name, key], flaw);
+      }
+      for (const field of ways) {
+        const at = given.pages === undefined ? ['pages'] : ['streams', name, 'pages'];
+        if (fields.has(field) || OWN_FIELDS.includes(field)) refuse(at, `has the field ${field}, whose name is taken. Choose another.`);
+        else if (!used.has(field))
+          refuse(at, `has the field ${field}, and no request of ${name} has {${field}}. Write it into the path, query or body.`);
       }
       if (given.batch === undefined && Array.isArray(of) && fields.size === 1 && fields.has('file'))
         refuse(

@@ -1,4 +1,4 @@
-import { type JSONPathQuery, JSONPathError, compile } from 'json-p3';
+import { JSONPathError, JSONPathQuery, compile } from 'json-p3';
 import * as z from 'zod';
 
 /** A JSONPath (RFC 9535), compiled. */
@@ -9,8 +9,8 @@ export interface Path {
   all(value: unknown): readonly unknown[];
   /** The first value that it selects; undefined if it selects nothing. */
   first(value: unknown): unknown;
-  /** The path of the list, if this one selects its entries: `$.items` of `$.items[*]`. */
-  readonly list?: Path;
+  /** The lists whose entries it selects, from the innermost outwards: `$.items` for `$.items[*].data`. */
+  readonly lists: readonly Path[];
 }
 
 /** A path in a configuration. `singular`: one that selects one value at most, such as `$.a.b[0]`. */
@@ -50,11 +50,15 @@ function reasonOf({ message }: Error): string {
 /** Most paths are names, perhaps with `[*]` at the end. They are followed directly, without the library's list of nodes. */
 function compiled(text: string, query: JSONPathQuery): Path {
   const plain = /^\$((?:\.[A-Za-z_]\w*)*)(\[\*\])?$/.exec(text);
-  const values = (value: unknown): readonly unknown[] => query.query(value as never).nodes.map((node) => node.value);
   if (plain === null) {
-    const list = text.endsWith('[*]') ? text.slice(0, -'[*]'.length) : undefined;
-    const first = (value: unknown): unknown => query.match(value as never)?.value;
-    return { text, all: values, first, ...(list !== undefined && { list: compiled(list, compile(list)) }) };
+    const { environment, segments } = query;
+    const before = [...segments.keys()].filter((i) => String(segments[i]) === '[*]').map((i) => segments.slice(0, i));
+    return {
+      text,
+      all: (value) => query.query(value as never).nodes.map((node) => node.value),
+      first: (value) => query.match(value as never)?.value,
+      lists: before.toReversed().map((some) => compiled('', new JSONPathQuery(environment, some))),
+    };
   }
   const names = (plain[1] ?? '').split('.').slice(1);
   const follow = (value: unknown): unknown => {
@@ -65,17 +69,14 @@ function compiled(text: string, query: JSONPathQuery): Path {
     }
     return at;
   };
-  if (plain[2] === undefined) {
-    const all = (value: unknown): readonly unknown[] => {
-      const found = follow(value);
-      return found === undefined ? [] : [found];
-    };
-    return { text, all, first: follow };
-  }
+  const all = (value: unknown): readonly unknown[] => {
+    const found = follow(value);
+    return found === undefined ? [] : [found];
+  };
+  if (plain[2] === undefined) return { text, all, first: follow, lists: [] };
   const entries = (value: unknown): readonly unknown[] => {
     const found = follow(value);
     return Array.isArray(found) ? found : typeof found === 'object' && found !== null ? Object.values(found) : [];
   };
-  const list: Path = { text: text.slice(0, -'[*]'.length), all: (value) => [follow(value)], first: follow };
-  return { text, all: entries, first: (value) => entries(value)[0], list };
+  return { text, all: entries, first: (value) => entries(value)[0], lists: [{ text: '', all, first: follow, lists: [] }] };
 }

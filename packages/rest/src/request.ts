@@ -1,6 +1,6 @@
 import type { SourceRequest } from '@headgate/sources';
 import { type Cursor, firstAt } from './cursor.ts';
-import { type Pages, type RestOptions, type Stream, requestOf } from './language.ts';
+import { type Pages, type Stream, requestOf } from './language.ts';
 import { type Placeholder, type ValueOf, jsonOf } from './template.ts';
 import { formatTime } from './time.ts';
 
@@ -29,20 +29,19 @@ export function valuesOf(fields: Fields, { since, until }: Pick<Cursor, 'since' 
 type Place = NonNullable<Pages['as']>;
 
 /** The HTTP request for a page. Throws a `TypeError` where the path has a field without a value. */
-export function httpRequest(
-  { baseUrl, query: everyQuery, headers: everyHeader }: Pick<RestOptions, 'baseUrl' | 'query' | 'headers'>,
-  stream: Stream,
-  { fields, cursor }: RestQuery,
-): SourceRequest {
+export function httpRequest(baseUrl: string, stream: Stream, { fields, cursor }: RestQuery): SourceRequest {
   const { pages } = stream;
   const { method, path } = requestOf(stream);
-  const valueOf = valuesOf(fields, cursor);
-  const query: Record<string, string> = {};
-  const headers: Record<string, string> = {
-    accept: 'application/json',
-    ...lowerCased(everyHeader, valueOf),
-    ...lowerCased(stream.headers, valueOf),
+  const isFollowing = cursor.at !== null && pages !== undefined;
+  const to = pages?.as ?? pages?.page ?? pages?.offset;
+  const { size } = pages ?? {};
+  const own = {
+    ...(size?.field !== undefined && { [size.field]: size.is }),
+    ...(to?.field !== undefined && typeof cursor.at !== 'object' && { [to.field]: cursor.at }),
   };
+  const valueOf = valuesOf({ ...fields, ...own }, cursor);
+  const query: Record<string, string> = {};
+  const headers: Record<string, string> = { accept: 'application/json', ...lowerCased(stream.headers, valueOf) };
   let body = stream.body === undefined ? undefined : jsonOf(stream.body, valueOf);
   const form = stream.form === undefined ? undefined : rendered(stream.form, valueOf);
 
@@ -52,22 +51,28 @@ export function httpRequest(
     if (member !== undefined && form !== undefined) form[member.join('.')] = String(value);
     else if (member !== undefined) body = withMember(body, member, value);
   };
-  const isFollowing = cursor.at !== null && pages !== undefined;
+  const pathOf = (): string => {
+    const rendering = path?.render((field) => {
+      const value = valueOf(field);
+      if (value === undefined || value === '') throw new TypeError(`${path.text}: {${field.name}} is empty`);
+      return value;
+    }, encodeURIComponent);
+    return rendering ?? '/';
+  };
   if (isFollowing && (pages.link !== undefined || pages.next !== undefined)) {
-    return { method, url: addressOf(String(cursor.at), baseUrl), headers: withType(headers, body, form), ...bodyOf(body, form) };
+    return {
+      method,
+      url: addressOf(String(cursor.at), pages, baseUrl, pathOf()),
+      headers: withType(headers, body, form),
+      ...bodyOf(body, form),
+    };
   }
   if (!(pages?.alone === true && cursor.at !== firstAt(pages))) {
-    Object.assign(query, rendered(everyQuery ?? {}, valueOf), rendered(stream.query ?? {}, valueOf));
-    if (pages?.size !== undefined) put(pages.size, pages.size.is);
+    Object.assign(query, rendered(stream.query ?? {}, valueOf));
+    if (size !== undefined) put(size, size.is);
   }
-  const to = pages?.as ?? pages?.page ?? pages?.offset;
   if (isFollowing && to !== undefined) put(to, cursor.at);
-  const rendering = path?.render((field) => {
-    const value = valueOf(field);
-    if (value === undefined || value === '') throw new TypeError(`${path.text}: {${field.name}} is empty`);
-    return value;
-  }, encodeURIComponent);
-  return { method, path: rendering ?? '/', query, headers: withType(headers, body, form), ...bodyOf(body, form) };
+  return { method, path: pathOf(), query, headers: withType(headers, body, form), ...bodyOf(body, form) };
 }
 
 function rendered(templates: NonNullable<Stream['query']>, valueOf: ValueOf): Record<string, string> {
@@ -95,7 +100,8 @@ function bodyOf(body: unknown, form: Record<string, string> | undefined): { read
   return body === undefined ? {} : { body: JSON.stringify(body) };
 }
 
-/** The address of the next page, whole: some services give it from their own root, or as a query alone. */
-function addressOf(given: string, baseUrl: string): string {
-  return given.startsWith('/') || /^https?:/i.test(given) ? given : new URL(given, baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`).href;
+/** The address of the next page, whole: a link and a query alone are relative to the request (RFC 8288, 3.2), another text to `baseUrl`. */
+function addressOf(given: string, { link }: Pages, baseUrl: string, path: string): string {
+  if (given.startsWith('/') || /^https?:/i.test(given)) return given;
+  return new URL(given, baseUrl.replace(/\/?$/, link !== undefined || given.startsWith('?') ? path : '/')).href;
 }

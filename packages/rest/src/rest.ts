@@ -28,14 +28,15 @@ import {
 } from '@headgate/sources';
 import type { Json } from '@headgate/throttle';
 import * as z from 'zod';
-import { type Reading, type RestPage, isKeyPart, keyOf, newestOf, verdictOf } from './answer.ts';
+import { type RestPage, isKeyPart, keyOf, verdictOf } from './answer.ts';
 import { type RestCredential, credentialOf } from './credentials.ts';
-import { type Carried, type Cursor, firstCursor } from './cursor.ts';
+import { type Carried, MOST_DIGESTS, carriedOn } from './carried.ts';
+import { type Cursor, firstCursor } from './cursor.ts';
 import { evidenceOf } from './evidence.ts';
 import { kindOf, scalarOf } from './json-value.ts';
-import { type RestOptions, type Stream, fieldNames, isEach, keyPaths, placeholders, restOptions } from './language.ts';
+import { type RestOptions, type Stream, fieldNames, isEach, keyPaths, restOptions } from './language.ts';
 import { type Fields, type RestQuery, httpRequest, valuesOf } from './request.ts';
-import { roughness, timeOf } from './time.ts';
+import { timeOf } from './time.ts';
 import { type TriedStream, triedStream } from './try.ts';
 
 /** A request of a section: the stream, and its fields. */
@@ -68,20 +69,20 @@ function pipelineOf(name: string, section: RestOptions) {
   const streams: Readonly<Record<string, Stream>> = Object.fromEntries(
     Object.entries(section.streams).map(([of, stream]) => [
       of,
-      { ...(section.pages !== undefined && stream.batch === undefined && { pages: section.pages }), ...stream },
+      {
+        ...(section.pages !== undefined && stream.batch === undefined && { pages: section.pages }),
+        ...stream,
+        query: { ...section.query, ...stream.query },
+        headers: { ...section.headers, ...stream.headers },
+        errors: [...(stream.errors ?? []), ...(section.errors ?? [])],
+      },
     ]),
   );
   const keyParameters = section.credentials.flatMap(({ query }) => query ?? []);
-  const readings = new Map<string, Reading>(
-    Object.entries(streams).map(([of, stream]) => [
-      of,
-      { stream, rules: [...(stream.errors ?? []), ...(section.errors ?? [])], keyParameters },
-    ]),
-  );
-  const readingOf = (of: string): Reading => {
-    const reading = readings.get(of);
-    if (reading === undefined) throw new TypeError(`there is no stream ${of}`);
-    return reading;
+  const streamOf = (of: string): Stream => {
+    const stream = streams[of];
+    if (stream === undefined) throw new TypeError(`there is no stream ${of}`);
+    return stream;
   };
   const listedRequests = (): RestRequest[] => Object.entries(streams).flatMap(([of, stream]) => listed(of, stream));
   const topicOf = (of: string): string => streams[of]?.to ?? of;
@@ -100,12 +101,12 @@ function pipelineOf(name: string, section: RestOptions) {
   const definition: SourceDefinition<RestQuery, RestPage> = {
     service: name,
     budgets: budgetsOf(section),
-    toRequest: (query) => httpRequest(section, readingOf(query.stream).stream, query),
-    classify: (answer, context) => verdictOf(readingOf(context.query.stream), answer, context),
+    toRequest: (query) => httpRequest(section.baseUrl, streamOf(query.stream), query),
+    classify: (answer, context) => verdictOf(streamOf(context.query.stream), keyParameters, answer, context),
     subject: subjectOf,
-    items: ({ stream, fields }) => itemsOf(readingOf(stream).stream, fields),
+    items: ({ stream, fields }) => itemsOf(streamOf(stream), fields),
     itemsOf: ({ records }) => records.length,
-    weights: ({ stream }) => costOf(section, readingOf(stream).stream),
+    weights: ({ stream }) => costOf(section, streamOf(stream)),
     ...(evidence !== undefined && { evidence: (answer, { epochMs }) => evidence(answer, epochMs) }),
   };
   const optionsOf = ({ credentials, ...io }: PipelineIo<RestCredential>): SourceOptions => ({
@@ -127,7 +128,7 @@ function pipelineOf(name: string, section: RestOptions) {
     makesRequests: children.size > 0,
     keyOf: requestKey,
     listed: listedRequests,
-    every: ({ stream }) => readingOf(stream).stream.every,
+    every: ({ stream }) => streamOf(stream).every,
     credentials: ({ credentials }) => credentials,
     agreed: ({ limit, budgets }) => JSON.parse(JSON.stringify({ limit, budgets })) as Json,
     probe(_, io, request = listedRequests()[0]) {
@@ -137,7 +138,7 @@ function pipelineOf(name: string, section: RestOptions) {
       const query = async (): Promise<TriedStream | undefined> => {
         if (request === undefined) return undefined;
         const { stream: of, ...fields } = request;
-        const { stream } = readingOf(of);
+        const stream = streamOf(of);
         const { batch } = stream;
         const epochMs = io.clock.epochMs();
         const one: RestQuery = {
@@ -152,13 +153,13 @@ function pipelineOf(name: string, section: RestOptions) {
       };
       return { source: api, query };
     },
-    expect: ({ stream }, last) => (readingOf(stream).stream.pages === undefined ? 1 : last?.pages),
+    expect: ({ stream }, last) => (streamOf(stream).pages === undefined ? 1 : last?.pages),
     open(_, io) {
       const api = defineSource(definition)(optionsOf(io));
       const listing = walk({
         source: api,
         paging({ stream, ...fields }: RestRequest, { carried }): Paging<RestQuery, RestPage, Cursor> {
-          const first = firstCursor(readingOf(stream).stream, carried as Carried | undefined, io.clock.epochMs());
+          const first = firstCursor(streamOf(stream), carried as Carried | undefined, io.clock.epochMs());
           return {
             first,
             query: (cursor) => (cursor.way === first.way ? { stream, fields, cursor } : { stream, fields, cursor: first, isChanged: true }),
@@ -166,14 +167,13 @@ function pipelineOf(name: string, section: RestOptions) {
           };
         },
         *records({ stream: of, records, digests, notice }, { request, page, carried, topics: make, refuse, warn }) {
-          const { stream } = readingOf(of);
+          const stream = streamOf(of);
           const before = carried as Carried | undefined;
           const written = new Set(before?.digests);
-          const from = olderThan(stream, before);
           if (notice !== undefined) warn(notice);
           if (page === 1 && written.size >= MOST_DIGESTS) warn(crowded(requestKey(request)));
           for (const [i, record] of records.entries()) {
-            if (written.has(digests[i] ?? '') || (timeOf(scalarOf(stream.since?.from.first(record))) ?? Infinity) < from) continue;
+            if (written.has(digests[i] ?? '')) continue;
             const flaw = flawOf(stream, record);
             if (flaw === undefined) {
               yield recordOf(stream, record, request, make);
@@ -181,11 +181,11 @@ function pipelineOf(name: string, section: RestOptions) {
             } else refuse({ id: `${page}/${i}`, record, error: unusable(name, requestKey(request), flaw) });
           }
         },
-        carry: (page, before) => carriedOn(readingOf(page.stream).stream, page, before as Carried | undefined),
+        carry: (page, before) => carriedOn(streamOf(page.stream), page, before as Carried | undefined),
         items: ({ records }) => records.length,
         *lifecycle({ state, pages, items, reason }, { request, key, topics: make }) {
           const { stream: of } = request;
-          if (readingOf(of).stream.pages !== undefined)
+          if (streamOf(of).pages !== undefined)
             yield (
               make['walks']?.({ key, value: { stream: of, state, pages, records: items, ...(reason !== undefined && { reason }) } }) ??
                 neverWritten()
@@ -206,7 +206,7 @@ function pipelineOf(name: string, section: RestOptions) {
           size: most,
           query: (_, keys, given) => api.query({ stream: of, fields: { [field]: keys }, cursor: { at: null } }, given),
           records({ records }: RestPage, { requested, topics: make }) {
-            const { stream } = readingOf(of);
+            const stream = streamOf(of);
             const answersOf = (key: string): readonly unknown[] =>
               records.filter((record) => match.some((place) => String(scalarOf(place.first(record)) ?? '') === key));
             const found: { readonly index: number; readonly record: PendingRecord }[] = [];
@@ -251,13 +251,6 @@ function childRequests({ stream, with: fields, at }: Each & { readonly stream: s
     const own = Object.entries(fields).map(([name, path]) => [name, scalarOf(path.first(place))] as const);
     return { ...above, ...Object.fromEntries(own.filter(([, value]) => value !== undefined)), stream };
   });
-}
-
-/** Records of a time before this one were not asked for: a service without a parameter for it sends them again. Epoch ms. */
-function olderThan(stream: Stream, before: Carried | undefined): number {
-  const { since } = stream;
-  if (since === undefined || [...placeholders(stream)].some(([, { name }]) => name === 'since')) return -Infinity;
-  return (timeOf(before?.newest ?? since.first) ?? -Infinity) - (before === undefined ? 0 : (since.overlap ?? 0));
 }
 
 /** Why a record can't be written. No text of it is quoted. */
@@ -381,21 +374,4 @@ function withFields({ add }: Stream, record: unknown, valueOf: ReturnType<typeof
   const added = Object.fromEntries(Object.entries(add).map(([name, template]) => [name, template.value(valueOf)]));
   const isObject = typeof record === 'object' && record !== null && !Array.isArray(record) && scalarOf(record) === undefined;
   return { ...(isObject ? record : { value: record }), ...added };
-}
-
-/** Records whose digests are kept for the next listing; if more share the overlap they are written again. */
-const MOST_DIGESTS = 4_000;
-
-/** State for the next listing of the same key: the newest time, and the records of that time that were written. */
-function carriedOn(stream: Stream, { records, digests }: RestPage, before: Carried | undefined): Carried | undefined {
-  const { since } = stream;
-  if (since === undefined) return undefined;
-  const newest = newestOf(stream, records, before?.newest);
-  if (newest === undefined) return before;
-  const rough = Math.max(0, ...[...placeholders(stream)].map(([, { name, format }]) => (name === 'since' ? roughness(format) : 0)));
-  const from = (timeOf(newest) ?? 0) - (since.overlap ?? 0) - rough;
-  const isKept = (record: unknown): boolean => (timeOf(scalarOf(since.from.first(record))) ?? 0) >= from;
-  const kept = new Set((timeOf(before?.newest) ?? 0) >= from ? before?.digests : []);
-  for (const [i, record] of records.entries()) if (isKept(record)) kept.add(digests[i] ?? '');
-  return { newest, digests: [...kept].slice(-MOST_DIGESTS) };
 }

@@ -1,4 +1,4 @@
-/** A time as a service writes it: ISO 8601, or a number (or its text) of seconds or of milliseconds since 1970. */
+/** A time as a service writes it: ISO 8601, a date of HTTP or mail, `/Date(ms)/` of .NET, or seconds or milliseconds since 1970. */
 export type Time = string | number;
 
 /** Above it a number counts milliseconds: as seconds it would be the year 5138. */
@@ -6,14 +6,19 @@ const MOST_SECONDS = 1e11;
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const ZONE = /(?:z|[+-]\d\d:?\d\d)$/i;
+/** RFC 9110, RFC 5322, and `Wed Oct 10 20:19:24 +0000 2018`. */
+const WORDS = /^[A-Z][a-z]{2},? .*(?:GMT|[+-]\d{4})/;
+const DOT_NET = /^\/Date\((-?\d+)(?:[+-]\d{4})?\)\/$/;
 
 /** Milliseconds since 1970; undefined for a value that isn't a time. A time without a zone is UTC. */
 export function timeOf(value: unknown): number | undefined {
   if (typeof value === 'number') return value < MOST_SECONDS ? value * 1_000 : value;
   if (typeof value !== 'string' || value === '') return undefined;
   if (NUMBER.test(value)) return timeOf(Number(value));
+  const dotNet = DOT_NET.exec(value);
+  if (dotNet !== null) return Number(dotNet[1]);
   const text = DATE.test(value) || ZONE.test(value) ? value : `${value}Z`;
-  const ms = Date.parse(text.replace(' ', 'T'));
+  const ms = Date.parse(WORDS.test(value) ? value : text.replace(' ', 'T'));
   return Number.isNaN(ms) ? undefined : ms;
 }
 
@@ -22,6 +27,8 @@ export function shifted(like: Time, byMs: number): Time {
   if (byMs === 0) return like;
   const ms = (timeOf(like) ?? 0) + byMs;
   if (typeof like === 'number') return like < MOST_SECONDS ? Math.floor(ms / 1_000) : ms;
+  if (WORDS.test(like)) return new Date(ms).toUTCString();
+  if (DOT_NET.test(like)) return like.replace(/-?\d+/, String(ms));
   if (NUMBER.test(like)) return Number(like) < MOST_SECONDS ? (ms / 1_000).toFixed(6) : String(ms);
   return DATE.test(like) ? isoOf(ms).slice(0, 10) : isoLike(like, ms);
 }
@@ -44,9 +51,9 @@ export function isoOf(ms: number): string {
   return new Date(ms).toISOString().replace('.000Z', 'Z');
 }
 
-/** The formats of `{since:…}`: `seconds`, `ms`, `date`, or one with `%Y %m %d %H %M %S`, all in UTC. */
+/** The formats of `{since:…}`: `seconds`, `ms`, `date`, `http`, or one with `%Y %m %d %H %M %S`, all in UTC. */
 export function isTimeFormat(format: string): boolean {
-  return ['seconds', 'ms', 'date'].includes(format) || (/%[YmdHMS]/.test(format) && !/%[^YmdHMS]/.test(format));
+  return ['seconds', 'ms', 'date', 'http'].includes(format) || (/%[YmdHMS]/.test(format) && !/%[^YmdHMS]/.test(format));
 }
 
 const DAY_MS = 86_400_000;
@@ -56,7 +63,7 @@ const PARTS = { S: 1_000, M: 60_000, H: 3_600_000, d: DAY_MS, m: 31 * DAY_MS, Y:
 /** How much later than its text a time in a format may be, ms: a date may be of any time of its day. */
 export function roughness(format: string | undefined): number {
   if (format === undefined || format === 'ms') return 0;
-  if (format === 'seconds') return PARTS.S;
+  if (format === 'seconds' || format === 'http') return PARTS.S;
   if (format === 'date') return DAY_MS;
   return Object.entries(PARTS).find(([part]) => format.includes(`%${part}`))?.[1] ?? 0;
 }
@@ -67,6 +74,7 @@ export function formatTime(value: Time, format: string | undefined): string | nu
   const ms = timeOf(value) ?? 0;
   if (format === 'seconds') return Math.floor(ms / 1_000);
   if (format === 'ms') return ms;
+  if (format === 'http') return new Date(ms).toUTCString();
   const [date = '', clock = ''] = new Date(ms).toISOString().split('T');
   if (format === 'date') return date;
   const [year = '', month = '', day = ''] = date.split('-');

@@ -38,11 +38,11 @@ export function triedStream({ section, stream, query, answer, page, epochMs }: T
   const { records, next } = page;
   const keys = records.map((record) => keyOf(stream, record));
   return {
-    request: requestText(section, stream, query),
+    request: requestText(section.baseUrl, stream, query),
     status: answer.status,
     records: records.length,
     examples: records.slice(0, 2).map((value, i) => ({ key: keys[i], value })),
-    next: next === undefined ? undefined : requestText(section, stream, { ...query, cursor: next }),
+    next: next === undefined ? undefined : requestText(section.baseUrl, stream, { ...query, cursor: next }),
     left: leftOf(section, answer, epochMs),
     warnings: [...warningsOf(stream, records, keys, next !== undefined)],
   };
@@ -54,8 +54,8 @@ function leftOf(section: RestOptions, answer: HttpResponse, epochMs: number): Bu
   return all === undefined ? budgetEvidence({ head: answer, epochMs }) : Object.values(all).find((one) => one !== undefined);
 }
 
-function requestText(section: RestOptions, stream: Stream, query: RestQuery): string {
-  const { method = 'GET', url, path = '', query: parameters = {}, body } = httpRequest(section, stream, query);
+function requestText(baseUrl: string, stream: Stream, query: RestQuery): string {
+  const { method = 'GET', url, path = '', query: parameters = {}, body } = httpRequest(baseUrl, stream, query);
   const text = new URLSearchParams(Object.entries(parameters).map(([name, value]): [string, string] => [name, String(value)])).toString();
   return `${method} ${url ?? (text === '' ? path : `${path}?${text}`)}${body === undefined ? '' : ` ${body}`}`;
 }

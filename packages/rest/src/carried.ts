@@ -1,0 +1,47 @@
+import { scalarOf } from './json-value.ts';
+import { type Stream, placeholders } from './language.ts';
+import { type Time, roughness, shifted, timeOf } from './time.ts';
+
+/** The newest records of a listing: state that the last complete one of a key leaves for the next one. */
+export type Carried = {
+  /** The newest time of a record, as the service wrote it. */
+  readonly newest: Time;
+  /** Digests of the records that a request from that time on, less the overlap, gives again. */
+  readonly digests: readonly string[];
+};
+
+/** Records whose digests are kept; if more share the overlap they are written again. */
+export const MOST_DIGESTS = 4_000;
+
+interface Dated {
+  readonly records: readonly unknown[];
+  readonly digests: readonly string[];
+}
+
+/** The newest records after a page. */
+export function carriedOn(stream: Stream, { records, digests }: Dated, before: Carried | undefined): Carried | undefined {
+  const { since } = stream;
+  if (since === undefined) return undefined;
+  const newest = newestOf(stream, records, before?.newest);
+  if (newest === undefined) return before;
+  const rough = Math.max(0, ...[...placeholders(stream)].map(([, { name, format }]) => (name === 'since' ? roughness(format) : 0)));
+  const from = (timeOf(shifted(newest, -(since.overlap ?? 0))) ?? 0) - rough;
+  const isKept = (record: unknown): boolean => (timeOf(scalarOf(since.from.first(record))) ?? 0) >= from;
+  const kept = new Set((timeOf(before?.newest) ?? 0) >= from ? before?.digests : []);
+  for (const [i, record] of records.entries()) if (isKept(record)) kept.add(digests[i] ?? '');
+  return { newest, digests: [...kept].slice(-MOST_DIGESTS) };
+}
+
+/** The newest time of some records, as the service wrote it. */
+function newestOf({ since }: Pick<Stream, 'since'>, records: readonly unknown[], before: Time | undefined): Time | undefined {
+  let newest = before;
+  let ms = timeOf(before) ?? -Infinity;
+  for (const record of since === undefined ? [] : records) {
+    const time = scalarOf(since?.from.first(record));
+    const its = timeOf(time) ?? -Infinity;
+    if (typeof time === 'boolean' || time === undefined || its <= ms) continue;
+    ms = its;
+    newest = time;
+  }
+  return newest;
+}

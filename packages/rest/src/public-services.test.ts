@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { startApi } from './api.fixture.ts';
+import { runCut, valuesOf, withLog } from './cut-runs.fixture.ts';
+import type { Section } from './list.fixture.ts';
+import { BEGAN, PUBLIC_SERVICES } from './public-services.fixture.ts';
+import { rest } from './rest.ts';
+
+/** Public services with habits that are far apart, each as its documentation has it: its section, and an emulator that counts and signs in. */
+const TEXT = readFileSync(new URL('public-services.fixture.yaml', import.meta.url), 'utf8');
+
+/** The section of a service, against its emulator, whose limit lets the test be quick. */
+function sectionOf(name: string, url: string): Section {
+  const first = new Date(BEGAN).toISOString().slice(0, 10);
+  const text = TEXT.replaceAll(/\$\{(\w+)\}/g, 'secret-$1').replaceAll(/first: 2024-01-01, window/g, `first: ${first}, window`);
+  const { use, ...section } = (parse(text) as Readonly<Record<string, { readonly use: string } & Section>>)[name] ?? { use: '' };
+  expect(use).toBe('rest');
+  const { limit, budgets, baseUrl, credentials, ...others } = section as Section;
+  const quick = { ...limit, requests: 900, window: '100ms' };
+  return {
+    ...others,
+    baseUrl: url + new URL(baseUrl).pathname.replace(/\/$/, ''),
+    credentials: credentials.map(({ token, ...one }) => ({ ...one, ...(token && { token: { ...token, url: `${url}/token` } }) })),
+    ...(budgets === undefined ? { limit: quick } : { budgets: { ...budgets, minute: quick } }),
+  };
+}
+
+const CUTS = [
+  { at: 6, isDurable: false },
+  { at: 9, isDurable: true },
+  { at: 12, isDurable: false },
+];
+
+it.concurrent.each(Object.keys(PUBLIC_SERVICES))('%s: each record of it once, however often it is cut off', async (name) => {
+  const { truth, ...service } = (PUBLIC_SERVICES[name] ?? (() => ({ truth: {}, routes: {} })))();
+  await using api = await startApi(service);
+  const pipeline = rest('api')(sectionOf(name, api.url));
+  await withLog(async (log) => {
+    await runCut(log, pipeline, CUTS);
+    expect(await valuesOf(log, 'api.dead-letters')).toEqual([]);
+    for (const [topic, records] of Object.entries(truth)) {
+      const found = (await Array.fromAsync(log.read({ topic: `api.${topic}` }))).map(({ key, value }) => [
+        key ?? '',
+        JSON.parse(value ?? 'null'),
+      ]);
+      const sorted = (all: readonly unknown[]) => all.map((one) => JSON.stringify(one)).toSorted();
+      expect(sorted(found)).toEqual(sorted(records));
+    }
+  });
+  expect(api.refused()).toBe(0);
+});
