@@ -6,7 +6,7 @@ enableCompileCache();
 const STOP_WITHIN_MS = 9_500;
 /** An exit that takes longer than this is held up. */
 const EXIT_WITHIN_MS = 300;
-/** All that was opened is closed when a command has its exit code; whatever is still open after this is nobody's. */
+/** All that was opened is closed when a command has its exit code; whatever is still open after this is no one's. */
 const LINGER_MS = 500;
 /** A terminal and npm may each send the same signal: that is one. */
 const SAME_SIGNAL_MS = 1_000;
@@ -65,8 +65,8 @@ await Promise.all([stdout, stderr].map(async (stream) => await new Promise<void>
 setTimeout(() => exit(), LINGER_MS).unref();
 
 /**
- * Ends the process, whatever hangs: Node's exit waits for its threads, of which one may sit in a call to the system (a pipe nobody writes into,
- * a name server or a disk that doesn't answer) and no signal is heard any more. A child kills us then.
+ * Ends the process, whatever hangs: Node's exit waits for its threads, of which one may sit in a call to the system (a pipe no one writes
+ * into, a name server or a disk that doesn't answer) and no signal is heard any more. A child kills us then.
  */
 function exit(exitCode = process.exitCode): void {
   const { pid, execPath } = process;

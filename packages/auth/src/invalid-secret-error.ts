@@ -4,7 +4,7 @@ export class InvalidSecretError extends Error {
   override readonly name = 'InvalidSecretError';
   /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_INVALID_SECRET';
-  /** False: the secret itself has to be changed. */
+  /** False: the secret itself must be changed. */
   readonly retryable = false;
 
   /**

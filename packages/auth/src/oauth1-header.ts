@@ -11,7 +11,7 @@ export interface SharedSecrets {
   readonly tokenSecret: string;
 }
 
-/** Signs with HMAC-SHA1 and gives the `Authorization` header (RFC 5849, sections 3.4.2 and 3.5.1). */
+/** Signs with HMAC-SHA1 and returns the `Authorization` header (RFC 5849, sections 3.4.2 and 3.5.1). */
 export function oauth1Header(parts: SignedParts, protocol: ProtocolParameters, secrets: SharedSecrets): string {
   const oauth = new StrictOAuth(secrets);
   const data = asData(protocol);

@@ -18,9 +18,12 @@ export interface OAuth1Options {
   readonly token?: Secret;
   /** The access token's secret, or a function that gives it at each request; wants a `token`. Default: empty. */
   readonly tokenSecret?: Secret;
-  /** Gives a text no other request with the same timestamp has. Default: 16 random bytes in hexadecimal. */
+  /** Returns a text no other request with the same timestamp has. Default: 16 random bytes in hexadecimal. */
   readonly nonce?: () => string;
-  /** Gives the time in SECONDS since 1970, sent as it is; `adjustClock` then changes nothing. Default: from `now`, corrected by `adjustClock`. */
+  /**
+   * Returns the time in SECONDS since 1970, sent as it is; `adjustClock` then changes nothing. Default: from `now`, corrected by
+   * `adjustClock`.
+   */
   readonly timestamp?: () => number | string;
   /** Gives our time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;

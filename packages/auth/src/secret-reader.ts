@@ -16,7 +16,7 @@ export interface SecretReaderOptions {
   readonly flaw: (text: string) => string | undefined;
 }
 
-/** Gives a function that reads a secret and refuses one that can't be used; a secret given as text is refused at once. */
+/** Returns a function that reads a secret and refuses one that can't be used; a secret given as text is refused at once. */
 export function secretReader({ signer, name, secret, flaw }: SecretReaderOptions): () => string {
   const checked = (text: unknown): string => {
     if (typeof text !== 'string') {

@@ -1,5 +1,5 @@
 /**
- * The function that gives a secret threw.
+ * The function that returns a secret threw.
  *
  * The thrown error is deliberately neither the cause nor quoted: it may hold the secret.
  */

@@ -4,7 +4,7 @@ import { UnsignableRequestError } from './unsignable-request-error.ts';
 
 /** The parts of a request that a signature covers, in the one form the `oauth-1.0a` package signs as RFC 5849 wants it. */
 export interface SignedParts {
-  /** The method in upper case. */
+  /** The method in uppercase. */
   readonly method: string;
   /** The base string URI: no query, no fragment, no default port (RFC 5849, section 3.4.1.2). */
   readonly url: string;
@@ -23,7 +23,7 @@ export function signedParts(request: SignableRequest): SignedParts {
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     throw new UnsignableRequestError(`a ${method} request`, 'its URL is not an absolute http or https URL.');
   }
-  // `origin` has scheme and host in lower case and leaves the default port out; `pathname` of an empty path is `/`.
+  // `origin` has scheme and host in lowercase and leaves the default port out; `pathname` of an empty path is `/`.
   const base = `${url.origin}${url.pathname}`;
   const parameters = new Map<string, string[]>();
   for (const [name, value] of allParameters(request, url, `${method} ${base}`)) {

@@ -2,8 +2,8 @@
 export type Secret = string | (() => string);
 
 /**
- * Gives a secret that has to be fetched or renewed first, such as an OAuth 2 access token, each time a request is signed: it keeps the secret
- * for as long as that is good. Requests that are signed together ask once.
+ * Returns a secret that has to be fetched or renewed first, such as an OAuth 2 access token, each time a request is signed: it keeps the
+ * secret for as long as that is good. Requests that are signed together ask once.
  */
 export type SecretProvider = (context: SecretContext) => string | Promise<string>;
 
@@ -33,9 +33,12 @@ export interface Signed {
   readonly authorization?: string;
   /** Other headers. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Parameters of the query, decoded; in place of the request's own of those names. */
+  /** Parameters of the query, decoded; instead of the request's own of those names. */
   readonly query?: Readonly<Record<string, string>>;
-  /** Members of a JSON body or fields of a form, in place of the request's own of those names. A request without such a body can't be signed so. */
+  /**
+   * Members of a JSON body or fields of a form, instead of the request's own of those names. A request without such a body can't be signed
+   * so.
+   */
   readonly body?: Readonly<Record<string, string>>;
 }
 
@@ -51,10 +54,10 @@ export interface SignOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Gives a request what says who sends it. */
+/** Returns a request what says who sends it. */
 export interface Signer {
   /**
-   * Signs one request; a promise where a secret has to be waited for.
+   * Signs one request; a promise where a secret must be waited for.
    *
    * @throws {@link InvalidSecretError} when a secret can't be sent, {@link SecretUnavailableError} when the function that gives it fails,
    * {@link UnsignableRequestError} when the request can't be signed as it is.

@@ -4,7 +4,7 @@ export class UnsignableRequestError extends Error {
   override readonly name = 'UnsignableRequestError';
   /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_UNSIGNABLE_REQUEST';
-  /** False: the request itself has to be changed. */
+  /** False: the request itself must be changed. */
   readonly retryable = false;
 
   /**

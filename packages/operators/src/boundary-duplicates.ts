@@ -2,7 +2,7 @@ import { InvalidOptionError } from './invalid-option-error.ts';
 
 /** The memory of {@link BoundaryDuplicates}, as JSON can hold it. */
 export interface BoundaryState {
-  /** The last ids let through, at most `maxOverlap` of them. */
+  /** The last IDs let through, at most `maxOverlap` of them. */
   readonly tail: readonly string[];
 }
 
@@ -10,13 +10,13 @@ export interface BoundaryState {
 export interface BoundaryDuplicatesOptions {
   /** The state that an earlier run of the same crawl left. Default: none, the crawl begins. */
   readonly state?: BoundaryState | undefined;
-  /** How many ids may come again, and how many are remembered. Default: 200. */
+  /** How many IDs may come again, and how many are remembered. Default: 200. */
   readonly maxOverlap?: number;
 }
 
-/** Drops, page after page of ONE crawl, the ids that the page before has already brought. */
+/** Drops, page after page of ONE crawl, the IDs that the page before has already brought. */
 export interface BoundaryDuplicates {
-  /** Returns the page without them, or the page itself if it has none. A page that loses all its ids remains, empty. */
+  /** Returns the page without them, or the page itself if it has none. A page that loses all its IDs remains, empty. */
   apply<P extends { readonly ids: readonly string[] }>(page: P): P;
   /** Gives the state after the pages so far: store it with the checkpoint. */
   state(): BoundaryState;
@@ -25,9 +25,9 @@ export interface BoundaryDuplicates {
 /**
  * Makes the memory of one crawl's page boundaries.
  *
- * People who follow while a list is walked shift it: the last ids of one page come again as the first of the next. A run of ids at the
+ * People who follow while a list is walked shift it: the last IDs of one page come again as the first of the next. A run of IDs at the
  * beginning of a page that equals a run at the end of what came before is dropped, the longest such run; every other repetition stays.
- * Empty pages in between change nothing. More than `maxOverlap` ids are never dropped: then the page is left as it is.
+ * Empty pages in between change nothing. More than `maxOverlap` IDs are never dropped: then the page is left as it is.
  *
  * @throws {@link InvalidOptionError} when `maxOverlap` is not a whole number of at least 1.
  */
@@ -49,7 +49,7 @@ export function boundaryDuplicates({ state, maxOverlap = 200 }: BoundaryDuplicat
 
 function longestOverlap(tail: readonly string[], ids: readonly string[]): number {
   for (let start = Math.max(0, tail.length - ids.length); start < tail.length; start += 1) {
-    // An id comes once in a list, so nearly every start is ruled out by its first id.
+    // An ID comes once in a list, so nearly every start is ruled out by its first ID.
     if (tail[start] === ids[0] && tail.slice(start).every((id, index) => id === ids[index])) {
       return tail.length - start;
     }

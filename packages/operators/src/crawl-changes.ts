@@ -2,7 +2,7 @@ import { HASHES, type IdTable, idTable } from './id-table.ts';
 import { InvalidOptionError } from './invalid-option-error.ts';
 import { type PositionSet, positionSet } from './position-set.ts';
 
-/** Reads a crawl's ids from the first, in any order but always in the same, in arrays of any length: its pages, say. */
+/** Reads a crawl's IDs from the first, in any order but always in the same, in arrays of any length: its pages, say. */
 export type ReadCrawl = () => AsyncIterable<readonly string[]> | Iterable<readonly string[]>;
 
 /** Options of {@link crawlChanges}. */
@@ -12,17 +12,17 @@ export interface CrawlChangesOptions {
   /** Reads the later crawl; called several times, one after the other. */
   readonly after: ReadCrawl;
   /**
-   * Memory for the ids compared at a time, in bytes: 15 per id. Each part of the differing ids takes one reading of the crawls, and one
-   * more reading follows. Default 33,554,432: 2.2 million ids.
+   * Memory for the IDs compared at a time, in bytes: 15 per ID. Each part of the differing IDs takes one reading of the crawls, and one
+   * more reading follows. Default 33,554,432: 2.2 million IDs.
    */
   readonly maxBytes?: number;
   /** From 0 to below 1, taken once. Default `Math.random`. */
   readonly random?: () => number;
 }
 
-/** An id that one of two crawls has and the other hasn't. */
+/** An ID that one of two crawls has and the other hasn't. */
 export interface CrawlChange {
-  /** `followed`: only the later crawl has the id. `unfollowed`: only the earlier one has. */
+  /** `followed`: only the later crawl has the ID. `unfollowed`: only the earlier one has. */
   readonly change: 'followed' | 'unfollowed';
   /** An unsigned 64-bit whole number, in decimal digits. */
   readonly id: string;
@@ -31,15 +31,14 @@ export interface CrawlChange {
 const LEAST_BYTES = 4_096;
 
 /**
- * Compares two crawls as sets and emits each id that only one of them has, once.
+ * Compares two crawls as sets and emits each ID that only one of them has, once.
  *
  * New followers come first, in the order of the later crawl, then lost ones, in the order of the earlier crawl. The same crawls always give
- * the same order.
- * It uses `maxBytes`, one bit for each id of both crawls, and the current array. It reads the last part as fast as its consumer takes the
- * changes.
+ * the same order. It uses `maxBytes`, one bit for each ID of both crawls, and the current array. It reads the last part as fast as its
+ * consumer takes the changes.
  *
- * @throws {@link InvalidOptionError} when `maxBytes` is not a whole number of at least 4,096; {@link InvalidIdError} at an id that
- * isn't an unsigned 64-bit decimal, when it reads that id.
+ * @throws {@link InvalidOptionError} when `maxBytes` is not a whole number of at least 4,096; {@link InvalidIdError} at an ID that isn't an
+ * unsigned 64-bit decimal, when it reads that ID.
  */
 export function crawlChanges(options: CrawlChangesOptions): AsyncGenerator<CrawlChange, void, undefined> {
   const { before, after, maxBytes = 33_554_432, random = Math.random } = options;
@@ -80,7 +79,7 @@ async function compared(before: ReadCrawl, after: ReadCrawl, table: IdTable): Pr
   return { followed, unfollowed };
 }
 
-/** The ids at those positions, in their order. */
+/** The IDs at those positions, in their order. */
 async function* chosen(crawl: ReadCrawl, positions: PositionSet): AsyncGenerator<string, void, undefined> {
   let left = positions.size;
   if (left === 0) return;

@@ -5,13 +5,11 @@ import { type BoundaryDuplicatesOptions, type BoundaryState, boundaryDuplicates 
 export type DropBoundaryDuplicatesOptions = Pick<BoundaryDuplicatesOptions, 'maxOverlap'>;
 
 /**
- * Drops the ids that a page repeats from the end of the previous page; see {@link boundaryDuplicates}. It remembers the last ids of one
+ * Drops the IDs that a page repeats from the end of the previous page; see {@link boundaryDuplicates}. It remembers the last IDs of one
  * crawl: use one subscription per crawl.
  *
- * *Emits when* a page arrives: that page without its repeated ids.
- * *Backpressures when* never: in `through` a page returns its credit with its result; after `.pipe` nothing limits the pages.
- * *Completes when* the pages complete.
- * *Cancels when* downstream cancels.
+ * *Emits when* a page arrives: that page without its repeated IDs. *Backpressures when* never: in `through` a page returns its credit with
+ * its result; after `.pipe` nothing limits the pages. *Completes when* the pages complete. *Cancels when* downstream cancels.
  *
  * @throws {@link InvalidOptionError} when `maxOverlap` is not a whole number of at least 1.
  */

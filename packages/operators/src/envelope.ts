@@ -40,7 +40,7 @@ export interface CloudEventHeaders {
 }
 
 /**
- * Gives the headers of an event in binary mode: its data stays what it is.
+ * Returns the headers of an event in binary mode: its data stays what it is.
  *
  * Attributes as in CloudEvents 1.0, section "Context Attributes"; header names as in its Kafka binding, section 3.2.
  *
@@ -81,7 +81,7 @@ export interface Enveloped<T> {
  * *Completes when* the values complete.
  * *Cancels when* downstream cancels. Fails with {@link InvalidOptionError} if the attributes of a value aren't those of an event.
  *
- * @param attributesOf gives the attributes of a value's event
+ * @param attributesOf returns the attributes of a value's event
  */
 export function envelope<T>(attributesOf: (value: T) => CloudEventAttributes): Transform<T, Enveloped<T>> {
   const enveloped = (value: T): Enveloped<T> => ({ headers: cloudEventHeaders(attributesOf(value)), value });

@@ -1,6 +1,6 @@
 import { type Transform, transform } from '@headgate/throttle';
 
-/** A page of ids, as far as it matters here; other fields are left behind. */
+/** A page of IDs, as far as it matters here; other fields are left behind. */
 export interface IdPage {
   /** Whose page it is. */
   readonly user: string;
@@ -8,26 +8,25 @@ export interface IdPage {
   readonly crawl?: string;
   /** Its number in the crawl. */
   readonly page: number;
-  /** Its ids, in the service's order. */
+  /** Its IDs, in the service's order. */
   readonly ids: readonly string[];
 }
 
-/** One id of a page; with its crawl where the page has one. */
+/** One ID of a page; with its crawl where the page has one. */
 export type PageId<P extends IdPage = IdPage> = Pick<P, 'user' | 'page' | Extract<'crawl', keyof P>> & { readonly id: string };
 
-/** Gives one record for each id of a page, in order. */
+/** Gives one record for each ID of a page, in order. */
 export function idsOf<P extends IdPage>({ user, crawl, page, ids }: P): PageId<P>[] {
   const place = crawl === undefined ? { user, page } : { user, crawl, page };
   return ids.map((id) => ({ ...place, id }) as PageId<P>);
 }
 
 /**
- * Turns each page into one record per id, in order; an empty page gives none.
+ * Turns each page into one record per ID, in order; an empty page gives none.
  *
- * *Emits when* a page arrives: all its ids, before the page's `next` returns.
- * *Backpressures when* never: in `through` a page returns its credit with the last of its ids; after `.pipe` nothing limits the pages.
- * *Completes when* the pages complete.
- * *Cancels when* downstream cancels, in the middle of a page too.
+ * *Emits when* a page arrives: all its IDs, before the page's `next` returns. *Backpressures when* never: in `through` a page returns its
+ * credit with the last of its IDs; after `.pipe` nothing limits the pages. *Completes when* the pages complete. *Cancels when* downstream
+ * cancels, in the middle of a page too.
  */
 export function flattenIds<P extends IdPage>(): Transform<P, PageId<P>> {
   return transform<P, PageId<P>>({ name: 'flattenIds', open: () => ({ next: idsOf }) });

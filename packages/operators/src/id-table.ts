@@ -1,33 +1,33 @@
 import { InvalidIdError } from './invalid-id-error.ts';
 
 /**
- * Compares the ids of two crawls in limited memory: if they don't all fit, it splits them into parts by their hash and holds one part
- * at a time. Each part takes one reading of the crawls.
+ * Compares the IDs of two crawls in limited memory: if they don't all fit, it splits them into parts by their hash and holds one part at a
+ * time. Each part takes one reading of the crawls.
  */
 export interface IdTable {
   /** The end of the part that is remembered: hashes below it, from `start` of `begin` on. Lowered whenever there is no more room. */
   readonly end: number;
-  /** Forgets all ids, and remembers those whose hash is `start` or more; there is no end but `HASHES` yet. */
+  /** Forgets all IDs, and remembers those whose hash is `start` or more; there is no end but `HASHES` yet. */
   begin(start: number): void;
-  /** Takes an id of the earlier crawl. Its position is the one where it comes first. */
+  /** Takes an ID of the earlier crawl. Its position is the one where it comes first. */
   addBefore(id: string, position: number): void;
-  /** Takes an id of the later crawl, when all of the earlier one are taken. Whether it is in the part, in neither crawl so far. */
+  /** Takes an ID of the later crawl, when all of the earlier one are taken. Whether it is in the part, in neither crawl so far. */
   addAfter(id: string): boolean;
-  /** The positions of the ids that the earlier crawl alone has, in no order. */
+  /** The positions of the IDs that the earlier crawl alone has, in no order. */
   onlyBefore(): Generator<number, void, undefined>;
 }
 
 export interface IdTableOptions {
-  /** The table's size at most: room for an id in 15 bytes. */
+  /** The table's size at most: room for an ID in 15 bytes. */
   readonly maxBytes: number;
-  /** A number in [0, 1). It keeps a service from choosing ids that collide. */
+  /** A number in [0, 1). It keeps a service from choosing IDs that collide. */
   readonly random: () => number;
 }
 
 /** How many hashes there are. */
 export const HASHES: number = 2 ** 32;
 
-/** Two halves of an id, and a mark: 0 where the slot is free, `AFTER`, or the position in the earlier crawl and 1. */
+/** Two halves of an ID, and a mark: 0 where the slot is free, `AFTER`, or the position in the earlier crawl and 1. */
 const WORDS = 3;
 const SLOT_BYTES = WORDS * Uint32Array.BYTES_PER_ELEMENT;
 const AFTER = 0xffff_ffff;
@@ -53,7 +53,7 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
   const hashOf = (low: number, high: number): number => mixed(low ^ Math.imul(high, factor));
   const isRemembered = (hash: number): boolean => hash >= start && hash < end;
 
-  /** The slot that holds the id, or the free one where it belongs. There is always a free one. */
+  /** The slot that holds the ID, or the free one where it belongs. There is always a free one. */
   const slotOf = (low: number, high: number, hash: number): number => {
     // The part is a stretch of hashes; another multiplication spreads it over all slots.
     let slot = Math.floor(((Math.imul(hash, 0x9e37_79b1) >>> 0) / HASHES) * slots);
@@ -79,12 +79,12 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
     }
   };
 
-  /** Moves the highest hashes of this part to a later part, and rehashes the other ids. */
+  /** Moves the highest hashes of this part to a later part, and rehashes the other IDs. */
   const shrink = (): void => {
     end = start + Math.ceil((end - start) * KEPT);
     let first = 0;
     while (wordAt(first, 2) !== 0) first += 1;
-    // From a free slot on: no id of a slot that is still to come has its place before one that was looked at.
+    // From a free slot on: no ID of a slot that is still to come has its place before one that was looked at.
     for (let step = 0, slot = first; step < slots; step += 1, slot = slot + 1 === slots ? 0 : slot + 1) {
       const found = wordAt(slot, 2);
       if (found === 0) continue;
@@ -97,7 +97,7 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
     }
   };
 
-  /** Marks the id that was split last, and gives the mark it had; undefined outside of the part. */
+  /** Marks the ID that was split last, and returns the mark it had; undefined outside of the part. */
   const mark = (as: number, keepsOld: boolean): number | undefined => {
     const { low, high } = halves;
     const hash = hashOf(low, high);
@@ -140,7 +140,7 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
 
 const ZERO = 48;
 
-/** An id as the halves of 64 bits. Throws an `InvalidIdError`. */
+/** An ID as the halves of 64 bits. Throws an `InvalidIdError`. */
 function split(id: string, into: { low: number; high: number }): void {
   let low = 0;
   let high = 0;
@@ -157,7 +157,7 @@ function split(id: string, into: { low: number; high: number }): void {
   into.high = high;
 }
 
-/** The finisher of MurmurHash3: ids made in sequence, or with a time in their upper bits, fall apart. */
+/** The finisher of MurmurHash3: IDs made in sequence, or with a time in their upper bits, fall apart. */
 function mixed(hash: number): number {
   let mix = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b);
   mix = Math.imul(mix ^ (mix >>> 13), 0xc2b2_ae35);

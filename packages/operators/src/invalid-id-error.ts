@@ -1,10 +1,10 @@
-/** A text is not an id: an unsigned whole number of at most 64 bits, in decimal digits without leading zeros. */
+/** A text is not an ID: an unsigned whole number of at most 64 bits, in decimal digits without leading zeros. */
 export class InvalidIdError extends Error {
   /** Stays the same where a bundler renames classes. */
   override readonly name = 'InvalidIdError';
   /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_INVALID_ID';
-  /** False: the text stays no id. */
+  /** False: the text stays no ID. */
   readonly retryable = false;
   /** The text as it was given. */
   readonly id: string;

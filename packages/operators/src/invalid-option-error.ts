@@ -4,7 +4,7 @@ export class InvalidOptionError extends Error {
   override readonly name = 'InvalidOptionError';
   /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_INVALID_OPTION';
-  /** False: the option itself has to be changed. */
+  /** False: the option itself must be changed. */
   readonly retryable = false;
 
   /**

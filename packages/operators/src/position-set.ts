@@ -9,7 +9,7 @@ const BITS = 32;
 /** Bits per block. Adding a block never copies the others. */
 const STRETCH_BITS = 2 ** 18;
 
-/** Makes an empty set. */
+/** Creates an empty set. */
 export function positionSet(): PositionSet {
   const stretches: Uint32Array[] = [];
   let size = 0;

@@ -1,6 +1,6 @@
 import { type Transform, transform } from '@headgate/throttle';
 
-/** Checks a record by a function that gives the checked record or throws, or by a schema with `safeParse`, such as one of zod's. */
+/** Checks a record by a function that returns the checked record or throws, or by a schema with `safeParse`, such as one of zod's. */
 export type Validator<In, Out> = ((record: In) => Out) | SafeParser<Out>;
 
 /** The part of a schema that is used. */

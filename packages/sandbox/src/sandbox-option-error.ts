@@ -2,7 +2,7 @@
 export class SandboxOptionError extends Error {
   /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_SANDBOX_OPTION';
-  /** False: the option itself has to be changed. */
+  /** False: the option itself must be changed. */
   readonly retryable: boolean = false;
 
   constructor(message: string) {

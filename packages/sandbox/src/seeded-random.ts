@@ -1,4 +1,4 @@
-/** A sequence of numbers from 0 up to, not including, 1; the same seed gives the same sequence. */
+/** A sequence of numbers from 0 up to, not including, 1; the same seed returns the same sequence. */
 export function seededRandom(seed: number): () => number {
   let step = 0;
   return () => {

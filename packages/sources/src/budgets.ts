@@ -6,7 +6,7 @@ export interface NamedBudgets {
   readonly budgets?: Budgets | undefined;
 }
 
-/** All budgets that are named, the later ones in place of the earlier; `limit` is the one called `rate`. */
+/** All budgets that are named, the later ones instead of the earlier; `limit` is the one called `rate`. */
 export function mergedBudgets(...named: readonly NamedBudgets[]): Budgets {
   const all = named.flatMap(({ limit, budgets }) => [
     ...(limit === undefined ? [] : [['rate', limit] as const]),
@@ -21,7 +21,7 @@ export interface BudgetOptions {
   readonly clock: Clock;
 }
 
-/** Makes a budget. Throws a `RangeError` for one that can't be. */
+/** Creates a budget. Throws a `RangeError` for one that can't be. */
 export function budgetOf(budget: Limit | Quota, options: BudgetOptions): RateBudget {
   if ('windowMs' in budget) return rateBudget({ limit: budget.requests, windowMs: budget.windowMs, ...options });
   const { requests: limit, per, resetsAt, resetsOn, zone } = budget;

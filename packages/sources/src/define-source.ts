@@ -15,7 +15,7 @@ import type { QueryInFlight, Source, SourceGauges, SourceWaiting } from './sourc
 import { type PagingCalls, walkPages } from './walk-pages.ts';
 
 /**
- * Makes a source of a service's definition: a function of its users' options.
+ * Creates a source of a service's definition: a function of its users' options.
  *
  * The returned function throws a `SourceError` with `HEADGATE_INVALID_OPTION` for invalid options.
  */

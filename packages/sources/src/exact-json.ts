@@ -68,7 +68,7 @@ function isExact(source: string, value: number): boolean {
   return JSON.stringify(value) === source;
 }
 
-/** True for an integer that JavaScript can't distinguish from its neighbours: only its text is exact. */
+/** True for an integer that JavaScript can't distinguish from its neighbors: only its text is exact. */
 function isWide(value: number): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value);
 }

@@ -65,7 +65,7 @@ export interface NextLinkOptions<Query, Page> {
   readonly rel?: string;
 }
 
-/** Follows the Link header (RFC 8288) of each answer, until one has no such link. */
+/** Follows the Link header (RFC 8288) of each response, until one has no such link. */
 export function nextLink<Query, Page>({ link, rel = 'next', ...options }: NextLinkOptions<Query, Page>): Paging<Query, Page, string> {
   return nextAddress({ ...options, next: (page) => linkTarget(link(page) ?? '', rel) });
 }

@@ -15,7 +15,7 @@ export interface RequestAllowanceOptions {
   readonly onUsedUp: () => void;
 }
 
-/** Makes an allowance for as many requests: each source that has it as its `allowance` takes from it. */
+/** Creates an allowance for as many requests: each source that has it as its `allowance` takes from it. */
 export function requestAllowance({ max, onUsedUp }: RequestAllowanceOptions): RequestAllowance {
   let left = max;
   let inFlight = 0;

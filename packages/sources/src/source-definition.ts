@@ -4,8 +4,9 @@ import type { Budgets, Limit } from './source-options.ts';
 import type { Verdict } from './verdict.ts';
 
 /**
- * Defines a service: turns a query into an HTTP request, and an answer into a verdict. A function that throws ends only its query: with the
- * error if it is a `SourceError`, else with one of the code `HEADGATE_DEFINITION` (`HEADGATE_CLASSIFY`) and the error as its `cause`.
+ * Defines a service: turns a query into an HTTP request, and a response into a verdict. A function that throws ends only its query: with
+ * the error if it is a `SourceError`; otherwise with one of the code `HEADGATE_DEFINITION` (`HEADGATE_CLASSIFY`) and the error as its
+ * `cause`.
  */
 export interface SourceDefinition<Query, Value> {
   /** Its name, as errors and gauges show it. */
@@ -21,18 +22,18 @@ export interface SourceDefinition<Query, Value> {
    * Other redirects end the request with `HEADGATE_REDIRECTED`: credentials go nowhere else. Default: follows none.
    */
   readonly follow?: 'same-origin';
-  /** Gives the verdict on an answer. A pure function of its arguments. Redirects never get here. */
+  /** Gives the verdict on a response. A pure function of its arguments. Redirects never get here. */
   classify(answer: HttpResponse, context: ClassifyContext<Query>): Verdict<Value>;
   /**
-   * Reads the state of the named budgets from an answer, also from a refusal (429), whose verdict holds only the wait. Default:
+   * Reads the state of the named budgets from a response, also from a refusal (429), whose verdict holds only the wait. Default:
    * `budgetEvidence`, for the first budget.
    */
   evidence?(answer: HttpResponse, context: EvidenceContext<Query>): Readonly<Record<string, BudgetEvidence | undefined>>;
   /** The user, ISBN or page of a query, for errors and displays: `@alpha`, an ISBN, an author. Default: `service`. */
   subject?(query: Query): string;
-  /** Most items that the answer can hold: the credit that is reserved for it. Default 1. */
+  /** Maximum items that the response can hold: the credit that is reserved for it. Default 1. */
   items?(query: Query): number;
-  /** Items that have come. Default 1: an answer counts as one item. */
+  /** Items that have come. Default 1: a response counts as one item. */
   itemsOf?(value: Value): number;
   /**
    * The cost of a query by budget name: 1 in each budget that isn't named, 0 where a budget isn't concerned. A name without a budget is an
@@ -45,17 +46,17 @@ export interface SourceDefinition<Query, Value> {
 export type WholeDefinition<Query, Value> = SourceDefinition<Query, Value> &
   Required<Pick<SourceDefinition<Query, Value>, 'subject' | 'items' | 'itemsOf'>>;
 
-/** The circumstances of an answer, for `SourceDefinition.evidence`. */
+/** The circumstances of a response, for `SourceDefinition.evidence`. */
 export interface EvidenceContext<Query> {
   /** The query that was answered. */
   readonly query: Query;
   /** Name of the credential that carried the request. */
   readonly credential: string;
-  /** Epoch ms, from the source's clock, when the answer came. */
+  /** Epoch ms, from the source's clock, when the response came. */
   readonly epochMs: number;
 }
 
-/** The circumstances of an answer, for `SourceDefinition.classify`. */
+/** The circumstances of a response, for `SourceDefinition.classify`. */
 export interface ClassifyContext<Query> extends EvidenceContext<Query> {
   /** The definition's `service`. */
   readonly service: string;
@@ -67,7 +68,7 @@ export interface ClassifyContext<Query> extends EvidenceContext<Query> {
   readonly recentlyRefused: boolean;
 }
 
-/** A request of the service: under the base address, or at an address that an answer has given. It may be sent more than once. */
+/** A request of the service: under the base address, or at an address that a response has given. It may be sent more than once. */
 export type SourceRequest = PathRequest | UrlRequest;
 
 /** The part that both kinds of request have. */
@@ -93,10 +94,10 @@ export interface PathRequest extends AnyRequest {
   readonly url?: never;
 }
 
-/** A request at an address that an answer has given. */
+/** A request at an address that a response has given. */
 export interface UrlRequest extends AnyRequest {
   /**
-   * The whole address, as an answer gave it (a Link header's, RFC 8288): absolute, or with a leading slash. One beyond `baseUrl` ends the
+   * The whole address, as a response gave it (a Link header's, RFC 8288): absolute, or with a leading slash. One beyond `baseUrl` ends the
    * request with `HEADGATE_FOREIGN_ADDRESS`: credentials go nowhere else.
    */
   readonly url: string;

@@ -52,9 +52,9 @@ export interface SourceErrorOptions {
   readonly service: string;
   /** The name of the credential concerned; never its secret. */
   readonly credential?: string;
-  /** `@alpha`, a user id, an ISBN, an author. */
+  /** `@alpha`, a user ID, an ISBN, an author. */
   readonly subject?: string;
-  /** Status of the answer, if one came. */
+  /** Status of the response, if one came. */
   readonly status?: number;
   /** True when no credential is left, or none is used any more, so that every further request fails. Default false. */
   readonly endsSource?: boolean;
@@ -74,9 +74,9 @@ export class SourceError extends Error {
   readonly service: string;
   /** Name of the credential concerned; never its secret. */
   readonly credential: string | undefined;
-  /** The user, ISBN or page concerned: `@alpha`, a user id, an ISBN, an author. */
+  /** The user, ISBN or page concerned: `@alpha`, a user ID, an ISBN, an author. */
   readonly subject: string | undefined;
-  /** Status of the last answer; undefined if none came. */
+  /** Status of the last response; undefined if none came. */
   readonly status: number | undefined;
   /** True when no credential is left, or none is used any more, so that every further request fails. */
   readonly endsSource: boolean;

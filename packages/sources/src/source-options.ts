@@ -17,7 +17,7 @@ export interface SourceOptions {
   readonly concurrency?: number;
   /** For one attempt, all in all: connecting, sending, headers and body. Default 30,000 ms. */
   readonly timeout?: number;
-  /** Most bytes of a body, as sent and as decoded. Default 16 MiB. */
+  /** Maximum bytes of a body, as sent and as decoded. Default 16 MiB. */
   readonly maxBodyBytes?: number;
   /**
    * How long a failing request is retried; waiting for budget or room doesn't count. A failing service that requests a longer wait than is
@@ -32,8 +32,8 @@ export interface SourceOptions {
    */
   readonly waitOutOutages?: boolean;
   /**
-   * Ends the source after this many requests in a row that an answer ended with the same code and status: later requests reject with `HEADGATE_FAILURES_IN_A_ROW`, and nothing more is
-   * sent. A `gone` counts only before the first success. Default: never.
+   * Ends the source after this many requests in a row that a response ended with the same code and status: later requests reject with
+   * `HEADGATE_FAILURES_IN_A_ROW`, and nothing more is sent. A `gone` counts only before the first success. Default: never.
    */
   readonly stopAfterFailures?: number;
   /** Maximum number of requests that this source and others may send. Default: no maximum. */
@@ -47,7 +47,7 @@ export interface SourceOptions {
   /** PEM text of a certificate authority trusted in addition to the usual ones. */
   readonly ca?: string;
   /**
-   * A dispatcher of undici that requests go through, such as a `MockAgent`, in place of connections of the source's own: proxies,
+   * A dispatcher of undici that requests go through, such as a `MockAgent`, instead of connections of the source's own: proxies,
    * authorities and limits of headers are its own then, and it stays open. Default: none.
    */
   readonly dispatcher?: Dispatcher;
@@ -74,7 +74,7 @@ export interface Credential {
   readonly name: string;
   /** Signs each attempt. */
   readonly signer: Signer;
-  /** Budgets in place of the source's own of that name. */
+  /** Budgets instead of the source's own of that name. */
   readonly budgets?: Budgets;
 }
 
@@ -83,7 +83,7 @@ export type Budgets = Readonly<Record<string, Limit | Quota>>;
 
 /** How many requests may start in any window. */
 export interface Limit {
-  /** Most requests, or units of weight, in any window: a whole number from 1. */
+  /** Maximum requests, or units of weight, in any window: a whole number from 1. */
   readonly requests: number;
   /** Length of the window, in ms. */
   readonly windowMs: number;
@@ -93,7 +93,7 @@ export interface Limit {
 
 /** How many requests may start from one reset to the next. */
 export interface Quota {
-  /** Most requests, or units of weight, from one reset to the next: a whole number from 1. */
+  /** Maximum requests, or units of weight, from one reset to the next: a whole number from 1. */
   readonly requests: number;
   /** The period from one reset to the next. */
   readonly per: 'day' | 'month';
@@ -115,15 +115,15 @@ export interface AttemptEvent {
   readonly credential: string;
   /** The query's user, ISBN or page, as the definition's `subject` names it. */
   readonly subject: string;
-  /** Its result. `transient`: it is tried again for another reason than a refused rate or credential, also because no answer came. */
+  /** Its result. `transient`: it is tried again for another reason than a refused rate or credential, also because no response came. */
   readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
-  /** The status of the answer, if one came. */
+  /** The status of the response, if one came. */
   readonly status?: number;
   /** For anything but ok: what happened, in words. */
   readonly reason?: string;
   /** When it is tried again, ms from now; absent when it is not. */
   readonly retryInMs?: number;
-  /** From its permit to its outcome, in ms: signing, connecting, sending and the answer. */
+  /** From its permit to its outcome, in ms: signing, connecting, sending and the response. */
   readonly durationMs: number;
   /** The query's walk, if the query named one. */
   readonly walk?: object;
@@ -131,12 +131,12 @@ export interface AttemptEvent {
   readonly limitMismatch?: LimitMismatch;
 }
 
-/** The service's answers show another limit than the one that is configured. */
+/** The service's responses show another limit than the one that is configured. */
 export interface LimitMismatch {
   /** Name of the budget. */
   readonly budget: string;
   /** The limit that the source works with; `windowMs` in ms. */
   readonly configured: { readonly requests: number; readonly windowMs: number };
-  /** The service's limit, as far as answers show it: its number of requests, and the least or greatest length of its window. */
+  /** The service's limit, as far as responses show it: its number of requests, and the least or greatest length of its window. */
   readonly stated: { readonly requests?: number; readonly atLeastMs?: number; readonly atMostMs?: number };
 }

@@ -6,7 +6,7 @@ import type { Paging, WalkedPage, WalkOptions } from './paging.ts';
 /** A service that takes requests. */
 export interface Source<Query, Value> extends AsyncDisposable {
   /**
-   * Makes a request once budget permits and `credits` has room, retries it if that may help, and resolves to the value with the credit
+   * Makes a request once budget permits and `credits` has capacity, retries it if that may help, and resolves to the value with the credit
    * it holds. Rejects with a `SourceError`, or with `signal.reason` when aborted; then it has returned all credit.
    */
   query(query: Query, options: QueryOptions): Promise<Delivery<Value>>;
@@ -35,7 +35,7 @@ export interface Source<Query, Value> extends AsyncDisposable {
 
 /** Options of `Source.query`. */
 export interface QueryOptions {
-  /** Pool from which the most items that the answer can hold are reserved, before the request is made. */
+  /** Pool from which the most items that the response can hold are reserved, before the request is made. */
   readonly credits: CreditPool;
   /** Rejects the query with its reason: leaves the queue, or aborts the request in flight. */
   readonly signal?: AbortSignal;
@@ -73,7 +73,7 @@ export interface SourceOutage {
   readonly waiting: number;
 }
 
-/** A query in the queue: it waits for a budget, for room downstream, or for the end of an outage. */
+/** A query in the queue: it waits for a budget, for capacity downstream, or for the end of an outage. */
 export interface SourceWaiting extends Omit<Waiting, 'weights' | 'for'> {
   /** `service`: for another query to be answered. `concurrency`: for a query under way to end, since each credential has as many as it may. */
   readonly for: Waiting['for'] | 'service' | 'concurrency';
@@ -81,7 +81,7 @@ export interface SourceWaiting extends Omit<Waiting, 'weights' | 'for'> {
   readonly weights: Readonly<Record<string, number>>;
 }
 
-/** A query that has left the queue and has no answer yet. */
+/** A query that has left the queue and has no response yet. */
 export interface QueryInFlight {
   /** The subject of the query. */
   readonly label: string;
@@ -101,11 +101,11 @@ export interface SourceBudgetGauge {
   readonly credential: string;
   /** Its name. */
   readonly budget: string;
-  /** Most requests, or units of weight, per window. */
+  /** Maximum requests, or units of weight, per window. */
   readonly limit: number;
   /** Length of the window in ms; of a quota, 24 hours or 31 days. */
   readonly windowMs: number;
-  /** Weight in use: in flight, or answered less than a window ago, by us or (as far as answers show) by others. */
+  /** Weight in use: in flight, or answered less than a window ago, by us or (as far as responses show) by others. */
   readonly used: number;
   /** Epoch ms when the next may start; undefined while that depends on requests in flight. */
   readonly freeAt?: number;

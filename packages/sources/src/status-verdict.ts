@@ -14,7 +14,7 @@ export interface StatusVerdictOptions {
 }
 
 /**
- * The verdict on an answer of a JSON service by its status; handle what differs before you call it.
+ * The verdict on a response of a JSON service by its status; handle what differs before you call it.
  *
  * - 2xx: `jsonVerdict` of the schema.
  * - 420, 429, and 403 whose headers name a wait: `rate-limited`.

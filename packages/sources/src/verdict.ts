@@ -1,18 +1,18 @@
 import type { SourceError } from './source-error.ts';
 
-/** The meaning of an answer. A closed set: handle it by a `switch` without default. */
+/** The meaning of a response. A closed set: handle it by a `switch` without default. */
 export type Verdict<Value> =
   | {
       readonly kind: 'ok';
       readonly value: Value;
-      /** The request's cost by budget name, where only the answer shows it: 0 for a 304 that is free. Default: its weights. */
+      /** The request's cost by budget name, where only the response shows it: 0 for a 304 that is free. Default: its weights. */
       readonly cost?: Readonly<Record<string, number>>;
     }
   | {
       /** Refused for its rate: retried when the service permits. */
       readonly kind: 'rate-limited';
       readonly reason: string;
-      /** Ms from now until the next request may start, where the answer says so. */
+      /** Ms from now until the next request may start, where the response says so. */
       readonly retryInMs?: number | undefined;
     }
   | {
@@ -25,7 +25,7 @@ export type Verdict<Value> =
   | {
       /**
        * Whole and readable, but different from the described answer: retried once, in case another machine of the service answers, then
-       * given up. `where`: the place and what is expected there, without a text of the answer: `data: expected a list, got null`.
+       * given up. `where`: the place and what is expected there, without a text of the response: `data: expected a list, got null`.
        */
       readonly kind: 'unfit';
       readonly where: string;

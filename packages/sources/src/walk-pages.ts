@@ -8,7 +8,7 @@ import type { QueryOptions } from './source.ts';
 export interface PagingCalls {
   /** Calls `query` or `next`. */
   readonly call: <Result>(name: string, call: () => Result) => Result;
-  /** The error of one that gave something it must not: `returns null`, and what it has to return. */
+  /** The error of one that gave something it must not: `returns null`, and what it must return. */
   readonly misuse: (name: string, what: string, why: string) => Error;
 }
 

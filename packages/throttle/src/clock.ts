@@ -21,7 +21,7 @@ export interface BootTime {
 /** The longest delay `setTimeout` takes; a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The machine's own clock. A wait longer than 24 days wakes early, which every caller has to expect of a timer. */
+/** The machine's own clock. A wait longer than 24 days wakes early, which every caller must expect of a timer. */
 export function systemClock(): Clock {
   return {
     monotonicMs: () => performance.now(),

@@ -1,5 +1,5 @@
 /**
- * Budgets, credit and admission: a request starts when the service's window and the room downstream permit it, both in one step. And
+ * Budgets, credit and admission: a request starts when the service's window and the capacity downstream permit it, both in one step. And
  * streams of pages that are read under credit.
  *
  * @packageDocumentation

@@ -1,16 +1,16 @@
 /** Options of {@link retryAfterMs}. */
 export interface RetryAfterOptions {
-  /** The answer's `Retry-After`, if it has one. */
+  /** The response's `Retry-After`, if it has one. */
   readonly retryAfter: string | undefined;
-  /** The answer's `Date`, if it has one. */
+  /** The response's `Date`, if it has one. */
   readonly date: string | undefined;
-  /** Our own clock, in ms, for answers without a Date. */
+  /** Our own clock, in ms, for responses without a Date. */
   readonly epochMs: number;
 }
 
 /**
  * Reads `Retry-After` (RFC 9110, section 10.2.3: seconds, or a date) as ms from now; undefined if it is absent or malformed. A date is
- * compared with the same answer's Date, so that the clocks need not agree.
+ * compared with the same response's Date, so that the clocks need not agree.
  */
 export function retryAfterMs({ retryAfter, date, epochMs }: RetryAfterOptions): number | undefined {
   const given = retryAfter?.trim();

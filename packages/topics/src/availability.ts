@@ -5,7 +5,7 @@ export type AvailabilityChange =
       readonly reason: string;
       /** The brokers answer, and refuse: `reason` says what the log's user may not do. */
       readonly refused?: true;
-      /** The time of the last answer, epoch ms; the report comes some seconds later. */
+      /** The time of the last response, epoch ms; the report comes some seconds later. */
       readonly sinceMs: number;
     }
   | { readonly available: true };

@@ -4,9 +4,9 @@ import { TopicLogError } from './topic-log-error.ts';
 export class LaneHeldError extends TopicLogError {
   /** Stays the same where a bundler renames classes. */
   override readonly name = 'LaneHeldError';
-  /** Name of the lane, as `LaneSpec.name` gave it. */
+  /** Name of the lane, as in `LaneSpec.name`. */
   readonly lane: string;
-  /** The holder's process id; null while it has only just taken the lane. */
+  /** The holder's process ID; null while it has only just taken the lane. */
   readonly pid: number | null;
   /** When the holder took the lane, milliseconds since the epoch; null while it has only just taken it. */
   readonly sinceMs: number | null;
@@ -32,7 +32,7 @@ export class LaneHeldError extends TopicLogError {
 export class LaneLostError extends TopicLogError {
   /** Stays the same where a bundler renames classes. */
   override readonly name = 'LaneLostError';
-  /** Name of the lane, as `LaneSpec.name` gave it. */
+  /** Name of the lane, as in `LaneSpec.name`. */
   readonly lane: string;
   /** The new holder in words, if it is known. */
   readonly by: string | undefined;

@@ -9,7 +9,7 @@ export interface MissingRight {
   readonly operation: string;
   /** The kind of resource that `name` names. */
   readonly kind: ResourceKind;
-  /** The topic, group or transactional id; empty for the cluster. */
+  /** The topic, group or transactional ID; empty for the cluster. */
   readonly name: string;
 }
 

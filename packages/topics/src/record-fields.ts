@@ -107,7 +107,7 @@ function beginning(bytes: Uint8Array): string {
   return bytes.length > SHOWN_BYTES ? `${shown} …` : shown;
 }
 
-/** How errors name a header: its name is anybody's choice, of any length. */
+/** How errors name a header: its name is anyone's choice, of any length. */
 function headerField(name: string): string {
   return `header ${JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}…` : name)}`;
 }

@@ -198,7 +198,7 @@ export interface NewRecord {
 export interface RecordSeries extends Omit<NewRecord, 'value'> {
   /** Number of records. */
   readonly count: number;
-  /** Gives the value of the record at `index`, counted from 0; the same at every call. */
+  /** Returns the value of the record at `index`, counted from 0; the same at every call. */
   readonly valueAt: (index: number) => string | Uint8Array;
   /** The same values, where all begin and end alike: a driver may encode the common text once. */
   readonly parts?: SeriesParts;
@@ -234,7 +234,7 @@ export interface TopicRecord<Field extends string | Uint8Array = string> extends
 
 /** The lane that `TopicLog.openLane` takes. */
 export interface LaneSpec {
-  /** Unique per lane; the transactional id where the driver has one. */
+  /** Unique per lane; the transactional ID where the driver has one. */
   readonly name: string;
   /** The compacted topic and partition that hold this lane's state; no other lane writes its keys. */
   readonly state: TopicPartition;

@@ -36,7 +36,7 @@ export interface CommandContext {
   readonly importing?: Importing;
 }
 
-/** Command lines as they have to be typed here: from a clone the command has another name. */
+/** Command lines as they must be typed here: from a clone the command has another name. */
 export function commandsFor({ env, file, cwd }: Pick<CommandContext, 'env' | 'file' | 'cwd'>): CommandFor {
   const program = env['HEADGATE_COMMAND'] ?? 'headgate';
   return (command, argument) => `${program} ${command} ${argument}${file === defaultConfigFile(cwd) ? '' : ` --config ${file}`}`;

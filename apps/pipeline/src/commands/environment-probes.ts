@@ -56,7 +56,7 @@ export function environmentProbes({ sound, online, context }: EnvironmentProbesO
   return [...probes, ...onlineProbes({ sound, context, isLogSound: () => isLogSound })];
 }
 
-/** A probe for each secret that gives nothing a request could carry: its file is missing, its function gives an empty text. */
+/** A probe for each secret that returns nothing a request could carry: its file is missing, its function returns an empty text. */
 function secretProbes(pipeline: Pipeline): Probe[] {
   return pipeline.secretIssues().map(({ path, message }) => {
     const name = [pipeline.name, ...path].join('.').replaceAll(/\.(\d+)(?=\.|$)/g, '[$1]');

@@ -20,7 +20,7 @@ type Format = (typeof FORMATS)[number];
 export interface ExportOptions extends Omit<RecordChoice, 'follow'> {
   /** As it is called on the log, or without its prefix. */
   readonly topic: string;
-  /** Default: the ending of `out`, else ndjson. */
+  /** Default: the ending of `out`; otherwise ndjson. */
   readonly format?: string;
   /** The file, which appears when it is whole. Default: stdout. */
   readonly out?: string;
@@ -150,7 +150,7 @@ function jsonCell(cell: Cell, type: ExportColumn['type'] | undefined): string {
   return JSON.stringify(type === 'time' ? isoTime(cell) : cell);
 }
 
-/** RFC 4180 with line feeds: an empty field is no value, `""` an empty text. */
+/** RFC 4180 with line feeds: an empty field isn't a value, `""` an empty text. */
 async function csv(columns: readonly ExportColumn[], sink: Sink): Promise<RowWriter> {
   await sink.write(`${columns.map(({ name }) => csvField(name)).join(',')}\n`);
   return {

@@ -53,7 +53,7 @@ export async function init({
   return 0;
 }
 
-/** A file in its place is no configuration that is there already. */
+/** A file in its place isn't a configuration that is there already. */
 async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true }).catch((cause: NodeJS.ErrnoException) => {
     throw Object.assign(new Error(cause.message, { cause }), { code: cause.code === 'EEXIST' ? 'ENOTDIR' : cause.code });

@@ -127,7 +127,7 @@ async function answers(query: () => Promise<unknown>): Promise<ProbeResult> {
   } catch (error) {
     // The SourceError of a pipeline of the user's may be of another copy of the package.
     const { endsSource, retryable, message } = error as Partial<SourceError> & Error;
-    // A check that is stopped has no answer.
+    // A check that is stopped has no response.
     if (retryable === undefined) throw error;
     if (endsSource !== true && !retryable) return { ok: true, message: `answers: ${message}` };
     // The end of the sentence is for programs of one's own.

@@ -147,7 +147,7 @@ function planJson(plans: readonly Planned[], now: number): object {
   return { requests, is_exact: pipelines.every((one) => one.is_exact), done_at: requests === 0 ? undefined : at(inMs), pipelines };
 }
 
-/** Requests of a walk that goes on at `page`, if it is as long as last time. */
+/** Requests of a walk that continues at `page`, if it is as long as last time. */
 function requestsOf(page: number, pages: number): number {
   return Math.max(1, pages - page + 1);
 }
@@ -205,7 +205,7 @@ function rowsOf(of: Planned, now: number): string[][] {
   }
   if (walks.length === 0) return rows;
   const isExact = all.unknown === 0;
-  // Of unknown sizes there is no end to say while the budget has room for what is known.
+  // Of unknown sizes there is no end to say while the budget has capacity for what is known.
   const done = isExact ? when(now, all.inMs) : all.inMs < 1_000 ? '' : `${when(now, all.inMs)}, or later`;
   return [...rows, [`all of ${left.pipeline}`, isExact ? '' : 'at least', groupedNumber(all.requests), every, done]];
 }

@@ -14,15 +14,16 @@ import { UsageError } from './usage-error.ts';
 export interface ReadOptions extends RecordChoice {
   /** As it is called on the log, or without its prefix. */
   readonly topic: string;
-  /** Most records. */
+  /** Maximum records. */
   readonly max?: number;
   /** A line of JSON for each value, and nothing else. Default false. */
   readonly values?: boolean;
 }
 
 /**
- * Writes committed records to stdout: for people, or with `--json` a line of JSON each. Bytes that are no text are written as base64: behind
- * `base64:`, or in JSON as `key_base64`, `value_base64` and `headers_base64` in place of `key`, `value` and the header. Resolves to the exit code.
+ * Writes committed records to stdout: for people, or with `--json` a line of JSON each. Bytes that are no text are written as base64:
+ * behind `base64:`, or in JSON as `key_base64`, `value_base64` and `headers_base64` instead of `key`, `value` and the header. Resolves to
+ * the exit code.
  */
 export async function read(
   { topic: asked, max = Infinity, values = false, ...choice }: ReadOptions,
@@ -76,7 +77,7 @@ class OutputError extends Error {
   readonly retryable = true;
 }
 
-/** A record as one line of JSON; a value that is JSON stands in it as it is, so that no number of it is spelled anew. */
+/** A record as one line of JSON; a value that is JSON stands in it as it is, so that no number of it is spelled again. */
 function jsonLine({ topic, partition, offset, timestampMs, key, headers, value }: BytesRecord): string {
   const texts = Object.entries(headers).map(([name, bytes]) => [name, textOf(bytes), bytes] as const);
   const others = texts.filter(([, text]) => text === undefined).map(([name, , bytes]) => [name, base64(bytes)] as const);

@@ -55,7 +55,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     else reporter.event(event);
   };
   const { driver, group, lanes } = config.topics;
-  // Before anything is waited for: a probe that asks whether a run is alive or ready gets an answer from the first moment on.
+  // Before anything is waited for: a probe that asks whether a run is alive or ready gets a response from the first moment on.
   const status = await serveStatus(config, { view: () => viewer.view(), clock, commandFor, emit });
   let log: TopicLog | undefined;
   const giveUp = (): void => void log?.close();
@@ -146,7 +146,7 @@ async function serveStatus(
     emit({ type: 'notice', level: isMoved ? 'warn' : 'info', message: `status at ${server.url}${moved}` });
     return server;
   } catch (error) {
-    // Nobody's work should wait for a page that nobody may look at.
+    // Nobody's work should wait for a page that no one may look at.
     emit({ type: 'notice', level: 'warn', message: `no status page: ${errorText(error)}` });
     return undefined;
   }
@@ -182,7 +182,7 @@ async function conclude({ view, wasStopped, failures, names, commandFor, failsOn
     for (const message of messages) log.error({ event: 'error' }, message);
     const { pipelines, progress, deadLetters } = view;
     const totals = { ...snakeCased({ pipelines }), dead_letters: deadLetters.total };
-    // Of a lane that has failed nobody knows what is left.
+    // Of a lane that has failed no one knows what is left.
     const left = progressFields({ ...progress, isExact: progress.isExact && outcome !== 'failed' });
     const ended = { event: 'run-ended', outcome, exit_code: code, totals, open_dead_letters: open, left };
     log.info(ended, `the run is over: ${outcome}`);

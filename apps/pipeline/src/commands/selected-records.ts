@@ -160,7 +160,10 @@ function isDay(date: string): boolean {
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(date);
 }
 
-/** A record's value as a line of JSON: JSON as it stands there, so that no number of it is spelled anew; other text as a string; bytes in base64. */
+/**
+ * A record's value as a line of JSON: JSON as it stands there, so that no number of it is spelled again; other text as a string; bytes in
+ * base64.
+ */
 export function valueLine(value: Uint8Array | null): string {
   const text = value && textOf(value);
   if (isOneLineOfJson(text)) return text;

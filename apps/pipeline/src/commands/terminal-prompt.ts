@@ -9,12 +9,12 @@ export interface TerminalPromptOptions {
   readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean };
 }
 
-/** A prompt on a terminal; undefined where there is none, so that nobody waits for answers that can't come. */
+/** A prompt on a terminal; undefined where there is none, so that no one waits for responses that can't come. */
 export function terminalPrompt({ input, output }: TerminalPromptOptions): Prompt | undefined {
   if (input.isTTY !== true || output.isTTY !== true) return undefined;
   return async (question) => {
     const lines = createInterface({ input, output });
-    // At the end of the input a question stays open for ever: its end has to be listened for.
+    // At the end of the input a question stays open for ever: its end must be listened for.
     const closed = new Promise<never>((_resolve, reject) => {
       lines.once('close', () => reject(new Error('The input has ended.')));
     });

@@ -150,7 +150,7 @@ function baseUrlOf({ plan, baseUrl, baseUrls }: BooksOptions): string {
   return baseUrl ?? baseUrls?.[plan] ?? '';
 }
 
-/** ISBNs of one request: a batch that a day has no room for would never go. */
+/** ISBNs of one request: a batch that a day has no capacity for would never go. */
 function batchOf({ maxBatch, perDay }: BooksOptions): number {
   return Math.min(maxBatch, perDay?.isbns ?? Infinity);
 }
@@ -161,7 +161,7 @@ function openSource(given: BooksOptions, io: PipelineIo) {
     ...sourceOptions(baseUrlOf(given), given),
     ...io,
     plan,
-    // The same name under every plan: another plan's window goes on with the key.
+    // The same name under every plan: another plan's window continues with the key.
     credentials: [{ name: 'key', signer: apiKey(key) }],
     maxBatch: batchOf(given),
     ...(perDay !== undefined && { perDay }),
@@ -272,7 +272,7 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
   },
 });
 
-/** The records of a batch's answers. Where the answers hold records that name no ISBN, none of the ISBNs is known to be missing. */
+/** The records of a batch's answers. Where the responses hold records that name no ISBN, none of the ISBNs is known to be missing. */
 function outcome(
   answers: readonly BookAnswer[],
   requested: readonly { readonly key: string }[],
@@ -306,7 +306,7 @@ function outcome(
   return { records, deadLetters };
 }
 
-/** A record that comes again after a crash has the same id. */
+/** A record that comes again after a crash has the same ID. */
 function withIds(unreadable: readonly UnreadableBook[]): (Pick<UnreadableBook, 'record' | 'error'> & { readonly id: string })[] {
   const alike = new Map<string, number>();
   return unreadable.map(({ record, error }) => {

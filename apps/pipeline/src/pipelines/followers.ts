@@ -186,7 +186,7 @@ const options = z
 /** The options of the followers pipeline, as its schema gives them. */
 export type FollowersOptions = z.output<typeof options>;
 
-/** The user of a list's entry, or what is wrong with it. Bare digits may be an id or a name. */
+/** The user of a list's entry, or what is wrong with it. Bare digits may be an ID or a name. */
 function listedUser(text: string): UserChoice | string {
   if (/^\d+$/.test(text)) {
     const asName = `@${text}`;
@@ -228,7 +228,7 @@ function signerOf(one: Credential) {
   return one.bearer === undefined ? oauth1(one.oauth1) : bearer(one.bearer);
 }
 
-/** The user of a line: `@name` and `name` are screen names, digits (or `id:digits`) a user id, as in the keys of records. */
+/** The user of a line: `@name` and `name` are screen names, digits (or `id:digits`) a user ID, as in the keys of records. */
 function userOf(line: string): UserChoice {
   const userId = /^(?:id:)?(\d+)$/.exec(line)?.[1];
   if (userId !== undefined) {
@@ -247,7 +247,7 @@ function noUser(message: string): PipelineError {
 
 const isWhole = ({ cursor = FIRST_CURSOR }: FollowersRequest): boolean => cursor === FIRST_CURSOR;
 
-/** A user's followers, page by page, as pages, as ids, and as changes between two crawls. */
+/** A user's followers, page by page, as pages, as IDs, and as changes between two crawls. */
 export const followers: DefinedPipeline<typeof options> = definePipeline({
   name: 'followers',
   options,
@@ -255,7 +255,7 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
   topics: followersTopics,
   unit: 'ids',
   pageItems: ({ count }) => count,
-  // 20 digits, quotes and a comma for each id, and the rest of the page.
+  // 20 digits, quotes and a comma for each ID, and the rest of the page.
   usualBytes: ({ emit, count }) => (emit.includes('pages') ? { pages: 16_384 + 23 * count } : {}),
   // Crawls are compared by the pages of the last one.
   keyOf: userLabel,
@@ -321,7 +321,7 @@ function pageRecord({ cursor, nextCursor, previousCursor, ids }: FollowersAnswer
   return topics.pages({ key, value: { user: key, crawl: id, page, cursor, nextCursor, previousCursor, ids } });
 }
 
-/** One record per id. They carry no headers: 5,000 times a page they would repeat the value. */
+/** One record per ID. They carry no headers: 5,000 times a page they would repeat the value. */
 function idRecords({ ids }: FollowersAnswer, { key, id, page, topics }: At): PendingRecord {
   const start = JSON.stringify({ user: key, crawl: id, page }).slice(0, -1);
   // Ids are digits only, so they need no escaping.

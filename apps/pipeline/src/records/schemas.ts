@@ -5,11 +5,11 @@ import { valueJsonSchema } from './topic-schemas.ts';
 export interface RecordValues {
   /** A page of followers, as the service sent it: `page` is 1-based, `ids` in the service's order. */
   'followers.pages': CrawlPart & { page: number; cursor: string; nextCursor: string; previousCursor: string; ids: readonly string[] };
-  /** One follower. `page`: the page that the id came with, 1-based. */
+  /** One follower. `page`: the page that the ID came with, 1-based. */
   'followers.ids': CrawlPart & { page: number; id: string };
   /** `crawl` is the later of the two that were compared. */
   'followers.changes': CrawlPart & { change: 'followed' | 'unfollowed'; id: string };
-  /** A crawl's change of state, with the pages and ids written by then. `reason`: of a failure. */
+  /** A crawl's change of state, with the pages and IDs written by then. `reason`: of a failure. */
   'followers.crawls': CrawlPart & {
     state: 'started' | 'completed' | 'failed';
     pages: number;
@@ -24,13 +24,13 @@ export interface RecordValues {
   'books.missing': { isbn: string };
   /** A user who can't be crawled, with the request. */
   'followers.dead-letters': DeadLetterReason & { request: unknown };
-  /** A request that can't be worked, or a part of an answer that can't be read. */
+  /** A request that can't be worked, or a part of a response that can't be read. */
   'books.dead-letters': DeadLetterReason & { request?: unknown; record?: unknown };
 }
 
 /** The part that all records of a crawl have. */
 export interface CrawlPart {
-  /** `@name`, or the digits of a user id. */
+  /** `@name`, or the digits of a user ID. */
   user: string;
   /** Deterministic: `<requests topic>-<partition>-<offset>` of the request. */
   crawl: string;

@@ -1,7 +1,7 @@
 import { isbnFromHash, toIsbn10 } from './isbn.ts';
 import { hash32 } from '../seeded-random.ts';
 
-/** A record as the catalogue spells it; fields and their types differ from record to record. */
+/** A record as the catalog spells it; fields and their types differ from record to record. */
 export type CatalogueRecord = Readonly<Record<string, unknown>>;
 
 /** The record of an ISBN-13: the same for the same seed, with the types varying as they do in the field. */

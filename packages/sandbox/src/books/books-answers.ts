@@ -6,24 +6,24 @@ import type { BooksRequest } from './books-request.ts';
 import { toIsbn13 } from './isbn.ts';
 import { shuffled } from '../seeded-random.ts';
 
-/** The catalogue's contents. */
+/** The catalog's contents. */
 export interface Catalogue {
   readonly isUnknown: (isbnOrAuthor: string) => boolean;
   /** ISBNs a batch may hold. */
   readonly maxBatch: number;
   readonly seed: number;
-  /** Gives the order of a batch's records. */
+  /** Returns the order of a batch's records. */
   readonly random: () => number;
 }
 
-/** The answer to a request that was let through. */
+/** The response to a request that was let through. */
 export function catalogueAnswer(catalogue: Catalogue, request: BooksRequest): Answer {
   const { isUnknown, maxBatch, seed, random } = catalogue;
   const recordOf = (asked: string): CatalogueRecord | undefined => {
     const isbn13 = toIsbn13(asked);
     return isbn13 === undefined || isUnknown(isbn13) ? undefined : bookRecord({ isbn13, seed });
   };
-  // Assigned rather than returned: the compiler then proves that every kind has its answer.
+  // Assigned rather than returned: the compiler then proves that every kind has its response.
   let answer: Answer;
   switch (request.kind) {
     case 'other':
@@ -64,7 +64,7 @@ function batchAnswer(requested: number, data: readonly CatalogueRecord[]): Answe
   return jsonAnswer(200, JSON.stringify({ total: data.length, requested, data }));
 }
 
-/** An error, or the refusal over a limit, as the catalogue words it. */
+/** An error, or the refusal over a limit, as the catalog words it. */
 export function booksMessage(status: number, text: string, headers: Readonly<Record<string, string>> = {}): Answer {
   return jsonAnswer(status, JSON.stringify({ message: text }), headers);
 }

@@ -11,7 +11,7 @@ import type { ServedRequest } from '../http/request-log.ts';
 import { seededRandom } from '../seeded-random.ts';
 import type { WindowOptions } from '../http/window.ts';
 
-/** How the book catalogue is emulated. */
+/** How the book catalog is emulated. */
 export interface BooksSandboxOptions {
   /** Port of the default plan on 127.0.0.1, premium and pro on the two after it; default 0, three free ones. */
   readonly port?: number;
@@ -19,7 +19,7 @@ export interface BooksSandboxOptions {
   readonly keys?: readonly BooksKey[];
   /** The window of each key; default `{ kind: 'rolling', windowMs: 1000 }` and the plan's limit: 1, 3 or 5. */
   readonly window?: Partial<WindowOptions>;
-  /** The answer to a request over the limit; `both`: a 429 and a 404 in turn. Default `both`. */
+  /** The response to a request over the limit; `both`: a 429 and a 404 in turn. Default `both`. */
   readonly limitAnswer?: '404' | '429' | 'both';
   /** The message of a 404 over the limit; default `Not Found`, the same as that of an unknown ISBN. */
   readonly limit404Message?: string;
@@ -31,9 +31,9 @@ export interface BooksSandboxOptions {
   readonly maxBatch?: number;
   /** Faults, each with the request it is applied to, counted over the three addresses together; default none. */
   readonly faults?: readonly Fault[];
-  /** Milliseconds an answer takes, in real time; default 0. */
+  /** Milliseconds a response takes, in real time; default 0. */
   readonly latencyMs?: Latency;
-  /** Recorded exchanges, from which then every answer comes if any is of this service; default none. */
+  /** Recorded exchanges, from which then every response comes if any is of this service; default none. */
   readonly replay?: readonly RecordedEntry[];
   /** Gives records, their order and latencies; default 1. */
   readonly seed?: number;
@@ -41,7 +41,7 @@ export interface BooksSandboxOptions {
   readonly now?: () => number;
 }
 
-/** A running emulator of the book catalogue. */
+/** A running emulator of the book catalog. */
 export interface BooksSandbox extends AsyncDisposable {
   /** The default plan's base address, without a slash at its end. */
   readonly url: string;
@@ -58,7 +58,7 @@ export interface BooksSandbox extends AsyncDisposable {
   readonly close: () => Promise<void>;
 }
 
-/** Starts an emulator of the book catalogue on 127.0.0.1, one address for each plan; throws `SandboxOptionError`. */
+/** Starts an emulator of the book catalog on 127.0.0.1, one address for each plan; throws `SandboxOptionError`. */
 export async function startBooks(options: BooksSandboxOptions = {}): Promise<BooksSandbox> {
   const { port = 0, keys, window = {}, dailyQuota, unknown = [], faults = [], latencyMs = 0, replay, seed = 1, now = Date.now } = options;
   const random = seededRandom(seed);

@@ -16,9 +16,9 @@ import type { RequestWindow, WindowOptions } from '../http/window.ts';
 /** A subscription plan; each has an address of its own. */
 export type BooksPlan = 'default' | 'premium' | 'pro';
 
-/** A key of the catalogue. */
+/** A key of the catalog. */
 export interface BooksKey {
-  /** Shown in `ServedRequest.credential` in place of the key. */
+  /** Shown in `ServedRequest.credential` instead of the key. */
   readonly name: string;
   /** The secret itself, the whole value of the Authorization header. */
   readonly key: string;
@@ -37,7 +37,7 @@ export interface BooksServiceOptions extends Catalogue {
 
 const plans: readonly BooksPlan[] = ['default', 'premium', 'pro'];
 
-/** Answers as the catalogue does: first the key and its plan, then its windows, then what was asked. */
+/** Answers as the catalog does: first the key and its plan, then its windows, then what was asked. */
 export function createBooksService(options: BooksServiceOptions): (exchange: Exchange) => Served {
   const { keys, window, dailyQuota, limitAnswer, limit404Message, maxBatch } = options;
   const names = keys?.map(({ name }) => name) ?? [];

@@ -4,17 +4,17 @@ import { SandboxOptionError } from '../sandbox-option-error.ts';
 export interface DailyQuotaOptions {
   /** ISBNs from one reset to the next; a request for a book or an author counts as one. A whole number from 0. */
   readonly isbns: number;
-  /** The hour of the day, UTC, at which the count begins anew, as `HH:MM`; default `00:00`. */
+  /** The hour of the day, UTC, at which the count begins again, as `HH:MM`; default `00:00`. */
   readonly resetsAt?: string;
 }
 
-/** A count of ISBNs that begins anew every day. */
+/** A count of ISBNs that begins again every day. */
 export interface DailyQuota {
   /** Takes that many, or none and answers false where the day hasn't so many left. */
   take(isbns: number, nowMs: number): boolean;
 }
 
-/** Makes an unused quota; throws `SandboxOptionError`. */
+/** Creates an unused quota; throws `SandboxOptionError`. */
 export function createDailyQuota({ isbns, resetsAt = '00:00' }: DailyQuotaOptions): DailyQuota {
   const [, hours, minutes] = /^([01]\d|2[0-3]):([0-5]\d)$/u.exec(resetsAt) ?? [];
   if (hours === undefined || minutes === undefined) {

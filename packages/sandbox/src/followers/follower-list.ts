@@ -3,13 +3,13 @@ import { SandboxOptionError } from '../sandbox-option-error.ts';
 
 /** Options of one user's list. */
 export interface FollowerListOptions {
-  /** How many followers, generated when asked for, or their ids, newest first. */
+  /** How many followers, generated when asked for, or their IDs, newest first. */
   readonly followers: number | readonly string[];
   /** Share of the followers left out as suspended, 0 up to below 1; above 0 whole pages are empty, the second always. Default 0. */
   readonly suspendedShare?: number;
   /** After so many pages of this list one new follower comes to its front; default never. */
   readonly shiftEvery?: number;
-  /** Length in ids of a stretch that is suspended as a whole; default 5000. */
+  /** Length in IDs of a stretch that is suspended as a whole; default 5000. */
   readonly blockSize?: number;
   /** Default 1. */
   readonly seed?: number;
@@ -19,15 +19,15 @@ export interface FollowerListOptions {
 export interface FollowerList {
   /** How many positions there are, suspended ones and newcomers counted. */
   readonly length: () => number;
-  /** The ids at positions `from` up to, not including, `to`, without the suspended ones; costs O(to - from). */
+  /** The IDs at positions `from` up to, not including, `to`, without the suspended ones; costs O(to - from). */
   readonly slice: (from: number, to: number) => string[];
   /** Says that a page was served: every `shiftEvery` of them a newcomer appears. */
   readonly pageServed: () => void;
 }
 
 /**
- * Makes the list of one user; ids are distinct, mostly between 2^60 and 2^61, some above 2^62, some as small as old accounts'.
- * Throws `SandboxOptionError`.
+ * Makes the list of one user; IDs are distinct, mostly between 2^60 and 2^61, some above 2^62, some as small as old accounts'. Throws
+ * `SandboxOptionError`.
  */
 export function createFollowerList(options: FollowerListOptions): FollowerList {
   const { followers, suspendedShare = 0, shiftEvery = Number.POSITIVE_INFINITY, blockSize = 5000, seed = 1 } = options;
@@ -73,7 +73,7 @@ export function createFollowerList(options: FollowerListOptions): FollowerList {
   };
 }
 
-/** The id at an index: its lower half is a bijection of the index, so that no two are alike. */
+/** The ID at an index: its lower half is a bijection of the index, so that no two are alike. */
 function generatedId(seed: number, index: number): string {
   const low = mix32(index ^ mix32(seed));
   const kind = hash32(seed, 'kind', index) % 100;

@@ -7,9 +7,9 @@ import { hash32 } from '../seeded-random.ts';
 
 /** One account of the followers service. */
 export interface FollowersUser {
-  /** Its user id, digits; default: made of its name and the seed. */
+  /** Its user ID, digits; default: made of its name and the seed. */
   readonly id?: string;
-  /** How many followers it has, with ids generated as they are asked for, or their ids, newest first; default 0. */
+  /** How many followers it has, with IDs generated as they are asked for, or their IDs, newest first; default 0. */
   readonly followers?: number | readonly string[];
   /** Answers with the 401 of a protected account; default false. */
   readonly protected?: boolean;
@@ -17,7 +17,7 @@ export interface FollowersUser {
   readonly error?: 17 | 34 | 50 | 63;
   /** Share of the followers left out as suspended, 0 up to below 1; above 0 whole pages are empty, the second always. Default 0. */
   readonly suspendedShare?: number;
-  /** After so many pages served of it one new follower comes to the front, so that a walk sees an id twice; default never. */
+  /** After so many pages served of it one new follower comes to the front, so that a walk sees an ID twice; default never. */
   readonly shiftEvery?: number;
   /** Ids a page holds at most, 1 to 5000; default 5000. */
   readonly pageSize?: number;
@@ -36,11 +36,11 @@ interface ServedUser {
 export interface UserDirectory {
   readonly byName: (screenName: string) => ServedUser | undefined;
   readonly byId: (userId: string) => ServedUser | undefined;
-  /** Adds an account, or replaces it; throws `SandboxOptionError` for an id of another account and lists that can't be. */
+  /** Adds an account, or replaces it; throws `SandboxOptionError` for an ID of another account and lists that can't be. */
   readonly set: (screenName: string, user: FollowersUser) => void;
 }
 
-/** Makes the accounts; throws `SandboxOptionError` for names or ids that are there twice and lists that can't be. */
+/** Makes the accounts; throws `SandboxOptionError` for names or IDs that are there twice and lists that can't be. */
 export function createUserDirectory(users: Readonly<Record<string, FollowersUser>>, seed: number): UserDirectory {
   const names = new Map<string, ServedUser>();
   const ids = new Map<string, ServedUser>();

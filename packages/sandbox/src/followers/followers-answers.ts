@@ -39,7 +39,7 @@ export function pageOf(
   const to = place.direction === 'next' ? from + size : place.position;
   const next = to < list.length() ? cursors.encode({ position: to, direction: 'next' }) : '0';
   const previous = from > 0 ? cursors.encode({ position: from, direction: 'previous' }) : '0';
-  // Put together as text: ids and cursors are beyond what a JavaScript number holds.
+  // Put together as text: IDs and cursors are beyond what a JavaScript number holds.
   const ids = list.slice(from, to).map((id) => (idsAsStrings ? `"${id}"` : id));
   const fields = [`"ids":[${ids.join(',')}]`, ...cursorFields('next', next), ...cursorFields('previous', previous), '"total_count":null'];
   return jsonAnswer(200, `{${fields.join(',')}}`);

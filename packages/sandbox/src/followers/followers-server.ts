@@ -32,7 +32,7 @@ export interface FollowersSandboxOptions {
   readonly window?: Partial<WindowOptions>;
   /** Faults, each with the request it is applied to; default none. */
   readonly faults?: readonly Fault[];
-  /** Milliseconds an answer takes, in real time; default 0. */
+  /** Milliseconds a response takes, in real time; default 0. */
   readonly latencyMs?: Latency;
   /** Ids as strings or numbers: as `stringify_ids` asks, or one of them whatever it says; default `asked`. */
   readonly idFormat?: 'asked' | 'strings' | 'numbers';
@@ -40,7 +40,7 @@ export interface FollowersSandboxOptions {
   readonly cursorStrings?: boolean;
   /** Recorded pages, served for an account that isn't in `users`; default none. */
   readonly replay?: readonly RecordedEntry[];
-  /** Gives ids, cursors and latencies; default 1. */
+  /** Gives IDs, cursors and latencies; default 1. */
   readonly seed?: number;
   /** Epoch milliseconds, for windows, `date` headers and OAuth timestamps; default `Date.now`. Latencies and drips keep real time. */
   readonly now?: () => number;
@@ -53,8 +53,8 @@ export interface FollowersSandbox extends AsyncDisposable {
   /** The requests read so far, oldest first: the newest 100,000. */
   readonly requests: readonly ServedRequest[];
   /**
-   * All ids of an account of `users` as they stand now, newest first, without the suspended; costs O(followers).
-   * Throws `SandboxOptionError` for another account.
+   * All IDs of an account of `users` as they stand now, newest first, without the suspended; costs O(followers). Throws
+   * `SandboxOptionError` for another account.
    */
   readonly followersOf: (screenName: string) => readonly string[];
   /**
@@ -63,8 +63,8 @@ export interface FollowersSandbox extends AsyncDisposable {
    */
   readonly setFaults: (faults: readonly Fault[]) => void;
   /**
-   * Makes an account what `user` says, from the next request on: a new one, or one of `users` that has changed (protected, say, or with another list). Its id and
-   * its cursors stay as they are. Throws `SandboxOptionError`.
+   * Makes an account what `user` says, from the next request on: a new one, or one of `users` that has changed (protected, say, or with
+   * another list). Its ID and its cursors stay as they are. Throws `SandboxOptionError`.
    */
   readonly setUser: (screenName: string, user: FollowersUser) => void;
   /** Ends every connection and the server. */

@@ -1,11 +1,11 @@
-/** A service's answer to one request, before any fault of the transport. */
+/** A service's response to one request, before any fault of the transport. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** An answer whose body is JSON text already. */
+/** A response whose body is JSON text already. */
 export function jsonAnswer(status: number, body: string, headers: Readonly<Record<string, string>> = {}): Answer {
   return { status, headers: { 'content-type': 'application/json;charset=utf-8', ...headers }, body };
 }

@@ -3,14 +3,14 @@ import type { ServerResponse } from 'node:http';
 import type { Answer } from './answer.ts';
 import type { Fault } from './fault.ts';
 
-/** The status a client sees, 0 where a fault leaves it without an answer. */
+/** The status a client sees, 0 where a fault leaves it without a response. */
 export function deliveredStatus(answer: Answer, fault: Fault | undefined): number {
   if (fault?.name === 'hang' || fault?.name === 'reset') return 0;
   if (fault?.name === 'html') return 200;
   return fault?.name === 'html-503' ? 503 : answer.status;
 }
 
-/** Sends an answer, or what a fault makes of it; whatever a fault keeps going stops when the client goes. */
+/** Sends a response, or what a fault makes of it; whatever a fault keeps going stops when the client goes. */
 export function deliver(response: ServerResponse, answer: Answer, fault: Fault | undefined): void {
   const body = Buffer.from(answer.body);
   switch (fault?.name) {
@@ -38,7 +38,7 @@ export function deliver(response: ServerResponse, answer: Answer, fault: Fault |
     case 'oversize':
       oversize(response, answer, fault.bytes ?? 300_000_000);
       return;
-    // These the service has put into its answer already.
+    // These the service has put into its response already.
     case '429':
     case '503':
     case 'cursor-loop':
@@ -81,7 +81,7 @@ function drip(response: ServerResponse, answer: Answer, body: Buffer, intervalMs
   response.flushHeaders();
 }
 
-/** The answer with so many bytes of padding before its own fields; chunked, so that no header gives its length away. */
+/** The response with so many bytes of padding before its own fields; chunked, so that no header gives its length away. */
 function oversize(response: ServerResponse, answer: Answer, bytes: number): void {
   head(response, answer, undefined);
   const filler = Buffer.from(`"${'x'.repeat(65_532)}",\n`);

@@ -62,9 +62,9 @@ export type Fault = FaultPlace &
       }
     | {
         /**
-         * `html`, `html-503`: a page of HTML, with status 200 or 503. `reset`: the connection is reset after the request was read.
-         * `cut`: the connection ends in the middle of the body. `truncated`: a whole answer whose JSON ends in the middle.
-         * `hang`: no answer. `cursor-loop`: the next cursor is that of an earlier page (followers only).
+         * `html`, `html-503`: a page of HTML, with status 200 or 503. `reset`: the connection is reset after the request was read. `cut`:
+         * the connection ends in the middle of the body. `truncated`: a whole response whose JSON ends in the middle. `hang`: no response.
+         * `cursor-loop`: the next cursor is that of an earlier page (followers only).
          */
         readonly name: 'html' | 'html-503' | 'reset' | 'cut' | 'truncated' | 'hang' | 'cursor-loop';
       }

@@ -1,9 +1,9 @@
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
-/** How long an answer takes, in milliseconds: always the same, or evenly between two bounds. */
+/** How long a response takes, in milliseconds: always the same, or evenly between two bounds. */
 export type Latency = number | { readonly min: number; readonly max: number };
 
-/** Draws how long each request takes and how it is split: it counts at any moment between its arrival and its answer. */
+/** Draws how long each request takes and how it is split: it counts at any moment between its arrival and its response. */
 export function createLatency(latency: Latency, random: () => number): () => { readonly beforeMs: number; readonly afterMs: number } {
   const { min, max } = typeof latency === 'number' ? { min: latency, max: latency } : latency;
   if (!(min >= 0 && max >= min && max < 2 ** 31)) {

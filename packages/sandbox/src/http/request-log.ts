@@ -12,7 +12,7 @@ export interface ServedRequest {
   readonly path: string;
   /** The query's parameters, the last of a name; what looks like a secret is replaced. */
   readonly query: Readonly<Record<string, string>>;
-  /** The name of the credential or key that was recognised. */
+  /** The name of the credential or key that was recognized. */
   readonly credential?: string;
   /** The status answered; 0 where a fault left the request without one. */
   readonly status: number;
@@ -20,7 +20,7 @@ export interface ServedRequest {
   readonly fault?: FaultName;
   /** Followers: the cursor asked for, `-1` when absent. */
   readonly cursor?: string;
-  /** Followers: the screen name or user id asked for, as it came. */
+  /** Followers: the screen name or user ID asked for, as it came. */
   readonly user?: string;
   /** Books: the ISBNs asked for, as they came. */
   readonly isbns?: readonly string[];
@@ -34,7 +34,7 @@ export interface RequestLog {
   all(): readonly ServedRequest[];
 }
 
-/** Makes an empty log that forgets the oldest beyond `maxRequests` (default 100,000) and `maxIsbns` (default 1,000,000). */
+/** Creates an empty log that forgets the oldest beyond `maxRequests` (default 100,000) and `maxIsbns` (default 1,000,000). */
 export function createRequestLog(options: { readonly maxRequests?: number; readonly maxIsbns?: number } = {}): RequestLog {
   const { maxRequests = 100_000, maxIsbns = 1_000_000 } = options;
   const kept: ServedRequest[] = [];

@@ -1,8 +1,8 @@
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
 /**
- * How a window begins: at the first request after the last window's end, at whole multiples of its length since the epoch,
- * or anew at every request (no stretch of `windowMs` holds more than `limit`).
+ * How a window begins: at the first request after the last window's end, at whole multiples of its length since the epoch, or again at
+ * every request (no stretch of `windowMs` holds more than `limit`).
  */
 export type WindowKind = 'first-request' | 'wall-clock' | 'rolling';
 
@@ -33,7 +33,7 @@ export interface RequestWindow {
   take(nowMs: number): WindowVerdict;
 }
 
-/** Makes an empty window; throws `SandboxOptionError` for a kind, limit or length that can't be. */
+/** Creates an empty window; throws `SandboxOptionError` for a kind, limit or length that can't be. */
 export function createRequestWindow(options: WindowOptions): RequestWindow {
   const { kind, limit, windowMs } = options;
   if (!windowKinds.includes(kind)) throw new SandboxOptionError(`window.kind is "${kind}"; give one of ${windowKinds.join(', ')}.`);

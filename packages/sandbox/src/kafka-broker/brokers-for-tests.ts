@@ -1,6 +1,9 @@
 import { startKafkaBroker } from './kafka-broker.ts';
 
-/** The brokers that `KAFKA_BROKERS` names (`host:port`, several with commas) when it is set, else one started here. Throws `KafkaBrokerError`. */
+/**
+ * The brokers that `KAFKA_BROKERS` names (`host:port`, several with commas) when it is set; otherwise one started here. Throws
+ * `KafkaBrokerError`.
+ */
 export async function kafkaBrokersForTests(
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<{ readonly brokers: readonly string[] } & AsyncDisposable> {

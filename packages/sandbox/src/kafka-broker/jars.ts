@@ -35,7 +35,7 @@ export function cacheFolder(environment: NodeJS.ProcessEnv): string {
   return join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'headgate');
 }
 
-/** The folder of Kafka's jars, whether they are there yet or not: `HEADGATE_KAFKA_JARS`, else one in the cache. */
+/** The folder of Kafka's jars, whether they are there yet or not: `HEADGATE_KAFKA_JARS`; otherwise one in the cache. */
 function jarsFolder(environment: NodeJS.ProcessEnv): string {
   const hash = createHash('sha256').update(pom).digest('hex').slice(0, 12);
   return environment['HEADGATE_KAFKA_JARS'] || join(cacheFolder(environment), `kafka-${hash}`);

@@ -15,7 +15,7 @@ export interface KafkaNode {
   readonly address: string;
   /** `host:port` of each further listener, by its name. */
   readonly addresses: Readonly<Record<string, string>>;
-  /** Process id of its Java, or undefined when it doesn't run. */
+  /** Process ID of its Java, or undefined when it doesn't run. */
   readonly pid: number | undefined;
   /** Kills it (SIGKILL), paused or not; resolves when it is gone. */
   readonly kill: () => Promise<void>;
@@ -23,7 +23,7 @@ export interface KafkaNode {
   readonly start: () => Promise<void>;
   /** Freezes it (SIGSTOP): its connections stay and nothing answers. Throws `KafkaBrokerError` when it doesn't run. */
   readonly pause: () => void;
-  /** Lets it go on (SIGCONT). Throws `KafkaBrokerError` when it doesn't run. */
+  /** Lets it continue (SIGCONT). Throws `KafkaBrokerError` when it doesn't run. */
   readonly resume: () => void;
 }
 
@@ -52,7 +52,7 @@ export interface OwnedNode extends KafkaNode {
 const pollMs = 50;
 const logFile = 'server.log';
 
-/** Makes a node; nothing runs before `start`. */
+/** Creates a node; nothing runs before `start`. */
 export function createKafkaNode(options: KafkaNodeOptions): OwnedNode {
   const { id, address, addresses, folder, command, environment } = options;
   let java: JavaProcess | undefined;

@@ -22,8 +22,8 @@ export interface Lifeline {
 /**
  * Starts a shell with a pipe that ends without a line when this process is gone, however that came, even by SIGKILL.
  *
- * It has a session of its own, so that ^C doesn't reach it, and doesn't keep this process alive. The pipe isn't stdin: Node closes that before
- * it tells of a child's exit. Throws when there is no shell.
+ * It has a session of its own, so that ^C doesn't reach it, and doesn't keep this process alive. The pipe isn't stdin: Node closes that
+ * before it reports a child's exit. Throws when there is no shell.
  */
 export function startOnLifeline({ script, args, folder, output, environment }: LifelineOptions): Lifeline {
   const out = output ?? 'ignore';

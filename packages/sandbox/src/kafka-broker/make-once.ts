@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const staleMs = 15_000;
 
 /**
- * Makes a folder that several processes may want at once: one makes it, the others wait for it.
+ * Creates a folder that several processes may want at once: one makes it, the others wait for it.
  *
  * It is made under another name and renamed, so that it is whole when it is there; were two to make it, the first one stays.
  */

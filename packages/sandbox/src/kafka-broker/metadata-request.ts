@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 const answerWithinMs = 2000;
 
 /**
- * The ids of the nodes that one node knows as alive: a Metadata request of version 1 without topics (Kafka protocol guide, "Messages").
+ * The IDs of the nodes that one node knows as alive: a Metadata request of version 1 without topics (Kafka protocol guide, "Messages").
  *
  * Rejects when the node doesn't answer within two seconds or not in that form.
  */
@@ -44,7 +44,7 @@ function metadataRequest(): Buffer {
   return request;
 }
 
-/** Length, correlation id, then the brokers: id, host, port, rack. */
+/** Length, correlation ID, then the brokers: ID, host, port, rack. */
 function nodeIds(answer: Buffer): readonly number[] {
   const ids: number[] = [];
   let at = 12;

@@ -16,7 +16,7 @@ export interface TemporaryFolder {
   readonly remove: () => Promise<void>;
 }
 
-/** Makes a folder among the system's temporary ones. */
+/** Creates a folder among the system's temporary ones. */
 export async function makeTemporaryFolder(environment: NodeJS.ProcessEnv): Promise<TemporaryFolder> {
   const path = await mkdtemp(join(tmpdir(), 'headgate-kafka-'));
   const { release } = startOnLifeline({ script: removeLater, args: [path], folder: tmpdir(), environment });

@@ -11,7 +11,7 @@ export interface RecordedEntry {
     readonly url: string | null;
     readonly body?: string;
   };
-  /** The answer to such a request, in place of the emulator's own. */
+  /** The response to such a request, instead of the emulator's own. */
   readonly response: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ export interface RecordedEntry {
 export class RecordingError extends Error {
   /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_SANDBOX_RECORDING';
-  /** False: the file has to be changed. */
+  /** False: the file must be changed. */
   readonly retryable: boolean = false;
 
   constructor(message: string, options?: ErrorOptions) {

@@ -3,7 +3,7 @@ import { jsonAnswer } from '../http/answer.ts';
 import { recordedAnswer, recordedTarget } from './recorded-target.ts';
 import type { RecordedEntry } from './recording.ts';
 
-/** A request to a recorded catalogue. */
+/** A request to a recorded catalog. */
 export interface RecordedBooksQuery {
   readonly method: string;
   /** As it came, percent-encoded. */
@@ -12,11 +12,11 @@ export interface RecordedBooksQuery {
 }
 
 /**
- * Answers from the recorded exchanges of the catalogue; undefined where the recording holds none.
+ * Answers from the recorded exchanges of the catalog; undefined where the recording holds none.
  *
- * Found by method and path, queries aside: first the same path (for a POST the same body, else the first of that path), then a
- * template such as `/book/{isbn}`, each time one with status 200 before another, then in the file's order. Entries without an
- * address are left out. What isn't found is a 404 with `x-sandbox-replay: not-recorded`.
+ * Found by method and path, queries aside: first the same path (for a POST the same body; otherwise the first of that path), then a
+ * template such as `/book/{isbn}`, each time one with status 200 before another, then in the file's order. Entries without an address are
+ * left out. What isn't found is a 404 with `x-sandbox-replay: not-recorded`.
  */
 export function createBooksReplay(recording: readonly RecordedEntry[]): ((query: RecordedBooksQuery) => Answer) | undefined {
   const entries = recording

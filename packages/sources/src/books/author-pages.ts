@@ -14,7 +14,7 @@ export interface AuthorWalk {
   readonly pageSize?: number | undefined;
   /** Which page to begin with, from 1. Default 1. */
   readonly page?: number | undefined;
-  /** Most pages of the walk; then it ends with `HEADGATE_PAGE_LIMIT`. Default 500. */
+  /** Maximum pages of the walk; then it ends with `HEADGATE_PAGE_LIMIT`. Default 500. */
   readonly maxPages?: number;
 }
 

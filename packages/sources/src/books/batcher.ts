@@ -4,7 +4,7 @@ import { type BatchEntry, batchEntry } from './query.ts';
 
 export interface BatcherOptions {
   readonly input: IsbnReader;
-  /** Most different ISBNs in a batch. */
+  /** Maximum different ISBNs in a batch. */
   readonly maxBatch: number;
   /** Longest the first entry of a batch waits for more, in ms. */
   readonly waitMs: number;

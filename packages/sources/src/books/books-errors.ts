@@ -2,7 +2,7 @@ import { SourceError } from '../source-error.ts';
 import type { BooksPlan } from './options.ts';
 import { type BooksQuery, subjectOf } from './query.ts';
 
-/** The fields that the errors of one answer share. No error quotes the service's words, which may hold the key. */
+/** The fields that the errors of one response share. No error quotes the service's words, which may hold the key. */
 export interface AnsweredQuery {
   readonly query: BooksQuery;
   readonly credential: string;

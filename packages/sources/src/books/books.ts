@@ -31,7 +31,7 @@ import {
 import { type AuthorAnswer, type BookAnswer, type BooksValue, type FoundBook, itemsOf } from './results.ts';
 import { waitForCredit } from './wait-for-credit.ts';
 
-/** A book catalogue: books by ISBN, singly or in batches, and authors by name. */
+/** A book catalog: books by ISBN, singly or in batches, and authors by name. */
 export interface Books extends AsyncDisposable {
   /**
    * Looks one book up. Rejects with a `SourceError`: `HEADGATE_BOOK_NOT_FOUND`, or `HEADGATE_INVALID_ISBN` before a request is
@@ -44,7 +44,7 @@ export interface Books extends AsyncDisposable {
    * Walks all pages of an author's books; each subscription, iteration or drain is a separate walk.
    *
    * - *Emits when* a page has come, as soon as budget and demand permit.
-   * - *Backpressures when* downstream has no room for `pageSize` more books.
+   * - *Backpressures when* downstream has no capacity for `pageSize` more books.
    * - *Completes when* a page has fewer books than the first, or none, or came before, or isn't there. A first page with fewer books than
    * requested is the last, except for a multiple of ten, which may be the service's own page size.
    * - *Cancels when* unsubscribed, or when `signal` is aborted: the request in flight is aborted.
@@ -59,19 +59,19 @@ export interface Books extends AsyncDisposable {
    */
   query(query: AuthorPageQuery, options: QueryOptions): Promise<Delivery<AuthorPageAnswer>>;
   /**
-   * Looks up a list of ISBNs in batches: one answer for each requested ISBN, found or not, in the order of the list.
+   * Looks up a list of ISBNs in batches: one response for each requested ISBN, found or not, in the order of the list.
    *
    * - *Emits when* a batch has come, and for malformed ISBNs when their turn has come. A batch is sent when it is full, when the
    * input has ended, or `batchWaitMs` after its first ISBN. A repeated ISBN of a batch is sent once and answered twice.
-   * - *Backpressures when* the answers before it are not taken or credit is used up: the input is read no further ahead than one
-   *      batch at first, and than one for each request of the budget's window later. An Observable's items are buffered as they come.
-   * - *Completes when* the input has ended and its last answer is done with. It ends with the error of the input or of a batch after
-   *      the answers before it.
+   * - *Backpressures when* the responses before it are not taken or credit is used up: the input is read no further ahead than one batch at
+   *   first, and than one for each request of the budget's window later. An Observable's items are buffered as they come.
+   * - *Completes when* the input has ended and its last response is done with. It ends with the error of the input or of a batch after the
+   *   responses before it.
    * - *Cancels when* unsubscribed, or when `signal` is aborted: requests in flight are aborted, the input is read no further.
    */
   lookup(isbns: IsbnInput, options?: { readonly signal?: AbortSignal | undefined }): PageStream<BookAnswer>;
   /**
-   * Looks up at most `maxBatch` ISBNs in one request, under credit: one answer each, in the order of `isbns`; then any records that match
+   * Looks up at most `maxBatch` ISBNs in one request, under credit: one response each, in the order of `isbns`; then any records that match
    * none. Rejects as a whole with a `SourceError`, or with `signal.reason`.
    */
   batch(isbns: readonly string[], options: QueryOptions): Promise<Delivery<readonly BookAnswer[]>>;
@@ -98,7 +98,7 @@ export interface BooksGauges extends SourceGauges {
   readonly leftToday?: number;
 }
 
-/** Makes a client of the books service. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`. */
+/** Creates a client of the books service. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`. */
 export function books(options: BooksOptions): Books {
   const { plan, maxBatch, batchWaitMs, quotaReset, limit, hasQuota, clock, source: sourceOptions } = checkedBooksOptions(options);
   const source = defineSource<BooksQuery, BooksValue>({

@@ -18,7 +18,7 @@ export interface ClassifyBooksOptions {
   readonly quotaReset: QuotaReset;
 }
 
-/** Makes the judge of the books service's answers (service document, Errors and Limits). */
+/** Makes the judge of the books service's responses (service document, Errors and Limits). */
 export function classifyBooks({
   plan,
   maxBatch,

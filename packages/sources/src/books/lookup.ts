@@ -12,7 +12,7 @@ export interface LookupOptions {
   readonly maxBatch: number;
   /** Longest an ISBN waits for its batch to fill, in ms. */
   readonly waitMs: number;
-  /** Most batches in flight. */
+  /** Maximum batches in flight. */
   readonly parallel: number;
   /** Shared by all lookups that may share a credit pool. */
   readonly ahead: Prefetch;
@@ -23,7 +23,7 @@ export interface LookupOptions {
   ) => Promise<Delivery<readonly BookAnswer[]>>;
 }
 
-/** Walks a list of ISBNs in batches; each answer is a separate item, in the order of the list. */
+/** Walks a list of ISBNs in batches; each response is a separate item, in the order of the list. */
 export function lookup(options: LookupOptions): PageStream<BookAnswer> {
   return new PageStream(() => lookupReader(options), { signal: options.signal });
 }

@@ -11,7 +11,7 @@ export interface Prefetch {
   leave(credits: CreditPool, items: number): void;
 }
 
-/** Makes a ledger for all lookups that may share a pool. */
+/** Creates a ledger for all lookups that may share a pool. */
 export function prefetch(): Prefetch {
   const ahead = new WeakMap<CreditPool, number>();
   return {

@@ -19,7 +19,7 @@ export interface AuthorQuery {
   readonly pageSize?: number;
 }
 
-/** Each entry gets an answer; a repeated ISBN is sent once, a malformed one not at all. */
+/** Each entry gets a response; a repeated ISBN is sent once, a malformed one not at all. */
 export interface BatchQuery {
   readonly kind: 'batch';
   readonly entries: readonly BatchEntry[];

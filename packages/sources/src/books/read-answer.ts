@@ -16,7 +16,7 @@ export interface ReadAnswerOptions {
   readonly refusal: RefusalOptions;
 }
 
-/** The verdict on an answer with status 200. */
+/** The verdict on a response with status 200. */
 export function readAnswer({ answer, answered, refusal }: ReadAnswerOptions): Verdict<BooksValue> {
   const body = jsonBody(answer, parseUntouched);
   if (body.kind === 'broken') return { kind: 'transient', reason: `${body.reason} (${answer.status})` };
@@ -57,5 +57,5 @@ function readOther(json: unknown, { answered, refusal }: Pick<ReadAnswerOptions,
   return { kind: 'unfit', where: `${field}: expected ${kind}, got ${jsonKind(json[field])}` };
 }
 
-/** The field of an answer that holds the records, and its kind. */
+/** The field of a response that holds the records, and its kind. */
 const EXPECTED = { book: ['book', 'an object'], author: ['books', 'a list'], batch: ['data', 'a list'] } as const;

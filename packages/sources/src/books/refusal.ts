@@ -6,7 +6,7 @@ import { refusalAnswer } from './schema.ts';
 
 export interface RefusalOptions {
   readonly answer: HttpResponse;
-  /** Epoch ms when the answer came, used if it has no Date. */
+  /** Epoch ms when the response came, used if it has no Date. */
   readonly epochMs: number;
   /** When the daily quota resets: a time of day in its zone. */
   readonly quotaReset: QuotaReset;
@@ -23,7 +23,7 @@ export type Refusal =
 
 export interface LimitReached {
   readonly reason: string;
-  /** Ms until the next request may start, where the answer says so. */
+  /** Ms until the next request may start, where the response says so. */
   readonly retryInMs?: number;
 }
 

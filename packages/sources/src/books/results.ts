@@ -1,12 +1,12 @@
 import type { SourceError } from '../source-error.ts';
 import type { AuthorRecord, BookRecord } from './schema.ts';
 
-/** The answer for one requested ISBN, or (`unreadable`) a record of a batch that matches none of them. */
+/** The response for one requested ISBN, or (`unreadable`) a record of a batch that matches none of them. */
 export type BookAnswer = FoundBook | MissingBook | InvalidBook | UnreadableBook;
 
 /** The service knows the ISBN. */
 export interface FoundBook {
-  /** Tells found books from the other answers. */
+  /** Tells found books from the other responses. */
   readonly kind: 'found';
   /** The ISBN as it was given. */
   readonly requested: string;
@@ -18,7 +18,7 @@ export interface FoundBook {
 
 /** The service doesn't know the ISBN. */
 export interface MissingBook {
-  /** Tells missing books from the other answers. */
+  /** Tells missing books from the other responses. */
   readonly kind: 'missing';
   /** The ISBN as it was given. */
   readonly requested: string;
@@ -28,23 +28,23 @@ export interface MissingBook {
 
 /** The text isn't an ISBN; no request was spent on it. */
 export interface InvalidBook {
-  /** Separates texts that aren't ISBNs from the other answers. */
+  /** Separates texts that aren't ISBNs from the other responses. */
   readonly kind: 'invalid';
   /** The text as it was given. */
   readonly requested: string;
-  /** Undefined: there is no ISBN. The key is there so that all answers have the same shape. */
+  /** Undefined: there is no ISBN. The key is there so that all responses have the same shape. */
   readonly isbn: undefined;
   /** `HEADGATE_INVALID_ISBN`, not retryable; its message quotes the text. */
   readonly error: SourceError;
 }
 
-/** A record that isn't an object or names no ISBN. It comes after the answers of its batch, in addition to them. */
+/** A record that isn't an object or names no ISBN. It comes after the responses of its batch, in addition to them. */
 export interface UnreadableBook {
-  /** Tells unreadable records from the other answers. */
+  /** Tells unreadable records from the other responses. */
   readonly kind: 'unreadable';
   /** Undefined: the record answers none of the requested ISBNs. */
   readonly requested: undefined;
-  /** Undefined: the record names none. The key is there so that all answers have the same shape. */
+  /** Undefined: the record names none. The key is there so that all responses have the same shape. */
   readonly isbn: undefined;
   /** As the service sent it. */
   readonly record: unknown;

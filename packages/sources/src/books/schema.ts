@@ -9,13 +9,13 @@ export type BooksRecord = Readonly<Record<string, unknown>>;
 // Objects are checked, never rebuilt: a rebuilt one has its keys in another order, and records are handed on untouched.
 const record: z.ZodType<BooksRecord> = z.custom<BooksRecord>(isRecord, 'is not a JSON object');
 
-/** Answer to `GET /book/{isbn}`; the record in it is checked separately, to distinguish a bad record from a bad answer. */
+/** Response to `GET /book/{isbn}`; the record in it is checked separately, to distinguish a bad record from a bad answer. */
 export const bookAnswer: z.ZodType<{ book: unknown }> = z.looseObject({ book: z.unknown().refine((value) => value !== undefined) });
 
-/** Answer to `GET /author/{name}`: itself the author's record. */
+/** Response to `GET /author/{name}`: itself the author's record. */
 export const authorAnswer: z.ZodType<AuthorRecord> = z.custom<AuthorRecord>((value) => isRecord(value) && Array.isArray(value['books']));
 
-/** Answer to `POST /books`. */
+/** Response to `POST /books`. */
 export const batchAnswer: z.ZodType<{ data: unknown[] }> = z.looseObject({ data: z.array(z.unknown()) });
 
 /** A book's record needs an ISBN. ISBNs come as strings, now and then as numbers, now and then as ''. */

@@ -10,7 +10,7 @@ import { pageFastPath } from './page-fast-path.ts';
 import { type FollowersAnswer, type PageContent, readPage, isSpokenError, spokenErrors } from './page.ts';
 import type { FollowersQuery } from './query.ts';
 
-/** The verdict on an answer of the followers service. */
+/** The verdict on a response of the followers service. */
 export function classify(answer: HttpResponse, context: ClassifyContext<FollowersQuery>): Verdict<FollowersAnswer> {
   const { status } = answer;
   const { count, direction: needed } = context.query;
@@ -38,7 +38,7 @@ export function classify(answer: HttpResponse, context: ClassifyContext<Follower
   return page;
 }
 
-/** A page with more than this many times the requested ids is refused: downstream has room for a page, not for millions of ids. */
+/** A page with more than this many times the requested IDs is refused: downstream has capacity for a page, not for millions of IDs. */
 const MOST_TIMES = 2;
 /** A digit and a comma. */
 const LEAST_ID_BYTES = 2;

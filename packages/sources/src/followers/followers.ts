@@ -17,7 +17,7 @@ export interface Followers extends Omit<Source<FollowersQuery, FollowersAnswer>,
    * Walks the pages of one user's followers; each subscription, iteration or drain is a separate walk.
    *
    * - *Emits when* a page has come, as soon as budget and demand permit.
-   * - *Backpressures when* downstream has no room for `count` more ids.
+   * - *Backpressures when* downstream has no capacity for `count` more IDs.
    * - *Completes when* the service says there is no more (cursor 0). Short and empty pages are not the end.
    * - *Cancels when* unsubscribed, or when `signal` is aborted: the request in flight is aborted.
    *
@@ -27,7 +27,7 @@ export interface Followers extends Omit<Source<FollowersQuery, FollowersAnswer>,
    * `HEADGATE_CURSOR_LOOP`, `HEADGATE_EMPTY_PAGES`, `HEADGATE_GAVE_UP` or another that names the cause.
    */
   pages(options: PagesOptions & { readonly ids: 'bigint' }): PageStream<FollowerPage<bigint>>;
-  /** As above, with ids as strings: the default. */
+  /** As above, with IDs as strings: the default. */
   pages(options: PagesOptions & { readonly ids?: 'string' }): PageStream<FollowerPage>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Counts the ids in the text of a page by its commas. It builds nothing, so a page of millions needs no more memory than its text.
- * An empty list counts as 1, like a list of one; of several lists of that name, the longest counts. 0 if there is none.
+ * Counts the IDs in the text of a page by its commas. It builds nothing, so a page of millions needs no more memory than its text. An empty
+ * list counts as 1, like a list of one; of several lists of that name, the longest counts. 0 if there is none.
  */
 export function idCount(body: Buffer): number {
   let most = 0;

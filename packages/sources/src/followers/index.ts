@@ -1,5 +1,5 @@
 /**
- * The followers service: walks through the ids of a user's followers.
+ * The followers service: walks through the IDs of a user's followers.
  *
  * @packageDocumentation
  */

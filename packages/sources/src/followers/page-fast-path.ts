@@ -5,13 +5,13 @@ import { fitsUint64, MOST_DIGITS, type PageContent, readPage, type ReadPageOptio
 export interface PageFastPathOptions {
   /** The cursor with which the walk continues. */
   readonly needed: ReadPageOptions['needed'];
-  /** A page with more ids is left, with these alone built. */
+  /** A page with more IDs is left, with these alone built. */
   readonly mostIds: number;
 }
 
 /**
  * Reads a page that is spelled as the service spells it, `{"ids":["1","2"],…}` without white space, straight from its bytes: to parse and
- * to check 5,000 ids would take as long as to receive them.
+ * to check 5,000 IDs would take as long as to receive them.
  *
  * Undefined for any other form, good or bad: `jsonBody` and `readPage` read the same from every page, and judge the rest.
  */
@@ -28,7 +28,7 @@ export function pageFastPath(body: Buffer, { needed, mostIds }: PageFastPathOpti
 const OPENING = '{"ids":[';
 
 /**
- * V8 keeps the whole text that a part was cut out of. An id that is cut out of a piece of this size keeps only the piece in memory, not its
+ * V8 keeps the whole text that a part was cut out of. An ID that is cut out of a piece of this size keeps only the piece in memory, not its
  * page.
  */
 const PIECE_BYTES = 2_048;
@@ -51,7 +51,7 @@ function plainIds(body: Buffer, { startsAt, mostIds }: { readonly startsAt: numb
     if (at >= pieceEnd) {
       pieceAt = at;
       pieceEnd = at + PIECE_BYTES;
-      // The id that begins with its last byte is in it whole.
+      // The ID that begins with its last byte is in it whole.
       piece = body.toString('latin1', pieceAt, pieceEnd + 1 + MOST_DIGITS);
     }
     const quoted = body[at] === QUOTE;
@@ -72,10 +72,10 @@ function plainIds(body: Buffer, { startsAt, mostIds }: { readonly startsAt: numb
   }
 }
 
-/** `rest`: what comes after the ids and their comma. */
+/** `rest`: what comes after the IDs and their comma. */
 function contentAfterIds(rest: string, needed: ReadPageOptions['needed']): PageContent | undefined {
   const fields = parsed(`{${rest}`);
-  // The last of two fields of one name counts, in any spelling: so these ids would not be the page's.
+  // The last of two fields of one name counts, in any spelling: so these IDs would not be the page's.
   if (typeof fields !== 'object' || fields === null || 'ids' in fields) return undefined;
   const page = readPage({ ...fields, ids: [] }, { text: () => `{"ids":[],${rest}`, needed });
   return page.kind === 'page' ? page.content : undefined;

@@ -4,8 +4,8 @@ import { jsonKind } from '../http/json-body.ts';
 import type { Checkpoint } from '../paging.ts';
 
 /**
- * A page on the wire; other fields pass. `readPage` checks the ids itself, because a schema takes too long over 5,000. Cursors are checked when
- * they are used: the service may send anything in an unused field.
+ * A page on the wire; other fields pass. `readPage` checks the IDs itself, because a schema takes too long over 5,000. Cursors are checked
+ * when they are used: the service may send anything in an unused field.
  */
 const wirePage = z.looseObject({ ids: z.custom<readonly unknown[]>(Array.isArray) });
 
@@ -24,7 +24,7 @@ export interface SpokenErrors {
   readonly error: string | undefined;
 }
 
-/** The errors in an answer that isn't a page; empty for anything unexpected. */
+/** The errors in a response that isn't a page; empty for anything unexpected. */
 export function spokenErrors(value: unknown): SpokenErrors {
   const { data } = wireErrors.safeParse(value);
   return { errors: data?.errors ?? [], error: data?.error };
@@ -43,7 +43,7 @@ export interface PageContent {
 }
 
 export interface ReadPageOptions {
-  /** Gives the text that was parsed, for where a number has lost digits. */
+  /** Returns the text that was parsed, for where a number has lost digits. */
   readonly text: () => string;
   /** The cursor with which the walk continues. */
   readonly needed: 'next' | 'previous';
@@ -126,7 +126,7 @@ function hasLostDigits(value: unknown): boolean {
   return typeof value === 'number' && !Number.isSafeInteger(value);
 }
 
-/** The digits of the largest 64-bit id. */
+/** The digits of the largest 64-bit ID. */
 export const MOST_DIGITS = 20;
 const LARGEST = '18446744073709551615';
 
@@ -135,9 +135,9 @@ export function fitsUint64(id: string): boolean {
   return id.length > 0 && (id.length < MOST_DIGITS || (id.length === MOST_DIGITS && id <= LARGEST));
 }
 
-/** The service's answer for one page of a user's followers. Ids and cursors are spelled as the service spelled them. */
+/** The service's response for one page of a user's followers. Ids and cursors are spelled as the service spelled them. */
 export interface FollowersAnswer<Id extends string | bigint = string> {
-  /** `@alpha`, or the digits of an id. */
+  /** `@alpha`, or the digits of an ID. */
   readonly user: string;
   /** The cursor of its request. */
   readonly cursor: string;

@@ -5,15 +5,15 @@ import { type UserChoice, isScreenName, isUserId, userLabel } from './user-choic
 
 /** Selects the pages of a walk. */
 export type FollowersWalk = UserChoice & {
-  /** Cursor of the first page to request, as an earlier page gave it. Default `-1`, the first page. */
+  /** Cursor of the first page to request, as an earlier page returned it. Default `-1`, the first page. */
   readonly cursor?: string | undefined;
-  /** Most ids of a page, 1 to 5,000, the same through the whole walk. Default 5,000. */
+  /** Maximum IDs of a page, 1 to 5,000, the same through the whole walk. Default 5,000. */
   readonly count?: number | undefined;
-  /** Requests ids as strings. They arrive exact either way. Default true. */
+  /** Requests IDs as strings. They arrive exact either way. Default true. */
   readonly stringifyIds?: boolean;
   /** `previous` walks back, to the first page. Default `next`. */
   readonly direction?: 'next' | 'previous';
-  /** Most empty pages in a row, each with a new cursor, before the walk is ended. Default 100. */
+  /** Maximum empty pages in a row, each with a new cursor, before the walk is ended. Default 100. */
   readonly maxEmptyPages?: number;
 };
 
@@ -24,13 +24,13 @@ export type PagesOptions = FollowersWalk & WalkOptions<string>;
 export interface FollowersQuery {
   /** The user, as the service is asked for it. */
   readonly user: UserChoice;
-  /** `@alpha`, or the digits of an id. */
+  /** `@alpha`, or the digits of an ID. */
   readonly label: string;
   /** The page's cursor. */
   readonly cursor: string;
-  /** Most ids of the page. */
+  /** Maximum IDs of the page. */
   readonly count: number;
-  /** Requests ids as strings. */
+  /** Requests IDs as strings. */
   readonly stringifyIds: boolean;
   /** Which cursor of the page the walk needs. */
   readonly direction: 'next' | 'previous';

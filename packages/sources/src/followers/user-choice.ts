@@ -10,7 +10,7 @@ export type UserChoice =
   | { readonly userId: string; readonly screenName?: undefined }
   | { readonly screenName: string; readonly userId?: undefined };
 
-/** True when a text is a user id: digits from 1 to 18446744073709551615, without a zero in front, so that an id has one spelling. */
+/** True when a text is a user ID: digits from 1 to 18446744073709551615, without a zero in front, so that an ID has one spelling. */
 export function isUserId(text: string): boolean {
   return /^[1-9]\d*$/.test(text) && fitsUint64(text);
 }
@@ -21,7 +21,7 @@ export function isScreenName(text: string): boolean {
   return /^\w{1,50}$/.test(text);
 }
 
-/** How a user is shown and keyed: `@alpha`, or the digits of an id. Screen names don't differ by case, so `Alpha` is `@alpha`, too. */
+/** How a user is shown and keyed: `@alpha`, or the digits of an ID. Screen names don't differ by case, so `Alpha` is `@alpha`, too. */
 export function userLabel({ userId, screenName }: UserChoice): string {
   return screenName === undefined ? userId : `@${screenName.toLowerCase()}`;
 }

@@ -6,20 +6,20 @@ export interface ConnectionFailureOptions {
   readonly host: string;
   /** True when the request had gone to the wire. */
   readonly sent: boolean;
-  /** True when any byte of the answer had come. */
+  /** True when any byte of the response had come. */
   readonly begun: boolean;
 }
 
 export interface ConnectionFailure {
   /** In words, without anything that could hold a secret. */
   readonly reason: string;
-  /** The connection was lost, as against: an answer came that can't be read. */
+  /** The connection was lost, as against: a response came that can't be read. */
   readonly lost: boolean;
   /** The request itself can't be sent as it is. */
   readonly invalid: boolean;
 }
 
-/** Says in words why an exchange came to no answer. */
+/** Says in words why an exchange came to no response. */
 export function connectionFailure({ error, host, sent, begun }: ConnectionFailureOptions): ConnectionFailure {
   if (error instanceof ProxyUnreachableError) {
     const { code, message } = rootOf(error.cause);

@@ -13,7 +13,7 @@ export interface ConnectionsOptions {
   readonly connectTimeoutMs: number;
   /** Replaces the connections that it would open. */
   readonly dispatcher?: Dispatcher | undefined;
-  /** Used in place of undici's. */
+  /** Used instead of undici's. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
@@ -39,7 +39,7 @@ export class ProxyUnreachableError extends Error {
   }
 }
 
-/** Most bytes of an answer's headers. */
+/** Maximum bytes of a response's headers. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
 export function connections(options: ConnectionsOptions): Connections {
@@ -83,7 +83,7 @@ function borrowed(dispatch: Dispatch): Connections {
   return { dispatch, proxyAwaited: undefined, close: () => Promise.resolve() };
 }
 
-/** The proxies that undici reads from the environment: lower case wins, and an https address falls back to HTTP_PROXY. */
+/** The proxies that undici reads from the environment: lowercase wins, and an https address falls back to HTTP_PROXY. */
 export function proxyVariables(env: ConnectionsOptions['env']): { readonly http: string; readonly https: string } {
   return { http: env['http_proxy'] ?? env['HTTP_PROXY'] ?? '', https: env['https_proxy'] ?? env['HTTPS_PROXY'] ?? '' };
 }

@@ -22,17 +22,17 @@ export interface ExchangeOptions {
   readonly signal: AbortSignal;
   /** The first byte is about to go to the socket; false when it must not, because its permit has lapsed. */
   readonly onSent: () => boolean;
-  /** The headers of the answer have come: what is known of it before its body. */
+  /** The headers of the response have come: what is known of it before its body. */
   readonly onAnswered: (head: Omit<HttpResponse, 'body'>) => void;
 }
 
-/** An exchange without an answer, or with one that can't be read. Its message is the reason, as words that follow a subject. */
+/** An exchange without a response, or with one that can't be read. Its message is the reason, as words that follow a subject. */
 export class ExchangeError extends Error {
-  /** The status of the answer, where its headers had come. */
+  /** The status of the response, where its headers had come. */
   readonly status: number | undefined;
-  /** The answer's headers had come, and not all of its body. */
+  /** The response's headers had come, and not all of its body. */
   readonly brokeOff: boolean;
-  /** A kept-alive connection turned out to be dead: a fresh one works, as a rule. */
+  /** A kept-alive connection turned out to be dead: a fresh one works, usually. */
   readonly stale: boolean;
   /** The request can't be sent as it is. */
   readonly invalid: boolean;
@@ -63,7 +63,7 @@ export class ExchangeError extends Error {
 }
 
 /**
- * Sends one request and reads its whole answer, within the limits. Rejects with an `ExchangeError`, or with `signal.reason`; nothing
+ * Sends one request and reads its whole response, within the limits. Rejects with an `ExchangeError`, or with `signal.reason`; nothing
  * continues after it settles.
  */
 export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
@@ -154,7 +154,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
         if (settled) return;
         const sent = controller !== undefined;
         const { reason, lost, invalid } = connectionFailure({ error, host: hostOf(origin), sent, begun });
-        // A proxy's refusal of the request comes here during an answer.
+        // A proxy's refusal of the request comes here during a response.
         breakOff(failed(reason, { brokeOff: status !== undefined, stale: lost && sent && reused && !begun, invalid }));
       },
     };

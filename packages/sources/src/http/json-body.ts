@@ -7,8 +7,8 @@ import type { HttpResponse } from './response.ts';
 export type JsonBody = { readonly kind: 'json'; readonly value: unknown } | { readonly kind: 'broken'; readonly reason: string };
 
 /**
- * Why an answer with an error's status isn't of a service that speaks JSON, but of a gateway before it: HTML or another text came. Undefined
- * for JSON, and for no body, which any service may leave out.
+ * Why a response with an error's status isn't of a service that speaks JSON, but of a gateway before it: HTML or another text came.
+ * Undefined for JSON, and for no body, which any service may leave out.
  */
 export function foreignBody(answer: HttpResponse): string | undefined {
   const body = jsonBody(answer, JSON.parse);
@@ -17,7 +17,7 @@ export function foreignBody(answer: HttpResponse): string | undefined {
 
 const EMPTY = 'got an empty body instead of JSON';
 
-/** Parses an answer's body with `parse`; HTML, truncated and otherwise broken ones come with the reason in words. */
+/** Parses a response's body with `parse`; HTML, truncated and otherwise broken ones come with the reason in words. */
 export function jsonBody(answer: HttpResponse, parse: (text: string) => unknown): JsonBody {
   const text = decoded(answer.body);
   if (text === undefined) return { kind: 'broken', reason: "the body isn't UTF-8 text" };
@@ -49,7 +49,7 @@ export function jsonVerdict<Value>(
   return parsed.success ? { kind: 'ok', value: parsed.data } : { kind: 'unfit', where: whereOf(parsed.error, body.value) };
 }
 
-/** Nothing of the answer's text: messages of a schema may quote it. */
+/** Nothing of the response's text: messages of a schema may quote it. */
 function whereOf({ issues: [issue] }: z.ZodError, value: unknown): string {
   const { path = [] } = issue ?? {};
   let at = value;
@@ -59,7 +59,7 @@ function whereOf({ issues: [issue] }: z.ZodError, value: unknown): string {
   return `${place}${expected}, got ${jsonKind(at)}`;
 }
 
-/** Over a page of ids a TextDecoder is much faster than `Buffer.toString`; it also leaves a byte order mark out. */
+/** Over a page of IDs a TextDecoder is much faster than `Buffer.toString`; it also leaves a byte order mark out. */
 function decoded(body: Buffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body);

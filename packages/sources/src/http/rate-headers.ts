@@ -3,15 +3,15 @@ import type { HttpResponse } from './response.ts';
 
 /** Options of {@link retryAfterMs}. */
 export interface RateHeadersOptions {
-  /** The answer's headers, with names in lower case. */
+  /** The response's headers, with names in lowercase. */
   readonly headers: HttpResponse['headers'];
-  /** Our own clock, in ms, for answers without a Date. */
+  /** Our own clock, in ms, for responses without a Date. */
   readonly epochMs: number;
 }
 
 /**
  * Reads `Retry-After` (RFC 9110, section 10.2.3: seconds, or a date) as ms from now; undefined if it is absent or malformed. A date is
- * compared with the same answer's Date, so that the clocks need not agree.
+ * compared with the same response's Date, so that the clocks need not agree.
  */
 export function retryAfterMs({ headers, epochMs }: RateHeadersOptions): number | undefined {
   return waitMs({ retryAfter: headers['retry-after'], date: headers['date'], epochMs });
@@ -21,12 +21,12 @@ export function retryAfterMs({ headers, epochMs }: RateHeadersOptions): number |
 export interface RefusalWaitOptions {
   /** The refusal. Its body isn't read. */
   readonly answer: HttpResponse;
-  /** Our own clock, in ms, for answers without a Date. */
+  /** Our own clock, in ms, for responses without a Date. */
   readonly epochMs: number;
 }
 
 /**
- * How long a request that was refused for its rate should wait, ms from now, as far as the answer says so.
+ * How long a request that was refused for its rate should wait, ms from now, as far as the response says so.
  *
  * `Retry-After` wins. The reset that `budgetEvidence` reads counts with nothing remaining, or with status 429 where what remains isn't
  * said, and one second is added: it is rounded.
@@ -41,14 +41,14 @@ export function refusalWaitMs({ answer: { status, headers }, epochMs }: RefusalW
 
 /** Options of {@link budgetEvidence}. */
 export interface BudgetEvidenceOptions {
-  /** Status and headers of the answer. */
+  /** Status and headers of the response. */
   readonly head: Omit<HttpResponse, 'body'>;
-  /** Our own clock, in ms, for answers without a Date. */
+  /** Our own clock, in ms, for responses without a Date. */
   readonly epochMs: number;
 }
 
 /**
- * Reads the state of a credential's budget from an answer, in the spellings that services use: `x-rate-limit-*`, `x-ratelimit-*` (GitHub,
+ * Reads the state of a credential's budget from a response, in the spellings that services use: `x-rate-limit-*`, `x-ratelimit-*` (GitHub,
  * Reddit, Discord), `RateLimit` (draft-ietf-httpapi-ratelimit-headers) and `ratelimit-*`, each with the remaining requests and the time of
  * the reset: as epoch seconds of the service's clock, or as seconds from now. Undefined if one of the two is missing, and for a refusal
  * whose `Retry-After` ends before that reset: it concerns another limit.

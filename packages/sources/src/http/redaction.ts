@@ -14,9 +14,9 @@ const NO_SECRET = /^oauth_(?:nonce|signature_method|timestamp|version)$/;
 export type Redact = (text: string) => string;
 
 /**
- * Makes what blots the values that a signer gave out of texts: what a service says of a request is quoted in errors, and some say it with the
- * token. No text comes out that repeats 8 characters of a secret in a row, however it spells them (encoded, escaped, split, backwards): what is
- * plain of it becomes `***`, else the word it is in, else the whole text. Texts are cut after 1,000 characters.
+ * Makes what blots the values that a signer gave out of texts: what a service says of a request is quoted in errors, and some say it with
+ * the token. No text comes out that repeats 8 characters of a secret in a row, however it spells them (encoded, escaped, split, backwards):
+ * what is plain of it becomes `***`; otherwise the word it is in; otherwise the whole text. Texts are cut after 1,000 characters.
  */
 export function redaction(values: readonly string[]): Redact {
   let pieces: Pieces | undefined;
@@ -70,7 +70,7 @@ function piecesOf(secrets: readonly string[]): Pieces {
   return {
     blotted(text) {
       const lower = text.toLowerCase();
-      // Some letters are longer in lower case, which shifts positions: then only single words and the whole are judged.
+      // Some letters are longer in lowercase, which shifts positions: then only single words and the whole are judged.
       if (lower.length !== text.length) return text;
       let blotted = '';
       let from = 0;

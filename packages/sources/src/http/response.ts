@@ -1,10 +1,10 @@
 import { brotliDecompress, gunzip } from 'node:zlib';
 
-/** One HTTP answer, read whole under the limits of its source. */
+/** One HTTP response, read whole under the limits of its source. */
 export interface HttpResponse {
   /** Status code, such as 200. */
   readonly status: number;
-  /** Names in lower case; a header that came twice is joined by ', '. */
+  /** Names in lowercase; a header that came twice is joined by ', '. */
   readonly headers: Readonly<Record<string, string>>;
   /** The decoded body. */
   readonly body: Buffer;
@@ -23,13 +23,13 @@ export interface DecodedBodyOptions {
   readonly raw: Buffer;
   /** The `content-encoding` header, if there is one. */
   readonly encoding: string | undefined;
-  /** Most bytes it may have when decoded. */
+  /** Maximum bytes it may have when decoded. */
   readonly maxBytes: number;
 }
 
 /**
- * Undoes the content encoding of a body, if it has one; stops at the limit, so that a bomb costs no more than that. Rejects with the
- * reason in words; with a `DamagedBodyError` if another answer may be whole.
+ * Undoes the content encoding of a body, if it has one; stops at the limit, so that a bomb costs no more than that. Rejects with the reason
+ * in words; with a `DamagedBodyError` if another response may be whole.
  */
 export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBodyOptions): Buffer | Promise<Buffer> {
   const name = encoding.trim().toLowerCase();

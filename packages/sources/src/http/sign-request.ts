@@ -91,7 +91,7 @@ class SignedBodyError extends Error {
   }
 }
 
-/** The path with these parameters, which replace its own of the same names: an address from an answer may hold an older key. */
+/** The path with these parameters, which replace its own of the same names: an address from a response may hold an older key. */
 function withQuery(path: string, query: Readonly<Record<string, string>>): string {
   const given = Object.entries(query);
   if (given.length === 0) return path;

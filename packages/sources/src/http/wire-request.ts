@@ -16,7 +16,7 @@ export interface WireRequest {
   readonly method: NonNullable<SourceRequest['method']>;
   /** With query. */
   readonly path: string;
-  /** Names in lower case. */
+  /** Names in lowercase. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
 }

@@ -32,12 +32,12 @@ export interface AttemptOptions<Query, Value> extends AttemptContext<Query, Valu
   readonly permit: Permit;
   readonly query: Query;
   readonly subject: string;
-  /** The redirect to request in place of the query's own address. */
+  /** The redirect to request instead of the query's own address. */
   readonly redirect: Redirect | undefined;
   readonly signal: AbortSignal;
 }
 
-/** An address of the service that an answer has redirected to. */
+/** An address of the service that a response has redirected to. */
 export interface Redirect {
   readonly url: string;
   /** Requested with GET and without a body (RFC 9110, section 15.4). */
@@ -46,9 +46,9 @@ export interface Redirect {
 
 export interface Attempted<Value> {
   readonly verdict: Verdict<Value>;
-  /** The status of the answer, if one came. */
+  /** The status of the response, if one came. */
   readonly status?: number;
-  /** Not all of the answer's body came. */
+  /** Not all of the response's body came. */
   readonly brokeOff?: boolean;
   /** Lost on a kept-alive connection that had died while it lay idle. */
   readonly stale?: boolean;
@@ -134,7 +134,7 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
     });
   } catch (error) {
     const failure = error instanceof ExchangeError ? error : undefined;
-    // Once the answer's headers had come, the tokens are settled already, except for a definition that reads the cost from the body.
+    // Once the response's headers had come, the tokens are settled already, except for a definition that reads the cost from the body.
     if (failure?.status === undefined) permit.aborted();
     else permit.answered();
     signal.throwIfAborted();

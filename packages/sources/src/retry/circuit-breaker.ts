@@ -15,17 +15,17 @@ export interface CircuitBreakerOptions {
   readonly onChange: () => void;
 }
 
-/** A fault that may be the service's, as against an answer in the service's own form, which shows that it is up. */
+/** A fault that may be the service's, as against a response in the service's own form, which shows that it is up. */
 export interface Fault {
   /**
    * - `unreached`: no byte of the request went out, so it can't be at fault.
-   * - `unavailable`: sent, and no answer came, or not all of it, or 502, 503 or 504.
-   * - `error`: another answer that may pass, such as 500 or a page of HTML, which one request alone may cause.
+   * - `unavailable`: sent, and no response came, or not all of it, or 502, 503 or 504.
+   * - `error`: another response that may pass, such as 500 or a page of HTML, which one request alone may cause.
    */
   readonly kind: 'unreached' | 'unavailable' | 'error';
   /** In words. */
   readonly reason: string;
-  /** The least wait that the answer requests, ms. */
+  /** The least wait that the response requests, ms. */
   readonly retryInMs: number | undefined;
   /** The request would be given up now. */
   readonly isLast: boolean;
@@ -47,14 +47,14 @@ export interface Call {
   readonly requests: number;
   /** The credential of its current attempt. */
   credential: string;
-  /** When the attempt began, monotonic ms, and how many answers the source had had. */
+  /** When the attempt began, monotonic ms, and how many responses the source had had. */
   fromMs: number;
   startedAt: number;
   /** The outage in which it was sent, how often, and since when, monotonic ms. */
   outage: Outage | undefined;
   sent: number;
   sentFromMs: number;
-  /** Monotonic ms until which its last answer has asked it to wait. */
+  /** Monotonic ms until which its last response has asked it to wait. */
   toldUntilMs: number;
 }
 
@@ -82,13 +82,13 @@ const MOST_ROUNDS_BEHIND = 4;
 /**
  * Tells an outage of a service from the faults of one request or one credential, by a circuit for the service and one for each credential.
  *
- * - An answer in the service's own form, of whatever status, closes the service's circuit and its credential's.
- * - Two faults without an answer between open the service's circuit. If one request alone may cause both, such as two 500, they have to be
- *   of two requests. One fault of another kind is enough if its request would be given up for it.
+ * - A response in the service's own form, of whatever status, closes the service's circuit and its credential's.
+ * - Two faults without a response between open the service's circuit. If one request alone may cause both, such as two 500, they must be of
+ *   two requests. One fault of another kind is enough if its request would be given up for it.
  * - Three faults while others are answered show that a request or a credential fails itself. Such a request's faults say nothing of the
  *   service: it is given up after its retry time. Such a credential's circuit opens, and others carry its requests.
- * - `Retry-After` holds its own request. It holds all requests if two faults in a row (seven for more than a minute) request it, unless an
- *   answer has come in that time.
+ * - `Retry-After` holds its own request. It holds all requests if two faults in a row (seven for more than a minute) request it, unless a
+ *   response has come in that time.
  * - `upMs` pauses while the service's circuit is open, so that an outage uses up no request's retry time. If ten requests or fewer are under
  *   way, one that was sent twenty times over a day of the outage is given up; at most ten per outage.
  */
@@ -100,12 +100,12 @@ export class CircuitBreaker {
   readonly #untilUp = new Set<() => void>();
   #answers = 0;
   #answeredAtMs = -Infinity;
-  /** The first fault since the last answer, and how many there are. */
+  /** The first fault since the last response, and how many there are. */
   #faults: { readonly call: Call; readonly kind: Fault['kind']; readonly fromMs: number; count: number } | undefined;
   #outage: Outage | undefined;
   /** Ms that the outages lasted that are over. */
   #downMs = 0;
-  /** Faults in a row that requested a wait, the latest end of the waits, and when the waits end that an answer has contradicted. */
+  /** Faults in a row that requested a wait, the latest end of the waits, and when the waits end that a response has contradicted. */
   #told = 0;
   #toldUntilMs = -Infinity;
   #deniedUntilMs = -Infinity;
@@ -135,7 +135,7 @@ export class CircuitBreaker {
     this.#of(credential).circuit.granted(call);
   }
 
-  /** An answer has come that shows that the service is up. */
+  /** A response has come that shows that the service is up. */
   answered(call: Call): void {
     const { circuit, suspect } = this.#of(call.credential);
     const wasOpen = this.#service.isOpen || circuit.isOpen;
@@ -167,7 +167,7 @@ export class CircuitBreaker {
     const isSent = kind !== 'unreached';
     if (isSent) call.suspect.failed(call.startedAt, this.#answers);
     const isAtFault = isSent && call.suspect.isAtFault;
-    // An answer that came while it was under way says more than it does.
+    // A response that came while it was under way says more than it does.
     const isLate = call.startedAt < this.#answers;
     if (!isAtFault && (!isLate || (isLast && kind !== 'error'))) this.#note(call, fault);
     if (isAtFault && this.#outage !== undefined && [...this.#calls].every(({ suspect }) => suspect.isAtFault)) {

@@ -24,7 +24,7 @@ export interface ExecutorOptions<Query, Value> extends AttemptContext<Query, Val
   readonly stop: AbortSignal;
 }
 
-/** Repeats a request until it has an answer, a reason to stop, or no more time. */
+/** Repeats a request until it has a response, a reason to stop, or no more time. */
 export type Executor<Query, Value> = (query: Query, options: QueryOptions & { readonly signal: AbortSignal }) => Promise<Delivery<Value>>;
 
 export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Executor<Query, Value> {
@@ -59,7 +59,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
     const { deadline } = progress;
     const call = breaker.begin(requests);
 
-    /** One attempt with a permit: the answer's value, or what to do next. */
+    /** One attempt with a permit: the response's value, or what to do next. */
     const attemptWith = async (
       permit: Permit,
     ): Promise<{ readonly kind: 'answered'; readonly value: Value } | RetryDecision | 'lapsed'> => {
@@ -120,7 +120,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
           admission.wake();
         },
       });
-      // No page's transaction will carry what this answer has shown of the budgets.
+      // No page's transaction will carry what this response has shown of the budgets.
       if (decision.kind === 'retry' && status !== undefined) credential.journal?.learned();
       const { outcome } = decision;
       if (decision.kind === 'reject' && status !== undefined) {

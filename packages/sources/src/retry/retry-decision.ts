@@ -12,9 +12,9 @@ const SECRET_PAUSE_MS = 5_000;
 /** The memory of one query from attempt to attempt. */
 export interface Progress {
   readonly deadline: Backoff;
-  /** Set when an answer was doubtful: the next one like it is believed. */
+  /** Set when a response was doubtful: the next one like it is believed. */
   wasAmbiguous: boolean;
-  /** Set when an answer did not fit: the next one like it ends the query. */
+  /** Set when a response did not fit: the next one like it ends the query. */
   wasUnfit: boolean;
   /** The address of the last redirect, and how many came in a row. */
   redirect: Redirect | undefined;
@@ -27,7 +27,7 @@ export interface RetryDecisionOptions {
   /** An attempt that has brought no page. */
   readonly attempted: Omit<Attempted<unknown>, 'verdict'>;
   readonly verdict: Exclude<Verdict<unknown>, { readonly kind: 'ok' }>;
-  /** The fields of its error; `status`: of the answer, if one came. */
+  /** The fields of its error; `status`: of the response, if one came. */
   readonly about: About & { readonly status?: number };
   readonly credential: SourceCredential;
   /** Monotonic ms when the permit of this attempt was granted. */
@@ -60,7 +60,7 @@ export type RetryDecision =
     }
   | { readonly kind: 'reject'; readonly outcome: AttemptEvent['outcome']; readonly error: SourceError };
 
-/** Acts on a verdict other than `ok`: what the query does next, and what the credential has to bear. */
+/** Acts on a verdict other than `ok`: what the query does next, and what the credential must bear. */
 export function retryDecision(options: RetryDecisionOptions): RetryDecision {
   const { attempted, verdict, credential, progress } = options;
   const wasStale = progress.stale;
@@ -86,7 +86,7 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       const { reason, retryInMs } = verdict;
       if (attempted.stale === true && !wasStale) {
         progress.stale = true;
-        // The pool picks the client that lost its connection first, and that client has to reconnect.
+        // The pool picks the client that lost its connection first, and that client must reconnect.
         return {
           kind: 'retry',
           outcome: 'transient',
@@ -188,7 +188,7 @@ function gaveUp(
   return new SourceError({ ...about, code: 'HEADGATE_GAVE_UP', retryable: true, message });
 }
 
-/** An answer does not fit; `wasRetried`: nor did the one before. */
+/** A response does not fit; `wasRetried`: nor did the one before. */
 function unfit({ about }: RetryDecisionOptions, where: string, wasRetried: boolean): SourceError {
   const message =
     `${about.subject}: the response (${about.status}) doesn't match the ${about.service} service: ${where}. ` +

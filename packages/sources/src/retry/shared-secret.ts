@@ -7,7 +7,9 @@ export interface SharedSecretOptions {
   readonly signedBy: (credential: string) => readonly string[] | Promise<readonly string[]>;
 }
 
-/** Remembers the last secret of each credential, and gives the name of another credential with the same one; undefined if there is none. */
+/**
+ * Remembers the last secret of each credential, and returns the name of another credential with the same one; undefined if there is none.
+ */
 export type SharedSecret = (options: SharedSecretOptions) => Promise<string | undefined>;
 
 /**

@@ -19,13 +19,13 @@ export interface SourceCredential {
   readonly clockRefusals: number;
   /** Refused for its rate: lets nothing start that uses the same budgets for a while. Returns how long, ms. */
   refused(refusal: Refusal): number;
-  /** An answer other than a refusal has come. */
+  /** A response other than a refusal has come. */
   accepted(): void;
   /** Lets nothing start for a whole window of the budgets that a request of these weights uses. Returns how long that is, ms. */
   backOffOneWindow(weights: readonly number[]): number;
   /** How often its secret was refused: a refusal of a request signed before the last time says nothing new. */
   readonly secretRefusals: number;
-  /** Its secret was refused: false where its signer can't have another, or has had its chance since the last answer. */
+  /** Its secret was refused: false where its signer can't have another, or has had its chance since the last response. */
   secretRefused(secret: string | undefined, error: SourceError): boolean;
   /** Why a secret must not be sent again: it was the last that was refused. */
   refusalOf(secret: string): SourceError | undefined;
@@ -41,7 +41,7 @@ export interface Refusal {
   readonly grantedAtMs: number;
   /** The refused request's cost in each budget, in their order. */
   readonly weights: readonly number[];
-  /** Ms from now, where the answer says it. */
+  /** Ms from now, where the response says it. */
   readonly retryInMs?: number;
 }
 
@@ -57,12 +57,12 @@ export interface SourceCredentialOptions {
 const RECENT_MS = 60_000;
 /** If refusals name no wait, waits double up to this. */
 const LONGEST_STEP_MS = 15 * 60_000;
-/** The longest believable wait: an answer that requests more than this, and more than the longest window of its budgets, is ignored. */
+/** The longest believable wait: a response that requests more than this, and more than the longest window of its budgets, is ignored. */
 const LONGEST_HOLD_MS = 24 * 60 * 60_000;
-/** An answer that says `now` is held off this long, or no longer than its window. */
+/** A response that says `now` is held off this long, or no longer than its window. */
 const SHORTEST_HOLD_MS = 1_000;
 
-/** The largest correction: beyond it the service's clock or this machine's is wrong, and a person has to check. */
+/** The largest correction: beyond it the service's clock or this machine's is wrong, and a person must check. */
 const LARGEST_CLOCK_OFFSET_MS = 24 * 60 * 60_000;
 /** Clocks are put right, so each refusal may be due to another offset; these many in a row are not. */
 export const MOST_CLOCK_REFUSALS = 3;
@@ -89,7 +89,7 @@ export function sourceCredential({ credential, budgets: shared, maxDelayMs, cloc
     const own = budgets.filter((_, i) => weights[i] !== 0);
     const held = own.length === 0 ? budgets : own;
     return {
-      // A refusal is about the shortest window, unless the answer says otherwise, as a daily quota does.
+      // A refusal is about the shortest window, unless the response says otherwise, as a daily quota does.
       windowMs: Math.min(...held.map((budget) => budget.windowMs)),
       hold: (ms) => {
         const until = clock.monotonicMs() + ms;

@@ -4,7 +4,7 @@ const STRIKES = 3;
 /** A request or a credential: at fault itself once it has met three faults while others were answered, until it is answered. */
 export class Suspect {
   #strikes = 0;
-  /** How many answers the source had had at its last answer, and at its last fault since then. */
+  /** How many responses the source had had at its last response, and at its last fault since then. */
   #answeredAt = 0;
   #failedAt = Infinity;
 
@@ -12,7 +12,7 @@ export class Suspect {
     return this.#strikes >= STRIKES;
   }
 
-  /** `startedAt` and `answers`: how many answers the source had had when the attempt began, and has had now. */
+  /** `startedAt` and `answers`: how many responses the source had had when the attempt began, and has had now. */
   failed(startedAt: number, answers: number): void {
     if (answers > Math.max(startedAt, this.#answeredAt) || answers > this.#failedAt) this.#strikes += 1;
     this.#failedAt = answers;

@@ -50,12 +50,12 @@ export const endless: Respond = (_, response) => {
   pour();
 };
 
-/** A good answer that unfolds to a thousand times what is on the wire. */
+/** A good response that unfolds to a thousand times what is on the wire. */
 export function bomb(body: string, bytes: number): Respond {
   return compressed(body.padEnd(bytes), 'gzip');
 }
 
-/** Sends 103 Early Hints at once, and the answer later. */
+/** Sends 103 Early Hints at once, and the response later. */
 export function hinted(answer: Respond, afterMs: number): Respond {
   return (request, response) => {
     response.writeEarlyHints({ link: '</style.css>; rel=preload' });

@@ -13,11 +13,11 @@ export interface SourceContractOptions<Api extends AsyncDisposable, Value> {
   open(options: SourceOptions): Api;
   /** Makes the one request that `body` answers. */
   query(api: Api, options: ContractQueryOptions): Promise<Delivery<Value> | undefined>;
-  /** The JSON text of a good answer, ASCII. */
+  /** The JSON text of a good response, ASCII. */
   readonly body: string;
-  /** The value of a good answer. The credential is named `contract`. */
+  /** The value of a good response. The credential is named `contract`. */
   readonly expected: Value;
-  /** Valid JSON with status 200 that isn't a valid answer. Default: none, for a service whose every JSON is an answer. */
+  /** Valid JSON with status 200 that isn't a valid answer. Default: none, for a service whose every JSON is a response. */
   readonly unfit?: readonly UnfitAnswer[];
   /** A walk that the service never lets come to its end. Default: none, for a source without walks. */
   readonly endlessWalk?: EndlessWalk<Api>;
@@ -41,9 +41,9 @@ export interface UnfitAnswer {
   readonly where: string;
 }
 
-/** Handed to `SourceContractOptions.query`, which has to pass it on. */
+/** Handed to `SourceContractOptions.query`, which must pass it on. */
 export interface ContractQueryOptions {
-  /** Pool to reserve the answer's items from; the contract checks that all of it comes back. */
+  /** Pool to reserve the response's items from; the contract checks that all of it comes back. */
   readonly credits: CreditPool;
   /** Aborts the query; the contract checks that it does. */
   readonly signal: AbortSignal;
@@ -86,7 +86,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       contract.query(api, { credits, signal });
     await act({ server, api, credits, query });
   };
-  /** The faults first, then a good answer: it comes whole, at a request each. */
+  /** The faults first, then a good response: it comes whole, at a request each. */
   const recovers = (name: string, faults: readonly Respond[], options: Partial<SourceOptions> = {}): ContractCheck => ({
     name,
     run: () =>

@@ -19,12 +19,12 @@ export interface AcquireOptions {
   readonly pool: CredentialPool;
   /** The request's cost in each budget of the pool's members, in their order. Default 1 each. */
   readonly weights?: readonly number[];
-  /** Room downstream to take `items` from. */
+  /** Capacity downstream to take `items` from. */
   readonly credits: CreditPool;
-  /** Items that the answer may hold at most. */
+  /** Items that the response may hold at most. */
   readonly items: number;
   /**
-   * Longest time from the permit until the service has counted the request, in ms. If it is known, a request may pass a heavier one that
+   * Maximum time from the permit until the service has counted the request, in ms. If it is known, a request may pass a heavier one that
    * waits for its budgets, provided that this can't delay the heavier one. Default: unknown.
    */
   readonly countedWithinMs?: number;
@@ -36,16 +36,16 @@ export interface AcquireOptions {
   readonly share?: number;
   /** Leaves the queue. */
   readonly signal?: AbortSignal;
-  /** Called with the credential's name in the step of the grant, before anybody else is served. It must not throw. */
+  /** Called with the credential's name in the step of the grant, before anyone else is served. It must not throw. */
   readonly onGranted?: (credential: string) => void;
 }
 
 /**
  * One token of every budget concerned and the credit for one page, granted in one step. Disposing it returns its credit and aborts it,
- * unless it was answered or aborted before. Settle a permit yourself if its credit stays with its answer.
+ * unless it was answered or aborted before. Settle a permit yourself if its credit stays with its response.
  */
 export interface Permit extends Omit<Grant, 'durable'>, Disposable {
-  /** The room that was reserved for the answer; `resize` it to the items that came. */
+  /** The room that was reserved for the response; `resize` it to the items that came. */
   readonly credit: Credit;
 }
 
@@ -85,7 +85,7 @@ interface Waiter extends AcquireOptions, Queued {
 }
 
 /**
- * Makes an admission: walks take turns, first come, first served among equals. No request waits because another's downstream is full, or
+ * Creates an admission: walks take turns, first come, first served among equals. No request waits because another's downstream is full, or
  * for a heavier request that it doesn't delay.
  */
 export function admission({ clock = systemClock() }: AdmissionOptions = {}): Admission {

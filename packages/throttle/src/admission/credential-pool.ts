@@ -58,7 +58,7 @@ export interface CredentialPool {
 export interface Grant extends Omit<Slot, 'answered' | 'corrected'> {
   /** Name of the pool's member whose budgets were taken. */
   readonly credential: string;
-  /** Its answer has come, with what it says of each budget, in their order. */
+  /** Its response has come, with what it says of each budget, in their order. */
   answered(evidence?: readonly (BudgetEvidence | undefined)[]): void;
   /** Reports its cost in each budget, in their order, once it is answered; undefined: as it was taken. Throws a `RangeError` for an invalid cost. */
   corrected(costs: readonly (number | undefined)[]): void;
@@ -76,10 +76,9 @@ interface Node {
 }
 
 /**
- * Makes a pool. Throws a `RangeError` for no credentials or two of one name. `weights` of its methods belong to the members' budgets in their order; a missing one is 1,
- * and 0 means that the budget isn't concerned.
- * If several members may go, the one that was used longest ago goes, so that all are used evenly.
- * A grant costs O(log n) of n members; with a weight of 0, O(n).
+ * Creates a pool. Throws a `RangeError` for no credentials or two of one name. `weights` of its methods belong to the members' budgets in
+ * their order; a missing one is 1, and 0 means that the budget isn't concerned. If several members may go, the one that was used longest
+ * ago goes, so that all are used evenly. A grant costs O(log n) of n members; with a weight of 0, O(n).
  */
 export function credentialPool({ members, clock = systemClock() }: CredentialPoolOptions): CredentialPool {
   if (members.length === 0) throw new RangeError('credentialPool: at least one credential is needed');

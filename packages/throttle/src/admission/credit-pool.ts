@@ -1,12 +1,12 @@
 /** Options of {@link creditPool}. */
 export interface CreditPoolOptions {
-  /** Most items that may be outstanding: requested or handed over, and not yet acknowledged. */
+  /** Maximum items that may be outstanding: requested or handed over, and not yet acknowledged. */
   readonly max: number;
 }
 
 /**
- * Room downstream, counted in items. Any number of walks and sources may share a pool. Each source has its own queue: small pages of one
- * may take the room that a large page of another waits for, unless `max` has room for that page and all that the others ask for.
+ * Capacity downstream, counted in items. Any number of walks and sources may share a pool. Each source has its own queue: small pages of
+ * one may take the room that a large page of another waits for, unless `max` has capacity for that page and all that the others ask for.
  */
 export interface CreditPool {
   /** Maximum number of outstanding items; `Infinity` without a limit. */
@@ -21,17 +21,17 @@ export interface CreditPool {
   onRelease(callback: () => void): () => void;
 }
 
-/** Held credit: reserved before the request, resized to the answer, released when downstream is done with it. */
+/** Held credit: reserved before the request, resized to the response, released when downstream is done with it. */
 export interface Credit {
   /** Items held now; 0 once it is released. */
   readonly items: number;
-  /** Holds `items` from now on: fewer than reserved as a rule, more where the service sent more than requested. */
+  /** Holds `items` from now on: fewer than reserved usually, more where the service sent more than requested. */
   resize(items: number): void;
   /** Gives everything back. Further calls change nothing. */
   release(): void;
 }
 
-/** Makes a pool of credit. Throws a `RangeError` unless `max` is a positive number (Infinity is one). */
+/** Creates a pool of credit. Throws a `RangeError` unless `max` is a positive number (Infinity is one). */
 export function creditPool({ max }: CreditPoolOptions): CreditPool {
   if (!(max > 0)) throw new RangeError(`creditPool: max must be a positive number of items, got ${max}`);
   const listeners = new Set<() => void>();

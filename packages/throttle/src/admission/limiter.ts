@@ -14,9 +14,9 @@ export interface LimiterOptions<C extends LimiterCredential = string> {
   readonly budgets: readonly RateBudget[] | ((credential: C) => readonly RateBudget[]);
   /** Any of which may carry the next work. Default: one, named `default`. */
   readonly credentials?: readonly C[];
-  /** Most work at a time. Default: as much as the budgets permit. */
+  /** Maximum work at a time. Default: as much as the budgets permit. */
   readonly concurrency?: number;
-  /** Most work that waits for its turn; more is refused. Default 10,000. */
+  /** Maximum work that waits for its turn; more is refused. Default 10,000. */
   readonly maxQueue?: number;
   /** The clock of the budgets. Default: the machine's. */
   readonly clock?: Clock;
@@ -43,7 +43,7 @@ export interface Limiter<C extends LimiterCredential = string> {
    *
    * Work that throws is charged as if the service had counted it as late as `maxDelayMs` of its budgets allows (default 5 s), because the
    * caller can't know whether and when it did. It costs nothing if it throws before the event loop turns, when no request can have failed
-   * yet. Return {@link failed} for an answer that is an error: it costs as much as any answer.
+   * yet. Return {@link failed} for a response that is an error: it costs as much as any response.
    */
   readonly run: <R>(work: Work<C, R>, options?: RunOptions) => Promise<R>;
   /** Work that waits for its turn. */
@@ -52,9 +52,9 @@ export interface Limiter<C extends LimiterCredential = string> {
   readonly running: number;
 }
 
-/** The answer of a service that would not take the request now; made by {@link refused}. */
+/** The response of a service that would not take the request now; made by {@link refused}. */
 export class Refused {
-  /** How long the credential starts nothing, in ms; `epochMs`: when the answer came. */
+  /** How long the credential starts nothing, in ms; `epochMs`: when the response came. */
   readonly retryInMs: (epochMs: number) => number;
 
   constructor(retryInMs: (epochMs: number) => number) {
@@ -62,7 +62,7 @@ export class Refused {
   }
 }
 
-/** The answer to work that has no use for it; made by {@link failed}. */
+/** The response to work that has no use for it; made by {@link failed}. */
 export class Failed {
   /** `run` rejects with it. */
   readonly error: unknown;
@@ -72,7 +72,7 @@ export class Failed {
   }
 }
 
-/** Options of {@link refused}: a time, or the answer whose headers name it, such as a `Response`. */
+/** Options of {@link refused}: a time, or the response whose headers name it, such as a `Response`. */
 export type RefusedOptions =
   | {
       /** How long the credential starts nothing that uses the same budgets, in ms. */
@@ -84,7 +84,7 @@ export type RefusedOptions =
     };
 
 /**
- * Returned by work for an answer 429: its credential starts nothing that uses the same budgets for so long, and the work runs again:
+ * Returned by work for a response 429: its credential starts nothing that uses the same budgets for so long, and the work runs again:
  * `refused(response)`. Throws a `RangeError` for a time that can't be.
  */
 export function refused(from: RefusedOptions): Refused {
@@ -98,7 +98,10 @@ export function refused(from: RefusedOptions): Refused {
   return new Refused(() => retryInMs);
 }
 
-/** Returned by work for an answer that is an error: `run` rejects with `error`, and the work costs what any answer costs. Thrown, it costs more. */
+/**
+ * Returned by work for a response that is an error: `run` rejects with `error`, and the work costs what any response costs. Thrown, it
+ * costs more.
+ */
 export function failed(error: unknown): Failed {
   return new Failed(error);
 }
@@ -133,7 +136,7 @@ const MAX_QUEUE = 10_000;
 const MAX_REFUSALS = 10;
 
 /**
- * Makes a limiter: `limiter({ budgets: [rateBudget({ limit: 5, windowMs: 1_000 })] }).run(() => fetch(url))`. It holds no timer while
+ * Creates a limiter: `limiter({ budgets: [rateBudget({ limit: 5, windowMs: 1_000 })] }).run(() => fetch(url))`. It holds no timer while
  * nothing waits. Throws a `RangeError` for options that can't be.
  */
 export function limiter<C extends LimiterCredential = string>(options: LimiterOptions<C>): Limiter<C> {
@@ -161,7 +164,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
   const waiting = (): number => begun - credits.outstanding;
   const isFree = (weights: readonly number[]): boolean => pool.freeAt(weights) <= clock.monotonicMs() && credits.hasRoom(1);
 
-  /** Runs it once; undefined if it has to wait again. */
+  /** Runs it once; undefined if it must wait again. */
   const attempt = async <R>(
     work: Work<C, R>,
     { signal, weights }: Attempt,

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 
 /** A request in the queue, and what it waits for. */
 export interface Waiting {
-  /** The request's name, as `AcquireOptions.label` gave it; empty where it gave none. */
+  /** The request's name, as in `AcquireOptions.label`; empty by default. */
   readonly label: string;
   /** A slot of a budget, or room in the pool of credit. */
   readonly for: 'budget' | 'downstream';

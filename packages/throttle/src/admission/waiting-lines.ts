@@ -173,7 +173,7 @@ class Look<Request extends Lined> {
   }
 
   /**
-   * True when `first` has to wait for its downstream, which has no room for it or for an earlier request of the same downstream: small
+   * True when `first` must wait for its downstream, which has no capacity for it or for an earlier request of the same downstream: small
    * pages would starve a big one. It and later requests of its line are then skipped.
    */
   isFull(first: Request): boolean {

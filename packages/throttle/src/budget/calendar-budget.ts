@@ -29,12 +29,12 @@ export interface MonthlyBudgetOptions extends DailyBudgetOptions {
 const DAY_MS = 86_400_000;
 const LONGEST_MONTH_MS = 31 * DAY_MS;
 
-/** Makes a budget that is whole again at a time of day. Throws a `RangeError` for a limit, time or zone that can't be. */
+/** Creates a budget that is whole again at a time of day. Throws a `RangeError` for a limit, time or zone that can't be. */
 export function dailyBudget({ resetsAt = '00:00', zone = 'UTC', ...options }: DailyBudgetOptions): RateBudget {
   return calendarBudget('dailyBudget', DAY_MS, (afterMs) => nextTimeOfDay({ at: resetsAt, zone, afterMs }), options);
 }
 
-/** Makes a budget that is whole again on a day of the month. Throws a `RangeError` for a limit, day, time or zone that can't be. */
+/** Creates a budget that is whole again on a day of the month. Throws a `RangeError` for a limit, day, time or zone that can't be. */
 export function monthlyBudget({ resetsOn = 1, resetsAt = '00:00', zone = 'UTC', ...options }: MonthlyBudgetOptions): RateBudget {
   const nextReset = (afterMs: number): number => nextDayOfMonth({ day: resetsOn, at: resetsAt, zone, afterMs });
   return calendarBudget('monthlyBudget', LONGEST_MONTH_MS, nextReset, options);

@@ -5,7 +5,7 @@ import type { BootTime } from '../clock.ts';
  * not instants: a later reader subtracts the time that has passed.
  */
 export interface Journal {
-  /** Opens a credential's entry. `snapshots` gives the current state of its budgets, in their order. */
+  /** Opens a credential's entry. `snapshots` returns the current state of its budgets, in their order. */
   open(credential: string, snapshots: () => readonly BudgetSnapshot[]): JournalEntry;
   /** Longest a permit may wait between its grant and its first byte, in ms: a process that was suspended must not send late. */
   readonly leaseMs: number;
@@ -19,7 +19,7 @@ export interface JournalEntry {
   granted(): Promise<void>;
   /** A grant was settled: the next write includes it. */
   settled(): void;
-  /** Writes the budgets in the background: an answer without a page has changed them. */
+  /** Writes the budgets in the background: a response without a page has changed them. */
   learned(): void;
 }
 
@@ -31,7 +31,7 @@ export interface BudgetSnapshot {
   readonly windowMs: number;
   /** For how long how much is busy; below 0 what was until so long ago. */
   readonly busy: readonly (readonly [ms: number, weight: number])[];
-  /** The expected use of other clients: its duration and weight; absent if no answer has shown the remaining budget. */
+  /** The expected use of other clients: its duration and weight; absent if no response has shown the remaining budget. */
   readonly others?: readonly (readonly [ms: number, weight: number])[];
   /** For how long nothing may start at all. */
   readonly heldMs?: number;

@@ -3,7 +3,7 @@ export interface Sighting {
   readonly weight: number;
   /** When the service's window ended in which they were seen. */
   readonly resetAt: number;
-  /** From then on an answer that leaves more is believed. */
+  /** From then on a response that leaves more is believed. */
   readonly doubtedFrom: number;
   readonly until: number;
   /** The others may be our own earlier process. */
@@ -30,16 +30,16 @@ export interface ObservedAnswer {
 const MOST_SIGHTINGS = 16;
 
 /**
- * Requests of other clients of the credential, as far as answers show them. Instants are monotonic ms.
+ * Requests of other clients of the credential, as far as responses show them. Instants are monotonic ms.
  *
  * ```text
  *   |<-------------------- limit -------------------->|
  *   |  own: answered, in flight  |  others  | remaining |
  * ```
  *
- * An answer proves `limit - remaining - own` of others. `own` is all of ours that the service may have counted by then: those answered in its
- * window, the request itself, and those in flight. While several are in flight this is too much and never too little, so a credential that
- * no other client uses loses nothing.
+ * A response proves `limit - remaining - own` of others. `own` is all of ours that the service may have counted by then: those answered in
+ * its window, the request itself, and those in flight. While several are in flight this is too much and never too little, so a credential
+ * that no other client uses loses nothing.
  *
  * ```text
  *   seen                     the same is expected      lapses
@@ -48,11 +48,11 @@ const MOST_SIGHTINGS = 16;
  * ```
  *
  * The greatest weight that was seen during the last window counts. On a rolling window it stays that long, and on other windows the same
- * clients come again at the same time. A sighting that cost a refusal stays for up to another window, until an answer leaves more: others may come after our
- * last answer of each window, and each lapse would cost a refusal again.
+ * clients come again at the same time. A sighting that cost a refusal stays for up to another window, until a response leaves more: others
+ * may come after our last response of each window, and each lapse would cost a refusal again.
  *
- * For a window after a start without a journal, the others may be our own earlier process, whose requests won't come again: one request may go
- * at the reset, and its answer is believed.
+ * For a window after a start without a journal, the others may be our own earlier process, whose requests won't come again: one request may
+ * go at the reset, and its response is believed.
  */
 export class ObservedUse {
   /** Falling in weight, rising in end. */
@@ -60,7 +60,7 @@ export class ObservedUse {
   #remaining = 0;
   #remainedAt = -Infinity;
 
-  /** Returns what the answer shows. */
+  /** Returns what the response shows. */
   answered({ limit, remaining, refused, weight, own, sentAt, answeredAt, resetAt, busyForMs, maybeOurs }: ObservedAnswer): Sighting {
     const most = Math.max(0, limit - remaining - weight);
     const seen = this.#sightings.map((one) => {
@@ -73,7 +73,7 @@ export class ObservedUse {
     const until = refused ? lapsesAt + busyForMs : lapsesAt;
     const shown = { weight: unexplained, resetAt, doubtedFrom, until, maybeOurs };
     this.#keep([...seen, shown], answeredAt);
-    // Among requests in flight together, the one whose answer leaves least was counted last.
+    // Among requests in flight together, the one whose response leaves least was counted last.
     if (sentAt > this.#remainedAt || remaining <= this.#remaining) {
       this.#remaining = remaining;
       this.#remainedAt = answeredAt;
@@ -88,12 +88,12 @@ export class ObservedUse {
     return corrected;
   }
 
-  /** A request has ended that the service may have counted after the last answer. */
+  /** A request has ended that the service may have counted after the last response. */
   lost(weight: number): void {
     this.#remaining -= weight;
   }
 
-  /** Weight that an answer no older than `ageMs` leaves; 0 without one. */
+  /** Weight that a response no older than `ageMs` leaves; 0 without one. */
   remaining(now: number, ageMs: number): number {
     return now - this.#remainedAt <= ageMs ? this.#remaining : 0;
   }

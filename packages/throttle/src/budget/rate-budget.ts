@@ -27,9 +27,9 @@ export interface RateBudgetOptions {
  *    |----- somewhere in here -----|----------- window -----------|
  * ```
  *
- * The service counted a request at some moment between its sending and its answer, so a slot is busy until the answer plus a window. This is
- * safe on windows that start with the first request, on wall-clock windows and on rolling ones. Nothing is taken
- * off for the response's travel time: a service may count right before it answers, and the next request right when it arrives.
+ * The service counted a request at some moment between its sending and its response, so a slot is busy until the response plus a window.
+ * This is safe on windows that start with the first request, on wall-clock windows and on rolling ones. Nothing is taken off for the
+ * response's travel time: a service may count right before it answers, and the next request right when it arrives.
  *
  * If answers report what remains, they reveal what other clients of the credential use (`ObservedUse`), and the budget leaves them that share.
  *
@@ -38,8 +38,9 @@ export interface RateBudgetOptions {
  *    |----------------------------|-- one request goes alone --|-- its answer: the rest follow --|
  * ```
  *
- * A request goes at once if the newest answer leaves room for it and for all in flight. Once that answer is old, one request goes alone, and
- * the rest follow its answer. They wait at most a tenth of a request's share of the window for it, so that slow answers cost nothing.
+ * A request goes at once if the newest answer leaves room for it and for all in flight. Once that answer is old, one request goes alone,
+ * and the rest follow its response. They wait at most a tenth of a request's share of the window for it, so that slow responses cost
+ * nothing.
  */
 export interface RateBudget {
   /** Requests, or units of weight, that may start per window. */
@@ -50,8 +51,8 @@ export interface RateBudget {
   readonly used: number;
   /**
    * The monotonic ms at which `weight` may be taken; now or earlier when it may be taken at once, `Infinity` while that depends on requests
-   * in flight. Throws a `RangeError` for a weight above the limit: it could never be taken. `nowMs` is the monotonic instant that it is asked
-   * for, default the clock's: room that an answer vouches for is gone a moment later.
+   * in flight. Throws a `RangeError` for a weight above the limit: it could never be taken. `nowMs` is the monotonic instant that it is
+   * asked for, default the clock's: room that a response vouches for is gone a moment later.
    */
   freeAt(weight?: number, nowMs?: number): number;
   /** The monotonic ms before which `weight` can't be taken, however the requests in flight end. */
@@ -68,15 +69,15 @@ export interface RateBudget {
   restore(snapshot: BudgetSnapshot): void;
 }
 
-/** The state of a budget in an answer. */
+/** The state of a budget in a response. */
 export interface BudgetEvidence {
   /** Requests left in the service's window. */
   readonly remaining: number;
-  /** From the answer to the end of that window, in ms, by the service's own clock. */
+  /** From the response to the end of that window, in ms, by the service's own clock. */
   readonly resetInMs: number;
-  /** Requests in a whole window of the service, where the answer says it; the budget takes no notice. */
+  /** Requests in a whole window of the service, where the response says it; the budget takes no notice. */
   readonly limit?: number;
-  /** The answer refuses its request for the rate: services that say what remains don't count it. Default false. */
+  /** The response refuses its request for the rate: services that say what remains don't count it. Default false. */
   readonly refused?: boolean;
 }
 
@@ -85,13 +86,16 @@ export interface Slot {
   /** Its first byte is about to go to the wire. False when its lease is over: it must not be sent, and is given back by `aborted`. */
   sent(): boolean;
   /**
-   * Reports its answer and what that says about the budget, in one step: this is the moment at which it is known which of our requests the
-   * service has counted. Evidence can only tighten the budget, and only by what our own requests don't explain.
+   * Reports its response and what that says about the budget, in one step: this is the moment at which it is known which of our requests
+   * the service has counted. Evidence can only tighten the budget, and only by what our own requests don't explain.
    */
   answered(evidence?: BudgetEvidence): void;
-  /** Says what it has cost, which its answer alone knows: 0 or more, and more than the limit, too. It counts from then on as if it had been taken so. */
+  /**
+   * Says what it has cost, which its response alone knows: 0 or more, and more than the limit, too. It counts from then on as if it had
+   * been taken so.
+   */
   corrected(weight: number): void;
-  /** It was given up: at once free again when it was never sent, else busy until the service must have counted it plus a window. */
+  /** It was given up: at once free again when it was never sent; otherwise busy until the service must have counted it plus a window. */
   aborted(): void;
   /** Nothing went out though `sent` allowed it: free again at once. */
   unsent(): void;
@@ -103,10 +107,12 @@ const DRIFT = 500e-6;
 const SNAPSHOT_PAIRS = 64;
 /** Resets and dates are whole seconds, so the end of a window may be off by this much. */
 const HEADER_GRAIN_MS = 1_000;
-/** A request waits for an answer that vouches for it no longer than for this part of its share of the window: then budgets lose nothing. */
+/**
+ * A request waits for a response that vouches for it no longer than for this part of its share of the window: then budgets lose nothing.
+ */
 const PATIENCE = 10;
 
-/** Makes a budget. Throws a `RangeError` for a limit or window that isn't positive. */
+/** Creates a budget. Throws a `RangeError` for a limit or window that isn't positive. */
 export function rateBudget(options: RateBudgetOptions): RateBudget {
   const { limit, windowMs } = options;
   if (!Number.isSafeInteger(limit) || limit < 1) throw new RangeError(`rateBudget: limit must be a whole number above 0, got ${limit}`);
@@ -142,7 +148,7 @@ export class RollingBudget implements RateBudget {
   /** Until then the service may count requests of an earlier process that left no journal. */
   #forgottenUntil: number;
   #lastTakenAt = -Infinity;
-  /** Set once an answer has shown the remaining budget. */
+  /** Set once a response has shown the remaining budget. */
   #others: ObservedUse | undefined;
 
   constructor(options: RollingBudgetOptions) {
@@ -184,7 +190,7 @@ export class RollingBudget implements RateBudget {
       throw new RangeError(`rateBudget: a weight of ${weight} exceeds the limit of ${this.limit}`);
   }
 
-  /** When our own log has room, with the expected use of other clients. */
+  /** When our own log has capacity, with the expected use of other clients. */
   #besideOthers(weight: number, now: number): number {
     const room = this.limit - this.#weightInFlight - weight;
     let from = this.#log.freeAt(room, now);
@@ -200,7 +206,7 @@ export class RollingBudget implements RateBudget {
     return from;
   }
 
-  /** When a request may go of which no answer says that there is room for it: alone, but it waits for no slow one. */
+  /** When a request may go of which no response says that there is room for it: alone, but it waits for no slow one. */
   #vouchedAt(weight: number, now: number): number {
     if (this.#others === undefined || this.#weightInFlight === 0) return now;
     const patienceMs = this.windowMs / (PATIENCE * this.limit);
@@ -332,11 +338,11 @@ class RollingSlot implements Slot {
   sentAt: number;
   /** The weight that it is charged. */
   charged: number;
-  /** Until when it counts; -Infinity before its answer. */
+  /** Until when it counts; -Infinity before its response. */
   until = -Infinity;
-  /** Its answer refused it, and said what remains. */
+  /** Its response refused it, and said what remains. */
   wasRefused = false;
-  /** The use of others by its answer. */
+  /** The use of others by its response. */
   shown: Sighting | undefined;
   readonly #takenAtEpoch: number;
   readonly #options: RollingSlotOptions;

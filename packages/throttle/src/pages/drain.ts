@@ -4,11 +4,11 @@ import type { Delivery, PageReader } from './page-reader.ts';
 
 /** Options of {@link drain}. */
 export interface DrainOptions {
-  /** Most items requested or handed over and not yet acknowledged, in all. Default 20,000; not used when `credits` is given. */
+  /** Maximum items requested or handed over and not yet acknowledged, in all. Default 20,000; not used when `credits` is given. */
   readonly maxOutstanding?: number;
   /** A pool shared with other drains. Default: its own pool. */
   readonly credits?: CreditPool;
-  /** Most pages to request while one is being projected. Default: as many as credit allows. */
+  /** Maximum pages to request while one is being projected. Default: as many as credit allows. */
   readonly readAhead?: number;
   /** Identifies the walk in the admission's queue and in the source's gauges. Default: a new object. */
   readonly walk?: object;
@@ -20,7 +20,7 @@ export interface DrainOptions {
  * Hands pages over one at a time and in order; a page is acknowledged when the Observable or promise of `project` completes.
  *
  * - *Emits when* the projection of a page emits.
- * - *Backpressures when* credit is used up: pages are requested only while `maxOutstanding` has room for them.
+ * - *Backpressures when* credit is used up: pages are requested only while `maxOutstanding` has capacity for them.
  * - *Completes when* the walk has ended and its last projection has completed.
  * - *Cancels when* unsubscribed: the request in flight is aborted and the projection unsubscribed.
  *

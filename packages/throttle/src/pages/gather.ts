@@ -19,8 +19,8 @@ const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 /**
  * A stage that gathers values into batches, across pages and walks, under credit: `mergePages(walks).through(gather({ size, maxWaitMs }))`.
- * A gathered value holds its page's credit until its batch is acknowledged, so credit has to have room for a batch and two pages more:
- * with less, the pages that would fill a batch can't be requested, and each batch waits for its time-out.
+ * A gathered value holds its page's credit until its batch is acknowledged, so credit must have room for a batch and two pages more: with
+ * less, the pages that would fill a batch can't be requested, and each batch waits for its timeout.
  *
  * - *Emits when* a batch is full, `maxWaitMs` after its first value was read, and the rest when the walk ends. Never an empty batch.
  * - *Backpressures when* the drain does: values are read for a requested batch only.

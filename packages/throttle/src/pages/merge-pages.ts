@@ -5,7 +5,9 @@ import { PageStream } from './page-stream.ts';
 
 /** Options of {@link mergePages}. */
 export interface MergePagesOptions {
-  /** Most items of all walks that are requested or handed over and not yet acknowledged. Default: the drain's; 20,000 without a drain. */
+  /**
+   * Maximum items of all walks that are requested or handed over and not yet acknowledged. Default: the drain's; 20,000 without a drain.
+   */
   readonly maxOutstanding?: number | undefined;
   /** A pool shared with others. Default: its own pool. */
   readonly credits?: CreditPool | undefined;
@@ -18,7 +20,7 @@ const MAX_OUTSTANDING = 20_000;
  * These options replace those of the drain; without any, the drain's credit applies.
  *
  * - *Emits when* a page of any walk has come.
- * - *Backpressures when* credit has no room for a page, or the latest page of each walk waits to be taken.
+ * - *Backpressures when* credit has no capacity for a page, or the latest page of each walk waits to be taken.
  * - *Completes when* all walks have. The first that fails ends the stream, after the pages that came before.
  * - *Cancels when* unsubscribed: the requests of all walks are aborted, and pages that wait are dropped with their credit.
  */

@@ -3,8 +3,8 @@ import type { Credit, CreditPool } from '../admission/credit-pool.ts';
 /** A walk that is read page by page, as demand allows. */
 export interface PageReader<T> {
   /**
-   * Requests the next page as soon as budget permits and `credits` has room; undefined after the last.
-   * One call at a time. Rejects when the walk has failed, and with `signal.reason` when it was aborted.
+   * Requests the next page as soon as budget permits and `credits` has capacity; undefined after the last. One call at a time. Rejects when
+   * the walk has failed, and with `signal.reason` when it was aborted.
    */
   read(options: ReadOptions): Promise<Delivery<T> | undefined>;
   /** Returns a value that came with an earlier one, without waiting; undefined if there is none. Default: none, ever. */

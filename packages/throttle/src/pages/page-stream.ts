@@ -39,7 +39,7 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
    * fast as their budget permits, however slow the consumer is.
    *
    * - *Emits when* a stage emits a value: the drain treats each as a page.
-   * - *Backpressures when* the drain does, or the values of a page are not all acknowledged and credit has no room for the next one.
+   * - *Backpressures when* the drain does, or the values of a page are not all acknowledged and credit has no capacity for the next one.
    * - *Completes when* the walk has ended and its last value is acknowledged; a stage's error comes after the values before it.
    * - *Cancels when* unsubscribed: the request in flight is aborted, and the values that wait are dropped with their credit.
    */

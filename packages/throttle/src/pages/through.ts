@@ -8,7 +8,8 @@ export interface PageStage<A, B> {
   /** Names the stage, for its reader alone. Unlike a transform's name, no state is kept under it. */
   readonly name: string;
   /**
-   * Gives a reader of what the stage makes of `values`. The stage holds the credit of what it has read until that is released or handed on.
+   * Returns a reader of what the stage makes of `values`. The stage holds the credit of what it has read until that is released or handed
+   * on.
    */
   read(values: PageReader<A>): PageReader<B>;
 }

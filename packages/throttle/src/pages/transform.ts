@@ -31,7 +31,7 @@ export interface TransformOptions<A, B> {
   readonly open: (state?: Json) => OpenTransform<A, B>;
 }
 
-/** Makes a transform of its `open` function. As an operator, each subscription opens it again. */
+/** Creates a transform of its `open` function. As an operator, each subscription opens it again. */
 export function transform<A, B = A>({ name, open }: TransformOptions<A, B>): Transform<A, B> {
   const operator = (source: Observable<A>): Observable<B> =>
     defer(() => {

@@ -18,7 +18,7 @@ export interface VirtualClockOptions {
   readonly epochMs?: number;
 }
 
-/** Makes a clock for tests. */
+/** Creates a clock for tests. */
 export function virtualClock({ epochMs: start = Date.UTC(2026, 0, 1) }: VirtualClockOptions = {}): VirtualClock {
   const timers = new Set<{ readonly at: number; readonly callback: () => void }>();
   let now = 0;

@@ -73,7 +73,7 @@ async function giveName(part: string, target: string): Promise<void> {
   }
 }
 
-/** Makes an empty file for its owner alone. */
+/** Creates an empty file for its owner alone. */
 async function claim(path: string): Promise<void> {
   try {
     await (await open(path, 'wx', 0o600)).close();

@@ -54,7 +54,7 @@ function openToRead(options: WorkerOptions): ReturnType<typeof openDatabase> {
       // A right may be missing that the system doesn't tell of.
       if (sqliteFailure(error, { file, busyTimeoutMs }).failure.kind !== 'open') throw error;
     }
-    // A clean stop leaves no -wal: the file has all of the log then, and nobody writes it.
+    // A clean stop leaves no -wal: the file has all of the log then, and no one writes it.
     return openedToRead(options, wal === undefined ? 'unchanging' : 'without rights');
   } catch (error) {
     throw sqliteFailure(error, { file, busyTimeoutMs });

@@ -23,7 +23,7 @@ export interface SqliteLaneWriterOptions {
 }
 
 const TRY_AGAIN_MS = 1_000;
-/** What may pass by itself, in words for one who waits, which the error has for one who has to try again. */
+/** What may pass by itself, in words for one who waits, which the error has for one who must try again. */
 const PASSING: Partial<Record<TopicLogErrorCode, (file: string) => string>> = {
   HEADGATE_TOPIC_LOG_BUSY: (file) => `${file} is locked by another process`,
   HEADGATE_TOPIC_LOG_FULL: (file) => `no space to write ${file}: free some space on that disk, or raise its quota or size limit`,

@@ -2,7 +2,7 @@ import { WorkerFailure } from './worker-protocol.ts';
 import { realpathSync, statSync } from 'node:fs';
 
 /**
- * The files that an open log consists of. SQLite goes on with files that were deleted, moved or replaced under their names, and
+ * The files that an open log consists of. SQLite continues with files that were deleted, moved or replaced under their names, and
  * acknowledges commits that no later opening finds: https://www.sqlite.org/howtocorrupt.html, "Unlinking or renaming a database file while
  * in use".
  */

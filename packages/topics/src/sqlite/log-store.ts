@@ -132,7 +132,7 @@ export class LogStore {
     return true;
   }
 
-  /** Writes a copy into a file that is missing or empty, as the log stands now; other processes go on writing meanwhile. */
+  /** Writes a copy into a file that is missing or empty, as the log stands now; other processes continue writing meanwhile. */
   backup(to: string): void {
     this.files.assertThere();
     try {

@@ -105,8 +105,8 @@ export class RecordTable {
   }
 
   /**
-   * The newest value per key of a partition of a compacted topic, in the order they were written. Fails for a value that is no text; a key that
-   * is none belongs to no state.
+   * The newest value per key of a partition of a compacted topic, in the order they were written. Fails for a value that isn't a text; a
+   * key that is none belongs to no state.
    */
   state(partitionId: number, topicPartition: TopicPartition): StateEntries {
     const keys: string[] = [];

@@ -6,7 +6,7 @@ import type { CallKind, WorkerCalls, WorkerOptions, WorkerReply, WorkerRequest }
 /** How long `close` waits for the worker, which may still wait for another process's lock. */
 const CLOSE_MS = 5_000;
 
-/** Calls into the worker; keeps the process alive only while an answer is awaited. */
+/** Calls into the worker; keeps the process alive only while a response is awaited. */
 export class WorkerLink {
   readonly #file: string;
   readonly #worker: Worker;
@@ -39,7 +39,7 @@ export class WorkerLink {
         return;
       }
       const request: Pick<WorkerRequest, 'id' | 'kind'> & { args: unknown } = { id, kind, args };
-      // First, since it throws for a value that can't be cloned: a call that nobody answers would keep the process alive.
+      // First, since it throws for a value that can't be cloned: a call that no one answers would keep the process alive.
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
       this.#worker.postMessage(request);
       this.#pending.set(id, { resolve, reject });

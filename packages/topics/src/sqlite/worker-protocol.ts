@@ -47,7 +47,7 @@ export type WorkerRequest<K extends CallKind = CallKind> = {
   [P in K]: { readonly id: number; readonly kind: P; readonly args: WorkerCalls[P]['args'] };
 }[K];
 
-/** `result` belongs to the call of that id; `never` so that only that call's own callback can take it. */
+/** `result` belongs to the call of that ID; `never` so that only that call's own callback can take it. */
 export type WorkerReply =
   | { readonly id: number; readonly ok: true; readonly result: never }
   | { readonly id: number; readonly ok: false; readonly failure: Failure };
@@ -107,7 +107,7 @@ export interface RecordChunk {
   readonly partition: number;
   /** Where the reading begins, which may be within the first entry. */
   readonly from: number;
-  /** Where it goes on. */
+  /** Where it continues. */
   next: number;
   /** Of each entry, that of its first record. */
   readonly offsets: number[];

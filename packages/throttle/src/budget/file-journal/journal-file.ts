@@ -67,7 +67,7 @@ export class JournalFile {
   }
 }
 
-/** Makes a missing folder of a file, durably, for its owner alone. */
+/** Creates a missing folder of a file, durably, for its owner alone. */
 export async function makeFolder(file: string): Promise<void> {
   const folder = dirname(file);
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
