@@ -25,8 +25,8 @@ type World = Omit<CommandContext, 'file' | 'json' | 'stderr' | 'terminal' | 'clo
 };
 
 /**
- * Runs what a command line asks for. A command's code is loaded when it is asked for: most need little of the whole, `--help` nothing.
- * Resolves to the exit code: 0 done, 1 something failed, 2 usage or config, 130 stopped.
+ * Runs a command line. Loads a command's code on demand, because most commands need only a part and `--help` needs nothing. Resolves to the
+ * exit code: 0 done, 1 something failed, 2 usage or config, 130 stopped.
  */
 export async function runCommandLine(args: readonly string[], world: World): Promise<number> {
   let exitCode = 0;
@@ -46,7 +46,7 @@ export async function runCommandLine(args: readonly string[], world: World): Pro
   }
 }
 
-/** Of a configuration each problem by itself. */
+/** Reports each problem of a configuration separately. */
 function messagesOf(error: unknown): readonly string[] {
   if (!(error instanceof ConfigError) || error.problems.length === 0) return [errorText(error)];
   return error.problems.map((problem) => sayProblem(error.fileName, problem));
@@ -115,7 +115,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     );
 
   const command = (name: keyof typeof EXAMPLES, description: string): Command =>
-    // Global options may stand behind the command, too.
+    // Global options may also follow the command.
     program
       .command(name)
       .description(description)

@@ -7,13 +7,14 @@ import type { OpenLog, ownLogSection, topicsSection } from './config/topics-sect
 /** A configuration in code. Its keys are those of a headgate.yaml: docs/configuration.md names them. */
 export interface HeadgateConfig {
   /**
-   * Where records go. Default: an embedded log in ./headgate.db. Relative paths are relative to the configuration's folder. A `TopicLog` of your
-   * own, or a function that opens one, stands alone or as `log` beside `group`, `lanes`, `prefix` and `names`; each command closes it at its end.
+   * Where records go. Default: an embedded log in ./headgate.db. Relative paths are relative to the configuration's folder. Use your own
+   * `TopicLog`, or a function that opens one, directly or as `log` together with `group`, `lanes`, `prefix` and `names`; each command
+   * closes it when it ends.
    */
   readonly topics?: z.input<typeof topicsSection> | z.input<typeof ownLogSection> | TopicLog | OpenLog;
-  /** Where the status page listens; false: nowhere. Default: 127.0.0.1:9464. */
+  /** Address of the status page; false turns it off. Default: 127.0.0.1:9464. */
   readonly status?: z.input<typeof statusSection>;
-  /** Each with a name of its own: `followers({ … })`, `books({ … })`, or what `definePipeline` gave, called with its options. */
+  /** Pipelines with distinct names: `followers({ … })`, `books({ … })`, or the result of `definePipeline`, called with its options. */
   readonly pipelines: readonly Pipeline[];
 }
 

@@ -6,7 +6,7 @@ enableCompileCache();
 const STOP_WITHIN_MS = 9_500;
 /** An exit that takes longer than this is held up. */
 const EXIT_WITHIN_MS = 300;
-/** All that was opened is closed when a command has its exit code; whatever is still open after this is no one's. */
+/** A command closes everything it opened before it has its exit code. Anything still open after this is forgotten. */
 const LINGER_MS = 500;
 /** A terminal and npm may each send the same signal: that is one. */
 const SAME_SIGNAL_MS = 1_000;
@@ -40,7 +40,7 @@ const importing = async (load: () => Promise<unknown>): Promise<unknown> => {
 const { stdin, stdout, stderr, env } = process;
 for (const stream of [stdout, stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    // Nobody reads any more: no reason to complain. Anything else means that what was said is not all there.
+    // The reader has closed the pipe, which is no reason to complain. Any other error means that output was lost.
     if (error.code !== 'EPIPE') process.exitCode = 1;
   });
 }
@@ -59,14 +59,14 @@ const code = stop.signal.aborted
       importing,
     });
 process.exitCode ??= code;
-// Where a pipe is asynchronous, what was written may still be on its way to a slow reader.
+// If a pipe is asynchronous, output may still be on its way to a slow reader.
 await Promise.all([stdout, stderr].map(async (stream) => await new Promise<void>((resolve) => void stream.write('', () => resolve()))));
 // A connection that a library has left open must not keep a command from ending.
 setTimeout(() => exit(), LINGER_MS).unref();
 
 /**
- * Ends the process, whatever hangs: Node's exit waits for its threads, of which one may sit in a call to the system (a pipe no one writes
- * into, a name server or a disk that doesn't answer) and no signal is heard any more. A child kills us then.
+ * Ends the process even if a thread hangs. Node's exit waits for its threads, and one may be blocked in a system call (a pipe without a
+ * writer, a name server or a disk that doesn't respond), so that no signal arrives any more. A child process then kills this one.
  */
 function exit(exitCode = process.exitCode): void {
   const { pid, execPath } = process;

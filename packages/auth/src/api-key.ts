@@ -19,7 +19,7 @@ export type ApiKeyPlace =
     };
 
 /**
- * Signs with a key as it is: `Authorization: <key>`, or where `place` says.
+ * Signs with an unchanged key: `Authorization: <key>`, or in the given `place`.
  *
  * @param key the key, or a function that gives it at each request; it may return a promise
  * @throws {@link InvalidSecretError} when the key is empty or can't be sent in a header: at once, or at the request when it is a function;

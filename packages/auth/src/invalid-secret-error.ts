@@ -1,6 +1,6 @@
-/** A secret is empty, no text, or can't be sent in a header. The message says which one and why, never the secret. */
+/** A secret is empty, isn't text, or can't be sent in a header. The message says which one and why, and never contains the secret. */
 export class InvalidSecretError extends Error {
-  /** Stays the same where a bundler renames classes. */
+  /** Stays the same if a bundler renames classes. */
   override readonly name = 'InvalidSecretError';
   /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_INVALID_SECRET';

@@ -21,7 +21,7 @@ export interface OAuth1Options {
   /** Returns a text no other request with the same timestamp has. Default: 16 random bytes in hexadecimal. */
   readonly nonce?: () => string;
   /**
-   * Returns the time in SECONDS since 1970, sent as it is; `adjustClock` then changes nothing. Default: from `now`, corrected by
+   * Returns the time in SECONDS since 1970, sent unchanged; `adjustClock` then has no effect. Default: from `now`, corrected by
    * `adjustClock`.
    */
   readonly timestamp?: () => number | string;

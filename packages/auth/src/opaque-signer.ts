@@ -4,9 +4,9 @@ import type { Signer } from './signer.ts';
 /** The signers this package makes. */
 export type SignerKind = 'bearer' | 'apiKey' | 'oauth1';
 
-/** Creates a signer that shows its kind and nothing else, however it is printed: its secrets live in the closures of its methods. */
+/** Creates a signer that prints only its kind: its secrets live in the closures of its methods. */
 export function opaqueSigner<Made extends Signer>(kind: SignerKind, methods: Made): Made {
-  // Not enumerable, so that spreading or comparing a signer sees its methods alone.
+  // Not enumerable, so that spreading or comparing a signer shows only its methods.
   return Object.freeze(
     Object.defineProperties(
       { ...methods },

@@ -16,7 +16,7 @@ export interface SecretReaderOptions {
   readonly flaw: (text: string) => string | undefined;
 }
 
-/** Returns a function that reads a secret and refuses one that can't be used; a secret given as text is refused at once. */
+/** Returns a function that reads a secret and refuses an invalid one. A secret given as text is refused at once. */
 export function secretReader({ signer, name, secret, flaw }: SecretReaderOptions): () => string {
   const checked = (text: unknown): string => {
     if (typeof text !== 'string') {
@@ -35,7 +35,7 @@ export function secretReader({ signer, name, secret, flaw }: SecretReaderOptions
   return () => checked(called(secret, signer, name));
 }
 
-/** Flaws of a text that goes into a header as it is: RFC 9110, section 5.5, and its optional white space would be lost on the way. */
+/** Reasons why a text can't be a header: RFC 9110, section 5.5. Optional white space would be lost on the way. */
 export function headerFlaw(text: string): string | undefined {
   if (text === '') {
     return 'is empty';

@@ -70,7 +70,7 @@ interface Pending {
   readonly leave: () => void;
 }
 
-/** Waits for a secret for one request; when the last waiting request has given up, the function's signal aborts. */
+/** Waits for a secret for one request. When the last waiting request has given up, the function's signal aborts. */
 function waited(pending: Pending, signal: AbortSignal | undefined): Promise<unknown> {
   pending.waiting += 1;
   return new Promise((resolve, reject) => {

@@ -1,10 +1,10 @@
 /**
  * The function that returns a secret threw.
  *
- * The thrown error is deliberately neither the cause nor quoted: it may hold the secret.
+ * The thrown error is deliberately neither the cause nor quoted: it may contain the secret.
  */
 export class SecretUnavailableError extends Error {
-  /** Stays the same where a bundler renames classes. */
+  /** Stays the same if a bundler renames classes. */
   override readonly name = 'SecretUnavailableError';
   /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_SECRET_UNAVAILABLE';

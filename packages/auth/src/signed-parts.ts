@@ -46,7 +46,7 @@ function allParameters(request: SignableRequest, url: URL, shown: string): FormP
   }
 }
 
-/** The method takes no part in this: a form body is signed whatever the method (RFC 5849, section 3.4.1.3.1). */
+/** The method doesn't matter: a form body is signed for every method (RFC 5849, section 3.4.1.3.1). */
 function formBody({ body, contentType }: SignableRequest): string {
   const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase();
   if (body === undefined || mediaType !== 'application/x-www-form-urlencoded') {

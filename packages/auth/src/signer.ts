@@ -2,8 +2,8 @@
 export type Secret = string | (() => string);
 
 /**
- * Returns a secret that has to be fetched or renewed first, such as an OAuth 2 access token, each time a request is signed: it keeps the
- * secret for as long as that is good. Requests that are signed together ask once.
+ * Returns a secret that has to be fetched or renewed first, such as an OAuth 2 access token. Called for each signed request; the function
+ * caches the secret while it is valid. Requests that are signed together share one call.
  */
 export type SecretProvider = (context: SecretContext) => string | Promise<string>;
 
@@ -54,17 +54,17 @@ export interface SignOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Returns a request what says who sends it. */
+/** Adds the sender's authentication to a request. */
 export interface Signer {
   /**
-   * Signs one request; a promise where a secret must be waited for.
+   * Signs one request; returns a promise if it must wait for a secret.
    *
-   * @throws {@link InvalidSecretError} when a secret can't be sent, {@link SecretUnavailableError} when the function that gives it fails,
-   * {@link UnsignableRequestError} when the request can't be signed as it is.
+   * @throws {@link InvalidSecretError} if a secret can't be sent, {@link SecretUnavailableError} if the function that returns it fails,
+   * {@link UnsignableRequestError} if the request can't be signed.
    */
   sign(request: SignableRequest, options?: SignOptions): Signed | Promise<Signed>;
   /**
-   * Corrects the clock of a signer that stamps its requests by the service's lead over ours.
+   * Corrects the clock of a signer that timestamps its requests, by the difference from the service's clock.
    *
    * Absent if the signature doesn't depend on time. The offset applies only to this signer and replaces an earlier one.
    *
@@ -78,7 +78,7 @@ export interface Signer {
 
 /** A signer that never has to wait, and sends an `Authorization` header. */
 export interface AuthorizationSigner extends Signer {
-  /** As `Signer.sign`, without a promise. It takes no signal: there is nothing to wait for. */
+  /** Like `Signer.sign`, without a promise. It takes no signal, because it never waits. */
   sign(request: SignableRequest): Authorization;
 }
 

@@ -1,6 +1,6 @@
-/** A request can't be signed as it is. The message names the reason, and of the request no more than method, host and path. */
+/** A request can't be signed. The message names the reason, and only method, host and path of the request. */
 export class UnsignableRequestError extends Error {
-  /** Stays the same where a bundler renames classes. */
+  /** Stays the same if a bundler renames classes. */
   override readonly name = 'UnsignableRequestError';
   /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_UNSIGNABLE_REQUEST';
@@ -8,7 +8,7 @@ export class UnsignableRequestError extends Error {
   readonly retryable = false;
 
   /**
-   * @param request the request in a few words without secrets, such as `GET https://example.com/path`
+   * @param request short description of the request without secrets, such as `GET https://example.com/path`
    * @param reason what is in the way, and what to do
    */
   constructor(request: string, reason: string) {

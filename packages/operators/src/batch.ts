@@ -11,7 +11,7 @@ export interface BatchOptions {
   readonly scheduler?: SchedulerLike;
 }
 
-/** The longest delay a timer takes: above it, it fires at once. */
+/** The maximum delay of a timer; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
@@ -46,7 +46,7 @@ export function batch<T>({ size, maxWaitMs, scheduler = asyncScheduler }: BatchO
           subscriber.next(full);
         }
       };
-      // A source that emits while it is being subscribed to is stopped by this alone: there is no subscription to end yet.
+      // A source that emits during subscription is stopped only by this, because there is no subscription to end yet.
       const cancelled = new Observable<void>((notify) => subscriber.add(() => notify.next()));
       const subscription = items.pipe(takeUntil(cancelled)).subscribe({
         next(item) {

@@ -2,7 +2,7 @@ import { InvalidOptionError } from './invalid-option-error.ts';
 
 /** The memory of {@link BoundaryDuplicates}, as JSON can hold it. */
 export interface BoundaryState {
-  /** The last IDs let through, at most `maxOverlap` of them. */
+  /** The last IDs that passed, at most `maxOverlap` of them. */
   readonly tail: readonly string[];
 }
 
@@ -25,9 +25,9 @@ export interface BoundaryDuplicates {
 /**
  * Makes the memory of one crawl's page boundaries.
  *
- * People who follow while a list is walked shift it: the last IDs of one page come again as the first of the next. A run of IDs at the
- * beginning of a page that equals a run at the end of what came before is dropped, the longest such run; every other repetition stays.
- * Empty pages in between change nothing. More than `maxOverlap` IDs are never dropped: then the page is left as it is.
+ * New followers shift a list during a crawl: the last IDs of one page return as the first of the next. If a sequence at the start of a page
+ * equals a sequence at the end of the earlier IDs, it is dropped, the longest one if there are several. Other repetitions stay, and empty
+ * pages in between change nothing. Never drops more than `maxOverlap` IDs: such a page stays unchanged.
  *
  * @throws {@link InvalidOptionError} when `maxOverlap` is not a whole number of at least 1.
  */

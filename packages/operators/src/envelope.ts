@@ -9,7 +9,7 @@ export interface CloudEventAttributes {
   readonly type: string;
   /** Unique within its source, and the same again when the event is sent again. */
   readonly id: string;
-  /** When it happened: a date, or RFC 3339 text that is passed on as it is. Default: left out. */
+  /** When it happened: a date, or RFC 3339 text, which is passed on unchanged. Default: left out. */
   readonly time?: Date | string | undefined;
   /** Its subject, within its source. Default: left out. */
   readonly subject?: string | undefined;

@@ -1,6 +1,6 @@
 import { type Transform, transform } from '@headgate/throttle';
 
-/** A page of IDs, as far as it matters here; other fields are left behind. */
+/** A page of IDs. Only these fields matter; others are dropped. */
 export interface IdPage {
   /** Whose page it is. */
   readonly user: string;
@@ -12,7 +12,7 @@ export interface IdPage {
   readonly ids: readonly string[];
 }
 
-/** One ID of a page; with its crawl where the page has one. */
+/** One ID of a page, with its crawl if the page has one. */
 export type PageId<P extends IdPage = IdPage> = Pick<P, 'user' | 'page' | Extract<'crawl', keyof P>> & { readonly id: string };
 
 /** Gives one record for each ID of a page, in order. */

@@ -5,20 +5,20 @@ import { InvalidIdError } from './invalid-id-error.ts';
  * time. Each part takes one reading of the crawls.
  */
 export interface IdTable {
-  /** The end of the part that is remembered: hashes below it, from `start` of `begin` on. Lowered whenever there is no more room. */
+  /** The end of the remembered part: hashes from `start` of `begin` up to below this one. Lowered whenever the table is full. */
   readonly end: number;
   /** Forgets all IDs, and remembers those whose hash is `start` or more; there is no end but `HASHES` yet. */
   begin(start: number): void;
-  /** Takes an ID of the earlier crawl. Its position is the one where it comes first. */
+  /** Adds an ID of the earlier crawl. Its position is that of its first occurrence. */
   addBefore(id: string, position: number): void;
-  /** Takes an ID of the later crawl, when all of the earlier one are taken. Whether it is in the part, in neither crawl so far. */
+  /** Adds an ID of the later crawl, after all of the earlier one. Returns whether it is in the part, and in neither crawl so far. */
   addAfter(id: string): boolean;
-  /** The positions of the IDs that the earlier crawl alone has, in no order. */
+  /** The positions of the IDs that only the earlier crawl has, in no order. */
   onlyBefore(): Generator<number, void, undefined>;
 }
 
 export interface IdTableOptions {
-  /** The table's size at most: room for an ID in 15 bytes. */
+  /** Maximum size of the table: an ID takes 15 bytes. */
   readonly maxBytes: number;
   /** A number in [0, 1). It keeps a service from choosing IDs that collide. */
   readonly random: () => number;
@@ -27,7 +27,7 @@ export interface IdTableOptions {
 /** How many hashes there are. */
 export const HASHES: number = 2 ** 32;
 
-/** Two halves of an ID, and a mark: 0 where the slot is free, `AFTER`, or the position in the earlier crawl and 1. */
+/** Two halves of an ID, and a mark: 0 if the slot is free, `AFTER`, or the position in the earlier crawl plus 1. */
 const WORDS = 3;
 const SLOT_BYTES = WORDS * Uint32Array.BYTES_PER_ELEMENT;
 const AFTER = 0xffff_ffff;
@@ -36,7 +36,7 @@ const FULL = 0.8;
 /** Small crawls need a small table. It grows in steps so large that copying costs almost nothing. */
 const FIRST_SLOTS = 2_048;
 const GROWTH = 64;
-/** Each time there is no room, a quarter of the hashes is left to a later part. */
+/** Each time the table is full, a quarter of the hashes moves to a later part. */
 const KEPT = 0.75;
 
 export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
@@ -53,7 +53,7 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
   const hashOf = (low: number, high: number): number => mixed(low ^ Math.imul(high, factor));
   const isRemembered = (hash: number): boolean => hash >= start && hash < end;
 
-  /** The slot that holds the ID, or the free one where it belongs. There is always a free one. */
+  /** The slot that contains the ID, or the free one for it. There is always a free one. */
   const slotOf = (low: number, high: number, hash: number): number => {
     // The part is a stretch of hashes; another multiplication spreads it over all slots.
     let slot = Math.floor(((Math.imul(hash, 0x9e37_79b1) >>> 0) / HASHES) * slots);
@@ -157,7 +157,7 @@ function split(id: string, into: { low: number; high: number }): void {
   into.high = high;
 }
 
-/** The finisher of MurmurHash3: IDs made in sequence, or with a time in their upper bits, fall apart. */
+/** The finisher of MurmurHash3 separates IDs that are sequential, or have a time in their upper bits. */
 function mixed(hash: number): number {
   let mix = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b);
   mix = Math.imul(mix ^ (mix >>> 13), 0xc2b2_ae35);

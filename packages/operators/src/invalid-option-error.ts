@@ -1,6 +1,6 @@
 /** An option of an operator has a value it can't work with. */
 export class InvalidOptionError extends Error {
-  /** Stays the same where a bundler renames classes. */
+  /** Stays the same if a bundler renames classes. */
   override readonly name = 'InvalidOptionError';
   /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_INVALID_OPTION';

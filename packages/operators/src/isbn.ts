@@ -24,7 +24,7 @@ export function toIsbn13(text: string): string | undefined {
   return flawOf(characters) === undefined ? withThirteen(characters) : undefined;
 }
 
-/** Whether {@link normalizeIsbn} takes the text. */
+/** Whether {@link normalizeIsbn} accepts the text. */
 export function isIsbn(text: string): boolean {
   return toIsbn13(text) !== undefined;
 }

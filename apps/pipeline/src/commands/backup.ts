@@ -5,7 +5,7 @@ import { countWords, groupedNumber } from '../status/text/number-words.ts';
 import { type CommandContext, readLogConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Copies the embedded log, also while a run works with it, and reads the whole copy. Resolves to the exit code. */
+/** Copies the embedded log, even during a run, and verifies the whole copy. Resolves to the exit code. */
 export async function backup(to: string, context: CommandContext): Promise<number> {
   const { topics } = await readLogConfig(context);
   if (topics.driver === 'kafka') throw new UsageError('backup: the log is on Kafka, which keeps its own copies: see topics.replication.');

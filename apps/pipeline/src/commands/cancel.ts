@@ -14,7 +14,7 @@ export interface CancelOptions {
   readonly key: string;
 }
 
-/** Withdraws requests of a key that no run has begun. Resolves to the exit code: 1 where none was. */
+/** Withdraws jobs of a key that no run has started. Resolves to the exit code: 1 if there was none. */
 export async function cancel({ of, key }: CancelOptions, context: CommandContext): Promise<number> {
   const { stderr, clock, signal } = context;
   const { topics, pipelines, definitions } = await readLogConfig(context);

@@ -7,31 +7,31 @@ import type { Problem } from '../config/problem.ts';
 import type { OpenLetters } from '../status/open-letters.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 
-/** Something outside the file that a run will need. It has a time limit of its own. */
+/** Something outside the file that a run needs. It has its own time limit. */
 export interface Probe {
-  /** What is looked at: `kafka 127.0.0.1:9092`. */
+  /** What is checked: `kafka 127.0.0.1:9092`. */
   readonly name: string;
   /** Rejecting counts as not ok, with the error's message. */
   readonly run: () => Promise<ProbeResult>;
 }
 
-/** How it stands with what was looked at. */
+/** The result of the check. */
 export interface ProbeResult {
   readonly ok: boolean;
-  /** What was found and, if it is not ok, what to do. */
+  /** What was found and, if it isn't ok, what to do. */
   readonly message: string;
-  /** What is not wrong but unwise. Default none. */
+  /** Warnings about settings that work but are unwise. Default: none. */
   readonly warnings?: readonly string[];
   /** Of the log: open dead letters by pipeline and code. */
   readonly openDeadLetters?: OpenLetters;
 }
 
 export interface CheckOptions extends LoadConfigOptions {
-  /** Whether requests may be spent, which is then said; default false. */
+  /** Whether the check may spend requests, which it then reports. Default: false. */
   readonly online?: boolean;
-  /** What to look at, from the sections of the configuration that have no problems. */
+  /** Chooses the checks, from the sections of the configuration that have no problems. */
   readonly probes: (sound: SoundConfig) => readonly Probe[];
-  /** Where the report goes. */
+  /** Stream for the report. */
   readonly output: { readonly write: (text: string) => unknown };
   /** The report as one object of JSON, in a line; default false. */
   readonly json?: boolean;
@@ -48,7 +48,7 @@ interface CheckReport {
   readonly warnings: readonly PlainProblem[];
   /** The probes' results. */
   readonly environment: readonly (Outcome & { readonly name: string })[];
-  /** By pipeline and code; absent where the log wasn't read. */
+  /** By pipeline and code; absent if the log wasn't read. */
   readonly open_dead_letters?: OpenLetters;
 }
 

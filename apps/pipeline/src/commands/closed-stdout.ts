@@ -3,8 +3,8 @@ import { readFile, readlink } from 'node:fs/promises';
 import type { CommandContext } from './command-context.ts';
 
 /**
- * Says so where a command writes its data to a stdout that was closed. Node opens /dev/null in its place, for reading and writing, and nothing
- * fails; who throws the data away on purpose opens it for writing alone, as shells do. Seen on Linux only.
+ * Warns if a command writes its data to a closed stdout. Node opens /dev/null instead, for reading and writing, so nothing fails. A user
+ * who discards the data on purpose opens it only for writing, as shells do. Known to work on Linux only.
  */
 export async function warnOfClosedStdout({ stdout, stderr }: Pick<CommandContext, 'stdout' | 'stderr'>): Promise<void> {
   if (!('fd' in stdout) || typeof stdout.fd !== 'number') return;

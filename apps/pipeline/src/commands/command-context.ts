@@ -15,7 +15,7 @@ import { jsonMessage } from '../status/text/json-message.ts';
 import type { Output } from '../status/text/plain-output.ts';
 import type { Terminal } from '../status/terminal.ts';
 
-/** What every command gets of the world outside. */
+/** Everything that commands get from outside. */
 export interface CommandContext {
   /** The config file as the user named it. */
   readonly file: string;
@@ -25,7 +25,7 @@ export interface CommandContext {
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
   /** Takes nothing that a terminal would obey. */
   readonly stderr: Output;
-  /** `stderr` as it is, for what moves a cursor or asks a question. */
+  /** The original `stderr`, to move the cursor or ask a question. */
   readonly terminal: Terminal;
   readonly clock: Clock;
   /** Aborted by SIGINT and SIGTERM. */
@@ -42,7 +42,7 @@ export function commandsFor({ env, file, cwd }: Pick<CommandContext, 'env' | 'fi
   return (command, argument) => `${program} ${command} ${argument}${file === defaultConfigFile(cwd) ? '' : ` --config ${file}`}`;
 }
 
-/** Reads the whole config; what is unwise in it is said on stderr, in lines of the kind that logs have. Throws a `ConfigError`. */
+/** Reads the whole configuration, and prints warnings about it to stderr as log lines. Throws a `ConfigError`. */
 export async function readConfig(context: CommandContext): Promise<Config> {
   const { file, stderr, json, clock } = context;
   const { config, warnings } = await loadConfig(context);
@@ -53,7 +53,7 @@ export async function readConfig(context: CommandContext): Promise<Config> {
   return config;
 }
 
-/** Opens the log for a command that shows nothing else while it waits for brokers, or for a file. Throws what the driver throws. */
+/** Opens the log for a command that shows nothing else while it waits for brokers or for a file. Throws the driver's error. */
 export async function openLog(
   { stderr, signal }: Pick<CommandContext, 'stderr' | 'signal'>,
   topics: TopicsConfig,
@@ -63,7 +63,7 @@ export async function openLog(
   let isOpen = false;
   let isSaid = false;
   const told = (change: AvailabilityChange): void => {
-    // Opening gives up by itself, and says so.
+    // Opening has its own time limit and error.
     if (change.available ? !isSaid : !isOpen) return;
     isSaid = !change.available;
     stderr.write(
@@ -87,7 +87,7 @@ export async function openLog(
   return log;
 }
 
-/** As `openLog`, for a command that writes nothing; undefined where there is no embedded log yet. */
+/** Like `openLog`, for a command that writes nothing; undefined if there is no embedded log yet. */
 export async function openLogToRead(
   context: Pick<CommandContext, 'stderr' | 'signal'>,
   topics: TopicsConfig,
@@ -95,7 +95,7 @@ export async function openLogToRead(
   return (await isLogThere(topics)) ? await openLog(context, topics, { readOnly: true }) : undefined;
 }
 
-/** Rejects with the signal's reason where that aborts first. */
+/** Rejects with the signal's reason if that aborts first. */
 async function orAborted<Value>(signal: AbortSignal, work: Promise<Value>): Promise<Value> {
   const over = new AbortController();
   const aborted = new Promise<never>((_, reject) => {
@@ -108,12 +108,12 @@ async function orAborted<Value>(signal: AbortSignal, work: Promise<Value>): Prom
   }
 }
 
-/** What a command that only looks at the topic log has of the config. */
+/** The part of the configuration that read-only commands need. */
 export interface LogConfig {
   readonly topics: TopicsConfig;
-  /** Those with nothing wrong: a secret may be missing. */
+  /** Sections without errors; a secret may be missing. */
   readonly pipelines: readonly Pipeline[];
-  /** Of every pipeline that is built in or configured. */
+  /** The definitions of every built-in or configured pipeline. */
   readonly definitions: readonly DefinitionInfo[];
   /** Names of the pipelines that a run has; undefined where something is wrong with the configuration. */
   readonly configured: readonly string[] | undefined;

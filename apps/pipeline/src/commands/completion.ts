@@ -2,7 +2,7 @@ import type { Command, Option } from 'commander';
 
 export type Shell = 'bash' | 'zsh' | 'fish';
 
-/** A script that has a shell complete a program's commands and options, made of their own definition; where files may stand, it offers files. */
+/** A shell script that completes a program's commands and options, generated from their definitions. It offers files as arguments. */
 export function completionScript(shell: Shell, program: Command): string {
   const tree = treeOf(program);
   switch (shell) {
@@ -30,13 +30,13 @@ interface OptionWords {
 interface Tree {
   readonly program: string;
   readonly commands: readonly CommandWords[];
-  /** Options without a command, and those that stand behind each command, too. */
+  /** Options without a command, and those that may also follow each command. */
   readonly options: readonly OptionWords[];
 }
 
 interface CommandWords extends Word {
   readonly options: readonly OptionWords[];
-  /** The values of its first argument, where it takes one of a few words. */
+  /** The values of its first argument, if it accepts only certain words. */
   readonly words: readonly string[];
 }
 

@@ -27,7 +27,7 @@ export interface LetterChoice {
   readonly key?: string;
 }
 
-/** What `replay` and `dismiss` take. */
+/** Options of `replay` and `dismiss`. */
 export interface CloseChoice extends LetterChoice {
   /** Only say how many. Default false. */
   readonly dryRun?: boolean;
@@ -59,8 +59,8 @@ export async function deadLetters(choice: LetterChoice, context: CommandContext)
 }
 
 /**
- * Puts the requests of open dead letters back into their requests topic, each once; one that no run could work stays open, with its reason on
- * stderr. Resolves to the exit code, which is 0 whatever stays: the run that wrote such a letter has failed for it.
+ * Re-enqueues the jobs of open dead letters, each once. A job that no run could work stays open, with its reason on stderr. Resolves to the
+ * exit code, which is always 0: the run that wrote the dead letter has already failed.
  */
 export async function replay(choice: CloseChoice, context: CommandContext): Promise<number> {
   const { stderr } = context;

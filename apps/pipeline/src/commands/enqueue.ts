@@ -15,7 +15,7 @@ export interface EnqueueOptions {
   readonly authors: readonly string[];
 }
 
-/** Adds requests to a requests topic, each a new one whatever was there before. Resolves to the exit code. */
+/** Adds jobs to a requests topic. Each is a new one, even if the topic already contains the same. Resolves to the exit code. */
 export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, context: CommandContext): Promise<number> {
   const { topics, pipelines, definitions, configured } = await readLogConfig(context);
   const definition = definitions.find(({ name }) => name === pipeline);
@@ -52,7 +52,7 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
 
 /** Keys that a warning names. */
 const NAMED = 3;
-/** Waiting requests that are compared at most. */
+/** Maximum waiting jobs to compare with. */
 const LOOKED_AT = 100_000;
 
 interface RepeatedKeysOptions {
@@ -77,7 +77,7 @@ async function repeatedKeys({ log, topic, group, requests, signal }: RepeatedKey
       if (looked >= LOOKED_AT) break;
     }
   } catch {
-    // Who may add requests need not be allowed to read them.
+    // A user may be allowed to add jobs, but not to read them.
   }
   return [...repeated];
 }

@@ -34,7 +34,7 @@ const GIVE_RIGHTS = 'Grant these on the brokers (kafka-acls.sh --add). A run wai
 /** Less is soon used up. */
 const SMALL_ROOM_MB = 100;
 
-/** What a run will need of the world: the log, and with `online` the services. */
+/** Checks what a run needs from its environment: the log, and with `online` the services. */
 export function environmentProbes({ sound, online, context }: EnvironmentProbesOptions): Probe[] {
   const probes: Probe[] = [];
   let isLogSound = false;
@@ -64,7 +64,7 @@ function secretProbes(pipeline: Pipeline): Probe[] {
   });
 }
 
-/** A probe that says why a pipeline's source can't be opened: a proxy's address in the environment is none. None where it can. */
+/** Probes that explain why a pipeline's source can't be opened, such as an invalid proxy address in the environment. Empty if it can. */
 function failedProbe(pipeline: Pipeline, { clock, env, signal }: CommandContext): Probe[] {
   try {
     const credits = creditPool({ max: pipeline.maxOutstanding });
@@ -92,18 +92,20 @@ async function probeLog(config: ConfigOfLog, context: CommandContext): Promise<P
   return result.ok ? await probeRoom(folder, result) : result;
 }
 
-/** A file that can be opened for writing may still have no room for a page. */
+/** A file that can be opened for writing may still have no space for a page. */
 async function probeRoom(folder: string, result: ProbeResult): Promise<ProbeResult> {
   const { bavail, blocks, bsize } = await statfs(folder);
   const megabytes = (bavail * bsize) / 1e6;
-  // Of some filesystems the size isn't known.
+  // Some filesystems don't report their size.
   if (blocks === 0 || megabytes >= SMALL_ROOM_MB) return result;
   if (megabytes < 1) return { ...result, ok: false, message: 'its disk is full. Free some space; a run waits for it.' };
   const warning = `its disk has ${Math.floor(megabytes)} MB left; 1,000,000 IDs take about 40 MB`;
   return { ...result, warnings: [...(result.warnings ?? []), warning] };
 }
 
-/** Rights don't say whether a file can be made: root has all of them where none can. Leaves nothing behind. */
+/**
+ * Permissions don't show whether a file can be created: root has all of them, even on a read-only disk. Leaves nothing behind on the disk.
+ */
 async function probeFolder(folder: string): Promise<ProbeResult> {
   try {
     await rmdir(await mkdtemp(join(folder, '.headgate-check-')));

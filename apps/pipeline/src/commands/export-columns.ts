@@ -23,10 +23,10 @@ const RECORD: readonly ExportColumn[] = [
   { name: 'record_key', type: 'text' },
 ];
 
-/** Has the whole value of a record that doesn't fit the other columns, so that nothing is lost. */
+/** Contains the whole value of a record that doesn't fit the other columns, so that nothing is lost. */
 const REST: ExportColumn = { name: 'record_value', type: 'text' };
 
-/** The columns of a topic: where its record stands, and the properties of its values. `schema`: JSON Schema of the values. */
+/** The columns of a topic: the record's partition and offset, and the properties of its values. `schema`: JSON Schema of the values. */
 export function exportColumns(schema: object): readonly ExportColumn[] {
   const { properties = {} } = schema as { readonly properties?: Readonly<Record<string, JsonType>> };
   const own = Object.entries(properties)
@@ -66,7 +66,7 @@ export function cellsOf(record: TopicRecord<Uint8Array>, columns: readonly Expor
   ];
 }
 
-/** Undefined where the columns don't hold all of the value. */
+/** Undefined if the columns don't cover the whole value. */
 function fittingCells(text: string | null | undefined, columns: readonly ExportColumn[]): Cell[] | undefined {
   const fields = objectOf(text);
   if (fields === undefined || !Object.keys(fields).every((name) => columns.some((one) => one.name === name))) return undefined;
@@ -80,7 +80,7 @@ function fittingCells(text: string | null | undefined, columns: readonly ExportC
   }
 }
 
-/** Undefined where the text is no JSON of an object. */
+/** Undefined if the text isn't a JSON object. */
 function objectOf(text: string | null | undefined): Readonly<Record<string, unknown>> | undefined {
   if (text === null || text === undefined) return undefined;
   try {
@@ -91,15 +91,15 @@ function objectOf(text: string | null | undefined): Readonly<Record<string, unkn
   }
 }
 
-/** Not known to the types yet. */
+/** Missing in the types. */
 const raw = JSON as typeof JSON & { rawJSON(text: string): unknown };
 
-/** Keeps each number as it is spelled where it would be spelled otherwise. */
+/** Keeps the original spelling of a number if JavaScript would spell it differently. */
 function exact(this: unknown, _: string, value: unknown, { source }: { readonly source?: string } = {}): unknown {
   return typeof value === 'number' && source !== undefined && String(value) !== source ? raw.rawJSON(source) : value;
 }
 
-/** Undefined where the value doesn't fit the column. */
+/** Undefined if the value doesn't fit the column. */
 function cellOf(value: unknown, type: ExportColumn['type']): Cell | undefined {
   if (type === 'json') return value === undefined ? null : JSON.stringify(value);
   if (value === null) return null;

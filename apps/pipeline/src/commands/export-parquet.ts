@@ -3,7 +3,7 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { Cell, ExportColumn, RowWriter } from './export-columns.ts';
 import type { Sink } from './paced-output.ts';
 
-/** A row group ends when it has so many rows, or about so many bytes: both are in memory until then. */
+/** A row group ends at this number of rows, or at about this number of bytes: both are in memory until then. */
 const GROUP = { rows: 50_000, bytes: 8 * 2 ** 20 };
 
 /** Writes Parquet, compressed by Snappy. Ids are text: an unsigned 64-bit integer has more than a signed one can hold. */
@@ -59,7 +59,7 @@ function schemaOf({ name, type }: ExportColumn): SchemaElement[] {
     case 'whole':
       return [{ name, type: 'INT64', repetition_type: 'OPTIONAL' }];
     case 'time':
-      // Readers that know the converted type alone take its times for local ones.
+      // Readers that know only the converted type treat its times as local ones.
       return [
         {
           name,

@@ -22,7 +22,7 @@ export interface ExportOptions extends Omit<RecordChoice, 'follow'> {
   readonly topic: string;
   /** Default: the ending of `out`; otherwise ndjson. */
   readonly format?: string;
-  /** The file, which appears when it is whole. Default: stdout. */
+  /** Output file, written atomically. Default: stdout. */
   readonly out?: string;
 }
 
@@ -54,7 +54,7 @@ export async function exportTopic(
   }
   const target = out === undefined ? undefined : await targetOf(resolve(cwd, out));
   const path = target?.path;
-  // Of this export alone: another may write into the same file.
+  // Unique to this export, because another may write to the same file.
   const partial = target?.isStream === true ? target.path : `${path}.${process.pid}-${randomBytes(4).toString('hex')}.part`;
   const stream: NodeJS.WritableStream & { destroy?(): unknown } = path === undefined ? stdout : createWriteStream(partial);
   const output = pacedOutput({ stream, signal, failsWhenClosed: path !== undefined });
@@ -88,7 +88,7 @@ export async function exportTopic(
   }
 }
 
-/** Where `out` leads. A pipe or a device is written into; in the place of a file, or of what a link leads to, comes another file. */
+/** The target of `out`, after links. A pipe or device is written directly; a file is replaced. */
 async function targetOf(out: string): Promise<{ readonly path: string; readonly isStream: boolean }> {
   try {
     const path = await realpath(out);

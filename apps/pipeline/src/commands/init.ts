@@ -8,20 +8,23 @@ import type { Prompt } from './terminal-prompt.ts';
 export interface InitOptions {
   /** As the user named it; default headgate.yaml. */
   readonly file?: string;
-  /** What a relative file is relative to; default the process's working folder. */
+  /** Base folder of a relative file. Default: the process's working folder. */
   readonly cwd?: string;
-  /** Whether an existing file may be overwritten; default false. */
+  /** Whether to overwrite an existing file. Default: false. */
   readonly force?: boolean;
   /** Asks on a terminal; default: nothing is asked, both services are written with example addresses. */
   readonly prompt?: Prompt | undefined;
   readonly stderr: { readonly write: (text: string) => unknown };
-  /** The command as it is typed here. Default `headgate`. */
+  /** The command as the user types it. Default: `headgate`. */
   readonly command?: string;
 }
 
 const EXAMPLES = { followers: 'https://api.example.com', books: 'https://books.example.com' };
 
-/** Writes a commented headgate.yaml, without secrets. Resolves to the exit code: 0, 2 where the file exists or can't be written, 130 where the user broke off. */
+/**
+ * Writes a commented headgate.yaml, without secrets. Resolves to the exit code: 0, 2 if the file exists or can't be written, 130 if the
+ * user canceled.
+ */
 export async function init({
   file = 'headgate.yaml',
   cwd = process.cwd(),

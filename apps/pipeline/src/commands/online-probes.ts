@@ -13,7 +13,7 @@ import { ANSWER_WITHIN_MS, type Within, withLog } from './with-log.ts';
 export interface OnlineProbesOptions {
   readonly sound: SoundConfig;
   readonly context: CommandContext;
-  /** Whether the log was found to be as a run needs it. */
+  /** Whether the log is ready for a run. */
   readonly isLogSound: () => boolean;
 }
 
@@ -111,7 +111,7 @@ async function answerOf(
 /** Two readings of a clock are no wait. */
 const NO_WAIT_MS = 20;
 
-/** Until when a budget lets nothing start, in words; undefined where all let one start now. */
+/** Describes when the budgets allow the next request; undefined if they allow one now. */
 export function fullUntil({ budgets }: ReturnType<PipelineProbe['source']['gauges']>, clock: Clock): string | undefined {
   const now = clock.epochMs();
   const freeAt = Math.max(...budgets.map(({ freeAt: at = Infinity }) => at));
@@ -119,7 +119,7 @@ export function fullUntil({ budgets }: ReturnType<PipelineProbe['source']['gauge
   return freeAt < Infinity ? ` until ${createTimeWords().when(freeAt, now)}` : '';
 }
 
-/** A credential is good when the service answers it, whatever it says of the user. */
+/** A credential is good if the service answers it, whatever it says about the user. */
 async function answers(query: () => Promise<unknown>): Promise<ProbeResult> {
   try {
     await query();
@@ -127,7 +127,7 @@ async function answers(query: () => Promise<unknown>): Promise<ProbeResult> {
   } catch (error) {
     // The SourceError of a pipeline of the user's may be of another copy of the package.
     const { endsSource, retryable, message } = error as Partial<SourceError> & Error;
-    // A check that is stopped has no response.
+    // A stopped check has no result.
     if (retryable === undefined) throw error;
     if (endsSource !== true && !retryable) return { ok: true, message: `answers: ${message}` };
     // The end of the sentence is for programs of one's own.

@@ -10,11 +10,11 @@ export interface PacedOutputOptions {
 
 /** A stream that is written to no faster than it takes. */
 export interface PacedOutput {
-  /** Aborts with `signal`, and when the stream takes no more. */
+  /** Aborts with `signal`, and when the stream accepts no more data. */
   readonly over: AbortSignal;
-  /** Why the stream takes no more; undefined while it does, and where its reader has read enough. */
+  /** Why the stream accepts no more data; undefined while it does, and if its reader has read enough. */
   readonly failure: NodeJS.ErrnoException | undefined;
-  /** Resolves when there is room for more; does nothing when it is over. */
+  /** Resolves when the stream has capacity again; does nothing after the end. */
   write(chunk: string | Uint8Array): Promise<void>;
 }
 

@@ -103,7 +103,7 @@ function planned(left: PipelineLeft, pipeline: Pipeline | undefined, now: number
   return { pipeline, left, forecast: forecast(left.lanes, { now }), savedMs, walks };
 }
 
-/** The plan as `--json` writes it: all that its text says. `done_at` is the earliest where `is_exact` is false. */
+/** The plan for `--json`, with everything that the text says. `done_at` is the earliest time if `is_exact` is false. */
 function planJson(plans: readonly Planned[], now: number): object {
   const at = (inMs: number): string => new Date(now + inMs).toISOString();
   const pipelines = plans.map(
@@ -156,7 +156,7 @@ function credentialsOf(lanes: readonly LaneLeft[]): readonly string[] {
   return [...new Set(lanes.flatMap(({ budgets }) => budgets.map(({ credential }) => credential)))];
 }
 
-/** The plan in words. */
+/** The plan as text. */
 function planText(plans: readonly Planned[], now: number): string {
   const rows = plans.flatMap((one) => rowsOf(one, now));
   const after = plans.reduce((sum, { left }) => sum + left.after, 0);
@@ -205,7 +205,7 @@ function rowsOf(of: Planned, now: number): string[][] {
   }
   if (walks.length === 0) return rows;
   const isExact = all.unknown === 0;
-  // Of unknown sizes there is no end to say while the budget has capacity for what is known.
+  // With unknown sizes, there is no finish time while the budget has capacity for all known jobs.
   const done = isExact ? when(now, all.inMs) : all.inMs < 1_000 ? '' : `${when(now, all.inMs)}, or later`;
   return [...rows, [`all of ${left.pipeline}`, isExact ? '' : 'at least', groupedNumber(all.requests), every, done]];
 }
@@ -215,7 +215,7 @@ function where({ page, whole }: WalkLeft): string {
   return whole ? 'from the start' : 'a part';
 }
 
-/** The credentials of lanes, and the rate of those without a name of their own: `app, reader`. */
+/** The credentials of lanes, and the rate of those without their own name: `app, reader`. */
 function withWords(lanes: readonly LaneLeft[]): string {
   const names = credentialsOf(lanes);
   return names.length > 3 ? countWords(names.length, 'credential') : names.map((name) => safeText(name, 40)).join(', ');

@@ -16,14 +16,13 @@ export interface ReadOptions extends RecordChoice {
   readonly topic: string;
   /** Maximum records. */
   readonly max?: number;
-  /** A line of JSON for each value, and nothing else. Default false. */
+  /** Writes only the values, as JSON lines. Default: false. */
   readonly values?: boolean;
 }
 
 /**
- * Writes committed records to stdout: for people, or with `--json` a line of JSON each. Bytes that are no text are written as base64:
- * behind `base64:`, or in JSON as `key_base64`, `value_base64` and `headers_base64` instead of `key`, `value` and the header. Resolves to
- * the exit code.
+ * Writes committed records to stdout: as text, or with `--json` as JSON lines. Bytes that aren't text appear in base64: after `base64:`, or
+ * in JSON as `key_base64`, `value_base64` and `headers_base64` instead of `key`, `value` and the header. Resolves to the exit code.
  */
 export async function read(
   { topic: asked, max = Infinity, values = false, ...choice }: ReadOptions,
@@ -34,7 +33,7 @@ export async function read(
   const selection = selectionOf(choice, clock.epochMs());
   await warnOfClosedStdout(context);
   const { topics, pipelines, definitions } = await readLogConfig(context);
-  // Where one of the built-in pipelines is configured the other's topics are known, too.
+  // If one of the built-in pipelines is configured, the topics of the other are known, too.
   const knowsBuiltIn = pipelines.length === 0 || BUILT_IN.some(({ definition: { name } }) => pipelines.some((one) => one.name === name));
   const own = runTopics({ topics, pipelines, ...(knowsBuiltIn && { definitions }) }).map(({ name }) => name);
   await using log = await openLogToRead(context, topics);
@@ -43,7 +42,7 @@ export async function read(
   const topic = own.includes(named) ? named : asked;
   const [found] = (await log?.listTopics([topic])) ?? [];
   if (log === undefined || found === undefined) {
-    // One that a run will create has no records yet.
+    // A topic that a run will create has no records yet.
     if (own.includes(topic)) return 0;
     const there = ((await log?.listTopics()) ?? []).map(({ name }) => name);
     const known = [...new Set([...own, ...there])];
@@ -77,7 +76,7 @@ class OutputError extends Error {
   readonly retryable = true;
 }
 
-/** A record as one line of JSON; a value that is JSON stands in it as it is, so that no number of it is spelled again. */
+/** A record as one line of JSON. A JSON value is inserted unchanged, so that its numbers keep their spelling. */
 function jsonLine({ topic, partition, offset, timestampMs, key, headers, value }: BytesRecord): string {
   const texts = Object.entries(headers).map(([name, bytes]) => [name, textOf(bytes), bytes] as const);
   const others = texts.filter(([, text]) => text === undefined).map(([name, , bytes]) => [name, base64(bytes)] as const);

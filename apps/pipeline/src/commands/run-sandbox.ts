@@ -19,7 +19,7 @@ export interface RunSandboxOptions {
   readonly kafka: boolean;
 }
 
-/** Where the sandbox's config and log lie; the folder is ignored by git. */
+/** Location of the sandbox's config and log; git ignores the folder. */
 const FOLDER = '.headgate';
 
 /** A list that shifts, short pages, a small account and an empty one: what a crawl meets. Their 34 pages fill two windows and begin a third. */
@@ -74,7 +74,7 @@ function say({ stderr, json }: Pick<CommandContext, 'stderr' | 'json'>, text: st
   if (!json) stderr.write(`${text}\n`);
 }
 
-/** Works the same users and authors as they were earlier, without a word and as fast as it goes. */
+/** Crawls the same users and authors in their earlier state, silently and as fast as possible. */
 async function crawlBefore(
   { file, broker }: { readonly file: string; readonly broker: SandboxBroker | undefined },
   context: CommandContext,
@@ -104,7 +104,7 @@ async function crawlBefore(
   await running.done;
 }
 
-/** When `plan` would say that all is done; undefined where it can't. */
+/** The finish time that `plan` would show; undefined if it can't. */
 async function plannedEnd({ pipelines, topics }: Config, { clock, env }: CommandContext): Promise<number | undefined> {
   await using log = await openTopicLog(topics, () => undefined);
   const left = await leftToDo({ log, pipelines, group: topics.group, lanes: topics.lanes, names: topicNames(topics), clock, env });
@@ -119,7 +119,7 @@ interface EndOptions {
   readonly file: string;
 }
 
-/** Whether the forecast has come true, and what to try next. */
+/** Compares the forecast with the result, and suggests what to try next. */
 function endWords({ plannedAt, kafka, file }: EndOptions, { clock, env }: Pick<CommandContext, 'clock' | 'env'>): string {
   const command = env['HEADGATE_COMMAND'] ?? 'headgate';
   const times = createTimeWords();
@@ -148,13 +148,13 @@ async function stopOf(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** An earlier version made it readable to all. */
+/** An earlier version made it readable to all users. */
 async function writeForOwner(file: string, text: string): Promise<void> {
   await writeFile(file, text, { mode: 0o600 });
   await chmod(file, 0o600);
 }
 
-/** The job is a small one and shown from its start; a log that another run is writing is left alone. */
+/** The job is small and is shown from its start. A log that another run is writing is left untouched. */
 async function startAfresh(file: string): Promise<void> {
   const log = await sqliteTopicLog({ file });
   try {

@@ -31,7 +31,7 @@ export interface RunOptions {
   readonly maxRequests?: number;
 }
 
-/** The longest that a stop waits before the summary is written: the process ends soon after. */
+/** Maximum time that stopping takes before the summary is written; the process ends soon after. */
 const STOP_WITHIN_MS = 8_700;
 
 /** Works all requests there are. Resolves to the exit code: 0, 1 when something failed in this run, 130 when it was stopped. */
@@ -55,7 +55,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     else reporter.event(event);
   };
   const { driver, group, lanes } = config.topics;
-  // Before anything is waited for: a probe that asks whether a run is alive or ready gets a response from the first moment on.
+  // Start the page before waiting for anything, so that probes get a response from the first moment on.
   const status = await serveStatus(config, { view: () => viewer.view(), clock, commandFor, emit });
   let log: TopicLog | undefined;
   const giveUp = (): void => void log?.close();
@@ -63,11 +63,11 @@ export async function run(options: RunOptions, context: CommandContext): Promise
   const over = new AbortController();
   const stopped = afterStop(context, over.signal);
   try {
-    // A right that is missing is given while it waits, as a broker comes back.
+    // Wait until a missing right is granted, as for a broker to come back.
     log = await openTopicLog(config.topics, (change) => emit(logEvent(driver, change)), { onMissingRight: 'wait', deleteOld: true });
     const { pipelines } = config;
     const units = Object.fromEntries(pipelines.map(({ name, unit }) => [name, unit]));
-    // What fails before that is said by its error alone.
+    // If anything fails before this point, the error alone is enough.
     reporter = await createReporter({ stderr: terminal, live, json, color, clock, view: () => viewer.view(), units, header, commandFor });
     for (const event of unreported.splice(0)) reporter.event(event);
     signal.addEventListener('abort', giveUp, { once: true });
@@ -112,7 +112,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
   });
 }
 
-/** The configuration with the chosen pipeline alone, and the keys of the chosen jobs. Throws a `UsageError`. */
+/** The configuration reduced to the chosen pipeline, and the keys of the chosen jobs. Throws a `UsageError`. */
 function chosen({ config, only }: RunOptions): { readonly config: Config; readonly keys?: readonly string[] } {
   if (only === undefined) return { config };
   const [name = '', key] = only.split(/:(.*)/s, 2);
@@ -141,7 +141,7 @@ async function serveStatus(
   try {
     const server = await startStatusServer({ port, host, names, ...shown });
     const isMoved = port !== 0 && server.port !== port;
-    // Probes and Prometheus may ask at the port that was meant.
+    // Probes and Prometheus may still use the configured port.
     const moved = isMoved ? ` (port ${port} is taken, perhaps by another run: give each its own with status.port)` : '';
     emit({ type: 'notice', level: isMoved ? 'warn' : 'info', message: `status at ${server.url}${moved}` });
     return server;
@@ -182,7 +182,7 @@ async function conclude({ view, wasStopped, failures, names, commandFor, failsOn
     for (const message of messages) log.error({ event: 'error' }, message);
     const { pipelines, progress, deadLetters } = view;
     const totals = { ...snakeCased({ pipelines }), dead_letters: deadLetters.total };
-    // Of a lane that has failed no one knows what is left.
+    // The remaining work of a failed lane is unknown.
     const left = progressFields({ ...progress, isExact: progress.isExact && outcome !== 'failed' });
     const ended = { event: 'run-ended', outcome, exit_code: code, totals, open_dead_letters: open, left };
     log.info(ended, `the run is over: ${outcome}`);
@@ -197,7 +197,7 @@ async function conclude({ view, wasStopped, failures, names, commandFor, failsOn
   return code;
 }
 
-/** Closes each, whatever became of those before it. Throws the first failure. */
+/** Closes each, even if closing an earlier one failed. Throws the first error. */
 async function closeAll(closers: readonly (() => unknown)[], signal: AbortSignal): Promise<void> {
   const failures: unknown[] = [];
   for (const close of closers) {
@@ -207,6 +207,6 @@ async function closeAll(closers: readonly (() => unknown)[], signal: AbortSignal
       failures.push(error);
     }
   }
-  // What was committed is safe; what can't be closed after a signal must not hold the exit up.
+  // Committed records are safe. A resource that can't be closed after a signal must not delay the exit.
   if (failures.length > 0 && !signal.aborted) throw failures[0];
 }

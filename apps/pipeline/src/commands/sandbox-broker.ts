@@ -15,8 +15,8 @@ export interface SandboxBroker extends AsyncDisposable {
 const WITHOUT = 'With Docker, `docker compose up` of the repository starts a broker on 127.0.0.1:9092.';
 
 /**
- * Starts a real Kafka in a temporary folder that goes with this process. `port`: 0 takes a free one.
- * Throws a `UsageError` with what to do where there is no Java or no Kafka, or the port is taken.
+ * Starts a real Kafka in a temporary folder, which lasts as long as this process. `port`: 0 picks a free one. Throws a `UsageError` with
+ * the cure if Java or Kafka is missing, or the port is in use.
  */
 export async function startSandboxBroker(
   { port }: { readonly port: number },
@@ -36,7 +36,7 @@ export async function startSandboxBroker(
   return { address, topics: `{ driver: kafka, brokers: ["${address}"], replication: 1 }`, [Symbol.asyncDispose]: () => broker.close() };
 }
 
-/** The same on Kafka's usual port, or on a free one where that is taken. */
+/** The same on Kafka's usual port, or on a free one if that port is in use. */
 export async function startSandboxBrokerAnywhere(context: Pick<CommandContext, 'env' | 'stderr' | 'signal'>): Promise<SandboxBroker> {
   return await startSandboxBroker({ port: (await isPortFree(KAFKA_PORT)) ? KAFKA_PORT : 0 }, context);
 }

@@ -18,9 +18,9 @@ import { UsageError } from './usage-error.ts';
 const SERVICES_PORT = 8701;
 
 export interface SandboxCommandOptions {
-  /** First of four, or of five where there is a Kafka broker; 0 takes free ones. Default 8701, with a broker 9092. */
+  /** First of four ports, or of five with a Kafka broker; 0 picks free ones. Default: 8701, or 9092 with a broker. */
   readonly port?: number;
-  /** A real Kafka beside the emulators, on the first port. */
+  /** Also start a real Kafka broker, on the first port. */
   readonly kafka?: boolean;
   /** `name=followers`, `name=protected` or `name=suspended`. */
   readonly user: readonly string[];
@@ -103,7 +103,7 @@ function userOf(text: string): [string, FollowersUser] {
   return [name, what === 'suspended' ? { error: 63 } : { followers: Number(what) }];
 }
 
-/** What is wrong with it is not shown: it has secrets in it. */
+/** The error doesn't show the text, because it contains secrets. */
 function credentialOf(text: string, index: number): FollowersCredential {
   const [consumerKey = '', consumerSecret, token, tokenSecret, ...more] = text.split(':');
   const isWhole = consumerKey !== '' && consumerSecret !== undefined && (token === undefined) === (tokenSecret === undefined);
@@ -125,11 +125,11 @@ function letIn(verified: number): string {
 interface SandboxLimit {
   readonly requests: number;
   readonly windowMs: number;
-  /** The window as it was written. */
+  /** The window as the user wrote it. */
   readonly window: string;
 }
 
-/** A headgate.yaml needs it where it isn't the service's own. */
+/** A headgate.yaml needs the limit if it differs from the service's. */
 function limitKey({ requests, windowMs, window }: SandboxLimit): string {
   return requests === 15 && windowMs === 900_000 ? '' : `, limit: { requests: ${requests}, window: ${window} }`;
 }

@@ -31,7 +31,7 @@ export async function schemaOfTopic(asked: string, context: CommandContext): Pro
   return 0;
 }
 
-/** Topics have the names that they have by themselves. */
+/** Topics have their default names. */
 function noConfig(error: unknown): undefined {
   if (error instanceof ConfigError) return undefined;
   throw error;
@@ -42,7 +42,7 @@ async function allDefinitions(context: CommandContext): Promise<readonly Definit
   return [...BUILT_IN.map(({ definition }) => definition).filter(({ name }) => !own.some((one) => one.name === name)), ...own];
 }
 
-/** Of the configuration, whatever else is wrong with it; none where there is none. */
+/** Definitions in the configuration, even if other parts have errors; none without a configuration. */
 async function configuredDefinitions(context: CommandContext): Promise<readonly DefinitionInfo[]> {
   try {
     return (await loadConfig(context)).config.pipelines.map(({ definition }) => definition);

@@ -3,7 +3,7 @@ import { type TopicInfo, type TopicLog, type TopicPartition, type TopicReader, t
 import { shown } from '../config/problem.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Which records of a topic a command is asked for; by default all of them. */
+/** Selection of a topic's records; by default all of them. */
 export interface RecordSelection {
   /** The first offset of every partition. */
   readonly from?: number;
@@ -11,7 +11,7 @@ export interface RecordSelection {
   readonly sinceMs?: number;
   /** With this key, as text. */
   readonly key?: string;
-  /** The last so many of those that are there, of all partitions together. */
+  /** Only the last N records of all partitions together. */
   readonly tail?: number;
   /** Wait for more after the end. Default false. */
   readonly follow?: boolean;
@@ -19,7 +19,7 @@ export interface RecordSelection {
 
 /** A choice of records as a command line gives it. */
 export interface RecordChoice extends Omit<RecordSelection, 'sinceMs'> {
-  /** A time, or how long ago. */
+  /** A time, or an age. */
   readonly since?: string;
 }
 
@@ -118,7 +118,7 @@ async function lastParts(parts: readonly Part[], count: number, fits: (record: B
   }));
 }
 
-/** Where the last `count` records of a part are that fit: looks back further until there are so many. */
+/** Offset of the first of the last `count` matching records of a partition: looks back further until it has found enough. */
 async function lastOf(
   part: Part,
   count: number,
@@ -142,7 +142,10 @@ export function selectionOf({ since, ...others }: RecordChoice, now: number): Re
   return { ...others, ...(since !== undefined && { sinceMs: momentOf(since, now) }) };
 }
 
-/** A time that a command line names, epoch ms: so long ago (`15m`, `24h`), or a date, with a time of day; without a zone by the machine's. */
+/**
+ * Parses a time of the command line as epoch ms: an age (`15m`, `24h`), or a date with an optional time of day; without a zone, in the
+ * machine's.
+ */
 export function momentOf(text: string, now: number): number {
   const ago = duration().safeParse(text);
   if (ago.success) return now - ago.data;
@@ -161,8 +164,7 @@ function isDay(date: string): boolean {
 }
 
 /**
- * A record's value as a line of JSON: JSON as it stands there, so that no number of it is spelled again; other text as a string; bytes in
- * base64.
+ * A record's value as a line of JSON: JSON unchanged, so that its numbers keep their spelling; other text as a string; bytes in base64.
  */
 export function valueLine(value: Uint8Array | null): string {
   const text = value && textOf(value);

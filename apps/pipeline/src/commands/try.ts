@@ -17,7 +17,7 @@ export interface TryOptions {
   readonly fields: readonly string[];
 }
 
-/** Makes one request of a stream, and shows what came and what would come next. Resolves to the exit code: 1 where the request failed. */
+/** Sends one request of a stream, and shows its records and the next request. Resolves to the exit code: 1 if the request failed. */
 export async function tryStream({ stream: of, fields }: TryOptions, context: CommandContext): Promise<number> {
   const { stdout, stderr, clock, env, signal } = context;
   const config = await readConfig(context);
@@ -58,7 +58,7 @@ function triedLines({ request, status, records, examples, next, left, warnings }
   ];
 }
 
-/** The pipeline and the name of a stream; a section's name has no dot. */
+/** Names of the pipeline and the stream; a section's name has no dot. */
 function streamOf(text: string, pipelines: readonly Pipeline[]): { readonly pipeline: Pipeline; readonly stream: string } {
   const [name = '', stream = ''] = text.split(/\.(.*)/su);
   const pipeline = pipelines.find((one) => one.name === name && streamsOf(one).length > 0);

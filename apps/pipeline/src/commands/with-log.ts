@@ -7,7 +7,7 @@ import { openTopicLog } from '../run/open-topic-log.ts';
 /** The log waits for its brokers as long as they are away; who checks wants to know. */
 export const ANSWER_WITHIN_MS = 14_000;
 
-/** Waits for work with the log so long; then rejects with why the log can't be reached, where that is known. */
+/** Maximum wait for work with the log. After it, rejects with the reason why the log can't be reached, if known. */
 export type Within = <Value>(ms: number, work: Promise<Value>) => Promise<Value>;
 
 /** Opens the log for work that has a limit of time, and closes it, which ends what is still under way. */

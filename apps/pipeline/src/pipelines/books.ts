@@ -150,7 +150,7 @@ function baseUrlOf({ plan, baseUrl, baseUrls }: BooksOptions): string {
   return baseUrl ?? baseUrls?.[plan] ?? '';
 }
 
-/** ISBNs of one request: a batch that a day has no capacity for would never go. */
+/** ISBNs of one request: a batch larger than the daily quota would never start. */
 function batchOf({ maxBatch, perDay }: BooksOptions): number {
   return Math.min(maxBatch, perDay?.isbns ?? Infinity);
 }
@@ -272,7 +272,7 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
   },
 });
 
-/** The records of a batch's answers. Where the responses hold records that name no ISBN, none of the ISBNs is known to be missing. */
+/** The records of a batch's responses. If a response contains records without an ISBN, none of the ISBNs is known to be missing. */
 function outcome(
   answers: readonly BookAnswer[],
   requested: readonly { readonly key: string }[],
@@ -333,7 +333,7 @@ function ofNone({ code, retryable }: SourceError, count: number): SourceError {
   return new SourceError({ code, message, retryable, service: 'books' });
 }
 
-/** The options of this pipeline among others; undefined where it isn't there. */
+/** The options of this pipeline among others; undefined if it isn't configured. */
 export function booksOptions(pipelines: readonly Pipeline[]): BooksOptions | undefined {
   return pipelines.find(({ definition }) => definition === books.definition)?.options as BooksOptions | undefined;
 }

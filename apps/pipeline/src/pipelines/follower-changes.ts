@@ -18,8 +18,8 @@ export async function* followerChanges(crawl: Crawl, previous: Crawl | undefined
 const LOOK_AGAIN_MS = 1_000;
 
 /**
- * Reads the IDs of a crawl back, those of a page at a time. Waits while an open transaction, or one that is decided and not yet ended
- * everywhere, keeps pages from being read. Throws where pages are gone, and `signal.reason` where that aborts.
+ * Reads the IDs of a crawl back, one page at a time. Waits while an open transaction, or a decided one that hasn't ended everywhere, blocks
+ * pages. Throws if pages are gone, and throws `signal.reason` if that aborts.
  */
 async function* idsOf(
   { key, id, pages, offsets }: Crawl,

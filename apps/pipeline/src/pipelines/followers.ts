@@ -113,7 +113,10 @@ const credentials = z
     }
   });
 
-/** The same for credentials that the service takes for one: with a budget each they would overrun it. Undefined where it can't be read yet. */
+/**
+ * The same for credentials that the service counts as one: with a budget each, they would exceed it. Undefined if the secret can't be read
+ * yet.
+ */
 function comparable({ bearer: token, oauth1: keys }: Credential): string | undefined {
   const read = (given: Secret | undefined): string | undefined => (given === undefined ? '' : readNow(given, (text) => text));
   const [first, second] = keys === undefined ? [read(token), ''] : [read(keys.consumerKey), read(keys.token)];
@@ -176,7 +179,7 @@ const options = z
       const message = 'changes need pages. Write, for example, [pages, changes].';
       context.addIssue({ code: 'custom', path: ['emit'], message });
     }
-    // A page larger than all the room there is would go through only when nothing else is on its way.
+    // A page larger than the whole capacity would start only when nothing else is in flight.
     if (maxOutstanding < count) {
       const message = `is too small for a page of ${count} ids. Write ${count} or more, or a smaller count.`;
       context.addIssue({ code: 'custom', path: ['maxOutstanding'], message });
@@ -204,7 +207,7 @@ function listedUser(text: string): UserChoice | string {
   return isScreenName(name) ? { screenName: name } : 'isn\'t a screen name. Write 1 to 50 letters, digits and "_", such as alpha.';
 }
 
-/** Warns of screen names that differ by case alone: they are one user, crawled once. */
+/** Warns of screen names that differ only in case: they are one user, crawled once. */
 function* otherCase(users: readonly UserChoice[]): Generator<OptionIssue> {
   const inCapitals = users.filter(({ screenName }) => screenName !== undefined && screenName !== screenName.toLowerCase());
   if (inCapitals.length === 0) return;
@@ -328,7 +331,7 @@ function idRecords({ ids }: FollowersAnswer, { key, id, page, topics }: At): Pen
   return topics.ids.series({ key, count: ids.length, before: `${start},"id":"`, textAt: (index) => ids[index] ?? '', after: '"}' });
 }
 
-/** The options of this pipeline among others; undefined where it isn't there. */
+/** The options of this pipeline among others; undefined if it isn't configured. */
 export function followersOptions(pipelines: readonly Pipeline[]): FollowersOptions | undefined {
   return pipelines.find(({ definition }) => definition === followers.definition)?.options as FollowersOptions | undefined;
 }

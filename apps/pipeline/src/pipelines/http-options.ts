@@ -19,7 +19,7 @@ function proxy(): z.ZodType<Secret, SecretInput | false> {
   return schema.meta({ writeOnly: true, examples: [PROXY] });
 }
 
-/** Undefined where a secret can't be read yet. */
+/** Undefined if a secret can't be read yet. */
 export function readNow<Value>(given: Secret, look: (text: string) => Value): Value | undefined {
   try {
     return look(given());
@@ -51,7 +51,7 @@ export const httpOptions = {
 
 const http = z.object(httpOptions);
 
-/** Those options as a source takes them. */
+/** These options in the form that a source takes. */
 export function sourceOptions(baseUrl: string, options: z.output<typeof http>): Omit<SourceOptions, 'credentials' | 'limit'> {
   const { timeout, maxBody, maxDelay, retryFor, userAgent, proxy: through, ca } = options;
   return {
@@ -66,7 +66,7 @@ export function sourceOptions(baseUrl: string, options: z.output<typeof http>): 
   };
 }
 
-/** Warns where requests go to another machine without TLS. `path`: where the address stands. */
+/** Warns if requests go to another machine without TLS. `path`: the setting with the address. */
 export function* plainHttpWarning(
   baseUrl: string,
   path: readonly string[],

@@ -5,7 +5,7 @@ import * as z from 'zod';
 export interface TopicSchema {
   /** Without prefix: `followers.ids`. */
   readonly topic: string;
-  /** What they are for: `state` is the engine's own. */
+  /** Purpose of the topic: `state` is only for the engine. */
   readonly kind: 'records' | 'requests' | 'dead-letters' | 'state';
   /** JSON Schema of the value; of a state anything. */
   readonly value: object;
@@ -68,7 +68,7 @@ export function topicSchemas(
 
 export interface ValueJsonSchemaOptions {
   readonly target?: 'draft-7' | 'draft-2020-12';
-  /** Whether it is of what is written, or of what is read; default output. */
+  /** Whether the schema describes what is written or what is read. Default: output. */
   readonly io?: 'input' | 'output';
 }
 
@@ -82,7 +82,7 @@ export function valueJsonSchema(schema: z.ZodType, { target = 'draft-2020-12', i
       // Properties may be added to what is written; only an author who forbids them has a closed schema.
       const { type, catchall } = zodSchema._zod.def as { readonly type: string; readonly catchall?: unknown };
       if (type === 'object' && catchall === undefined) delete jsonSchema.additionalProperties;
-      // Every whole number of JavaScript lies between these.
+      // JavaScript's whole numbers are between these.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     },

@@ -1,4 +1,4 @@
-/** An error in words: those made for people as they are, anything unexpected with its stack, so that it can be reported. */
+/** An error as text: messages for users unchanged, unexpected errors with their stack, so that users can report them. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code } = error as { code?: unknown };

@@ -1,6 +1,6 @@
 /**
- * By how much the heap may grow before V8 collects garbage, %. Lists of 100,000 make as much garbage as they take, and V8 by itself lets the heap
- * grow to four times its size; pages come and go by the thousand.
+ * Percentage by which the heap may grow before V8 collects garbage. Lists of 100,000 entries create as much garbage as they occupy, and by
+ * default V8 lets the heap grow to four times its size; pages come and go by the thousand.
  */
 const GROWTH = { lists: 100, pages: 50 } as const;
 

@@ -2,7 +2,7 @@ import { intendedUse, topicNames } from '@headgate/pipeline';
 import type { IntendedUse } from '@headgate/topics';
 import { type ConfigOfLog, runTopics } from './topics.ts';
 
-/** What a run does with its log. Where no pipeline is configured, the topics of those that are built in are looked at alone. */
+/** What a run does with its log. Without a configured pipeline, only the topics of the built-in ones. */
 export function runsUse(config: ConfigOfLog): IntendedUse {
   const { group, lanes } = config.topics;
   const use = intendedUse({ pipelines: config.pipelines, group, lanes, names: topicNames(config.topics) });

@@ -7,7 +7,10 @@ import { readTextFile } from '../config/read-text-file.ts';
 
 type Sasl = NonNullable<KafkaTopicLogOptions['sasl']>;
 
-/** What the Kafka driver takes, of the configuration. Secrets stay where they are until a connection needs them; printed, nothing here shows one. */
+/**
+ * The Kafka driver's options from the configuration. Secrets stay where they are until a connection needs them, and never appear in printed
+ * options.
+ */
 export function kafkaOptions({ brokers, clientId, replication, compression, ssl, sasl }: KafkaTopicsConfig): KafkaTopicLogOptions {
   return {
     brokers,
@@ -40,7 +43,7 @@ function saslOptions(sasl: SaslConfig): Sasl {
   }
   const { mechanism, username, password } = sasl;
   const options = { mechanism, username, password: '' };
-  // Not enumerable: neither printing nor JSON.stringify asks for it.
+  // Not enumerable, so that printing and JSON.stringify don't read it.
   Object.defineProperty(options, 'password', { get: password, enumerable: false });
   return options;
 }

@@ -8,7 +8,7 @@ import { kafkaOptions } from './kafka-options.ts';
 export interface OpenToWorkOptions {
   /** As of the driver that knows users; default 'throw'. */
   readonly onMissingRight?: 'throw' | 'wait';
-  /** Open for reading alone: an embedded log is neither made nor migrated. Default false. */
+  /** Opens the log only for reading: an embedded log is neither created nor migrated. Default: false. */
   readonly readOnly?: boolean;
   /** Delete what is older than the config keeps. Default false: who only looks deletes nothing. */
   readonly deleteOld?: boolean;
@@ -21,7 +21,7 @@ export async function openTopicLog(
   { onMissingRight = 'throw', deleteOld = false, readOnly = false }: OpenToWorkOptions = {},
 ): Promise<TopicLog> {
   const told = onAvailability !== undefined && { onAvailability };
-  // Of the drivers the one that is used is loaded.
+  // Load only the driver in use.
   switch (config.driver) {
     case 'sqlite': {
       const { sqliteTopicLog } = await import('@headgate/topics/sqlite');
@@ -41,14 +41,14 @@ export async function openTopicLog(
   }
 }
 
-/** Of pipelines that the config has no longer, too: what was requested of them waits for one that has. */
+/** Includes pipelines that the config no longer has: their jobs wait for a run that has them. */
 function requestsTopics({ names }: TopicsConfig): (topic: string) => boolean {
   const isRequests = (topic: string): boolean => topic.endsWith('.requests');
   const renamed = new Set(Object.entries(names).flatMap(([topic, name]) => (isRequests(topic) ? [name] : [])));
   return (topic) => isRequests(topic) || renamed.has(topic);
 }
 
-/** Whether there is a log already: opening an embedded one makes it. A cluster is there, or can't be opened. */
+/** Whether the log already exists: opening an embedded one creates it. A cluster exists, or can't be opened. */
 export async function isLogThere(config: TopicsConfig): Promise<boolean> {
   if (config.driver !== 'sqlite') return true;
   return await access(config.file).then(
@@ -57,7 +57,7 @@ export async function isLogThere(config: TopicsConfig): Promise<boolean> {
   );
 }
 
-/** Where records are, for people. */
+/** The log's location, for users. */
 export function logAddress(config: TopicsConfig): string {
   switch (config.driver) {
     case 'sqlite':

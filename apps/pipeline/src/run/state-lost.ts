@@ -9,13 +9,13 @@ class StateAdviceError extends Error {
   readonly retryable = false;
 }
 
-/** A deleted topic with the commands that cure it on the configured log; any other error as it is. */
+/** Adds the commands for the configured log to the error about a deleted topic. Returns any other error unchanged. */
 export function withStateAdvice(error: unknown, topics: TopicsConfig): unknown {
   if (!(error instanceof StateLostError)) return error;
   return new StateAdviceError(`${error.what} ${adviceFor(error.loss, topics)}`, { cause: error });
 }
 
-/** Whether the next run refuses to begin after that, until the advice has been followed. */
+/** Whether the next run refuses to start until the user has followed the advice. */
 export function needsRepair(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof StateLostError && cause.loss !== 'records';

@@ -3,11 +3,11 @@ import { type CreatedTopics, type NewTopicSpec, type TopicLog, type TopicMismatc
 import { BUILT_IN } from '../config/built-in.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
 
-/** What of the configuration decides on topics. */
+/** The part of the configuration that determines topics. */
 export interface ConfigOfLog {
   readonly topics: TopicsConfig;
   readonly pipelines: readonly Pipeline[];
-  /** More pipelines whose topics are to be there. Default: none. */
+  /** More pipelines whose topics must exist. Default: none. */
   readonly definitions?: readonly DefinitionInfo[];
 }
 
@@ -18,14 +18,13 @@ export interface PrepareTopicsOptions {
   readonly validateOnly?: boolean;
 }
 
-/** Makes the topics of a run where they are missing. Throws a `TopicMismatchError` that says what to do about those that don't fit. */
+/** Creates the missing topics of a run. Throws a `TopicMismatchError` that says what to do about topics that don't fit. */
 export async function prepareTopics({ log, config, validateOnly = false }: PrepareTopicsOptions): Promise<CreatedTopics> {
   return await withAdvice(config, log.createTopics(runTopics(config), { validateOnly }));
 }
 
 /**
- * How many partitions each topic of a run has that is there. Makes nothing, and needs no right to. Throws the `TopicMismatchError` of
- * `prepareTopics` about those that are whole: whether another would be made is not asked.
+ * Partitions of each existing topic of a run. Creates nothing, and needs no right to. Throws the `TopicMismatchError` of `prepareTopics`.
  */
 export async function topicsThere({ log, config }: Pick<PrepareTopicsOptions, 'log' | 'config'>): Promise<ReadonlyMap<string, number>> {
   const specs = runTopics(config);
@@ -36,7 +35,7 @@ export async function topicsThere({ log, config }: Pick<PrepareTopicsOptions, 'l
   return partitions;
 }
 
-/** Where partitions are added: `followers.requests (1 to 2), followers.pages (1 to 2)`. */
+/** Added partitions: `followers.requests (1 to 2), followers.pages (1 to 2)`. */
 export function growthWords(grown: CreatedTopics['grown']): string {
   return grown.map(({ topic, from, to }) => `${topic} (${from} to ${to})`).join(', ');
 }
@@ -49,7 +48,7 @@ async function withAdvice(config: ConfigOfLog, made: Promise<CreatedTopics>): Pr
   }
 }
 
-/** The topics of a run: of its pipelines; of both that are built in where no pipeline is known. */
+/** The topics of a run: those of its pipelines, or of both built-in ones if no pipeline is known. */
 export function runTopics(config: ConfigOfLog): NewTopicSpec[] {
   return topicSpecs(pipelinesWithTopics(config), { lanes: config.topics.lanes, names: topicNames(config.topics) });
 }
@@ -65,7 +64,7 @@ function pipelinesWithTopics({ pipelines, definitions = [] }: ConfigOfLog): read
   return [...all.values()];
 }
 
-/** The driver knows of partitions only; that lanes are behind them, and credentials behind those, is known here. */
+/** The driver knows only partitions; this function knows the lanes and credentials that use them. */
 function advised(error: TopicMismatchError, config: ConfigOfLog): TopicMismatchError {
   const large = error.mismatches.filter((mismatch) => mismatch.partitions !== undefined);
   const ofLanes = Map.groupBy(large, ({ topic }) => splitting(topic, config)?.name);

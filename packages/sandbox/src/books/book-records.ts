@@ -39,7 +39,7 @@ export function bookRecord(options: { readonly isbn13: string; readonly seed: nu
   };
 }
 
-/** The books of an author, by name: 3 to 42 of them, some known by their ISBN-10 alone. */
+/** The books of an author, by name: 3 to 42, some of them known only by ISBN-10. */
 export function authorBooks(options: { readonly name: string; readonly seed: number }): CatalogueRecord[] {
   const { name, seed } = options;
   const count = 3 + (hash32(seed, 'books', name) % 40);

@@ -1,4 +1,4 @@
-/** The operation a request names; undefined where it is none of the three, or malformed as the reason says. */
+/** The operation of a request; undefined if it is none of the three, or malformed for the given reason. */
 export type BooksRequest =
   | { readonly kind: 'book'; readonly isbns: readonly [string] }
   | { readonly kind: 'author'; readonly author: string; readonly page: number; readonly pageSize: number }
@@ -33,7 +33,7 @@ export function parseBooksRequest(request: {
   return { kind: 'author', author: name, page, pageSize: Math.min(pageSize, 1000) };
 }
 
-/** The ISBNs of `isbns=a,b`, raw or encoded as a form, or of `{"isbns":["a","b"]}`, whatever the content type says. */
+/** The ISBNs of `isbns=a,b`, raw or form-encoded, or of `{"isbns":["a","b"]}`, whatever the content type says. */
 function batchOf(body: string): string[] | undefined {
   const text = body.trim();
   let isbns: readonly unknown[];

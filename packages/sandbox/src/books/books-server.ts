@@ -23,7 +23,7 @@ export interface BooksSandboxOptions {
   readonly limitAnswer?: '404' | '429' | 'both';
   /** The message of a 404 over the limit; default `Not Found`, the same as that of an unknown ISBN. */
   readonly limit404Message?: string;
-  /** ISBNs each key may ask for a day, an author counted as one; default as many as it likes. */
+  /** ISBNs that each key may request per day; an author counts as one. Default: unlimited. */
   readonly dailyQuota?: DailyQuotaOptions;
   /** ISBNs (of 13 digits) and author names that aren't known, or a test for them; default: every valid ISBN and every author is. */
   readonly unknown?: readonly string[] | ((isbnOrAuthor: string) => boolean);

@@ -13,14 +13,14 @@ import { SandboxOptionError } from '../sandbox-option-error.ts';
 import { createRequestWindow } from '../http/window.ts';
 import type { RequestWindow, WindowOptions } from '../http/window.ts';
 
-/** A subscription plan; each has an address of its own. */
+/** A subscription plan with its own address. */
 export type BooksPlan = 'default' | 'premium' | 'pro';
 
 /** A key of the catalog. */
 export interface BooksKey {
   /** Shown in `ServedRequest.credential` instead of the key. */
   readonly name: string;
-  /** The secret itself, the whole value of the Authorization header. */
+  /** The secret, which is the whole value of the Authorization header. */
   readonly key: string;
   /** The plan it was bought for; default `default`. */
   readonly plan?: BooksPlan;

@@ -1,8 +1,8 @@
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
-/** How many ISBNs a key may ask for in a day. */
+/** Number of ISBNs that a key may request per day. */
 export interface DailyQuotaOptions {
-  /** ISBNs from one reset to the next; a request for a book or an author counts as one. A whole number from 0. */
+  /** ISBNs from one reset to the next: a whole number from 0. A request for a book or an author counts as one. */
   readonly isbns: number;
   /** The hour of the day, UTC, at which the count begins again, as `HH:MM`; default `00:00`. */
   readonly resetsAt?: string;
@@ -10,7 +10,7 @@ export interface DailyQuotaOptions {
 
 /** A count of ISBNs that begins again every day. */
 export interface DailyQuota {
-  /** Takes that many, or none and answers false where the day hasn't so many left. */
+  /** Uses that many, or returns false and uses none if fewer are left today. */
   take(isbns: number, nowMs: number): boolean;
 }
 

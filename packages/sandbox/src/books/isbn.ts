@@ -1,6 +1,6 @@
 import { mix32 } from '../seeded-random.ts';
 
-/** The ISBN-13 of a valid ISBN-10 or ISBN-13, hyphens and spaces left out; undefined for anything else. */
+/** The ISBN-13 of a valid ISBN-10 or ISBN-13, without hyphens and spaces; undefined for anything else. */
 export function toIsbn13(text: string): string | undefined {
   const compact = text.replaceAll(/[-\s]/gu, '').toUpperCase();
   if (/^97[89]\d{10}$/u.test(compact)) return checkDigit13(compact.slice(0, 12)) === compact[12] ? compact : undefined;
@@ -9,7 +9,7 @@ export function toIsbn13(text: string): string | undefined {
   return body + checkDigit13(body);
 }
 
-/** The ISBN-10 of a valid ISBN-13; undefined where there is none (prefix 979). */
+/** The ISBN-10 of a valid ISBN-13; undefined if there is none (prefix 979). */
 export function toIsbn10(isbn13: string): string | undefined {
   if (!isbn13.startsWith('978')) return undefined;
   const body = isbn13.slice(3, 12);

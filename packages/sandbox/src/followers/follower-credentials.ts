@@ -4,7 +4,7 @@ import { hasValidSignature, isWellFormed, parseOAuthHeader } from './oauth-verif
 import type { SignedRequest } from './oauth-verify.ts';
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
-/** Something the followers service knows a client by; every one has windows of its own. */
+/** A client's identity at the followers service, with its own windows. */
 export type FollowersCredential =
   | { readonly name: string; readonly bearer: string }
   | {
@@ -35,11 +35,11 @@ const timestampToleranceS = 300;
 export interface AuthenticationOptions {
   /** The credentials to verify against; undefined: any bearer token and any well-formed OAuth signature. */
   readonly credentials: readonly FollowersCredential[] | undefined;
-  /** Whether any bearer token is let in. */
+  /** Whether any bearer token is accepted. */
   readonly anyBearer: boolean;
 }
 
-/** Makes the check of Authorization headers. Whom it lets in unverified it names by the order of appearance. */
+/** Creates the check of Authorization headers. It names unverified clients in order of appearance. */
 export function createAuthentication({ credentials, anyBearer }: AuthenticationOptions): Authenticate {
   const names = credentials?.map(({ name }) => name) ?? [];
   const twice = names.find((name, index) => names.indexOf(name) !== index);

@@ -1,6 +1,6 @@
 import { hash32, mix32, unmix32 } from '../seeded-random.ts';
 
-/** Where a cursor points: the page that begins at a position, or the one that ends before it. */
+/** The target of a cursor: the page that begins at a position, or the one that ends before it. */
 export interface CursorPlace {
   readonly position: number;
   readonly direction: 'next' | 'previous';

@@ -3,13 +3,16 @@ import { SandboxOptionError } from '../sandbox-option-error.ts';
 
 /** Options of one user's list. */
 export interface FollowerListOptions {
-  /** How many followers, generated when asked for, or their IDs, newest first. */
+  /** Number of followers, generated on demand, or their IDs, newest first. */
   readonly followers: number | readonly string[];
-  /** Share of the followers left out as suspended, 0 up to below 1; above 0 whole pages are empty, the second always. Default 0. */
+  /**
+   * Share of suspended followers, which are left out, from 0 to below 1. Above 0, some pages are empty, always including the second one.
+   * Default 0.
+   */
   readonly suspendedShare?: number;
-  /** After so many pages of this list one new follower comes to its front; default never. */
+  /** After this many pages of the list, one new follower appears at its front. Default: never. */
   readonly shiftEvery?: number;
-  /** Length in IDs of a stretch that is suspended as a whole; default 5000. */
+  /** Length in IDs of a range whose followers are all suspended. Default 5000. */
   readonly blockSize?: number;
   /** Default 1. */
   readonly seed?: number;
@@ -89,7 +92,7 @@ function check({ followers, suspendedShare = 0, shiftEvery, blockSize = 5000 }: 
       throw new SandboxOptionError(`followers is ${followers}; give a whole number from 0 to 2,147,483,648, or a list of ids.`);
     }
   } else {
-    // Ids go bare into JSON: a leading zero or a sign would make it something else.
+    // IDs are inserted into JSON unquoted: a leading zero or a sign would change their meaning.
     const wrong = followers.find((id) => !/^(?:0|[1-9]\d*)$/u.test(id));
     if (wrong !== undefined) throw new SandboxOptionError(`"${wrong}" in followers isn't an ID; write IDs as strings of digits.`);
   }

@@ -7,19 +7,22 @@ import { hash32 } from '../seeded-random.ts';
 
 /** One account of the followers service. */
 export interface FollowersUser {
-  /** Its user ID, digits; default: made of its name and the seed. */
+  /** Its user ID, digits. Default: derived from its name and the seed. */
   readonly id?: string;
-  /** How many followers it has, with IDs generated as they are asked for, or their IDs, newest first; default 0. */
+  /** Number of followers, generated on demand, or their IDs, newest first. Default 0. */
   readonly followers?: number | readonly string[];
   /** Answers with the 401 of a protected account; default false. */
   readonly protected?: boolean;
   /** Answers with this error instead of a list: 17 no user matches, 34 no such page, 50 not found, 63 suspended; default none. */
   readonly error?: 17 | 34 | 50 | 63;
-  /** Share of the followers left out as suspended, 0 up to below 1; above 0 whole pages are empty, the second always. Default 0. */
+  /**
+   * Share of suspended followers, which are left out, from 0 to below 1. Above 0, some pages are empty, always including the second one.
+   * Default 0.
+   */
   readonly suspendedShare?: number;
-  /** After so many pages served of it one new follower comes to the front, so that a walk sees an ID twice; default never. */
+  /** After this many served pages, one new follower appears at the front, so that a crawl sees one ID twice. Default: never. */
   readonly shiftEvery?: number;
-  /** Ids a page holds at most, 1 to 5000; default 5000. */
+  /** Maximum IDs per page, 1 to 5000. Default 5000. */
   readonly pageSize?: number;
 }
 
@@ -32,7 +35,7 @@ interface ServedUser {
   readonly cursors: CursorCodec;
 }
 
-/** Finds accounts; screen names whatever their case. */
+/** Finds accounts; the case of screen names doesn't matter. */
 export interface UserDirectory {
   readonly byName: (screenName: string) => ServedUser | undefined;
   readonly byId: (userId: string) => ServedUser | undefined;

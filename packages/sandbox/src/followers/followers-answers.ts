@@ -6,7 +6,7 @@ import type { FollowerList } from './follower-list.ts';
 /** The one path the followers service answers at. */
 export const followersPath = '/1.1/followers/ids.json';
 
-/** An error in the envelope most of them come in. */
+/** An error in the service's usual form. */
 export function followersError(status: number, code: number, message: string): Answer {
   return jsonAnswer(status, JSON.stringify({ errors: [{ code, message }] }));
 }
@@ -24,11 +24,11 @@ export function protectedAnswer(): Answer {
 /** How numbers are spelled in a page. */
 export interface PageSpelling {
   readonly idsAsStrings: boolean;
-  /** Whether `next_cursor_str` and `previous_cursor_str` are there. */
+  /** Whether to add `next_cursor_str` and `previous_cursor_str`. */
   readonly cursorStrings: boolean;
 }
 
-/** One page of a list: `size` positions from where the cursor points, or before it; undefined for a cursor that isn't this list's. */
+/** One page of a list: `size` positions from the cursor's position, or before it; undefined for a cursor of another list. */
 export function pageOf(
   options: { readonly list: FollowerList; readonly cursors: CursorCodec; readonly cursor: string; readonly size: number } & PageSpelling,
 ): Answer | undefined {
@@ -49,7 +49,7 @@ export function pageOf(
   }
 }
 
-/** The same page with another next cursor, whichever way it is spelled. */
+/** The same page with another next cursor, in every spelling. */
 export function withNextCursor(answer: Answer, cursor: string): Answer {
   return { ...answer, body: answer.body.replaceAll(/("next_cursor(?:_str)?"\s*:\s*"?)-?\d+/gu, (_, field: string) => field + cursor) };
 }

@@ -22,11 +22,11 @@ export interface FollowersSandboxOptions {
   /** Accounts by screen name; default one, `alpha` with 12,345 followers, or none with a recording. */
   readonly users?: Readonly<Record<string, FollowersUser>>;
   /**
-   * The credentials that are let in; default: any bearer token and any well-formed OAuth signature, each token or pair of consumer key and token a credential of
-   * its own, named `bearer 1`, `oauth 1` and so on.
+   * Accepted credentials. Default: any bearer token and any well-formed OAuth signature. Each token, and each pair of consumer key and
+   * token, is its own credential, named `bearer 1`, `oauth 1` and so on.
    */
   readonly credentials?: readonly FollowersCredential[];
-  /** Lets in any bearer token beside `credentials`; default false where those are given. */
+  /** Also accept any bearer token in addition to `credentials`. Default: false with `credentials`. */
   readonly anyBearer?: boolean;
   /** The window of each credential; default `{ kind: 'first-request', limit: 15, windowMs: 900_000 }`. */
   readonly window?: Partial<WindowOptions>;
@@ -34,9 +34,9 @@ export interface FollowersSandboxOptions {
   readonly faults?: readonly Fault[];
   /** Milliseconds a response takes, in real time; default 0. */
   readonly latencyMs?: Latency;
-  /** Ids as strings or numbers: as `stringify_ids` asks, or one of them whatever it says; default `asked`. */
+  /** IDs as strings or numbers: as `stringify_ids` requests, or always one of them. Default `asked`. */
   readonly idFormat?: 'asked' | 'strings' | 'numbers';
-  /** Whether pages have `next_cursor_str` and `previous_cursor_str`; default true. */
+  /** Whether pages have `next_cursor_str` and `previous_cursor_str`. Default true. */
   readonly cursorStrings?: boolean;
   /** Recorded pages, served for an account that isn't in `users`; default none. */
   readonly replay?: readonly RecordedEntry[];
@@ -53,8 +53,8 @@ export interface FollowersSandbox extends AsyncDisposable {
   /** The requests read so far, oldest first: the newest 100,000. */
   readonly requests: readonly ServedRequest[];
   /**
-   * All IDs of an account of `users` as they stand now, newest first, without the suspended; costs O(followers). Throws
-   * `SandboxOptionError` for another account.
+   * All current IDs of an account of `users`, newest first, without the suspended ones; costs O(followers). Throws `SandboxOptionError` for
+   * another account.
    */
   readonly followersOf: (screenName: string) => readonly string[];
   /**
@@ -63,8 +63,8 @@ export interface FollowersSandbox extends AsyncDisposable {
    */
   readonly setFaults: (faults: readonly Fault[]) => void;
   /**
-   * Makes an account what `user` says, from the next request on: a new one, or one of `users` that has changed (protected, say, or with
-   * another list). Its ID and its cursors stay as they are. Throws `SandboxOptionError`.
+   * Adds or changes an account from the next request on, for example to protect it or to replace its list. An existing account keeps its ID
+   * and cursors. Throws `SandboxOptionError`.
    */
   readonly setUser: (screenName: string, user: FollowersUser) => void;
   /** Ends every connection and the server. */

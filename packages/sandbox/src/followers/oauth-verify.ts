@@ -19,8 +19,8 @@ export interface OAuthSecrets {
 }
 
 /**
- * The protocol parameters of an `OAuth` Authorization header, `realm` left out (RFC 5849, section 3.5.1).
- * Undefined where the header is of another scheme, malformed, or names a parameter twice.
+ * The protocol parameters of an `OAuth` Authorization header, without `realm` (RFC 5849, section 3.5.1). Undefined if the header has
+ * another scheme, is malformed, or contains a parameter twice.
  */
 export function parseOAuthHeader(authorization: string): ReadonlyMap<string, string> | undefined {
   const [, list] = /^OAuth\s+(.*)$/isu.exec(authorization) ?? [];
@@ -37,7 +37,7 @@ export function parseOAuthHeader(authorization: string): ReadonlyMap<string, str
   return parameters;
 }
 
-/** The text that is signed (RFC 5849, section 3.4.1); undefined where an escape in the query or body is malformed. */
+/** The signed text (RFC 5849, section 3.4.1); undefined if an escape in the query or body is malformed. */
 export function signatureBaseString(request: SignedRequest): string | undefined {
   const oauth = parseOAuthHeader(request.authorization);
   if (oauth === undefined) return undefined;
@@ -56,12 +56,12 @@ export function signatureBaseString(request: SignedRequest): string | undefined 
     .toSorted(([nameA, valueA], [nameB, valueB]) => compare(nameA, nameB) || compare(valueA, valueB))
     .map(([name, value]) => `${name}=${value}`)
     .join('&');
-  // URL lower-cases scheme and host and drops the scheme's own port, as section 3.4.1.2 asks.
+  // URL lowercases scheme and host and drops the scheme's default port, as section 3.4.1.2 requires.
   const { protocol, host, pathname } = new URL(fragmentless);
   return [request.method.toUpperCase(), `${protocol}//${host}${pathname}`, normalised].map(percentEncode).join('&');
 }
 
-/** Whether the request's HMAC-SHA1 signature is the one these secrets make (RFC 5849, section 3.4.2). */
+/** Whether the request's HMAC-SHA1 signature matches these secrets (RFC 5849, section 3.4.2). */
 export function hasValidSignature(request: SignedRequest, secrets: OAuthSecrets): boolean {
   const oauth = parseOAuthHeader(request.authorization);
   const given = oauth?.get('oauth_signature');
