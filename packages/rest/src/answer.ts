@@ -43,15 +43,28 @@ export function verdictOf(
   answer: HttpResponse,
   context: ClassifyContext<RestQuery>,
 ): Verdict<RestPage> {
-  const { status } = answer;
+  const { status, headers } = answer;
+  const { epochMs } = context;
   const body = status === 204 || status === 304 ? undefined : jsonBody(answer, parseUntouched);
   const value = body?.kind === 'json' ? body.value : undefined;
   const rule = stream.errors?.find((one) => fits(one, status, value));
   if (rule !== undefined) return ruledVerdict(rule, stream, { value, answer, context });
   if (body === undefined) return { kind: 'ok', value: emptyPage(stream, context.query) };
+  if (status === 202) return { kind: 'transient', reason: 'the service is not ready (202)', retryInMs: retryAfterMs({ headers, epochMs }) };
   if (status < 200 || status >= 300) return statusVerdict(answer, context, z.never());
-  if (body.kind === 'broken') return { kind: 'transient', reason: body.reason };
+  if (body.kind === 'broken') return foreignVerdict(answer, context) ?? { kind: 'transient', reason: body.reason };
   return pageVerdict(stream, { value, answer, context }, keyParameters);
+}
+
+/** The verdict on a page in another format than JSON. HTML and plain text may be an error of a gateway, so those are tried again. */
+function foreignVerdict(
+  { status, headers }: HttpResponse,
+  { service, subject }: ClassifyContext<RestQuery>,
+): Verdict<RestPage> | undefined {
+  const [type = ''] = (headers['content-type'] ?? '').split(';');
+  if (/^$|\bjson$|html|^text\/plain/i.test(type)) return undefined;
+  const message = `${subject}: ${service} answers ${type.slice(0, 60)}, and a section reads JSON alone. If the service has JSON, ask for it by a header or a parameter.`;
+  return { kind: 'fatal', error: new SourceError({ code: 'HEADGATE_UNFIT_ANSWER', message, retryable: false, service, subject, status }) };
 }
 
 function fits({ status, when }: ErrorRule, answered: number, value: unknown): boolean {

@@ -16,8 +16,8 @@ import { kindOf, scalarOf } from './json-value.ts';
 /** A credential of a section, read. */
 export type RestCredential = RestOptions['credentials'][number];
 
-/** How a section's tokens are requested: through the same proxy, within the same time. */
-export interface TokenOptions extends Pick<SourceOptions, 'env' | 'timeout'> {
+/** How a section's tokens are requested: through the same proxy, with the same authority, within the same time. */
+export interface TokenOptions extends Pick<SourceOptions, 'env' | 'timeout' | 'proxy' | 'ca'> {
   readonly baseUrl: string;
   readonly clock: Clock;
 }
@@ -139,7 +139,7 @@ function contentOf({ grant, id, secret, in: place, refreshToken, form, json }: T
   return { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: new URLSearchParams(pairs).toString() };
 }
 
-function tokenVerdict({ at, expires }: Token, answer: HttpResponse, subject: string): Verdict<GivenToken> {
+function tokenVerdict({ at, expires, refreshToken }: Token, answer: HttpResponse, subject: string): Verdict<GivenToken> {
   const { status } = answer;
   const body = jsonBody(answer, JSON.parse);
   if (status >= 500 || status === 408 || status === 429) return { kind: 'transient', reason: `the token's address answered ${status}` };
@@ -147,7 +147,9 @@ function tokenVerdict({ at, expires }: Token, answer: HttpResponse, subject: str
     const code = 'HEADGATE_TOKEN_UNAVAILABLE';
     return { kind: 'fatal', error: new SourceError({ code, message, retryable: false, service: subject, status }) };
   };
-  if (status < 200 || status >= 300) return fatal(`its address answered ${status}. Check id, secret and the fields of token.`);
+  const cure =
+    refreshToken === undefined ? '' : ' A refresh token that changes at each use is valid once: Headgate keeps none that a response gives.';
+  if (status < 200 || status >= 300) return fatal(`its address answered ${status}. Check id, secret and the fields of token.${cure}`);
   if (body.kind === 'broken') return { kind: 'transient', reason: `the token's address: ${body.reason}` };
   const text = at.first(body.value);
   if (typeof text !== 'string' || text === '') return fatal(`its response has ${kindOf(text)} at ${at.text}. Write token.at.`);

@@ -20,13 +20,14 @@ export async function runCut(log: TopicLog, pipeline: Pipeline, all: readonly Cu
 }
 
 export async function withLog<Result>(use: (log: TopicLog) => Promise<Result>): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), 'headgate-rest-'));
-  try {
-    await using log = await sqliteTopicLog({ file: join(folder, 'log.db') });
-    return await use(log);
-  } finally {
-    await rm(folder, { recursive: true, maxRetries: 3 });
-  }
+  await using folder = await temporaryFolder();
+  await using log = await sqliteTopicLog({ file: join(folder.path, 'log.db') });
+  return await use(log);
+}
+
+export async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), 'headgate-rest-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, maxRetries: 3 }) };
 }
 
 export async function valuesOf(log: TopicLog, topic: string): Promise<unknown[]> {

@@ -74,6 +74,14 @@ describe('mistakes, each with its place and its cure', () => {
     [{ get: 'items' }, 'streams.items.get: must begin with a slash.'],
     [{ post: '/items' }, 'streams.items: needs get or post, one of them.'],
     [{ body: {} }, 'streams.items.body: belongs to post.'],
+    ...['fields name; limit 5;', null, 5].map((body): [object, string] => [
+      { get: undefined, post: '/items', body },
+      'streams.items.body: is a text or a single value. Write JSON with members, as in { state: open }: other formats are not sent.',
+    ]),
+    [
+      { pages: { cursor: [{ header: 'a' }, { header: 'b' }], as: { query: 'a' } } },
+      'streams.items.pages.cursor: must be text or a mapping of keys to values.',
+    ],
     [{ query: { since: '{since}' } }, 'streams.items.query: has {since}, and the stream has no since.'],
     [
       { query: { a: '{since:hours}' }, since: { from: '$.at' } },
@@ -121,6 +129,9 @@ describe('mistakes, each with its place and its cure', () => {
   });
 
   it.each([
+    [{ ca: 'none.pem' }, "ca: can't be read (ENOENT). Write the path of a file."],
+    [{ ca: '-----BEGIN KEY-----' }, 'ca: holds no PEM text with BEGIN CERTIFICATE. Write a path, as in ./ca.pem.'],
+    [{ proxy: 'proxy:3128' }, "proxy: isn't a proxy address. Write, for example, http://proxy.example.com:3128, or false for none."],
     [{ limit: undefined }, 'limit: is missing. Write what the service permits, as in { requests: 15, window: 15m }.'],
     [{ budgets: { day: { requests: 5, per: 'day' } } }, 'budgets: is beside limit. Keep one of them.'],
     [{ credentials: [{ name: 'a', bearer: 'x', key: 'y' }] }, 'credentials.0: has bearer and key. Keep one of them.'],

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { duration, secret } from '@headgate/pipeline';
+import { type Secret, duration, secret } from '@headgate/pipeline';
 import { closest, distance } from 'fastest-levenshtein';
 import * as z from 'zod';
 import { type Path, path, readPath } from './path.ts';
-import { type Placeholder, type Template, fieldsOf, jsonTemplate, template } from './template.ts';
+import { type Placeholder, type Template, fieldsOf, isTemplate, jsonTemplate, template } from './template.ts';
 import { isTimeFormat, timeOf } from './time.ts';
 
 /** The language of a section with `use: rest`, as one schema: its descriptions are the reference. */
@@ -316,34 +316,65 @@ const pathOrTemplate = z.string().transform((text, context): Path | Template => 
   return read.success ? read.data : z.NEVER;
 });
 
+/** The schema of a file, which is read together with the section. */
+function fileOf<Value>(example: string, valueOf: (text: string, refuse: (message: string) => Value) => Value): z.ZodType<Value, string> {
+  return z
+    .string()
+    .min(1)
+    .transform((file, context): Value => {
+      const refuse = (message: string): Value => {
+        context.addIssue({ code: 'custom', message });
+        return z.NEVER;
+      };
+      let text = file;
+      try {
+        if (!text.startsWith('-----BEGIN ')) text = readFileSync(file, 'utf8');
+      } catch (error) {
+        const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
+        return refuse(`can't be read (${reason}). Write the path of a file.`);
+      }
+      return valueOf(text, refuse);
+    })
+    .meta({ format: 'path', examples: [example] });
+}
+
 /** A file of JSON Schema. */
-const schemaFile = z
-  .string()
-  .min(1)
-  .transform((file, context): z.ZodType => {
-    const refuse = (message: string): z.ZodType => {
-      context.addIssue({ code: 'custom', message });
-      return z.NEVER;
-    };
-    let text: string;
-    try {
-      text = readFileSync(file, 'utf8');
-    } catch (error) {
-      return refuse(
-        `can't be read (${error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'}). Write the path of a file.`,
-      );
-    }
-    try {
-      return z.fromJSONSchema(JSON.parse(text) as z.core.JSONSchema.BaseSchema);
-    } catch (error) {
-      return refuse(
-        error instanceof SyntaxError
-          ? 'is not JSON. Write a JSON Schema into it.'
-          : `is not a JSON Schema that is read here: ${textOf(error)}`,
-      );
-    }
+const schemaFile = fileOf<z.ZodType>('./issue.schema.json', (text, refuse) => {
+  try {
+    return z.fromJSONSchema(JSON.parse(text) as z.core.JSONSchema.BaseSchema);
+  } catch (error) {
+    return refuse(
+      error instanceof SyntaxError
+        ? 'is not JSON. Write a JSON Schema into it.'
+        : `is not a JSON Schema that is read here: ${textOf(error)}`,
+    );
+  }
+});
+
+/** A certificate authority: a file, or PEM text. */
+const authority = fileOf<string>('./ca.pem', (text, refuse) =>
+  text.includes('BEGIN CERTIFICATE-----') ? text : refuse('holds no PEM text with BEGIN CERTIFICATE. Write a path, as in ./ca.pem.'),
+);
+
+/** Undefined for a secret that can't be read yet. */
+function readNow(given: Secret): string | undefined {
+  try {
+    return given();
+  } catch {
+    return undefined;
+  }
+}
+
+/** A proxy's address, empty for none. It may hold a password. */
+const proxyAddress = z
+  .union([z.literal(false), secret()])
+  .transform((given, context): Secret => {
+    if (given === false) return () => '';
+    const message = "isn't a proxy address. Write, for example, http://proxy.example.com:3128, or false for none.";
+    if (!/^https?:/.test(URL.parse(readNow(given) ?? 'http://later')?.protocol ?? '')) context.addIssue({ code: 'custom', message });
+    return given;
   })
-  .meta({ format: 'path', examples: ['./issue.schema.json'] });
+  .meta({ writeOnly: true, examples: ['http://proxy.example.com:3128'] });
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
@@ -395,6 +426,8 @@ const stream = z
     for (const key of ['pages', 'since'] as const)
       if (given.batch !== undefined && given[key] !== undefined) refuse(key, 'does not go with batch.');
     for (const key of ['body', 'form'] as const) if (given[key] !== undefined && given.post === undefined) refuse(key, 'belongs to post.');
+    if (given.body !== undefined && (given.body === null || isTemplate(given.body)))
+      refuse('body', 'is a text or a single value. Write JSON with members, as in { state: open }: other formats are not sent.');
     if (given.body !== undefined && given.form !== undefined) refuse('form', 'is beside body. Keep one of them.');
     if (given.every !== undefined && given.for !== undefined && isEach(given.for))
       refuse('every', `has no effect here: records of ${given.for.each} ask for this stream. Write every there, or beside streams.`);
@@ -537,6 +570,8 @@ export const restOptions = z
       .describe('Maximum number of requests under way at a time for each credential. Default: no maximum.'),
     retryFor: duration({ zero: true }).prefault('10m').describe('Maximum time to retry a request before it becomes a dead letter.'),
     timeout: duration().prefault('30s').describe('Maximum duration of one attempt, including its whole response.'),
+    proxy: proxyAddress.exactOptional().describe('Proxy address, or `false` for none. Default: from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.'),
+    ca: authority.exactOptional().describe("Certificate of the service's own certificate authority, as a path or PEM text."),
     ...everyStream,
     streams: z
       .record(z.string().regex(NAME, 'is no name of a stream. Write letters, digits and dashes.'), stream)

@@ -109,16 +109,17 @@ function pipelineOf(name: string, section: RestOptions) {
     weights: ({ stream }) => costOf(section, streamOf(stream)),
     ...(evidence !== undefined && { evidence: (answer, { epochMs }) => evidence(answer, epochMs) }),
   };
-  const optionsOf = ({ credentials, ...io }: PipelineIo<RestCredential>): SourceOptions => ({
-    retryForMs: section.retryFor,
-    timeout: section.timeout,
-    ...(section.concurrency !== undefined && { concurrency: section.concurrency }),
-    ...io,
-    baseUrl: section.baseUrl,
-    credentials: credentials.map((one) =>
-      credentialOf(one, { baseUrl: section.baseUrl, timeout: section.timeout, clock: io.clock, env: io.env }),
-    ),
-  });
+  const optionsOf = ({ credentials, ...io }: PipelineIo<RestCredential>): SourceOptions => {
+    const { baseUrl, timeout, retryFor, concurrency, proxy, ca } = section;
+    const way = { baseUrl, timeout, ...(proxy !== undefined && { proxy: proxy() }), ...(ca !== undefined && { ca }) };
+    return {
+      retryForMs: retryFor,
+      ...(concurrency !== undefined && { concurrency }),
+      ...io,
+      ...way,
+      credentials: credentials.map((one) => credentialOf(one, { ...way, clock: io.clock, env: io.env })),
+    };
+  };
 
   return definePipeline({
     name,

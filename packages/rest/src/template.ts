@@ -79,7 +79,7 @@ export function jsonTemplate(): z.ZodType<JsonTemplate> {
   return schema;
 }
 
-function isTemplate(given: JsonTemplate): given is Template {
+export function isTemplate(given: JsonTemplate): given is Template {
   return given !== null && 'render' in given && typeof given.render === 'function';
 }
 

@@ -208,8 +208,30 @@ describe('a status that refuses the request is a dead letter', () => {
   });
 });
 
+describe('a page that is not JSON is a dead letter at once', () => {
+  it.concurrent.each([
+    ['application/atom+xml', '<?xml version="1.0"?><feed/>'],
+    ['text/xml; charset=utf-8', '<rss/>'],
+    ['text/csv', 'id,name\n1,a'],
+    ['text/csv; header=present', ''],
+    ['text/tab-separated-values', 'id\tname'],
+    ['application/x-ndjson', '{"id":1}\n{"id":2}'],
+    ['application/jsonl', '{"id":1}\n{"id":2}'],
+    ['application/pdf', '%PDF-1.7'],
+    ['application/octet-stream', 'x'],
+    ['application/yaml', 'id: 1'],
+  ])('%s', async (type, body) => {
+    const { codes, asked, letters } = await outcome({ items: stream }, always({ headers: { 'content-type': type }, body }));
+    expect({ codes, asked }).toEqual({ codes: ['HEADGATE_UNFIT_ANSWER'], asked: 1 });
+    expect(letters[0]?.message).toBe(
+      `items: api answers ${type.split(';')[0]}, and a section reads JSON alone. If the service has JSON, ask for it by a header or a parameter.`,
+    );
+  });
+});
+
 describe('a response that may be another one next time is asked for again', () => {
   it.concurrent.each<[string, ApiAnswer]>([
+    ['202 of one who is not ready', { status: 202, headers: { 'retry-after': '0' }, body: { items: [] } }],
     ['503', { status: 503, body: {} }],
     ['500', { status: 500, body: 'oops' }],
     ['502 of a gateway', { status: 502, body: '<html>' }],
@@ -219,6 +241,8 @@ describe('a response that may be another one next time is asked for again', () =
     ['half of it', { body: '{"items":[{"id":1' }],
     ['nothing', { body: '' }],
     ['text', { body: 'all is well' }],
+    ['text of a gateway', { headers: { 'content-type': 'text/plain' }, body: 'all is well' }],
+    ['a page of a gateway', { headers: { 'content-type': 'text/html; charset=utf-8' }, body: '<html>' }],
     ['two of them', { body: '{"items":[]}{"items":[]}' }],
   ])('%s', async (_, wrong) => {
     let asked = 0;

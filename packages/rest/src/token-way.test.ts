@@ -1,0 +1,91 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import { createServer as createProxy } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { start } from '@headgate/pipeline';
+import { expect, it } from 'vitest';
+import { temporaryFolder, valuesOf, withLog } from './cut-runs.fixture.ts';
+import { list } from './list.fixture.ts';
+import { rest } from './rest.ts';
+
+const run = promisify(execFile);
+const haveOpenssl = await run('openssl', ['version']).then(
+  () => true,
+  () => false,
+);
+
+it.skipIf(!haveOpenssl)('a token is requested as pages are: through the proxy, from a service of an own authority', async () => {
+  await using folder = await temporaryFolder();
+  const [keyFile, ca] = [join(folder.path, 'key.pem'), join(folder.path, 'ca.pem')];
+  const making = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1', '-subj', '/CN=service'];
+  await run('openssl', [...making, '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', keyFile, '-out', ca]);
+  const server = createServer({ key: readFileSync(keyFile), cert: readFileSync(ca) }, ({ url, headers }, response) => {
+    const isPage = headers.authorization === 'Bearer given';
+    response.writeHead(url === '/token' || isPage ? 200 : 401, { 'content-type': 'application/json' });
+    response.end(url === '/token' ? '{"access_token":"given"}' : '[{"id":1}]');
+  });
+  const tunnels: (string | undefined)[] = [];
+  const proxy = createProxy();
+  proxy.on('connect', ({ url = '', headers }, socket) => {
+    tunnels.push(headers['proxy-authorization']);
+    const upstream = connect(Number(url.split(':')[1]), '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      socket.pipe(upstream).pipe(socket);
+    });
+    upstream.on('error', () => socket.destroy());
+    socket.on('error', () => upstream.destroy());
+  });
+  for (const one of [server, proxy]) await once(one.listen(0, '127.0.0.1'), 'listening');
+  const port = (of: { address(): unknown }): number => (of.address() as AddressInfo).port;
+  try {
+    const pipeline = rest('api')({
+      baseUrl: `https://127.0.0.1:${port(server)}`,
+      credentials: [{ name: 'app', token: { url: '/token', id: 'me', secret: 'shh' } }],
+      limit: { requests: 500, window: '100ms' },
+      proxy: `http://me:word@127.0.0.1:${port(proxy)}`,
+      ca,
+      streams: { items: { get: '/items', key: '$.id' } },
+    });
+    await withLog(async (log) => {
+      await using running = await start({ log, pipelines: [pipeline] });
+      expect((await running.done).outcome).toBe('done');
+      expect([await valuesOf(log, 'api.items'), await valuesOf(log, 'api.dead-letters')]).toEqual([[{ id: 1 }], []]);
+    });
+    // One for the token, one for the page.
+    expect(tunnels).toEqual(Array(2).fill(`Basic ${Buffer.from('me:word').toString('base64')}`));
+  } finally {
+    server.closeAllConnections();
+    proxy.closeAllConnections();
+    server.close();
+    proxy.close();
+  }
+});
+
+it('a refresh token that changes at each use is refused at its second use, and the message tells why', async () => {
+  let valid = 'first';
+  const { letters, notices } = await list(
+    {
+      credentials: [{ name: 'app', token: { url: '/token', refreshToken: 'first' } }],
+      limit: { requests: 500, window: '100ms' },
+      streams: { items: { get: '/items', key: '$.id', pages: { page: { query: 'page' } } } },
+    },
+    {
+      routes: {
+        'POST /token': ({ body }) => {
+          if ((body as Record<string, string>)['refresh_token'] !== valid) return { status: 400, body: { error: 'invalid_grant' } };
+          valid = 'second';
+          return { body: { access_token: 't', refresh_token: valid, expires_in: 0 } };
+        },
+        'GET /items': ({ query }) => ({ body: [{ id: query.get('page') }] }),
+      },
+    },
+    { mayFail: true },
+  );
+  expect([...letters.map(({ message }) => message), ...notices].join('\n')).toMatch(
+    /The token can't be requested: .*400.* A refresh token that changes at each use is valid once: Headgate keeps none that a response gives\./,
+  );
+});
