@@ -1,4 +1,4 @@
-/** An option of an emulator is not usable; the message names the option and says what it takes. */
+/** An option of an emulator is invalid; the message names the option and the valid values. */
 export class SandboxOptionError extends Error {
   /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_SANDBOX_OPTION';

@@ -21,13 +21,13 @@ export interface BudgetSlots {
   readonly windowMs: number;
   /** Name of what it counts. Default: requests. */
   readonly unit?: string;
-  /** All of its slots; those of requests that have no response yet as if it came now. */
+  /** All of its slots. Requests without a response yet count as if it came now. */
   readonly free: readonly FreeSlots[];
   /** Ms after which a slot is free again that is taken as it comes free: the window and its guard. */
   readonly againInMs: number;
   /** Maximum number of requests that the credential has under way at a time. Default: no maximum. */
   readonly concurrency?: number;
-  /** The quota of a budget that is whole again at its reset, instead of `againInMs`. */
+  /** The quota of a budget with resets, instead of `againInMs`. */
   readonly quota?: Quota;
 }
 

@@ -36,7 +36,7 @@ export interface CheckedOptions {
   readonly onAttempt: (event: AttemptEvent) => void;
 }
 
-/** The longest a timer of the machine can run. */
+/** Maximum delay of the machine's timers. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** Looks at the options of a source. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` that names the option and what it may be. */

@@ -40,7 +40,7 @@ export function parseUntouched(text: string): unknown {
 const json: ExactJson = JSON as unknown as ExactJson;
 
 function respelled(text: string, read: (source: string, value: number) => unknown): unknown {
-  // Only a number of many digits, a point or an exponent can be spelled in more ways than one, or `-0`: most texts take the fast way.
+  // Only a number with many digits, a point or an exponent, or `-0`, has several spellings, so most texts take the fast path.
   return /\d{16}|\d[.eE]|-0/.test(text) ? revived(text, read) : JSON.parse(text);
 }
 
@@ -50,7 +50,7 @@ function revived(text: string, read: (source: string, value: number) => unknown)
   });
 }
 
-/** True where the value is the decimal number that the source spells. */
+/** True if the value is the decimal number in the source text. */
 function isLossless(source: string, value: number): boolean {
   const digits = source
     .replace(/[eE].*$/, '')

@@ -1,6 +1,6 @@
 /**
- * Sources of pages: rate-limited HTTP services as streams that ask for a page when there is room for it. `defineSource` makes one of a
- * service.
+ * Sources of pages: rate-limited HTTP services as streams that request a page when there is capacity for it. `defineSource` creates one for
+ * your service.
  *
  * @packageDocumentation
  */
@@ -52,7 +52,7 @@ export { statusVerdict, type StatusVerdictOptions } from './status-verdict.ts';
 export { type RequestAllowance, type RequestAllowanceOptions, requestAllowance } from './request-allowance.ts';
 export type { AttemptEvent, Budgets, Credential, Limit, LimitMismatch, Quota, SourceOptions } from './source-options.ts';
 export type { Verdict } from './verdict.ts';
-// The types that declarations of this package name, and what they are made with: its users need no other package for them.
+// The types in the declarations of this package, and the functions that create them: users need no other package for them.
 export {
   type BudgetEvidence,
   type BudgetSnapshot,

@@ -10,20 +10,20 @@ export interface HeardEvidence {
   readonly named: Budgets;
   /** Monotonic ms of the response. */
   readonly now: number;
-  /** Whether the definition says which budget each is about; else it may be about any of them. */
+  /** Whether the definition says which budget each limit is about; otherwise it may be any of them. */
   readonly isNamed: boolean;
 }
 
-/** Resets and dates are whole seconds, and a response has been on its way for a while. */
+/** Resets and dates are whole seconds, and a response takes a while to arrive. */
 const GRAIN_MS = 5_000;
 /** A reset that is further away is none. */
 const LONGEST_MS = 32 * 86_400_000;
 
 /**
  * Compares the limits in a service's responses with the configured ones; reports each difference once. A number of requests is compared as
- * stated. A window is longer for sure where its reset is further away than the configured one is long. It is shorter for sure where two
- * responses, each to the first request of its window, have resets closer together: windows that are as long as configured never have,
- * whether they start with a request, by the clock, or roll. Others who use the credential look like neither.
+ * stated. A window is certainly longer if its reset is further away than the configured length. It is certainly shorter if two responses,
+ * each to the first request of its window, have resets closer together: windows of the configured length never do, whether they start with
+ * a request, by the clock, or roll. Other clients of the credential look like neither.
  */
 export class LimitCheck {
   readonly #told = new Set<string>();

@@ -9,7 +9,7 @@ export interface Paging<Query, Page, Cursor extends NonNullable<Json>> {
   readonly first: Cursor;
   /** The query for the page at a cursor. */
   query(cursor: Cursor): Query;
-  /** The next page's cursor, or `last` where the service has no more. `cursor`: of the page given. */
+  /** The next page's cursor, or `last` if the service has no more. `cursor`: the cursor of this page. */
   next(page: Page, cursor: Cursor): { readonly cursor: Cursor } | 'last';
   /** Maximum number of empty pages in a row; then the walk ends with `HEADGATE_EMPTY_PAGES`. Default 100. */
   readonly maxEmptyPages?: number;
@@ -17,7 +17,7 @@ export interface Paging<Query, Page, Cursor extends NonNullable<Json>> {
   readonly maxPages?: number;
 }
 
-/** The place at which a walk continues: JSON, to store with the records of the previous page. `{ cursor }` alone is valid. */
+/** The position at which a walk continues: JSON, to store with the records of the previous page. `{ cursor }` is enough. */
 export type Checkpoint<Cursor extends NonNullable<Json>> = {
   /** The cursor of the next page. */
   readonly cursor: Cursor;
@@ -27,7 +27,7 @@ export type Checkpoint<Cursor extends NonNullable<Json>> = {
   readonly empty?: number;
   /** Digests of their cursors. Default: none, so that a circle is noticed later. */
   readonly seen?: string;
-  /** Set where the cursor is that of an earlier page: the walk ends here with `HEADGATE_CURSOR_LOOP`. */
+  /** Set if the cursor is that of an earlier page: the walk ends here with `HEADGATE_CURSOR_LOOP`. */
   readonly isCircle?: true;
 };
 
@@ -128,7 +128,7 @@ export interface OffsetsOptions<Query, Page> {
   readonly query: (offset: number) => Query;
   /** Number of items of a page, which is added to the offset. */
   readonly items: (page: Page) => number;
-  /** Total number of items, as the page says it. Default, and if it is undefined: the walk ends at an empty page. */
+  /** Total number of items, according to the page. By default, and if it is undefined, the walk ends at an empty page. */
   readonly total?: (page: Page) => number | undefined;
   /** The first offset. Default 0. */
   readonly first?: number;

@@ -1,7 +1,7 @@
 /** A maximum of requests that sources share. */
 export interface RequestAllowance {
   /**
-   * Resolves when one more request may be sent, to a function that says that it has ended. After the last one it waits, and rejects with the
+   * Resolves, when one more request may be sent, to a function to call at its end. After the last one it waits, and rejects with the
    * signal's reason.
    */
   take(signal: AbortSignal): Promise<() => void>;

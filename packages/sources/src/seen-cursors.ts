@@ -13,8 +13,8 @@ const LENGTH = 8;
 const MOST = 1_024;
 
 /**
- * Remembers what the snapshot did; nothing without one. The first 1,024 are all remembered, of more every second one, then every fourth,
- * and so on: a walk in a circle comes past one of them a little later, and the memory stays as it is however long the walk.
+ * Restores the memory of a snapshot, if there is one. The first 1,024 cursors are all remembered; beyond that every second one, then every
+ * fourth, and so on. A walk in a loop reaches one of them a little later, and the memory stays the same however long the walk is.
  */
 export function seenCursors(snapshot = ''): SeenCursors {
   const [digests = '', interval = '1'] = snapshot.split('/');

@@ -11,15 +11,15 @@ import type { Verdict } from './verdict.ts';
 export interface SourceDefinition<Query, Value> {
   /** Its name, as errors and gauges show it. */
   readonly service: string;
-  /** Each credential's budget named `rate`, where the options have none: short for `budgets: { rate: limit }`. */
+  /** Each credential's budget named `rate`, unless the options set it: short for `budgets: { rate: limit }`. */
   readonly limit?: Limit;
-  /** Each credential's budgets by name, where the options have none of that name. Default: none, and the options must name one. */
+  /** Each credential's budgets by name, unless the options set one of that name. Default: none, and the options must name one. */
   readonly budgets?: Budgets;
   /** The HTTP request of a query. Path and query are appended to the base address. */
   toRequest(query: Query): SourceRequest;
   /**
-   * Follows redirects (301, 302, 303, 307, 308) that stay under `baseUrl`, five in a row at most. Each is charged like another request.
-   * Other redirects end the request with `HEADGATE_REDIRECTED`: credentials go nowhere else. Default: follows none.
+   * Follows redirects (301, 302, 303, 307, 308) that stay under `baseUrl`, at most five in a row. Each costs as much as another request.
+   * Other redirects end the request with `HEADGATE_REDIRECTED`, because credentials go nowhere else. Default: follows none.
    */
   readonly follow?: 'same-origin';
   /** Gives the verdict on a response. A pure function of its arguments. Redirects never get here. */
@@ -36,8 +36,7 @@ export interface SourceDefinition<Query, Value> {
   /** Items that have come. Default 1: a response counts as one item. */
   itemsOf?(value: Value): number;
   /**
-   * The cost of a query by budget name: 1 in each budget that isn't named, 0 where a budget isn't concerned. A name without a budget is an
-   * error.
+   * The cost of a query by budget name: 1 in each budget that isn't named; 0 doesn't use a budget. A name without a budget is an error.
    */
   weights?(query: Query): Readonly<Record<string, number>>;
 }
@@ -62,9 +61,9 @@ export interface ClassifyContext<Query> extends EvidenceContext<Query> {
   readonly service: string;
   /** The query's user, ISBN or page, as the definition's `subject` names it. */
   readonly subject: string;
-  /** Removes from a text every repetition of the request's Authorization header. Apply it to quoted words of the service. */
+  /** Removes every copy of the request's Authorization header from a text. Apply it to quoted text of the service. */
   readonly redact: (text: string) => string;
-  /** True when this credential was refused for its rate during the last minute though our own log had room. */
+  /** True if this credential was rate-limited during the last minute although our own log had capacity. */
   readonly recentlyRefused: boolean;
 }
 
@@ -90,18 +89,18 @@ export interface PathRequest extends AnyRequest {
    * leaves it out.
    */
   readonly query?: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Absent: it tells the two kinds of request apart. */
+  /** Absent: distinguishes the two kinds of request. */
   readonly url?: never;
 }
 
-/** A request at an address that a response has given. */
+/** A request to an address from a response. */
 export interface UrlRequest extends AnyRequest {
   /**
-   * The whole address, as a response gave it (a Link header's, RFC 8288): absolute, or with a leading slash. One beyond `baseUrl` ends the
-   * request with `HEADGATE_FOREIGN_ADDRESS`: credentials go nowhere else.
+   * The whole address, as in the response (a Link header's, RFC 8288): absolute, or with a leading slash. One outside of `baseUrl` ends the
+   * request with `HEADGATE_FOREIGN_ADDRESS`, because credentials go nowhere else.
    */
   readonly url: string;
-  /** Absent: it tells the two kinds of request apart. */
+  /** Absent: distinguishes the two kinds of request. */
   readonly path?: never;
   /** Absent: the address has its own. */
   readonly query?: never;

@@ -46,7 +46,7 @@ export interface SourceErrorOptions {
   readonly code: SourceErrorCode | (string & {});
   /** Says what happened, to which user, ISBN or credential, and what to do. */
   readonly message: string;
-  /** True where the same request may succeed later. */
+  /** True if the same request may succeed later. */
   readonly retryable: boolean;
   /** The definition's `service`. */
   readonly service: string;
@@ -64,11 +64,11 @@ export interface SourceErrorOptions {
 
 /** Why a request of a source came to nothing. */
 export class SourceError extends Error {
-  /** Stays the same where a bundler renames classes. */
+  /** Stays the same if a bundler renames classes. */
   override readonly name: string = 'SourceError';
   /** Identifies the case, such as `HEADGATE_USER_NOT_FOUND`; a definition may have its own codes. */
   readonly code: SourceErrorCode | (string & {});
-  /** True where the same request may succeed later. */
+  /** True if the same request may succeed later. */
   readonly retryable: boolean;
   /** The definition's `service`. */
   readonly service: string;
@@ -95,7 +95,7 @@ export class SourceError extends Error {
 
 export interface OfDefinitionOptions<T> {
   readonly service: string;
-  /** Absent where it isn't known yet. */
+  /** Absent if it isn't known yet. */
   readonly subject?: string;
   /** The function of the definition that is called. */
   readonly name: string;
@@ -104,7 +104,7 @@ export interface OfDefinitionOptions<T> {
 
 /**
  * Calls a function of a definition. Passes its `SourceError` on, and wraps any other error in a `SourceError` with `HEADGATE_DEFINITION`,
- * which ends this query alone.
+ * which ends only this query.
  */
 export function ofDefinition<T>({ service, subject, name, call }: OfDefinitionOptions<T>): T {
   try {
@@ -135,7 +135,7 @@ export function atOnce<T>(given: T): T {
   throw new TypeError('it returned a promise, and must return synchronously');
 }
 
-/** Returns the result of a definition's function. Throws a `RangeError` unless it is a whole number, 0 or more. */
+/** Returns the result of a definition's function. Throws a `RangeError` unless it is a whole number from 0. */
 export function wholeNumber(given: number): number {
   if (Number.isSafeInteger(given) && given >= 0) return given;
   throw new RangeError(`it returned ${String(given)}, and must return a whole number from 0`);

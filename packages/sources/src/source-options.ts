@@ -13,22 +13,22 @@ export interface SourceOptions {
   readonly limit?: Limit;
   /** Each credential's budgets by name. They replace the service's budgets of the same names, or add to them. */
   readonly budgets?: Budgets;
-  /** Maximum number of requests that each credential has under way at a time: a whole number from 1. Default: as many as its budgets permit. */
+  /** Maximum concurrent requests of each credential: a whole number from 1. Default: as many as its budgets permit. */
   readonly concurrency?: number;
   /** For one attempt, all in all: connecting, sending, headers and body. Default 30,000 ms. */
   readonly timeout?: number;
   /** Maximum bytes of a body, as sent and as decoded. Default 16 MiB. */
   readonly maxBodyBytes?: number;
   /**
-   * How long a failing request is retried; waiting for budget or room doesn't count. A failing service that requests a longer wait than is
-   * left ends the request at once. Default 600,000 ms.
+   * How long a failing request is retried. Waiting for budget or capacity doesn't count. If a failing service requests a longer wait than
+   * is left, the request ends at once. Default 600,000 ms.
    */
   readonly retryForMs?: number;
   /**
-   * Waits as long as the service is down: a circuit breaker lets one request at a time probe it, and `retryForMs` counts only the time in which
-   * it is up. No request is given up because of an outage, so a request may take as long as one lasts; `signal` and `stop` end it at once. A
-   * request that fails while others are answered is still given up after `retryForMs`. With ten requests or fewer under way, those that were tried for 24 hours are
-   * given up, too. Default false: each request tries again on its own, and `retryForMs` counts outages, too.
+   * Waits as long as the service is down: a circuit breaker lets one request at a time probe it, and `retryForMs` counts only the time in
+   * which it is up. No request is given up because of an outage, so a request may take as long as the outage; `signal` and `stop` end it at
+   * once. A request that fails while others get responses is still given up after `retryForMs`. If ten requests or fewer are left, those
+   * that were retried for 24 hours are given up, too. Default false: each request retries separately, and `retryForMs` counts outages, too.
    */
   readonly waitOutOutages?: boolean;
   /**
@@ -119,7 +119,7 @@ export interface AttemptEvent {
   readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
   /** The status of the response, if one came. */
   readonly status?: number;
-  /** For anything but ok: what happened, in words. */
+  /** What happened, for every outcome except ok. */
   readonly reason?: string;
   /** When it is tried again, ms from now; absent when it is not. */
   readonly retryInMs?: number;
@@ -137,6 +137,6 @@ export interface LimitMismatch {
   readonly budget: string;
   /** The limit that the source works with; `windowMs` in ms. */
   readonly configured: { readonly requests: number; readonly windowMs: number };
-  /** The service's limit, as far as responses show it: its number of requests, and the least or greatest length of its window. */
+  /** The service's limit, as far as responses show it: its number of requests, and the minimum or maximum length of its window. */
   readonly stated: { readonly requests?: number; readonly atLeastMs?: number; readonly atMostMs?: number };
 }

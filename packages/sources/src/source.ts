@@ -20,7 +20,7 @@ export interface Source<Query, Value> extends AsyncDisposable {
   ): PageStream<WalkedPage<Value, Cursor>>;
   /** The state of its budgets, the queries that wait and why, and since when the service is down. */
   gauges(): SourceGauges;
-  /** When the slots of each budget come free: what a forecast is made of. */
+  /** When the slots of each budget become free, for forecasts. */
   slots(): readonly BudgetSlots[];
   /** The same as `gauges`, at once and whenever who waits or what for has changed; completes never. */
   readonly changes: Observable<SourceGauges>;
@@ -35,7 +35,7 @@ export interface Source<Query, Value> extends AsyncDisposable {
 
 /** Options of `Source.query`. */
 export interface QueryOptions {
-  /** Pool from which the most items that the response can hold are reserved, before the request is made. */
+  /** Pool from which the maximum number of items in the response is reserved before the request. */
   readonly credits: CreditPool;
   /** Rejects the query with its reason: leaves the queue, or aborts the request in flight. */
   readonly signal?: AbortSignal;
@@ -43,7 +43,7 @@ export interface QueryOptions {
   readonly share?: number;
   /** Queries of one walk take their turns together. Default: each query is a separate walk. */
   readonly walk?: object;
-  /** How many requests of its caller it stands for, as a batch does: a service that is down costs a few of them at most. Default 1. */
+  /** How many of its caller's requests it carries, as a batch does: an outage costs at most a few of them. Default 1. */
   readonly requests?: number;
 }
 
@@ -65,7 +65,7 @@ export interface SourceOutage {
   readonly since: number;
   /** Attempts that met a fault since then. */
   readonly attempts: number;
-  /** The last fault, in words. */
+  /** Description of the last error. */
   readonly reason: string;
   /** Epoch ms of the next attempt; absent while a request is being tried, or waits for a budget. */
   readonly retryAt?: number;

@@ -9,7 +9,7 @@ import type { Verdict } from './verdict.ts';
 
 /** Options of {@link statusVerdict}. */
 export interface StatusVerdictOptions {
-  /** Parses the body. Default: `parseExact`, where an integer beyond 2^53 is text; `exactId` takes either. */
+  /** Parses the body. Default: `parseExact`, which returns integers beyond 2^53 as text; `exactId` accepts either. */
   readonly parse?: (text: string) => unknown;
 }
 
@@ -19,7 +19,7 @@ export interface StatusVerdictOptions {
  * - 2xx: `jsonVerdict` of the schema.
  * - 420, 429, and 403 whose headers name a wait: `rate-limited`.
  * - 408, 425, 5xx, and an error that isn't JSON, which a gateway sends: `transient`.
- * - 401: `unauthorized`. 404, 410: `gone`. Any other: `fatal`, because asked again the service answers the same.
+ * - 401: `unauthorized`. 404, 410: `gone`. Any other: `fatal`, because the service would send the same response again.
  */
 export function statusVerdict<Value>(
   answer: HttpResponse,

@@ -12,20 +12,20 @@ export type Verdict<Value> =
       /** Refused for its rate: retried when the service permits. */
       readonly kind: 'rate-limited';
       readonly reason: string;
-      /** Ms from now until the next request may start, where the response says so. */
+      /** Ms from now until the next request may start, if the response says so. */
       readonly retryInMs?: number | undefined;
     }
   | {
       /** A failure that may pass: retried under a deadline, with full jitter. */
       readonly kind: 'transient';
       readonly reason: string;
-      /** The least wait, ms from now, that the service requests. */
+      /** Minimum wait that the service requests, in ms from now. */
       readonly retryInMs?: number | undefined;
     }
   | {
       /**
-       * Whole and readable, but different from the described answer: retried once, in case another machine of the service answers, then
-       * given up. `where`: the place and what is expected there, without a text of the response: `data: expected a list, got null`.
+       * Complete and readable, but different from the expected response: retried once, in case another machine of the service responds,
+       * then given up. `where`: the place and what is expected there, without a text of the response: `data: expected a list, got null`.
        */
       readonly kind: 'unfit';
       readonly where: string;
@@ -36,7 +36,7 @@ export type Verdict<Value> =
       readonly error: SourceError;
     }
   | {
-      /** The credential's clock is wrong by this much: corrected as often as it changes, by a day at most, and said. */
+      /** The credential's clock is wrong by this much. Each change is corrected, by a day at most, and reported. */
       readonly kind: 'clock-wrong';
       readonly offsetMs: number;
       readonly error: SourceError;

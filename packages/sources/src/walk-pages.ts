@@ -28,8 +28,8 @@ export interface WalkPagesOptions<Query, Page, Cursor extends NonNullable<Json>>
 const MAX_EMPTY_PAGES = 100;
 
 /**
- * A walk from page to page: what `Source.pages` and the engine of `@headgate/pipeline` run. A page is empty where it holds no credit. Each page
- * knows where the walk continues after it, and the walk's own errors come before a request that would lead nowhere.
+ * A walk from page to page: `Source.pages` and the engine of `@headgate/pipeline` run it. A page is empty if it holds no credit. Each page
+ * knows where the walk continues, and the walk's own errors come before a request that would be useless.
  */
 export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
   options: WalkPagesOptions<Query, Page, Cursor>,
@@ -90,7 +90,7 @@ export function mapPages<A, B>(pages: PageStream<A>, valueOf: (page: A) => B): P
   });
 }
 
-/** Throws where a request for the next page would lead nowhere. */
+/** Throws if a request for the next page would be useless. */
 function assertGoesOn<Query, Page, Cursor extends NonNullable<Json>>(
   { paging, service, subject }: WalkPagesOptions<Query, Page, Cursor>,
   { pages = 0, empty = 0, isCircle }: Checkpoint<Cursor>,

@@ -73,7 +73,7 @@ export function hasValidSignature(request: SignedRequest, secrets: OAuthSecrets)
   return offered.length === expected.length && timingSafeEqual(offered, expected);
 }
 
-/** Whether a header names a consumer and has what may be an HMAC-SHA1 signature: all that can be said of it without its secrets. */
+/** Whether a header names a consumer and has a plausible HMAC-SHA1 signature, which is all that can be checked without its secrets. */
 export function isWellFormed(oauth: ReadonlyMap<string, string>): boolean {
   const isSigned = oauth.get('oauth_signature_method') === 'HMAC-SHA1' && /^[A-Za-z0-9+/]{27}=$/u.test(oauth.get('oauth_signature') ?? '');
   return isSigned && (oauth.get('oauth_consumer_key') ?? '') !== '';
@@ -105,7 +105,7 @@ function percentDecode(text: string): string | undefined {
   }
 }
 
-/** By code units; percent-encoded text is ASCII, so that this is the byte order the RFC asks for. */
+/** Sorts by code units. Percent-encoded text is ASCII, so this is the byte order that the RFC requires. */
 function compare(left: string, right: string): number {
   return left < right ? -1 : Number(left > right);
 }

@@ -3,14 +3,14 @@ import type { ServerResponse } from 'node:http';
 import type { Answer } from './answer.ts';
 import type { Fault } from './fault.ts';
 
-/** The status a client sees, 0 where a fault leaves it without a response. */
+/** The status that a client sees; 0 if a fault leaves it without a response. */
 export function deliveredStatus(answer: Answer, fault: Fault | undefined): number {
   if (fault?.name === 'hang' || fault?.name === 'reset') return 0;
   if (fault?.name === 'html') return 200;
   return fault?.name === 'html-503' ? 503 : answer.status;
 }
 
-/** Sends a response, or what a fault makes of it; whatever a fault keeps going stops when the client goes. */
+/** Sends a response, or what a fault turns it into. Whatever a fault keeps running stops when the client disconnects. */
 export function deliver(response: ServerResponse, answer: Answer, fault: Fault | undefined): void {
   const body = Buffer.from(answer.body);
   switch (fault?.name) {
@@ -81,7 +81,7 @@ function drip(response: ServerResponse, answer: Answer, body: Buffer, intervalMs
   response.flushHeaders();
 }
 
-/** The response with so many bytes of padding before its own fields; chunked, so that no header gives its length away. */
+/** The response with this many bytes of padding before its own fields; chunked, so that no header reveals its length. */
 function oversize(response: ServerResponse, answer: Answer, bytes: number): void {
   head(response, answer, undefined);
   const filler = Buffer.from(`"${'x'.repeat(65_532)}",\n`);

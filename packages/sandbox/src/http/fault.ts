@@ -33,7 +33,7 @@ export type Fault = FaultPlace &
     | {
         /** A refusal that the requests counted so far don't explain. */
         readonly name: '429';
-        /** Sent as `retry-after`, in whole seconds; default: the header is left out. */
+        /** Sent as `retry-after`, in whole seconds. Default: no header. */
         readonly retryAfterMs?: number;
       }
     | {
@@ -57,7 +57,7 @@ export type Fault = FaultPlace &
     | {
         /** The service's clock is wrong: its `date` header and what it makes of an OAuth timestamp. */
         readonly name: 'clock-skew';
-        /** Minutes the service's clock is ahead, negative when it is behind; default 20. */
+        /** Minutes by which the service's clock is ahead; negative if it is slow. Default 20. */
         readonly minutes?: number;
       }
     | {

@@ -168,7 +168,7 @@ async function closeServer(server: Server): Promise<void> {
   });
 }
 
-/** An error inside the emulator or in a function it was given; said to the client, so that a test shows it. */
+/** An error of the emulator or of a function passed to it. The client gets it, so that a test shows it. */
 function failOpenly(response: ServerResponse, error: unknown): void {
   response.writeHead(500, { 'content-type': 'text/plain;charset=utf-8' });
   response.end(`The sandbox failed: ${error instanceof Error ? error.message : String(error)}\n`);

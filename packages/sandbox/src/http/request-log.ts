@@ -14,17 +14,17 @@ export interface ServedRequest {
   readonly query: Readonly<Record<string, string>>;
   /** The name of the credential or key that was recognized. */
   readonly credential?: string;
-  /** The status answered; 0 where a fault left the request without one. */
+  /** The response's status; 0 if a fault left the request without one. */
   readonly status: number;
   /** The fault applied to it. */
   readonly fault?: FaultName;
-  /** Followers: the cursor asked for, `-1` when absent. */
+  /** Followers: the requested cursor, `-1` if absent. */
   readonly cursor?: string;
-  /** Followers: the screen name or user ID asked for, as it came. */
+  /** Followers: the requested screen name or user ID, unchanged. */
   readonly user?: string;
-  /** Books: the ISBNs asked for, as they came. */
+  /** Books: the requested ISBNs, unchanged. */
   readonly isbns?: readonly string[];
-  /** Books: the author asked for, decoded. */
+  /** Books: the requested author, decoded. */
   readonly author?: string;
 }
 
@@ -48,7 +48,7 @@ export function createRequestLog(options: { readonly maxRequests?: number; reado
         isbns -= kept[first]?.isbns?.length ?? 0;
         first += 1;
       }
-      // Shifting one by one would cost the whole length each time; a tenth at once costs nothing to speak of.
+      // Removing one at a time would move the whole array each time; a tenth at once costs next to nothing.
       if (first > maxRequests / 10) {
         kept.splice(0, first);
         first = 0;

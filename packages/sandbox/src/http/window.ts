@@ -1,8 +1,8 @@
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
 /**
- * How a window begins: at the first request after the last window's end, at whole multiples of its length since the epoch, or again at
- * every request (no stretch of `windowMs` holds more than `limit`).
+ * Start of a window: at the first request after the previous window, at whole multiples of its length since the epoch, or with every
+ * request (no interval of `windowMs` contains more than `limit`).
  */
 export type WindowKind = 'first-request' | 'wall-clock' | 'rolling';
 
@@ -12,7 +12,7 @@ const windowKinds: readonly WindowKind[] = ['first-request', 'wall-clock', 'roll
 export interface WindowOptions {
   /** When a window begins. */
   readonly kind: WindowKind;
-  /** Requests a window lets through; a whole number from 1. */
+  /** Requests that a window permits; a whole number from 1. */
   readonly limit: number;
   /** Length of a window in milliseconds. */
   readonly windowMs: number;

@@ -71,7 +71,7 @@ export async function layOutCluster(options: ClusterOptions): Promise<readonly O
   return nodes;
 }
 
-/** Whether each node that isn't frozen lists all of them; an open port alone says nothing. */
+/** Whether each node that isn't frozen lists all of them. An open port isn't enough. */
 async function everyNodeKnowsAll(running: readonly OwnedNode[]): Promise<boolean> {
   const asked = running.filter((node) => !node.paused());
   const answers = await Promise.all(asked.map(async ({ address }) => knownNodes(address).catch((): readonly number[] => [])));

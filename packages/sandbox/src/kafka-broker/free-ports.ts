@@ -21,7 +21,7 @@ export async function freePorts(count: number): Promise<readonly number[]> {
   }
 }
 
-/** Whether a server may listen on the port of 127.0.0.1 at the moment. */
+/** Whether a server can listen on the port of 127.0.0.1 now. */
 export async function isPortFree(port: number): Promise<boolean> {
   const server = await listenOn(port);
   await new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve)));

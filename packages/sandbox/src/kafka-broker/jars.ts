@@ -30,7 +30,7 @@ const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 
 const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies';
 
-/** Where everything is kept that outlives a test: `$XDG_CACHE_HOME/headgate` or `~/.cache/headgate`. */
+/** Folder for everything that outlives a test: `$XDG_CACHE_HOME/headgate` or `~/.cache/headgate`. */
 export function cacheFolder(environment: NodeJS.ProcessEnv): string {
   return join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'headgate');
 }
@@ -41,15 +41,15 @@ function jarsFolder(environment: NodeJS.ProcessEnv): string {
   return environment['HEADGATE_KAFKA_JARS'] || join(cacheFolder(environment), `kafka-${hash}`);
 }
 
-/** Whether the jars are there, so that Maven isn't needed. */
+/** Whether the jars exist, so that Maven isn't needed. */
 export function haveJars(environment: NodeJS.ProcessEnv): boolean {
   return existsSync(jarsFolder(environment));
 }
 
 /**
- * Kafka's class path, always in the same order; asks Maven for the jars the first time, after `onFetch`.
+ * Kafka's class path, always in the same order. The first time, it downloads the jars with Maven, after `onFetch`.
  *
- * Throws `KafkaBrokerError` with Maven's words.
+ * Throws `KafkaBrokerError` with Maven's output.
  */
 export async function kafkaClassPath(environment: NodeJS.ProcessEnv, onFetch?: () => void): Promise<string> {
   const folder = jarsFolder(environment);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { startOnLifeline } from './lifeline.ts';
 
-/** The shell becomes Java and leaves a reader of its lifeline behind, which kills Java when its parent is gone. */
+/** The shell becomes Java and leaves a child that reads the lifeline, and kills Java when the parent is gone. */
 const becomeJava = `
 { read -r line <&3 || kill -9 $$; } &
 exec "$@" 3<&-
@@ -12,7 +12,7 @@ exec "$@" 3<&-
 export interface JavaProcessOptions {
   /** Java and its arguments. */
   readonly command: readonly string[];
-  /** Where it runs. */
+  /** Working folder. */
   readonly folder: string;
   /** Its output is appended to this file. */
   readonly logFile: string;
@@ -23,9 +23,9 @@ export interface JavaProcessOptions {
 export interface JavaProcess {
   readonly pid: number | undefined;
   readonly running: () => boolean;
-  /** Does nothing when it is gone. */
+  /** Does nothing if the process has ended. */
   readonly signal: (name: NodeJS.Signals) => void;
-  /** Resolves when it is gone. */
+  /** Resolves when the process has ended. */
   readonly gone: () => Promise<void>;
 }
 

@@ -18,7 +18,7 @@ export interface KafkaBrokerOptions {
   readonly port?: number;
   /** Lines of `server.properties` that win over the ones for tests; default none. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Further listeners of each node by name, capitals only, on ports of their own; `settings` bring their keys and users. Default none. */
+  /** Further listeners of each node by name, in capitals, on their own ports; `settings` has their keys and users. Default: none. */
   readonly listeners?: Readonly<Record<string, ListenerProtocol>>;
   /** Milliseconds until all nodes are ready, without fetching jars; default 60,000. */
   readonly readyWithinMs?: number;

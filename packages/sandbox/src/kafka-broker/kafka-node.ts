@@ -17,7 +17,7 @@ export interface KafkaNode {
   readonly addresses: Readonly<Record<string, string>>;
   /** Process ID of its Java, or undefined when it doesn't run. */
   readonly pid: number | undefined;
-  /** Kills it (SIGKILL), paused or not; resolves when it is gone. */
+  /** Kills the node (SIGKILL), paused or not. Resolves when it has ended. */
   readonly kill: () => Promise<void>;
   /** Starts it again on its port and its data; resolves when it is ready. Throws `KafkaBrokerError` with the end of its log. */
   readonly start: () => Promise<void>;
@@ -38,14 +38,14 @@ export interface KafkaNodeOptions {
   readonly environment: NodeJS.ProcessEnv;
   /** Milliseconds from start to ready. */
   readonly readyWithinMs: number;
-  /** Whether the node may be called ready now. */
+  /** Whether the node is ready now. */
   readonly ready: () => Promise<boolean>;
 }
 
-/** A node of its own process that isn't started yet, with what its cluster needs to know of it. */
+/** A node in its own process that hasn't started yet, with what its cluster needs to know. */
 export interface OwnedNode extends KafkaNode {
   readonly paused: () => boolean;
-  /** Asks it to end (SIGTERM); resolves when it is gone. */
+  /** Asks the node to end (SIGTERM). Resolves when it has ended. */
   readonly stop: () => Promise<void>;
 }
 

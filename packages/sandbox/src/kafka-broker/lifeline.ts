@@ -8,7 +8,7 @@ export interface LifelineOptions {
   /** `$0`, `$1` and so on. */
   readonly args: readonly string[];
   readonly folder: string;
-  /** Descriptor for what it says; default nowhere. */
+  /** Descriptor for its output. Default: none. */
   readonly output?: number;
   readonly environment: NodeJS.ProcessEnv;
 }
@@ -20,10 +20,10 @@ export interface Lifeline {
 }
 
 /**
- * Starts a shell with a pipe that ends without a line when this process is gone, however that came, even by SIGKILL.
+ * Starts a shell with a pipe that ends without a line when this process ends in any way, even by SIGKILL.
  *
- * It has a session of its own, so that ^C doesn't reach it, and doesn't keep this process alive. The pipe isn't stdin: Node closes that
- * before it reports a child's exit. Throws when there is no shell.
+ * The shell has its own session, so that ^C doesn't reach it, and doesn't keep this process alive. The pipe isn't stdin, because Node
+ * closes that before it reports a child's exit. Throws if there is no shell.
  */
 export function startOnLifeline({ script, args, folder, output, environment }: LifelineOptions): Lifeline {
   const out = output ?? 'ignore';

@@ -3,13 +3,13 @@ import { mkdir, mkdtemp, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A lock that was not renewed for so long belongs to a process that is gone. */
+/** A lock that hasn't been renewed for this long belongs to a dead process. */
 const staleMs = 15_000;
 
 /**
  * Creates a folder that several processes may want at once: one makes it, the others wait for it.
  *
- * It is made under another name and renamed, so that it is whole when it is there; were two to make it, the first one stays.
+ * Created under another name and renamed, so that it is complete when it appears. If two processes create it, the first one stays.
  */
 export async function makeOnce(folder: string, make: (unfinished: string) => Promise<void>): Promise<void> {
   await mkdir(dirname(folder), { recursive: true });
@@ -31,7 +31,7 @@ export async function makeOnce(folder: string, make: (unfinished: string) => Pro
   }
 }
 
-/** Whether another process holds the lock; if not, we do from now on. */
+/** Whether another process holds the lock; if not, this process takes it. */
 async function locked(lock: string): Promise<boolean> {
   try {
     await mkdir(lock);

@@ -29,7 +29,7 @@ export interface PreparedStartOptions {
 /**
  * Formats once and keeps an archive of Kafka's classes, both in the cache for these jars and this Java.
  *
- * Where Java can't make an archive, starts only take longer. Throws `KafkaBrokerError`.
+ * If Java can't create an archive, starts only take longer. Throws `KafkaBrokerError`.
  */
 export async function prepareStart(options: PreparedStartOptions): Promise<PreparedStart> {
   const { java, classPath, environment } = options;

@@ -1,7 +1,7 @@
 /** How clients talk to a listener. */
 export type ListenerProtocol = 'PLAINTEXT' | 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SSL';
 
-/** A listener for clients, beside the one without any security. */
+/** A listener for clients, in addition to the one without security. */
 export interface Listener {
   readonly protocol: ListenerProtocol;
   /** On 127.0.0.1. */
@@ -24,13 +24,16 @@ export interface ServerPropertiesOptions {
   readonly node: NodePlace;
   /** All nodes, this one among them. */
   readonly nodes: readonly NodePlace[];
-  /** Where the node's logs lie. */
+  /** Folder of the node's logs. */
   readonly dataFolder: string;
   /** Settings that win over the ones for tests. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** `server.properties` of a node that is broker and controller: small, quick to notice that another is gone, and no topic by accident. */
+/**
+ * `server.properties` of a node that is broker and controller: small, quick to notice that another node is gone, and without automatic
+ * topics.
+ */
 export function serverProperties({ node, nodes, dataFolder, settings }: ServerPropertiesOptions): string {
   const replicas = nodes.length;
   const leastInSync = Math.max(1, replicas - 1);

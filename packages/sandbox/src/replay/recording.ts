@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises';
 
 /** One recorded exchange; a recording is an array of them. */
 export interface RecordedEntry {
-  /** Where it comes from, in any form; not read. */
+  /** Its origin, in any form; not read. */
   readonly source?: unknown;
   /** The request that the response answers; it decides which requests get it. */
   readonly request: {
     readonly method: string;
-    /** Absolute, a path, a path with `{names}` in it, or null where nothing is known. */
+    /** Absolute, a path, a path with `{names}`, or null if unknown. */
     readonly url: string | null;
     readonly body?: string;
   };

@@ -12,11 +12,11 @@ export interface RecordedBooksQuery {
 }
 
 /**
- * Answers from the recorded exchanges of the catalog; undefined where the recording holds none.
+ * Responds from the recorded exchanges of the catalog; undefined if the recording has none.
  *
- * Found by method and path, queries aside: first the same path (for a POST the same body; otherwise the first of that path), then a
- * template such as `/book/{isbn}`, each time one with status 200 before another, then in the file's order. Entries without an address are
- * left out. What isn't found is a 404 with `x-sandbox-replay: not-recorded`.
+ * Matches by method and path, without queries: first the same path (for a POST the same body, or else the first of that path), then a
+ * template such as `/book/{isbn}`. Prefers status 200, then the order of the file. Entries without an address are ignored. Anything else is
+ * a 404 with `x-sandbox-replay: not-recorded`.
  */
 export function createBooksReplay(recording: readonly RecordedEntry[]): ((query: RecordedBooksQuery) => Answer) | undefined {
   const entries = recording

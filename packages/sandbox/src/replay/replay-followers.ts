@@ -19,11 +19,11 @@ interface RecordedPage {
 }
 
 /**
- * Answers from the recorded pages of one path; undefined where the recording holds none of it.
+ * Responds from the recorded pages of one path; undefined if the recording has none of it.
  *
- * A page is found by its cursor. Among several: one recorded for the user asked; else one with status 200; else one without a user;
- * else the first. A cursor that a recorded page names as its next, but no page was recorded for, is the end: an empty page. Any
- * other is a 404. Bodies are sent as recorded; of the headers only `content-type`.
+ * Matches a page by its cursor. Among several, prefers the requested user's, then one with status 200, then one without a user, then the
+ * first. If a page's next cursor wasn't recorded, it ends the list with an empty page. Any other cursor is a 404. Bodies are sent as
+ * recorded; the only header is `content-type`.
  */
 export function createFollowersReplay(
   recording: readonly RecordedEntry[],

@@ -10,7 +10,7 @@ import { waitForCredit } from './wait-for-credit.ts';
 
 /** Selects the pages of a walk through an author's books. */
 export interface AuthorWalk {
-  /** Books to request per page, 1 to 1,000, the same through the whole walk. Default 100. */
+  /** Books to request per page, 1 to 1,000, the same for all pages. Default 100. */
   readonly pageSize?: number | undefined;
   /** Which page to begin with, from 1. Default 1. */
   readonly page?: number | undefined;
@@ -18,7 +18,7 @@ export interface AuthorWalk {
   readonly maxPages?: number;
 }
 
-/** Options of `Books.authorPages`: which pages, and where the walk continues. */
+/** Options of `Books.authorPages`: which pages, and where to continue. */
 export type AuthorPagesOptions = AuthorWalk & WalkOptions<AuthorCursor>;
 
 /** A page of an author's books, and whether it is the last. */
@@ -42,11 +42,11 @@ export interface AuthorPage extends AuthorPageAnswer {
   readonly next: Checkpoint<AuthorCursor> | 'last';
 }
 
-/** A page's place among an author's books, and what tells whether it is the last one. */
+/** The position of a page among an author's books, and what shows whether it is the last one. */
 export type AuthorCursor = {
   /** The service's number of the page. */
   readonly page: number;
-  /** Books requested per page, the same through the whole walk. */
+  /** Books requested per page, the same for all pages. */
   readonly pageSize: number;
   /** Books on the walk's first page: what a full page of this service has. Absent before it. */
   readonly full?: number;

@@ -2,7 +2,7 @@ import { SourceError } from '../source-error.ts';
 import type { BooksPlan } from './options.ts';
 import { type BooksQuery, subjectOf } from './query.ts';
 
-/** The fields that the errors of one response share. No error quotes the service's words, which may hold the key. */
+/** The fields that the errors of one response share. No error quotes the service, because its text may contain the key. */
 export interface AnsweredQuery {
   readonly query: BooksQuery;
   readonly credential: string;
@@ -20,7 +20,7 @@ export function keyRefused({ plan, ...answered }: AnsweredQuery & { readonly pla
   });
 }
 
-/** A 404 that its words, or a second request, confirm. */
+/** A 404 that its text, or a second request, confirms. */
 export function notFound(answered: AnsweredQuery): SourceError {
   const { query } = answered;
   if (query.kind === 'book') {

@@ -77,7 +77,7 @@ export interface Books extends AsyncDisposable {
   batch(isbns: readonly string[], options: QueryOptions): Promise<Delivery<readonly BookAnswer[]>>;
   /** The state of its budgets, the queries that wait and why, and how many records were ignored. */
   gauges(): BooksGauges;
-  /** When the slots of each budget come free: what a forecast is made of. */
+  /** When the slots of each budget become free, for forecasts. */
   slots(): readonly BudgetSlots[];
   /** The source's part of `gauges`, without `leftToday` and `ignoredRecords`: at once and whenever the waiting requests have changed. Never completes. */
   readonly changes: Observable<SourceGauges>;

@@ -12,7 +12,7 @@ import type { BooksValue } from './results.ts';
 
 export interface ClassifyBooksOptions {
   readonly plan: BooksPlan;
-  /** Most ISBNs in one batch, for the message where a batch is refused. */
+  /** Maximum ISBNs per batch, for the message when a batch is refused. */
   readonly maxBatch: number;
   /** When the daily quota resets: a time of day in its zone. */
   readonly quotaReset: QuotaReset;

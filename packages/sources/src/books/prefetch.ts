@@ -7,7 +7,7 @@ import type { CreditPool } from '@headgate/throttle';
 export interface Prefetch {
   /** Reserves `items` that are requested ahead; false if that would leave less than `spare` of the pool. */
   enter(credits: CreditPool, items: number, spare: number): boolean;
-  /** Their turn has come, or they were given up. */
+  /** Requests that started, or were given up. */
   leave(credits: CreditPool, items: number): void;
 }
 

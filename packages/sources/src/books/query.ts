@@ -113,11 +113,11 @@ export function authorQuery(name: string, { page, pageSize }: AuthorOptions): Au
 
 const LARGEST_PAGE = 1_000;
 
-/** Why a text can't be requested as an author's name, in words that follow the name; undefined where it can. */
+/** Why a text can't be requested as an author's name, as words that follow the name; undefined if it can. */
 export function authorFlaw(name: string): string | undefined {
   if (name.trim() === '') return 'is empty';
   if (name.length > LONGEST_NAME) return `is longer than ${LONGEST_NAME} characters`;
-  // Every client and server on the way resolves these two in a path, however they are spelled.
+  // Every client and server on the way resolves these two in a path, in any spelling.
   if (name.trim() === '.' || name.trim() === '..') return "is a relative path segment in an address, and can't be requested";
   if (!name.isWellFormed()) return 'contains half a surrogate pair';
   return undefined;

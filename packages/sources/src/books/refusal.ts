@@ -13,8 +13,8 @@ export interface RefusalOptions {
 }
 
 /**
- * The meaning of a refusal. The service answers 404 both for unknown books and at a reached limit (service document, Errors), so only the
- * words distinguish them.
+ * The meaning of a refusal. The service returns 404 both for unknown books and over a limit (service document, Errors), so only the text
+ * distinguishes them.
  */
 export type Refusal =
   | { readonly about: 'limit'; readonly limit: LimitReached }
@@ -23,16 +23,16 @@ export type Refusal =
 
 export interface LimitReached {
   readonly reason: string;
-  /** Ms until the next request may start, where the response says so. */
+  /** Ms until the next request may start, if the response says so. */
   readonly retryInMs?: number;
 }
 
-/** Reads the words of a refusal. They are matched, never passed on: a service may put the key into them. */
+/** Reads the text of a refusal. It is matched but never passed on, because a service may put the key into it. */
 export function readRefusal(options: RefusalOptions): Refusal {
   const message = messageOf(options.answer);
   if (message === undefined) return { about: 'nothing readable' };
   const [isLimit, isNotFound] = [LIMIT.test(message), NOT_FOUND.test(message)];
-  // A requested name may hold words of a limit itself: `"Too Many Books" was not found`. Only these words are certain.
+  // A requested name may itself contain the words of a limit: `"Too Many Books" was not found`. Only these words are certain.
   if (isLimit === isNotFound) return { about: 'nothing readable' };
   return isLimit ? { about: 'limit', limit: limitReached(options, message) } : { about: 'the request' };
 }

@@ -8,7 +8,7 @@ export type BookAnswer = FoundBook | MissingBook | InvalidBook | UnreadableBook;
 export interface FoundBook {
   /** Tells found books from the other responses. */
   readonly kind: 'found';
-  /** The ISBN as it was given. */
+  /** The requested ISBN, unchanged. */
   readonly requested: string;
   /** The ISBN as 13 digits. */
   readonly isbn: string;
@@ -20,7 +20,7 @@ export interface FoundBook {
 export interface MissingBook {
   /** Tells missing books from the other responses. */
   readonly kind: 'missing';
-  /** The ISBN as it was given. */
+  /** The requested ISBN, unchanged. */
   readonly requested: string;
   /** The ISBN as 13 digits. */
   readonly isbn: string;
@@ -30,7 +30,7 @@ export interface MissingBook {
 export interface InvalidBook {
   /** Separates texts that aren't ISBNs from the other responses. */
   readonly kind: 'invalid';
-  /** The text as it was given. */
+  /** The requested text, unchanged. */
   readonly requested: string;
   /** Undefined: there is no ISBN. The key is there so that all responses have the same shape. */
   readonly isbn: undefined;
@@ -71,7 +71,7 @@ export type BooksValue =
       readonly ignored: number;
     };
 
-/** Records (or what stands for one) that have come: what downstream needs room for. */
+/** Number of records that arrived, including unreadable ones: the capacity that downstream needs. */
 export function itemsOf(value: BooksValue): number {
   if (value.kind === 'book') return 1;
   if (value.kind === 'author') return Math.max(1, value.answer.record.books.length);

@@ -1,6 +1,6 @@
 import type { Credit, Delivery } from '@headgate/throttle';
 
-/** Takes a delivery of many values apart: each gives back its own part of the room. */
+/** Splits a delivery of several values: each releases its own part of the credit. */
 export function splitCredit<T>({ value: values, credit: whole }: Delivery<readonly T[]>): readonly Delivery<T>[] {
   if (values.length === 0) whole.release();
   return values.map((value) => ({ value, credit: part(whole) }));

@@ -6,7 +6,7 @@ export interface WaitForCreditOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Waits for room for what no request is needed for. Rejects with `signal.reason` when aborted. */
+/** Waits for capacity for results that need no request. Rejects with `signal.reason` when aborted. */
 export function waitForCredit({ credits, items, signal }: WaitForCreditOptions): Promise<Credit> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {

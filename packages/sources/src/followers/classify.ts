@@ -112,7 +112,7 @@ function judged(answer: HttpResponse, context: ClassifyContext<FollowersQuery>, 
   }
 }
 
-/** A service that fails or refuses for the rate says nothing about users and credentials, whatever its body. */
+/** A response with a server error or a rate limit says nothing about users and credentials, whatever its body contains. */
 function isPassing(status: number): boolean {
   return status >= 500 || status === 420 || status === 429;
 }

@@ -9,7 +9,7 @@ export interface DigitRunOptions {
 export function digitRun({ view, from, expected }: DigitRunOptions): number {
   const expectedEnd = from + expected;
   if (expected >= WORD_BYTES && expectedEnd < view.byteLength && !isDigit(view.getUint8(expectedEnd))) {
-    // The last word overlaps the one before.
+    // The last 32-bit word overlaps the previous one.
     let others = otherThanDigits(view.getInt32(expectedEnd - WORD_BYTES));
     for (let at = from; at < expectedEnd - WORD_BYTES; at += WORD_BYTES) others |= otherThanDigits(view.getInt32(at));
     if (others === 0) return expected;

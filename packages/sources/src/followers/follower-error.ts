@@ -7,7 +7,7 @@ export interface FollowerErrorOptions {
   readonly user: string;
   readonly credential: string;
   readonly status: number;
-  /** The service's own words, shown shortened. */
+  /** The service's own message, shortened. */
   readonly said: string | undefined;
 }
 

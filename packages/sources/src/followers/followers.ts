@@ -18,13 +18,13 @@ export interface Followers extends Omit<Source<FollowersQuery, FollowersAnswer>,
    *
    * - *Emits when* a page has come, as soon as budget and demand permit.
    * - *Backpressures when* downstream has no capacity for `count` more IDs.
-   * - *Completes when* the service says there is no more (cursor 0). Short and empty pages are not the end.
+   * - *Completes when* the service says there is no more (cursor 0). Short and empty pages aren't the end.
    * - *Cancels when* unsubscribed, or when `signal` is aborted: the request in flight is aborted.
    *
-   * Ids are strings, or bigints with `ids: 'bigint'`, and exact either way.
-   * Throws a `SourceError` with `HEADGATE_INVALID_OPTION`, before a call is spent, unless exactly one of `userId` and `screenName` is given
-   * and the rest is in bounds. The walk ends with a `SourceError` of the code `HEADGATE_USER_NOT_FOUND`, `_USER_PROTECTED`, `_USER_SUSPENDED`,
-   * `HEADGATE_CURSOR_LOOP`, `HEADGATE_EMPTY_PAGES`, `HEADGATE_GAVE_UP` or another that names the cause.
+   * IDs are strings, or bigints with `ids: 'bigint'`, and exact either way. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`, before
+   * any request, unless exactly one of `userId` and `screenName` is set and the other options are valid. The walk ends with a `SourceError`
+   * of the code `HEADGATE_USER_NOT_FOUND`, `_USER_PROTECTED`, `_USER_SUSPENDED`, `HEADGATE_CURSOR_LOOP`, `HEADGATE_EMPTY_PAGES`,
+   * `HEADGATE_GAVE_UP` or another that names the cause.
    */
   pages(options: PagesOptions & { readonly ids: 'bigint' }): PageStream<FollowerPage<bigint>>;
   /** As above, with IDs as strings: the default. */

@@ -1,6 +1,6 @@
 /**
  * Counts the IDs in the text of a page by its commas. It builds nothing, so a page of millions needs no more memory than its text. An empty
- * list counts as 1, like a list of one; of several lists of that name, the longest counts. 0 if there is none.
+ * list counts as 1, like a list of one. If there are several lists of that name, the longest counts. 0 if there is none.
  */
 export function idCount(body: Buffer): number {
   let most = 0;
@@ -33,7 +33,7 @@ export function idCount(body: Buffer): number {
   return Math.max(most, listed);
 }
 
-/** True when a text in quotes is `ids`, plain or with escapes: `"\u0069\u0064\u0073"` is the longest. */
+/** True if a quoted text is `ids`, plain or with escapes: `"\u0069\u0064\u0073"` is the longest. */
 function isName(body: Buffer, from: number, to: number): boolean {
   if (to - from > LONGEST_NAME) return false;
   const quoted = body.toString('latin1', from, to);

@@ -5,7 +5,7 @@ import { fitsUint64, MOST_DIGITS, type PageContent, readPage, type ReadPageOptio
 export interface PageFastPathOptions {
   /** The cursor with which the walk continues. */
   readonly needed: ReadPageOptions['needed'];
-  /** A page with more IDs is left, with these alone built. */
+  /** Stops at a page with more IDs, after creating only these. */
   readonly mostIds: number;
 }
 
@@ -28,8 +28,7 @@ export function pageFastPath(body: Buffer, { needed, mostIds }: PageFastPathOpti
 const OPENING = '{"ids":[';
 
 /**
- * V8 keeps the whole text that a part was cut out of. An ID that is cut out of a piece of this size keeps only the piece in memory, not its
- * page.
+ * V8 keeps the whole text from which a part was cut. An ID cut out of a piece of this size keeps only the piece in memory, not the page.
  */
 const PIECE_BYTES = 2_048;
 
@@ -51,14 +50,14 @@ function plainIds(body: Buffer, { startsAt, mostIds }: { readonly startsAt: numb
     if (at >= pieceEnd) {
       pieceAt = at;
       pieceEnd = at + PIECE_BYTES;
-      // The ID that begins with its last byte is in it whole.
+      // Contains the whole ID that begins with its last byte.
       piece = body.toString('latin1', pieceAt, pieceEnd + 1 + MOST_DIGITS);
     }
     const quoted = body[at] === QUOTE;
     const from = quoted ? at + 1 : at;
     length = digitRun({ view, from, expected: length });
     at = from + length;
-    // JSON has no numbers with zeros in front.
+    // JSON numbers have no leading zeros.
     if (length > MOST_DIGITS || (!quoted && length > 1 && body[from] === ZERO)) return undefined;
     const id = piece.slice(from - pieceAt, at - pieceAt);
     if (!fitsUint64(id) || ids.length === mostIds) return undefined;

@@ -43,7 +43,7 @@ export interface PageContent {
 }
 
 export interface ReadPageOptions {
-  /** Returns the text that was parsed, for where a number has lost digits. */
+  /** Returns the text that was parsed, for numbers that lost digits. */
   readonly text: () => string;
   /** The cursor with which the walk continues. */
   readonly needed: 'next' | 'previous';
@@ -54,7 +54,7 @@ export type ReadPage =
   /** `where`: the place in it that doesn't fit, and what is expected there; nothing of its text. */
   | { readonly kind: 'unfit'; readonly where: string };
 
-/** Reads a page out of parsed JSON. The cursor that isn't needed is `0` where the page has none. */
+/** Reads a page from parsed JSON. The unneeded cursor is `0` if the page has none. */
 export function readPage(value: unknown, options: ReadPageOptions, isExact = false): ReadPage {
   const { text, needed } = options;
   const parsed = wirePage.safeParse(value);
@@ -77,7 +77,7 @@ export function readPage(value: unknown, options: ReadPageOptions, isExact = fal
     if (typeof id !== 'string' || !fitsUint64(id)) return unfit(whereOfId(i, given));
     ids.push(id);
   }
-  // `1e3` and `1.0` are whole when they are parsed, and not what the service may send.
+  // `1e3` and `1.0` are whole after parsing, but the service may not send them.
   if (hasNumbers && !isExact && /\d[.eE]/.test(text())) return readExactPage(options);
   // All at once: thousands of small tests would take longer than the parsing did.
   if (/[^0-9]/.test(ids.join(''))) {
@@ -141,9 +141,9 @@ export interface FollowersAnswer<Id extends string | bigint = string> {
   readonly user: string;
   /** The cursor of its request. */
   readonly cursor: string;
-  /** `0` on the last page, and in a walk back where the service sends none. */
+  /** `0` on the last page, and when walking backward if the service sends none. */
   readonly nextCursor: string;
-  /** `0` on the first page, and in a walk onward where the service sends none. */
+  /** `0` on the first page, and when walking forward if the service sends none. */
   readonly previousCursor: string;
   /** In the order of the service. A page may be short or empty without being the last. */
   readonly ids: readonly Id[];

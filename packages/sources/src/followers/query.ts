@@ -7,7 +7,7 @@ import { type UserChoice, isScreenName, isUserId, userLabel } from './user-choic
 export type FollowersWalk = UserChoice & {
   /** Cursor of the first page to request, as an earlier page returned it. Default `-1`, the first page. */
   readonly cursor?: string | undefined;
-  /** Maximum IDs of a page, 1 to 5,000, the same through the whole walk. Default 5,000. */
+  /** Maximum IDs per page, 1 to 5,000, the same for all pages. Default 5,000. */
   readonly count?: number | undefined;
   /** Requests IDs as strings. They arrive exact either way. Default true. */
   readonly stringifyIds?: boolean;
@@ -17,12 +17,12 @@ export type FollowersWalk = UserChoice & {
   readonly maxEmptyPages?: number;
 };
 
-/** Selects the pages of a walk, and where it continues. */
+/** Selects the pages of a walk, and where to continue. */
 export type PagesOptions = FollowersWalk & WalkOptions<string>;
 
 /** One page's request. */
 export interface FollowersQuery {
-  /** The user, as the service is asked for it. */
+  /** The user, in the form that the service expects. */
   readonly user: UserChoice;
   /** `@alpha`, or the digits of an ID. */
   readonly label: string;
@@ -72,7 +72,7 @@ export function assertCursor(cursor: unknown): void {
 
 const CURSOR = /^-?\d{1,20}$/;
 
-/** The service documents neither both nor none of the two, so the options need exactly one. */
+/** The service documents neither both nor none of the two, so the options require exactly one. */
 function checkedUser({
   userId,
   screenName,

@@ -1,5 +1,5 @@
 /**
- * The form of a user alone, for programs that load no HTTP client.
+ * Only the form of a user, for programs that load no HTTP client.
  *
  * @packageDocumentation
  */
@@ -17,7 +17,7 @@ export function isUserId(text: string): boolean {
 
 /** True when a text is a screen name, without `@`: 1 to 50 letters, digits and `_`. */
 export function isScreenName(text: string): boolean {
-  // More than the service allows today; what matters is that nothing else gets into keys and addresses.
+  // More than the service allows today. Its purpose is to keep anything else out of keys and addresses.
   return /^\w{1,50}$/.test(text);
 }
 

@@ -4,22 +4,22 @@ export interface ConnectionFailureOptions {
   readonly error: unknown;
   /** Host and port of the service. */
   readonly host: string;
-  /** True when the request had gone to the wire. */
+  /** True if the request was sent. */
   readonly sent: boolean;
   /** True when any byte of the response had come. */
   readonly begun: boolean;
 }
 
 export interface ConnectionFailure {
-  /** In words, without anything that could hold a secret. */
+  /** A description without anything that could contain a secret. */
   readonly reason: string;
   /** The connection was lost, as against: a response came that can't be read. */
   readonly lost: boolean;
-  /** The request itself can't be sent as it is. */
+  /** The request itself can't be sent. */
   readonly invalid: boolean;
 }
 
-/** Says in words why an exchange came to no response. */
+/** Describes why an exchange got no response. */
 export function connectionFailure({ error, host, sent, begun }: ConnectionFailureOptions): ConnectionFailure {
   if (error instanceof ProxyUnreachableError) {
     const { code, message } = rootOf(error.cause);
@@ -68,7 +68,7 @@ const LOST: Readonly<Record<string, string>> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'closed by the other side',
 };
 
-/** With several addresses tried, the error of the last one says as much as any. */
+/** If several addresses were tried, the error of the last one says enough. */
 function rootOf(error: unknown): { readonly code: string; readonly message: string } {
   const root: unknown = error instanceof AggregateError ? (error.errors.at(-1) ?? error) : error;
   if (!(root instanceof Error)) return { code: '', message: String(root) };

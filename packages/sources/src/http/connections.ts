@@ -3,7 +3,7 @@ import type { Agent, Client, Dispatcher, buildConnector } from 'undici';
 import { type Dispatch, fetchDispatch } from './fetch-dispatch.ts';
 
 export interface ConnectionsOptions {
-  /** A proxy's address; '' for none. Default: what `env` says. */
+  /** Proxy address; '' for none. Default: from `env`. */
   readonly proxy?: string;
   /** Holds HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in either case. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -21,7 +21,7 @@ export interface ConnectionsOptions {
 export interface Connections {
   /** Starts a request on an idle connection, or on a new one. */
   readonly dispatch: Dispatch;
-  /** Host and port of the proxy, while a connection to it is being made. */
+  /** Host and port of the proxy while connecting to it. */
   readonly proxyAwaited: string | undefined;
   /** Breaks everything off. */
   close(): Promise<void>;
@@ -94,7 +94,7 @@ async function makeDispatcher(
 ): Promise<Dispatcher> {
   const { Agent, Client, Pool, buildConnector } = await import('./undici-parts.ts');
   const tls = { allowH2: false, timeout: connectTimeoutMs, ...(ca !== undefined && { ca: [...getCACertificates('default'), ca] }) };
-  // Time is kept by the source's own clock, over the whole try: undici's timers are off.
+  // The source's own clock measures the time of the whole attempt; undici's timers are off.
   const client = { allowH2: false, pipelining: 1, maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: 0, bodyTimeout: 0 };
   const { http, https } = proxy === undefined ? proxyVariables(env) : { http: proxy, https: proxy };
   const proxies = new Map(

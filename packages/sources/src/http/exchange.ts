@@ -26,15 +26,15 @@ export interface ExchangeOptions {
   readonly onAnswered: (head: Omit<HttpResponse, 'body'>) => void;
 }
 
-/** An exchange without a response, or with one that can't be read. Its message is the reason, as words that follow a subject. */
+/** An exchange without a response, or with an unreadable one. Its message is the reason, as words that follow a subject. */
 export class ExchangeError extends Error {
-  /** The status of the response, where its headers had come. */
+  /** The status of the response, if its headers arrived. */
   readonly status: number | undefined;
   /** The response's headers had come, and not all of its body. */
   readonly brokeOff: boolean;
   /** A kept-alive connection turned out to be dead: a fresh one works, usually. */
   readonly stale: boolean;
-  /** The request can't be sent as it is. */
+  /** The request itself can't be sent. */
   readonly invalid: boolean;
   /** No byte of the request went out: the request can't be at fault. */
   readonly unsent: boolean;
@@ -63,8 +63,8 @@ export class ExchangeError extends Error {
 }
 
 /**
- * Sends one request and reads its whole response, within the limits. Rejects with an `ExchangeError`, or with `signal.reason`; nothing
- * continues after it settles.
+ * Sends one request and reads its whole response, within the limits. Rejects with an `ExchangeError`, or with `signal.reason`. Nothing runs
+ * on after it settles.
  */
 export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
   const { clock, origin, timeoutMs, maxBodyBytes, signal } = options;

@@ -17,7 +17,7 @@ export function foreignBody(answer: HttpResponse): string | undefined {
 
 const EMPTY = 'got an empty body instead of JSON';
 
-/** Parses a response's body with `parse`; HTML, truncated and otherwise broken ones come with the reason in words. */
+/** Parses a response's body with `parse`. For HTML, truncated JSON and other broken bodies, returns the reason. */
 export function jsonBody(answer: HttpResponse, parse: (text: string) => unknown): JsonBody {
   const text = decoded(answer.body);
   if (text === undefined) return { kind: 'broken', reason: "the body isn't UTF-8 text" };
@@ -35,8 +35,8 @@ export function jsonBody(answer: HttpResponse, parse: (text: string) => unknown)
 }
 
 /**
- * The verdict on a body that should be JSON of a schema: `ok` with its value, `unfit` with the place that doesn't fit, `transient` for a
- * body that isn't JSON. `parse` default: `parseExact`, where an integer beyond 2^53 is text; `exactId` takes either.
+ * The verdict on a JSON body: `ok` with its value, `unfit` with the place that doesn't match the schema, `transient` for a body that isn't
+ * JSON. `parse` defaults to `parseExact`, which returns integers beyond 2^53 as text; `exactId` accepts either.
  */
 export function jsonVerdict<Value>(
   answer: HttpResponse,
@@ -49,7 +49,7 @@ export function jsonVerdict<Value>(
   return parsed.success ? { kind: 'ok', value: parsed.data } : { kind: 'unfit', where: whereOf(parsed.error, body.value) };
 }
 
-/** Nothing of the response's text: messages of a schema may quote it. */
+/** Quotes nothing of the response: a schema's messages may contain it. */
 function whereOf({ issues: [issue] }: z.ZodError, value: unknown): string {
   const { path = [] } = issue ?? {};
   let at = value;
@@ -68,7 +68,7 @@ function decoded(body: Buffer): string | undefined {
   }
 }
 
-/** A JSON value's kind in words, for messages that must not quote it. */
+/** The kind of a JSON value as text, for messages that must not quote it. */
 export function jsonKind(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';

@@ -26,7 +26,7 @@ export interface RefusalWaitOptions {
 }
 
 /**
- * How long a request that was refused for its rate should wait, ms from now, as far as the response says so.
+ * How long a rate-limited request should wait, in ms from now, if the response says so.
  *
  * `Retry-After` wins. The reset that `budgetEvidence` reads counts with nothing remaining, or with status 429 where what remains isn't
  * said, and one second is added: it is rounded.

@@ -33,7 +33,7 @@ const READERS: readonly ((text: string) => readonly string[])[] = [
   ],
   (text) => {
     const runs = text.match(/[\w+/-]{8,}/g) ?? [];
-    // Its beginning may hang on a word before it.
+    // Its start may be attached to the previous word.
     return runs.flatMap((run) => [0, 1, 2, 3].flatMap((start) => textsIn(Buffer.from(run.slice(start), 'base64'))));
   },
   (text) => {

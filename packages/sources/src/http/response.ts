@@ -1,6 +1,6 @@
 import { brotliDecompress, gunzip } from 'node:zlib';
 
-/** One HTTP response, read whole under the limits of its source. */
+/** One HTTP response, read completely under the limits of its source. */
 export interface HttpResponse {
   /** Status code, such as 200. */
   readonly status: number;
@@ -28,8 +28,8 @@ export interface DecodedBodyOptions {
 }
 
 /**
- * Undoes the content encoding of a body, if it has one; stops at the limit, so that a bomb costs no more than that. Rejects with the reason
- * in words; with a `DamagedBodyError` if another response may be whole.
+ * Undoes the content encoding of a body, if it has one. Stops at the limit, so that a compression bomb costs no more than that. Rejects
+ * with a description; with a `DamagedBodyError` if another response may be complete.
  */
 export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBodyOptions): Buffer | Promise<Buffer> {
   const name = encoding.trim().toLowerCase();
@@ -48,7 +48,7 @@ export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBod
   });
 }
 
-/** The words for a body that is over the limit. */
+/** The message for a body over the limit. */
 export function oversizeReason(maxBytes: number): string {
   return `its body exceeds the limit of ${maxBytes.toLocaleString('en-US')} bytes (maxBodyBytes)`;
 }

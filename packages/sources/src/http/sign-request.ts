@@ -19,7 +19,7 @@ export interface SignedRequest {
   readonly secrets: readonly string[];
 }
 
-/** Signs a request; at once where the signer does. Throws what the signer throws. */
+/** Signs a request, synchronously if the signer does. Throws the signer's error. */
 export function signRequest(options: SignRequestOptions): SignedRequest | Promise<SignedRequest> {
   const { request, signer, origin, signal } = options;
   const { method, path, headers, body } = request;
@@ -46,7 +46,7 @@ export function signRequest(options: SignRequestOptions): SignedRequest | Promis
   });
 }
 
-/** A promise, whichever library or realm it is of: sent as it is, the request would go unsigned. */
+/** A promise of any library or realm: sent unawaited, the request would go unsigned. */
 function isThenable(signed: Signed | Promise<Signed>): signed is Promise<Signed> {
   return 'then' in signed;
 }
@@ -69,7 +69,7 @@ function added(request: WireRequest, { authorization, headers = {}, query = {}, 
   };
 }
 
-/** The request with these members of its JSON body, or fields of its form. Throws a `SignedBodyError` for one that has neither. */
+/** The request with these members added to its JSON body or form. Throws a `SignedBodyError` if it has neither. */
 function withMembers(request: WireRequest, members: Readonly<Record<string, string>>): WireRequest {
   if (Object.keys(members).length === 0) return request;
   const { body = '', headers } = request;

@@ -48,7 +48,7 @@ export interface Attempted<Value> {
   readonly verdict: Verdict<Value>;
   /** The status of the response, if one came. */
   readonly status?: number;
-  /** Not all of the response's body came. */
+  /** The response's body is incomplete. */
   readonly brokeOff?: boolean;
   /** Lost on a kept-alive connection that had died while it lay idle. */
   readonly stale?: boolean;

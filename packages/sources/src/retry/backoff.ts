@@ -6,7 +6,7 @@ export interface BackoffOptions {
   readonly nowMs: () => number;
   /** A number in [0, 1). */
   readonly random: () => number;
-  /** From the first failure until it is given up, ms. */
+  /** Maximum time from the first failure until it is given up, in ms. */
   readonly retryForMs: number;
 }
 
@@ -25,14 +25,14 @@ export interface Backoff {
   isOver(atLeastMs?: number): boolean;
   /** Records a failed attempt and returns the wait before the next, ms; undefined where `isOver` is true, which by default is looked up now. */
   failed(atLeastMs?: number, isOver?: boolean): number | undefined;
-  /** A wait for budget or room of this long is not the service's failing: it doesn't count. */
+  /** A wait for budget or capacity of this length isn't the service's fault, so it doesn't count. */
   waited(ms: number): void;
 }
 
 const BASE_MS = 500;
 const CAP_MS = 30_000;
 
-/** The longest wait in ms after a number of failures in a row: it doubles from 500 ms to 30 s. */
+/** Maximum wait in ms after a number of failures in a row: it doubles from 500 ms to 30 s. */
 export function delayMs(failures: number): number {
   return Math.min(CAP_MS, BASE_MS * 2 ** failures);
 }
@@ -74,7 +74,7 @@ export interface PauseOptions {
   readonly clock: Clock;
   readonly ms: number;
   readonly signal: AbortSignal;
-  /** Calls what it is given to end the wait early. Returns what cancels that. Default: nothing does. */
+  /** Receives a function that ends the wait early. Returns what cancels that. Default: no early end. */
   readonly early?: (end: () => void) => () => void;
 }
 

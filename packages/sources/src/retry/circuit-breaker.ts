@@ -11,7 +11,7 @@ export interface CircuitBreakerOptions {
   readonly waitsOutOutages: boolean;
   /** The names of the credentials in use. */
   readonly credentials: () => readonly string[];
-  /** Called when a circuit has changed: look again who may go. */
+  /** Called when a circuit has changed: check again which requests may start. */
   readonly onChange: () => void;
 }
 
@@ -20,12 +20,12 @@ export interface Fault {
   /**
    * - `unreached`: no byte of the request went out, so it can't be at fault.
    * - `unavailable`: sent, and no response came, or not all of it, or 502, 503 or 504.
-   * - `error`: another response that may pass, such as 500 or a page of HTML, which one request alone may cause.
+   * - `error`: another temporary response, such as a 500 or a page of HTML, which a single request may cause.
    */
   readonly kind: 'unreached' | 'unavailable' | 'error';
-  /** In words. */
+  /** Its description. */
   readonly reason: string;
-  /** The least wait that the response requests, ms. */
+  /** Minimum wait that the response requests, in ms. */
   readonly retryInMs: number | undefined;
   /** The request would be given up now. */
   readonly isLast: boolean;
@@ -35,7 +35,7 @@ export interface Fault {
 export type AfterFault =
   /** It tries again on its own, under its deadline. `isAtFault`: others are answered. */
   | { readonly kind: 'back off'; readonly isAtFault: boolean }
-  /** It queues for a permit again after `ms`, or when the service is up. `retryInMs`: when a request may go. */
+  /** It waits for a permit again after `ms`, or when the service is up. `retryInMs`: when a request may start. */
   | { readonly kind: 'wait'; readonly ms: number; readonly retryInMs: number }
   /** It is given up. `why`: a sentence. */
   | { readonly kind: 'give up'; readonly why: string };
@@ -62,11 +62,11 @@ interface Outage {
   readonly fromMs: number;
   attempts: number;
   reason: string;
-  /** Requests that were given up in it. */
+  /** Requests given up during the outage. */
   givenUp: number;
 }
 
-/** In an outage of no more requests than this each is given up after this time and this many attempts: they may be what fails. */
+/** In an outage with at most this many requests, each is given up after this time and this many attempts, because it may be the cause. */
 const MOST_GIVEN_UP = 10;
 const GIVE_UP_AFTER_MS = 24 * 60 * 60_000;
 const GIVE_UP_AFTER_ATTEMPTS = 20;
@@ -74,23 +74,23 @@ const GIVE_UP_AFTER_ATTEMPTS = 20;
 const SHORT_WAIT_MS = 60_000;
 const SHORT_WAITS = 2;
 const LONG_WAITS = 7;
-/** The longest believable wait that a failing service requests. */
+/** Maximum believable wait that a failing service requests. */
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
-/** A request that has failed in an outage waits for at most this many later rounds of others. */
+/** A request that failed during an outage lets at most this many later rounds of others go first. */
 const MOST_ROUNDS_BEHIND = 4;
 
 /**
  * Tells an outage of a service from the faults of one request or one credential, by a circuit for the service and one for each credential.
  *
- * - A response in the service's own form, of whatever status, closes the service's circuit and its credential's.
- * - Two faults without a response between open the service's circuit. If one request alone may cause both, such as two 500, they must be of
- *   two requests. One fault of another kind is enough if its request would be given up for it.
- * - Three faults while others are answered show that a request or a credential fails itself. Such a request's faults say nothing of the
- *   service: it is given up after its retry time. Such a credential's circuit opens, and others carry its requests.
+ * - A response in the service's own form, of any status, closes the circuits of the service and of the credential.
+ * - Two errors without a response in between open the service's circuit. If a single request may cause both, such as two 500s, two
+ *   different requests must get them. One error of another kind is enough if its request would be given up for it.
+ * - Three errors while others get responses show that a request or a credential is at fault. The errors of such a request say nothing about
+ *   the service, and it is given up after its retry time. The circuit of such a credential opens, and others carry its requests.
  * - `Retry-After` holds its own request. It holds all requests if two faults in a row (seven for more than a minute) request it, unless a
  *   response has come in that time.
- * - `upMs` pauses while the service's circuit is open, so that an outage uses up no request's retry time. If ten requests or fewer are under
- *   way, one that was sent twenty times over a day of the outage is given up; at most ten per outage.
+ * - `upMs` pauses while the service's circuit is open, so that an outage uses up no request's retry time. If ten requests or fewer are
+ *   left, one that was sent twenty times over a day of the outage is given up; at most ten per outage.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;
@@ -167,7 +167,7 @@ export class CircuitBreaker {
     const isSent = kind !== 'unreached';
     if (isSent) call.suspect.failed(call.startedAt, this.#answers);
     const isAtFault = isSent && call.suspect.isAtFault;
-    // A response that came while it was under way says more than it does.
+    // A response that arrived in the meantime says more than this attempt does.
     const isLate = call.startedAt < this.#answers;
     if (!isAtFault && (!isLate || (isLast && kind !== 'error'))) this.#note(call, fault);
     if (isAtFault && this.#outage !== undefined && [...this.#calls].every(({ suspect }) => suspect.isAtFault)) {
@@ -271,7 +271,7 @@ export class CircuitBreaker {
     this.#service.open();
   }
 
-  /** Counts an attempt that was sent in an outage: true if its request is given up for it. */
+  /** Counts an attempt sent during an outage: true if its request is given up for it. */
   #isHopeless(call: Call, outage: Outage): boolean {
     if (call.outage !== outage) Object.assign(call, { outage, sent: 0, sentFromMs: Math.max(call.fromMs, outage.fromMs) });
     call.sent += 1;

@@ -26,7 +26,7 @@ export class Circuit {
     return this.#isOpen;
   }
 
-  /** Monotonic ms from which a request may go: `-Infinity` while closed, `Infinity` while half-open. */
+  /** Monotonic ms from which a request may start: `-Infinity` while closed, `Infinity` while half-open. */
   get freeAtMs(): number {
     if (!this.#isOpen) return -Infinity;
     return this.#probe === undefined ? this.#probeAtMs : Infinity;
@@ -49,14 +49,14 @@ export class Circuit {
     if (this.#isOpen) this.#probe ??= request;
   }
 
-  /** A request has shown nothing: true if it was the probe, so that another may go at once. */
+  /** A request had no result: true if it was the probe, so that another may start at once. */
   released(request: object): boolean {
     if (this.#probe !== request) return false;
     this.#probe = undefined;
     return true;
   }
 
-  /** A request has met a fault: after the probe's the delay doubles. `holdUntilMs`: the circuit stays open at least until then. */
+  /** A request got an error: after a probe's, the delay doubles. `holdUntilMs`: the circuit stays open at least until then. */
   failed(request: object, holdUntilMs: number = -Infinity): void {
     if (!this.#isOpen) return;
     if (this.#probe === request) {

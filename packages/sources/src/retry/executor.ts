@@ -170,7 +170,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
           ...(walk !== undefined && { walk }),
         });
       } catch (error) {
-        // The last credential that could bear it may have left.
+        // The last credential that could carry it may have been removed.
         checkWeights({ service, subject, weights, names, pool });
         throw error;
       } finally {
@@ -211,7 +211,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
             ({ pauseMs, reason, isUntilUp = false } = next);
           }
         } finally {
-          // After the budgets were held, so that no request that waits for room slips past them.
+          // After holding the budgets, so that no request waiting for capacity overtakes them.
           if (!delivered) permit.credit.release();
           ended();
           breaker.released(call);
@@ -253,7 +253,7 @@ interface CheckWeightsOptions {
   readonly pool: CredentialPool;
 }
 
-/** A request that costs more than the budgets of any credential ever hold would wait for ever. */
+/** A request that costs more than any credential's budgets ever hold would wait forever. */
 function checkWeights({ service, subject, weights, names, pool }: CheckWeightsOptions): void {
   if (pool.bears(weights)) return;
   for (const { name, budgets } of pool.members) {

@@ -23,8 +23,8 @@ export class FailureStreak {
   }
 
   /**
-   * Returns the error that ends the source, if this failure is one too many. After a success, a resource that doesn't exist (`isGone`) is the
-   * request's own failure and says nothing of others.
+   * Returns the error that ends the source, if this failure is one too many. After a success, a resource that doesn't exist (`isGone`) is
+   * only its request's failure and says nothing about others.
    */
   failed(
     { code, message }: SourceError,

@@ -45,7 +45,7 @@ export interface RetryDecisionOptions {
   readonly retire: (error: SourceError) => void;
 }
 
-/** The next step of a query that has no page yet. */
+/** The next step of a query without a page. */
 export type RetryDecision =
   | {
       readonly kind: 'retry';
@@ -60,7 +60,7 @@ export type RetryDecision =
     }
   | { readonly kind: 'reject'; readonly outcome: AttemptEvent['outcome']; readonly error: SourceError };
 
-/** Acts on a verdict other than `ok`: what the query does next, and what the credential must bear. */
+/** Acts on a verdict other than `ok`: decides what the query does next, and charges the credential. */
 export function retryDecision(options: RetryDecisionOptions): RetryDecision {
   const { attempted, verdict, credential, progress } = options;
   const wasStale = progress.stale;
@@ -79,7 +79,7 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
         weights: options.weights,
         ...(given !== undefined && { retryInMs: given }),
       });
-      // The credential's budgets are held; another credential may go at once.
+      // The credential's budgets are on hold, but another credential may start at once.
       return { kind: 'retry', outcome: 'rate-limited', reason: verdict.reason, retryInMs, pauseMs: 0 };
     }
     case 'transient': {
@@ -109,7 +109,7 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
         case 'give up':
           return { kind: 'reject', outcome: 'transient', error: gaveUp(options, reason, { why: after.why }) };
         case 'back off': {
-          // A wait beyond its time is not for a request alone to obey while others are answered.
+          // A single request doesn't obey a wait longer than its time while others get responses.
           const heeded = after.isAtFault && isLast && !isOver ? undefined : retryInMs;
           const pauseMs = progress.deadline.failed(heeded, heeded === undefined ? isOver : isLast);
           if (pauseMs === undefined) return { kind: 'reject', outcome: 'transient', error: gaveUp(options, reason, { retryInMs: heeded }) };
@@ -188,7 +188,7 @@ function gaveUp(
   return new SourceError({ ...about, code: 'HEADGATE_GAVE_UP', retryable: true, message });
 }
 
-/** A response does not fit; `wasRetried`: nor did the one before. */
+/** A response doesn't match. `wasRetried`: the previous one didn't, either. */
 function unfit({ about }: RetryDecisionOptions, where: string, wasRetried: boolean): SourceError {
   const message =
     `${about.subject}: the response (${about.status}) doesn't match the ${about.service} service: ${where}. ` +

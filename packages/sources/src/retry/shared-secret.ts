@@ -33,7 +33,7 @@ export function sharedSecret(): SharedSecret {
   };
 }
 
-/** Undefined where it fails: a signer without a secret shares none. */
+/** Undefined if it fails: a signer without a secret shares none. */
 async function attempted(sign: () => Promise<string>): Promise<string | undefined> {
   try {
     return await sign();
@@ -43,8 +43,8 @@ async function attempted(sign: () => Promise<string>): Promise<string | undefine
 }
 
 /**
- * The part of a secret that stays the same from request to request: the two keys of OAuth 1.0a (RFC 5849, section 3.5.1), the whole of
- * others.
+ * The part of a secret that stays the same from request to request: the two keys of OAuth 1.0a (RFC 5849, section 3.5.1), or all of another
+ * kind.
  */
 export function lastingSecret(secrets: readonly string[]): string {
   return secrets

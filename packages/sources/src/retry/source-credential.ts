@@ -15,17 +15,17 @@ export interface SourceCredential {
   readonly journal?: JournalEntry;
   /** True when it was refused for its rate during the last minute. */
   readonly recentlyRefused: boolean;
-  /** How often its clock was refused: a refusal of a request signed before the last time says nothing new. */
+  /** Number of refusals because of the clock: a refusal of a request signed before the last one says nothing new. */
   readonly clockRefusals: number;
   /** Refused for its rate: lets nothing start that uses the same budgets for a while. Returns how long, ms. */
   refused(refusal: Refusal): number;
   /** A response other than a refusal has come. */
   accepted(): void;
-  /** Lets nothing start for a whole window of the budgets that a request of these weights uses. Returns how long that is, ms. */
+  /** Starts nothing for a whole window of the budgets that a request with these weights uses. Returns its length in ms. */
   backOffOneWindow(weights: readonly number[]): number;
-  /** How often its secret was refused: a refusal of a request signed before the last time says nothing new. */
+  /** Number of refusals of its secret: a refusal of a request signed before the last one says nothing new. */
   readonly secretRefusals: number;
-  /** Its secret was refused: false where its signer can't have another, or has had its chance since the last response. */
+  /** The service refused its secret: false if its signer can't have another, or has had its chance since the last response. */
   secretRefused(secret: string | undefined, error: SourceError): boolean;
   /** Why a secret must not be sent again: it was the last that was refused. */
   refusalOf(secret: string): SourceError | undefined;
@@ -41,7 +41,7 @@ export interface Refusal {
   readonly grantedAtMs: number;
   /** The refused request's cost in each budget, in their order. */
   readonly weights: readonly number[];
-  /** Ms from now, where the response says it. */
+  /** Ms from now, if the response says so. */
   readonly retryInMs?: number;
 }
 
@@ -57,9 +57,9 @@ export interface SourceCredentialOptions {
 const RECENT_MS = 60_000;
 /** If refusals name no wait, waits double up to this. */
 const LONGEST_STEP_MS = 15 * 60_000;
-/** The longest believable wait: a response that requests more than this, and more than the longest window of its budgets, is ignored. */
+/** Maximum believable wait: a response that requests more than this, and more than the longest window of its budgets, is ignored. */
 const LONGEST_HOLD_MS = 24 * 60 * 60_000;
-/** A response that says `now` is held off this long, or no longer than its window. */
+/** If a response says `now`, wait this long, or one window if that is shorter. */
 const SHORTEST_HOLD_MS = 1_000;
 
 /** The largest correction: beyond it the service's clock or this machine's is wrong, and a person must check. */
@@ -84,12 +84,12 @@ export function sourceCredential({ credential, budgets: shared, maxDelayMs, cloc
   let clockRefusals = 0;
   let clockRefusalsInARow = 0;
 
-  /** The budgets that a request uses: its refusal says nothing of the others. */
+  /** The budgets that a request uses: its refusal says nothing about the others. */
   const used = (weights: readonly number[]): { readonly windowMs: number; readonly hold: (ms: number) => number } => {
     const own = budgets.filter((_, i) => weights[i] !== 0);
     const held = own.length === 0 ? budgets : own;
     return {
-      // A refusal is about the shortest window, unless the response says otherwise, as a daily quota does.
+      // A refusal concerns the shortest window, unless the response names another, such as a daily quota.
       windowMs: Math.min(...held.map((budget) => budget.windowMs)),
       hold: (ms) => {
         const until = clock.monotonicMs() + ms;

@@ -39,7 +39,7 @@ export const reset: Respond = (request) => {
 /** Reads the request, and that is all. */
 export const hang: Respond = () => undefined;
 
-/** Never ends, as fast as it is read. */
+/** Never ends, and sends as fast as the client reads. */
 export const endless: Respond = (_, response) => {
   response.writeHead(200, JSON_TYPE);
   const chunk = Buffer.alloc(64 * 1024, ' ');
@@ -75,7 +75,7 @@ export function encoded(spell: (secret: string) => string): Respond {
   };
 }
 
-/** Refuses, and repeats the secret it was given in another spelling. */
+/** Refuses the request, and repeats its secret in another spelling. */
 export function echo(spell: (secret: string) => string): Respond {
   return (request, response) => {
     const message = `bad credentials: ${spell((request.headers.authorization ?? '').replace(/^Bearer /, ''))}`;

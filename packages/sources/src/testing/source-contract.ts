@@ -49,11 +49,11 @@ export interface ContractQueryOptions {
   readonly signal: AbortSignal;
 }
 
-/** One thing every source does. */
+/** One promise of every source. */
 export interface ContractCheck {
   /** A sentence about every source, for the test's title. */
   readonly name: string;
-  /** Rejects with an `AssertionError` where the source does otherwise. Takes real time: a second at most. */
+  /** Rejects with an `AssertionError` if the source doesn't keep the promise. Takes real time: at most a second. */
   readonly run: () => Promise<void>;
 }
 
@@ -86,7 +86,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       contract.query(api, { credits, signal });
     await act({ server, api, credits, query });
   };
-  /** The faults first, then a good response: it comes whole, at a request each. */
+  /** The errors first, one per request, then a complete, good response. */
   const recovers = (name: string, faults: readonly Respond[], options: Partial<SourceOptions> = {}): ContractCheck => ({
     name,
     run: () =>
@@ -242,7 +242,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
         });
         const shown = told.join(' ').toLowerCase();
         assert.match(shown, /encoding/);
-        // A header has no controls.
+        // A header can't contain control characters.
         assert.ok(!shown.includes(spell(SECRET).replaceAll('\u0007', '').slice(0, SHOWN_LENGTH).toLowerCase()), shown);
       },
     })),
@@ -362,14 +362,14 @@ const SPELLINGS: readonly (readonly [spelling: string, spell: (secret: string) =
   ['in base64, after another word', (secret) => Buffer.from(`token ${secret}`).toString('base64')],
   ['backwards', (secret) => Array.from(secret).toReversed().join('')],
 ];
-/** Length of a part of a spelled secret that holds at least eight of its characters, in the longest spelling. */
+/** Length of a part of a spelled secret that contains at least eight of its characters, in the longest spelling. */
 const SHOWN_LENGTH = 24;
 const MOST_BYTES = 64 * 1024;
 const WINDOW_MS = 200;
 /** From an interim answer to the real one. */
 const HINTED_MS = 150;
 
-/** Every text of a JSON value that is longer than a word. */
+/** Every text of a JSON value that is longer than a single word. */
 function textsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return value.length > 8 ? [value] : [];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];

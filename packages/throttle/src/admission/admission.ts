@@ -13,7 +13,7 @@ export interface AdmissionOptions {
   readonly clock?: Clock;
 }
 
-/** Options of `Admission.acquire`: what one request costs, and where it comes from. */
+/** Options of `Admission.acquire`: what one request costs, and its origin. */
 export interface AcquireOptions {
   /** The credentials of which any may carry the request. */
   readonly pool: CredentialPool;
@@ -21,7 +21,7 @@ export interface AcquireOptions {
   readonly weights?: readonly number[];
   /** Capacity downstream to take `items` from. */
   readonly credits: CreditPool;
-  /** Items that the response may hold at most. */
+  /** Maximum items in the response. */
   readonly items: number;
   /**
    * Maximum time from the permit until the service has counted the request, in ms. If it is known, a request may pass a heavier one that
@@ -36,7 +36,7 @@ export interface AcquireOptions {
   readonly share?: number;
   /** Leaves the queue. */
   readonly signal?: AbortSignal;
-  /** Called with the credential's name in the step of the grant, before anyone else is served. It must not throw. */
+  /** Called with the credential's name in the step of the grant, before any other request is served. It must not throw. */
   readonly onGranted?: (credential: string) => void;
 }
 
@@ -45,7 +45,7 @@ export interface AcquireOptions {
  * unless it was answered or aborted before. Settle a permit yourself if its credit stays with its response.
  */
 export interface Permit extends Omit<Grant, 'durable'>, Disposable {
-  /** The room that was reserved for the response; `resize` it to the items that came. */
+  /** The capacity reserved for the response; `resize` it to the items that arrived. */
   readonly credit: Credit;
 }
 
@@ -61,11 +61,11 @@ export interface Admission {
   /** The waiters in the order of their turns, each with what it waits for. */
   waiting(): readonly Waiting[];
   /**
-   * Emits who waits, at once and when that has changed: once for all that changes in one turn of the event loop, and for long lists
-   * (a hundred and more) at most every hundredth of a ms for each who waits. Completes never; unsubscribing costs nothing more.
+   * Emits the waiting requests, at once and after each change: one emission for all changes in one turn of the event loop. For lists of a
+   * hundred and more, at most one per hundredth of a ms for each waiting request. Never completes; unsubscribe at no further cost.
    */
   readonly changes: Observable<readonly Waiting[]>;
-  /** Looks again who may go: to be called after a credential has left. */
+  /** Checks again which requests may start: call it after a credential was removed. */
   wake(): void;
 }
 
@@ -103,7 +103,7 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
     lines.delete(waiter);
   };
 
-  /** Grants to all who may go, and looks again when the next may. */
+  /** Grants all requests that may start, and checks again when the next one may. */
   const look = (): void => {
     cancelTimer?.();
     cancelTimer = undefined;
@@ -119,7 +119,7 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
     }
   };
 
-  /** Grants to all who may go; returns when the next may. */
+  /** Grants all requests that may start; returns when the next one may. */
   const serve = (): number => {
     if (lines.isAnyExhausted) refuse();
     const blocked = new Map<CredentialPool, Blocked>();
@@ -266,7 +266,7 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
   };
 }
 
-/** A request that no budget could ever bear must neither wait for ever nor stop others. */
+/** A request that no budget could ever afford must neither wait forever nor block others. */
 function tooHeavy(weights: readonly number[]): RangeError {
   return new RangeError(`admission: no credential's limits are large enough for weights of ${weights.join(', ')}`);
 }

@@ -12,8 +12,8 @@ export interface PoolMember {
   /** Makes its grants durable before they are used. Default: none. */
   readonly journal?: JournalEntry;
   /**
-   * Monotonic ms before which it carries nothing, whatever its budgets permit; `Infinity` while that isn't known. Call `Admission.wake` when
-   * it has become earlier. Default: `-Infinity`, always.
+   * Monotonic ms before which it carries nothing, whatever its budgets permit; `Infinity` while that is unknown. Call `Admission.wake` when
+   * it becomes earlier. Default: `-Infinity`.
    */
   readonly heldUntilMs?: () => number;
 }
@@ -33,9 +33,9 @@ export interface CredentialPool {
   /** True when the limits of some member are large enough for these weights; false once all members have left. */
   bears(weights: readonly number[]): boolean;
   /**
-   * The monotonic ms at which some member may go, `-Infinity` when one may now, `Infinity` while that depends on requests in flight. A
-   * member whose limits are too small for the weights is passed over. Throws a `RangeError` where all limits are. `nowMs` is the monotonic
-   * instant that it is asked for, default the clock's: who takes at once what is free asks both for the same instant.
+   * The monotonic ms at which the first member may start, `-Infinity` if one may now, `Infinity` while that depends on requests in flight.
+   * Skips members whose limits are too small for the weights; throws a `RangeError` if all are. `nowMs` defaults to the clock's time: to
+   * take what is free at once, pass the same instant to both methods.
    */
   freeAt(weights: readonly number[], nowMs?: number): number;
   /**
@@ -46,9 +46,12 @@ export interface CredentialPool {
     weights: readonly number[],
     options: { readonly ahead: readonly (readonly number[])[]; readonly countedWithinMs?: number | undefined; readonly nowMs?: number },
   ): boolean;
-  /** Takes a slot of every budget of the member that may go first. Throws a `RangeError` unless `freeAt` has come at `nowMs`, by default the clock's. */
+  /**
+   * Takes a slot of every budget of the member that may start first. Throws a `RangeError` unless `freeAt` has come at `nowMs`, which
+   * defaults to the clock's time.
+   */
   take(weights: readonly number[], nowMs?: number): Grant;
-  /** Takes a credential out for good: `error` says why. */
+  /** Removes a credential for good: `error` says why. */
   retire(name: string, error: Error): void;
   /** Why the last credential left; undefined while there is one. */
   readonly exhausted: Error | undefined;
@@ -58,9 +61,11 @@ export interface CredentialPool {
 export interface Grant extends Omit<Slot, 'answered' | 'corrected'> {
   /** Name of the pool's member whose budgets were taken. */
   readonly credential: string;
-  /** Its response has come, with what it says of each budget, in their order. */
+  /** Its response arrived, with what it says about each budget, in their order. */
   answered(evidence?: readonly (BudgetEvidence | undefined)[]): void;
-  /** Reports its cost in each budget, in their order, once it is answered; undefined: as it was taken. Throws a `RangeError` for an invalid cost. */
+  /**
+   * Reports its cost in each budget, in their order, after its response; undefined: unchanged. Throws a `RangeError` for an invalid cost.
+   */
   corrected(costs: readonly (number | undefined)[]): void;
   /** Settles when the grant is durable; absent without a journal. */
   readonly durable?: Promise<void>;
@@ -76,9 +81,9 @@ interface Node {
 }
 
 /**
- * Creates a pool. Throws a `RangeError` for no credentials or two of one name. `weights` of its methods belong to the members' budgets in
- * their order; a missing one is 1, and 0 means that the budget isn't concerned. If several members may go, the one that was used longest
- * ago goes, so that all are used evenly. A grant costs O(log n) of n members; with a weight of 0, O(n).
+ * Creates a pool. Throws a `RangeError` if there are no credentials, or two with one name. `weights` of its methods correspond to the
+ * members' budgets in their order; a missing one is 1, and 0 doesn't use the budget. If several members may start, the least recently used
+ * one does, so that all are used evenly. A grant costs O(log n) of n members; with a weight of 0, O(n).
  */
 export function credentialPool({ members, clock = systemClock() }: CredentialPoolOptions): CredentialPool {
   if (members.length === 0) throw new RangeError('credentialPool: at least one credential is needed');
@@ -160,7 +165,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
       if (member === undefined) return true;
       const { budgets } = member;
       return ahead.every((heavier) => {
-        // Heavier ones that the member can't bear go with another: they lose nothing here.
+        // Another member carries the heavier ones that this one can't afford, so they lose nothing here.
         if (!bears(member, heavier)) return true;
         const shared = budgets.filter((_, i) => weights[i] !== 0 && heavier[i] !== 0);
         if (shared.length === 0) return true;
@@ -207,7 +212,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
         },
         aborted() {
           for (const slot of slots) {
-            // One slot's word is not enough: nothing was sent unless all agreed.
+            // One slot isn't enough: nothing was sent unless all agree.
             if (isSent) slot?.aborted();
             else slot?.unsent();
           }

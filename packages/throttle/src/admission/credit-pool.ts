@@ -6,18 +6,18 @@ export interface CreditPoolOptions {
 
 /**
  * Capacity downstream, counted in items. Any number of walks and sources may share a pool. Each source has its own queue: small pages of
- * one may take the room that a large page of another waits for, unless `max` has capacity for that page and all that the others ask for.
+ * one may take the capacity that a large page of another waits for, unless `max` has capacity for that page and all other requests.
  */
 export interface CreditPool {
   /** Maximum number of outstanding items; `Infinity` without a limit. */
   readonly max: number;
-  /** Items reserved or handed over, not yet given back. */
+  /** Items reserved or handed over, and not yet returned. */
   readonly outstanding: number;
   /** True when `items` fit now. While no credit is held any number fits: the only way past `max`. */
   hasRoom(items: number): boolean;
-  /** Takes room for `items`. Throws a `RangeError` if there is none. */
+  /** Takes capacity for `items`. Throws a `RangeError` if there is none. */
   reserve(items: number): Credit;
-  /** Calls back whenever credit was given back. Returns what ends that. */
+  /** Calls back whenever credit is returned. Returns a function that stops this. */
   onRelease(callback: () => void): () => void;
 }
 
@@ -25,7 +25,7 @@ export interface CreditPool {
 export interface Credit {
   /** Items held now; 0 once it is released. */
   readonly items: number;
-  /** Holds `items` from now on: fewer than reserved usually, more where the service sent more than requested. */
+  /** Holds `items` from now on: usually fewer than reserved, or more if the service sent more than requested. */
   resize(items: number): void;
   /** Gives everything back. Further calls change nothing. */
   release(): void;

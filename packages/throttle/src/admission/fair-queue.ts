@@ -18,9 +18,9 @@ export function byTurn(one: Queued, other: Queued): number {
 }
 
 /**
- * Self-clocked fair queueing (Golestani, 1994): however many requests a walk has waiting, walks take turns in proportion to their
- * shares. One that comes late, or comes back, gets its turn in the round that is being served: it neither catches up on the time it
- * wasn't there, nor goes before those of its share that wait already.
+ * Self-clocked fair queueing (Golestani, 1994): however many requests a walk has waiting, walks take turns in proportion to their shares. A
+ * new or returning walk gets its turn in the current round: it neither catches up on time it was absent, nor overtakes waiting walks of the
+ * same share.
  */
 export class FairQueue<Entry extends Queued> implements Iterable<Entry> {
   readonly #entries = new OrderedList<Entry>(byTurn);
@@ -48,7 +48,7 @@ export class FairQueue<Entry extends Queued> implements Iterable<Entry> {
   #turnOf(entry: Entry): void {
     const { walk, share = 1 } = entry;
     const last = (walk === undefined ? undefined : this.#lastTurns.get(walk)) ?? 0;
-    // By its end: by starts, all who come during a round would go before those who wait for the next, for ever.
+    // Ordered by end: ordered by start, newcomers of a round would always overtake those that wait for the next one.
     entry.turn = Math.max(this.#now, last) + 1 / share;
     entry.arrival = this.#arrivals;
     this.#arrivals += 1;

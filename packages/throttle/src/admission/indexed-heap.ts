@@ -3,7 +3,7 @@ export interface Placed {
   place: number;
 }
 
-/** A binary heap whose entries can be moved and removed wherever they are, in O(log n). The least comes first. */
+/** A binary heap whose entries can be moved and removed anywhere in O(log n). The smallest comes first. */
 export class IndexedHeap<Entry extends Placed> {
   readonly #entries: Entry[] = [];
   readonly #compare: (a: Entry, b: Entry) => number;

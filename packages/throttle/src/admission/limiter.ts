@@ -52,7 +52,7 @@ export interface Limiter<C extends LimiterCredential = string> {
   readonly running: number;
 }
 
-/** The response of a service that would not take the request now; made by {@link refused}. */
+/** The response of a service that refused the request for now; created by {@link refused}. */
 export class Refused {
   /** How long the credential starts nothing, in ms; `epochMs`: when the response came. */
   readonly retryInMs: (epochMs: number) => number;
@@ -62,7 +62,7 @@ export class Refused {
   }
 }
 
-/** The response to work that has no use for it; made by {@link failed}. */
+/** An error response; created by {@link failed}. */
 export class Failed {
   /** `run` rejects with it. */
   readonly error: unknown;
@@ -108,17 +108,17 @@ export function failed(error: unknown): Failed {
 
 /** More work waits than `maxQueue` allows. */
 export class QueueFullError extends Error {
-  /** Stays the same where a bundler renames classes. */
+  /** Stays the same if a bundler renames classes. */
   override readonly name = 'QueueFullError';
   /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_QUEUE_FULL';
-  /** True: there is room again when work has started. */
+  /** True: there is capacity again when some work has started. */
   readonly retryable = true;
 }
 
 /** The service has refused the same work again and again. */
 export class RefusedError extends Error {
-  /** Stays the same where a bundler renames classes. */
+  /** Stays the same if a bundler renames classes. */
   override readonly name = 'RefusedError';
   /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_REFUSED';

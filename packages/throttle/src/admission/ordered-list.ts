@@ -2,8 +2,8 @@
 const CHUNK = 512;
 
 /**
- * Entries in order, however many: one is added, found or removed by two binary searches and a shift within one chunk. No two may compare
- * as equal.
+ * Entries in order. Adding, finding or removing one costs two binary searches and a shift within one chunk, however many there are. No two
+ * may compare as equal.
  */
 export class OrderedList<Entry> implements Iterable<Entry> {
   readonly #compare: (a: Entry, b: Entry) => number;

@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts';
 export interface Waiting {
   /** The request's name, as in `AcquireOptions.label`; empty by default. */
   readonly label: string;
-  /** A slot of a budget, or room in the pool of credit. */
+  /** A slot of a budget, or capacity in the credit pool. */
   readonly for: 'budget' | 'downstream';
   /** Epoch ms at which the wait ends, if that is known. */
   readonly until?: number;
@@ -27,9 +27,9 @@ export interface WaitingChanges {
   look(): void;
 }
 
-/** A list of at most this length is checked in every turn; a longer one less often, so that checks take 1 % of the time. */
+/** A list of at most this length is checked in every turn, a longer one less often, so that checks take 1 % of the time. */
 const SHORT = 100;
-/** The wall clock counts whole ms: two readings of one instant may differ by this. */
+/** The wall clock counts whole ms, so two readings of one instant may differ by this. */
 const SAME_INSTANT_MS = 2;
 
 /** Reports the changes of waiting requests to its subscribers, once per turn of the event loop. */

@@ -12,7 +12,7 @@ export interface Lined extends Queued {
   readonly items: number;
 }
 
-/** Requests that differ only in their turns: if one can't go, neither can later ones. */
+/** Requests that differ only in their turns: if one can't start, no later one can. */
 interface Line<Request extends Lined> extends Placed {
   readonly requests: OrderedList<Request>;
   readonly items: number;
@@ -36,20 +36,20 @@ interface Downstream<Request extends Lined> {
   readonly credits: CreditPool;
   readonly unwatch: () => void;
   readonly lines: Map<string, Line<Request>>;
-  /** The first of all its requests has no room: none of them can go before the downstream or its requests have changed. */
+  /** The first of all its requests has no capacity, so none of them can start before the downstream or its requests change. */
   isParked: boolean;
 }
 
 /** A downstream as a look has found it. */
 interface Seen<Request> {
-  /** The last request that was granted; those before it were found to have room. */
+  /** The last granted request; those before it have capacity. */
   granted: Request | undefined;
   isFull: boolean;
 }
 
 /**
- * The requests of one queue, in one line for each pool, downstream, cost and size. The first request of each line is enough to find who
- * goes next, however many wait.
+ * The requests of one queue, in one line for each pool, downstream, cost and size. The first request of each line is enough to find the
+ * next one to start, however many wait.
  */
 export class WaitingLines<Request extends Lined> {
   readonly #pools = new Map<CredentialPool, PoolLines<Request>>();
