@@ -6,7 +6,7 @@ export interface Clock {
   epochMs(): number;
   /** Calls back once after `delayMs`, perhaps a millisecond early, as timers do: look at the clock again. Returns what cancels it. */
   schedule(delayMs: number, callback: () => void): () => void;
-  /** How long the machine has been up, where the platform says it: no correction of the wall clock changes that. Default: not known. */
+  /** How long the machine has been up, if the platform reports it; corrections of the wall clock don't change it. Default: unknown. */
   boot?(): BootTime | undefined;
 }
 
@@ -18,7 +18,7 @@ export interface BootTime {
   readonly ms: number;
 }
 
-/** The longest delay `setTimeout` takes; a longer one would fire at once. */
+/** Maximum delay of `setTimeout`; a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** The machine's own clock. A wait longer than 24 days wakes early, which every caller must expect of a timer. */
@@ -34,7 +34,7 @@ export function systemClock(): Clock {
   };
 }
 
-/** Linux alone names its start. */
+/** Only Linux identifies its start. */
 function bootTime(): BootTime | undefined {
   try {
     const id = process.getBuiltinModule('node:fs').readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

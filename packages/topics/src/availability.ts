@@ -3,14 +3,14 @@ export type AvailabilityChange =
   | {
       readonly available: false;
       readonly reason: string;
-      /** The brokers answer, and refuse: `reason` says what the log's user may not do. */
+      /** The brokers respond but refuse: `reason` says what the log's user may not do. */
       readonly refused?: true;
       /** The time of the last response, epoch ms; the report comes some seconds later. */
       readonly sinceMs: number;
     }
   | { readonly available: true };
 
-/** One who works with them, and says how that goes. */
+/** Reports whether one client can use the log. */
 export interface AvailabilityWatcher {
   /**
    * `sinceMs`: start of the outage, epoch ms; default now, or the first report. `refused` (default false): the brokers answer, and refuse.

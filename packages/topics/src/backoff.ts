@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface BackoffOptions {
-  /** The first pause at most, ms. */
+  /** Maximum first pause, ms. */
   readonly firstMs: number;
-  /** Every pause at most, ms. */
+  /** Maximum pause, ms. */
   readonly mostMs: number;
-  /** Every pause at least, ms. Default 0. */
+  /** Minimum pause, ms. Default 0. */
   readonly leastMs?: number;
   /** From 0 to below 1. Default `Math.random`. */
   readonly random?: () => number;

@@ -2,7 +2,7 @@ import { TopicLogError } from './topic-log-error.ts';
 
 /** A lane can't be opened while another holder of it lives. Thrown by drivers that refuse the newcomer. */
 export class LaneHeldError extends TopicLogError {
-  /** Stays the same where a bundler renames classes. */
+  /** Stays the same if a bundler renames classes. */
   override readonly name = 'LaneHeldError';
   /** Name of the lane, as in `LaneSpec.name`. */
   readonly lane: string;
@@ -30,11 +30,11 @@ export class LaneHeldError extends TopicLogError {
 
 /** Another holder has taken the lane: this one's transaction wrote nothing, and later ones won't either. Open the lane again to continue. */
 export class LaneLostError extends TopicLogError {
-  /** Stays the same where a bundler renames classes. */
+  /** Stays the same if a bundler renames classes. */
   override readonly name = 'LaneLostError';
   /** Name of the lane, as in `LaneSpec.name`. */
   readonly lane: string;
-  /** The new holder in words, if it is known. */
+  /** Description of the new holder, if known. */
   readonly by: string | undefined;
 
   constructor(details: { readonly lane: string; readonly by?: string }, options?: ErrorOptions) {

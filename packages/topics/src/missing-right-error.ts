@@ -1,9 +1,9 @@
 import { TopicLogError } from './topic-log-error.ts';
 
-/** Something on a broker that rights are given for. */
+/** A resource on a broker with its own rights. */
 export type ResourceKind = 'topic' | 'group' | 'transactional id' | 'cluster';
 
-/** An operation that the log's user may not do on a resource, in Kafka's words. */
+/** An operation that the log's user may not perform on a resource, in Kafka's terms. */
 export interface MissingRight {
   /** `Describe`, `Read`, `Write`, … */
   readonly operation: string;
@@ -13,9 +13,9 @@ export interface MissingRight {
   readonly name: string;
 }
 
-/** The brokers know the log's user and refuse it something. It may be tried again: a right that is given counts at once. */
+/** The brokers know the log's user and refuse it something. Retry when the right is granted: it counts at once. */
 export class MissingRightError extends TopicLogError {
-  /** Stays the same where a bundler renames classes. */
+  /** Stays the same if a bundler renames classes. */
   override readonly name = 'MissingRightError';
   /** Sorted by resource, because brokers report them in any order. */
   readonly rights: readonly MissingRight[];

@@ -1,7 +1,7 @@
 import { SerialQueue } from './serial-queue.ts';
 import type { OffsetCommit, ReadOptions, RecordPosition, TopicReader, TopicRecord } from './topic-log.ts';
 
-/** Makes of a record as it is stored one of text, or one of bytes. */
+/** Converts a stored record to one of text, or one of bytes. */
 export type FieldsOf<Field extends string | Uint8Array> = (record: TopicRecord<string | Uint8Array>) => TopicRecord<Field>;
 
 /**
@@ -64,7 +64,7 @@ export abstract class PullReader<Field extends string | Uint8Array>
     return this.#closed !== undefined;
   }
 
-  /** To be called when the reader is made: closes it when the signal aborts, or has. */
+  /** Call it when the reader is created: closes the reader when the signal aborts, or if it already has. */
   protected closeOnAbort(): void {
     const { signal } = this.#read;
     if (signal?.aborted === true) this.#abort();

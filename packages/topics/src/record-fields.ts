@@ -3,8 +3,8 @@ import { type InvalidRecordDetails, InvalidRecordError } from './topic-errors.ts
 import type { NewRecord, RecordPosition, RecordSeries, TopicRecord } from './topic-log.ts';
 
 /**
- * Throws an `InvalidRecordError` for a record to be written with a field that is neither text nor bytes. The values of a series are judged one
- * by one, by `fieldValue`.
+ * Throws an `InvalidRecordError` for a record to be written with a field that is neither text nor bytes. `fieldValue` checks the values of
+ * a series one by one.
  */
 export function assertFields(record: NewRecord | RecordSeries): void {
   const { topic, key, headers } = record;

@@ -8,7 +8,7 @@ export interface AgedValue {
 
 /** A reading that its owner keeps up to date. */
 export class LiveState extends Map<string, string> implements StateReading {
-  /** Ages of the values that were read; a value written since has no entry. */
+  /** Ages of the values that were read; values written since have no entry. */
   readonly #ages: Map<string, number>;
 
   constructor(entries: Iterable<readonly [key: string, entry: AgedValue]> = []) {

@@ -14,7 +14,7 @@ export interface TopicMismatch {
 
 /** Existing topics can't become the specified ones. */
 export class TopicMismatchError extends TopicLogError {
-  /** Stays the same where a bundler renames classes. */
+  /** Stays the same if a bundler renames classes. */
   override readonly name = 'TopicMismatchError';
   /** The first of them. */
   readonly topic: string;
@@ -36,7 +36,7 @@ export class TopicMismatchError extends TopicLogError {
 
 /** A topic, or a partition of it, that doesn't exist. */
 export class TopicUnknownError extends TopicLogError {
-  /** Stays the same where a bundler renames classes. */
+  /** Stays the same if a bundler renames classes. */
   override readonly name = 'TopicUnknownError';
   /** The topic that is missing, or lacks the partition. */
   readonly topic: string;
@@ -62,9 +62,9 @@ export class TopicUnknownError extends TopicLogError {
   }
 }
 
-/** A topic was deleted and recreated while it was in use: its records are gone. The transaction that noticed it wrote nothing. */
+/** A topic was deleted and recreated during use, so its records are gone. The transaction that noticed it wrote nothing. */
 export class TopicLostError extends TopicLogError {
-  /** Stays the same where a bundler renames classes. */
+  /** Stays the same if a bundler renames classes. */
   override readonly name = 'TopicLostError';
   /** The topic that lost records. */
   readonly topic: string;
@@ -86,7 +86,7 @@ export class TopicLostError extends TopicLogError {
  * client wrote, and that can't be read: then the error has its offset.
  */
 export class InvalidRecordError extends TopicLogError {
-  /** Stays the same where a bundler renames classes. */
+  /** Stays the same if a bundler renames classes. */
   override readonly name = 'InvalidRecordError';
   /** Topic of the record. */
   readonly topic: string;
@@ -118,7 +118,7 @@ export interface InvalidRecordDetails {
   readonly topic: string;
   /** Position of a record that can't be read. Default: the record can't be written. */
   readonly position?: { readonly partition: number; readonly offset: number };
-  /** The fields that are wrong: `key`, `value`, `header "name"`. Default: the record as a whole. */
+  /** The invalid fields: `key`, `value`, `header "name"`. Default: the whole record. */
   readonly fields?: readonly string[];
   /** Follows the record's topic or position. */
   readonly reason: string;

@@ -4,7 +4,7 @@ export type TopicLogErrorCode =
   | 'HEADGATE_TOPIC_LOG_OPEN'
   /** A newer release has written the log. */
   | 'HEADGATE_TOPIC_LOG_VERSION'
-  /** There is no room to write. Nothing of the transaction was written, and writing works again when there is room. */
+  /** There is no space to write. The transaction wrote nothing, and writing works again when there is space. */
   | 'HEADGATE_TOPIC_LOG_FULL'
   /** The log is damaged: it does not hold what was written. */
   | 'HEADGATE_TOPIC_LOG_CORRUPT'
@@ -30,11 +30,11 @@ export type TopicLogErrorCode =
   | 'HEADGATE_INVALID_RECORD'
   /** `MissingRightError` */
   | 'HEADGATE_MISSING_RIGHT'
-  /** A group has members at work, and brokers take its offsets from them alone. */
+  /** A group has active members, and brokers accept its offsets only from them. */
   | 'HEADGATE_GROUP_IN_USE'
   /** The group is in use by consumers of another kind, so this process can't join it. */
   | 'HEADGATE_GROUP_TAKEN'
-  /** The group's members agree on something else than this process brings: it gets no lanes and has left. */
+  /** The group's members have a different configuration than this process: it gets no lanes and has left. */
   | 'HEADGATE_GROUP_DISAGREEMENT'
   /** The brokers refuse, and a retry doesn't help. */
   | 'HEADGATE_BROKERS_REFUSE'
@@ -59,11 +59,11 @@ export interface TopicLogErrorOptions {
 
 /** Why a log, or one of its topics, lanes or groups, refuses or has failed. Errors with more details are its subclasses. */
 export class TopicLogError extends Error {
-  /** Stays the same where a bundler renames classes. */
+  /** Stays the same if a bundler renames classes. */
   override readonly name: string = 'TopicLogError';
-  /** Names the case. A new release may bring further ones. */
+  /** Identifies the case. A new release may add more. */
   readonly code: TopicLogErrorCode;
-  /** True where the same call may succeed later without anything being changed in the program. */
+  /** True if the same call may succeed later without a change of the program. */
   readonly retryable: boolean;
 
   constructor({ code, message, retryable = false }: TopicLogErrorOptions, options?: ErrorOptions) {

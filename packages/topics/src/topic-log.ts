@@ -47,8 +47,8 @@ export interface TopicLog extends AsyncDisposable {
    */
   offsetSince?(topicPartition: TopicPartition, sinceMs: number): Promise<number | undefined>;
   /**
-   * The rights that this log's user lacks for `use`; none where the log knows no users. Changes nothing. `createTopics` reports missing
-   * rights to create topics.
+   * The rights that this log's user lacks for `use`; none if the log has no users. Changes nothing. `createTopics` reports missing rights
+   * to create topics.
    */
   missingRights(use: IntendedUse): Promise<readonly MissingRight[]>;
   /** Bytes of key, value and headers that a record of `topic` may have. */
@@ -109,8 +109,8 @@ export interface JoinGroupOptions {
   /** Called with all partitions of this member, whenever these have changed. */
   readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
   /**
-   * Called when the group hasn't answered for so long that it may have given the partitions to others. Open lanes may continue: a new
-   * holder fences the old one. Open no lane until `onAssigned` is called again.
+   * Called when the group hasn't responded for so long that it may have assigned the partitions to others. Open lanes may continue: a new
+   * holder fences the old one. Don't open lanes until `onAssigned` is called again.
    */
   readonly onUncertain: () => void;
   /** Called when the membership has ended for good. */
@@ -133,7 +133,7 @@ export interface TopicPartition {
 
 /** Settings of a topic. */
 export interface TopicSpec {
-  /** On Kafka letters, digits, `.`, `_` and `-`, 249 at most. */
+  /** On Kafka, at most 249 letters, digits, `.`, `_` and `-`. */
   readonly name: string;
   /** At least 1. */
   readonly partitions: number;
@@ -147,11 +147,13 @@ export interface NewTopicSpec extends TopicSpec {
   readonly minRecordBytes?: number;
   /** As `minRecordBytes`, but a smaller limit only warns. Default 0. */
   readonly usualRecordBytes?: number;
-  /** Records are kept however old they get; an existing topic that deletes them is warned about. Default false: as the log has it. */
+  /**
+   * Records are kept however old they are; an existing topic that deletes them causes a warning. Default false: as configured in the log.
+   */
   readonly keepsRecords?: boolean;
 }
 
-/** The changes that `createTopics` has made, or would make. */
+/** The changes that `createTopics` made, or would make. */
 export interface CreatedTopics {
   /** The topics that were missing. */
   readonly created: readonly string[];
@@ -171,7 +173,7 @@ export interface TopicGrowth {
   readonly to: number;
 }
 
-/** A topic as it is. */
+/** An existing topic. */
 export interface TopicInfo extends TopicSpec {
   /** Per partition: the first offset kept, and the offset the next committed record will have. */
   readonly offsets: readonly { readonly earliest: number; readonly end: number }[];
@@ -183,7 +185,7 @@ export interface NewRecord {
   readonly topic: string;
   /** Chosen from the key when absent: the same key always goes to the same partition (murmur2, as Kafka's default partitioner does). */
   readonly partition?: number;
-  /** null: none. A compacted topic takes no record without a key. */
+  /** null: none. A compacted topic accepts no record without a key. */
   readonly key: string | Uint8Array | null;
   /** null is a tombstone: on a compacted topic it removes the key. */
   readonly value: string | Uint8Array | null;
@@ -200,7 +202,7 @@ export interface RecordSeries extends Omit<NewRecord, 'value'> {
   readonly count: number;
   /** Returns the value of the record at `index`, counted from 0; the same at every call. */
   readonly valueAt: (index: number) => string | Uint8Array;
-  /** The same values, where all begin and end alike: a driver may encode the common text once. */
+  /** The same values, if all begin and end alike: a driver may encode the common text once. */
   readonly parts?: SeriesParts;
 }
 
@@ -220,13 +222,13 @@ export interface RecordPosition extends TopicPartition {
   readonly offset: number;
 }
 
-/** A record as it is read: with text, or with bytes. */
+/** A record as read: with text, or with bytes. */
 export interface TopicRecord<Field extends string | Uint8Array = string> extends RecordPosition {
-  /** null where the record has none. */
+  /** null if the record has none. */
   readonly key: Field | null;
   /** null for a tombstone. */
   readonly value: Field | null;
-  /** Headers by name; empty where the record has none. */
+  /** Headers by name; empty if the record has none. */
   readonly headers: Readonly<Record<string, Field>>;
   /** When it was appended, milliseconds since the epoch, on the log's clock. */
   readonly timestampMs: number;
@@ -234,7 +236,7 @@ export interface TopicRecord<Field extends string | Uint8Array = string> extends
 
 /** The lane that `TopicLog.openLane` takes. */
 export interface LaneSpec {
-  /** Unique per lane; the transactional ID where the driver has one. */
+  /** Unique per lane; the transactional ID if the driver has one. */
   readonly name: string;
   /** The compacted topic and partition that hold this lane's state; no other lane writes its keys. */
   readonly state: TopicPartition;
@@ -243,7 +245,7 @@ export interface LaneSpec {
   /** The offsets of groups that the lane commits: likewise. */
   readonly commits?: readonly OffsetPlace[];
   /**
-   * Throw `LaneHeldError` where the holder is a living member of a group, or may be, also in a driver whose newcomers fence the holder.
+   * Throws `LaneHeldError` if the holder is, or may be, a living member of a group, even in a driver whose new holders fence the old one.
    * Default false.
    */
   readonly onlyIfFree?: boolean;
@@ -295,7 +297,7 @@ export interface ReadOptions {
   readonly group?: string;
   /** Start of every partition. Default 'earliest'. */
   readonly from?: 'earliest' | 'latest' | number;
-  /** Wait for further records after the end. Default false: the reader ends at the end as it was when the reading began. */
+  /** Waits for further records after the end. Default false: the reader ends at the end as of the start of the reading. */
   readonly follow?: boolean;
   /** Ends the reader as if it had come to its end; records it has handed over stay valid. */
   readonly signal?: AbortSignal;
@@ -304,9 +306,9 @@ export interface ReadOptions {
 /** Ends when the end is reached, `signal` aborts or `close` is called; backpressure is the consumer's pace. */
 export interface TopicReader<Field extends string | Uint8Array = string> extends AsyncIterable<TopicRecord<Field>>, AsyncDisposable {
   /**
-   * Commits `record` and all before it in its partition for the reader's group; never takes a later commit of this reader back, also where
-   * several are in flight. Throws without a group, and a `TopicLogError` (HEADGATE_GROUP_IN_USE) where the driver takes offsets of a joined
-   * group from its members alone.
+   * Commits `record` and all earlier records of its partition for the reader's group. It never reverts a later commit of this reader, even
+   * if several are in flight. Throws without a group, and throws a `TopicLogError` (HEADGATE_GROUP_IN_USE) if the driver accepts offsets of
+   * a joined group only from its members.
    */
   commit(record: RecordPosition): Promise<void>;
   /** Ends the reader. A `next` that waits is answered as at the end. Idempotent. */

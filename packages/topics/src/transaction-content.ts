@@ -24,7 +24,7 @@ export function collectTransaction(work: (tx: LaneTransaction) => void, { name, 
   };
   const add = (record: NewRecord | RecordSeries): void => {
     assertFields(record);
-    // Without a partition its key may lead it there, too.
+    // Without a partition, its key may select the state's partition, too.
     const isState = record.topic === state.topic && (record.partition ?? state.partition) === state.partition;
     if (isState) assertState(record, name);
     records.push(record);

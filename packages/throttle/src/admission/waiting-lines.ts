@@ -173,7 +173,7 @@ class Look<Request extends Lined> {
   }
 
   /**
-   * True when `first` must wait for its downstream, which has no capacity for it or for an earlier request of the same downstream: small
+   * True if `first` must wait for its downstream, which has no capacity for it or for an earlier request of the same downstream: small
    * pages would starve a big one. It and later requests of its line are then skipped.
    */
   isFull(first: Request): boolean {
@@ -190,7 +190,7 @@ class Look<Request extends Lined> {
     const { granted } = seen;
     seen.isFull ||= [...downstream.lines.values()].some(({ items, requests }) => {
       if (credits.hasRoom(items)) return false;
-      // Waiters up to the last that was granted had room in their turn.
+      // Waiters up to the last granted one had capacity at their turn.
       const next = granted === undefined ? requests.first : requests.after(granted);
       return next !== undefined && byTurn(next, first) <= 0;
     });
@@ -222,7 +222,7 @@ class Look<Request extends Lined> {
     if (line !== undefined) this.#reorder(line.pool);
   }
 
-  /** Takes the first out: it goes, and has taken its room. */
+  /** Removes the first one: it starts, and has taken its capacity. */
   granted(first: Request): void {
     this.refused(first);
     const line = this.#lineOf.get(first);
@@ -236,7 +236,7 @@ class Look<Request extends Lined> {
     }
   }
 
-  /** Takes all lines of a downstream out where the first of its requests has no room. */
+  /** Removes all lines of a downstream whose first request has no capacity. */
   #parks(downstream: Downstream<Request>): boolean {
     let first: Line<Request> | undefined;
     for (const line of downstream.lines.values()) if (byHead(line, first) < 0) first = line;

@@ -8,9 +8,9 @@ export function stampedSnapshots(snapshots: readonly BudgetSnapshot[], clock: Cl
 }
 
 /**
- * Ages snapshots by the time since they were written. If `boot` shows that the machine hasn't started again since then, this is the time by
- * which it has been up longer, else `elapsedMs`, by a wall clock that may have jumped. Slots that are no longer busy stay, since a budget
- * with a longer window may still count them. A wall clock that was set back lengthens nothing.
+ * Ages snapshots by the time since they were written. If `boot` shows that the machine hasn't restarted since, this is the difference in
+ * uptime; otherwise `elapsedMs`, by a wall clock that may have jumped. Slots that are no longer busy stay, because a budget with a longer
+ * window may still count them. A wall clock that was set back lengthens nothing.
  */
 export function agedSnapshots(snapshots: readonly BudgetSnapshot[], elapsedMs: number, boot?: BootTime): BudgetSnapshot[] {
   return snapshots.map(({ name, windowMs, busy, others, heldMs = 0, freedMs = 0, boot: written }) => {

@@ -12,7 +12,7 @@ export interface DailyBudgetOptions {
   readonly zone?: string;
   /** Waited beyond the reset, for clocks that don't agree, in ms. Default 5,000. */
   readonly guardMs?: number;
-  /** Longest a request that was sent and then given up may take to be counted by the service, in ms. Default 5,000. */
+  /** Maximum delay, in ms, until the service counts a request that was sent and then given up. Default 5,000. */
   readonly maxDelayMs?: number;
   /** Longest a slot may wait between its taking and its sending, in ms. Default: as long as it likes. */
   readonly leaseMs?: () => number;
@@ -29,12 +29,12 @@ export interface MonthlyBudgetOptions extends DailyBudgetOptions {
 const DAY_MS = 86_400_000;
 const LONGEST_MONTH_MS = 31 * DAY_MS;
 
-/** Creates a budget that is whole again at a time of day. Throws a `RangeError` for a limit, time or zone that can't be. */
+/** Creates a budget that resets at a time of day. Throws a `RangeError` for an invalid limit, time or zone. */
 export function dailyBudget({ resetsAt = '00:00', zone = 'UTC', ...options }: DailyBudgetOptions): RateBudget {
   return calendarBudget('dailyBudget', DAY_MS, (afterMs) => nextTimeOfDay({ at: resetsAt, zone, afterMs }), options);
 }
 
-/** Creates a budget that is whole again on a day of the month. Throws a `RangeError` for a limit, day, time or zone that can't be. */
+/** Creates a budget that resets on a day of the month. Throws a `RangeError` for an invalid limit, day, time or zone. */
 export function monthlyBudget({ resetsOn = 1, resetsAt = '00:00', zone = 'UTC', ...options }: MonthlyBudgetOptions): RateBudget {
   const nextReset = (afterMs: number): number => nextDayOfMonth({ day: resetsOn, at: resetsAt, zone, afterMs });
   return calendarBudget('monthlyBudget', LONGEST_MONTH_MS, nextReset, options);

@@ -29,13 +29,13 @@ export interface BudgetSnapshot {
   readonly name?: string;
   /** Length of the budget's window, in ms, when the snapshot was taken. A later reader may have another. */
   readonly windowMs: number;
-  /** For how long how much is busy; below 0 what was until so long ago. */
+  /** How much is busy, and for how long; a negative time has already passed. */
   readonly busy: readonly (readonly [ms: number, weight: number])[];
   /** The expected use of other clients: its duration and weight; absent if no response has shown the remaining budget. */
   readonly others?: readonly (readonly [ms: number, weight: number])[];
   /** For how long nothing may start at all. */
   readonly heldMs?: number;
-  /** How long ago the last slot that `busy` doesn't show came free; null if none ever did. Default: just then. */
+  /** How long ago the last slot missing from `busy` became free; null if there was none. Default: just then. */
   readonly freedMs?: number | null;
   /** How long the machine had been up when the snapshot was written, if that is known. */
   readonly boot?: BootTime;

@@ -51,8 +51,8 @@ const MOST_SIGHTINGS = 16;
  * clients come again at the same time. A sighting that cost a refusal stays for up to another window, until a response leaves more: others
  * may come after our last response of each window, and each lapse would cost a refusal again.
  *
- * For a window after a start without a journal, the others may be our own earlier process, whose requests won't come again: one request may
- * go at the reset, and its response is believed.
+ * For one window after a start without a journal, the other clients may be our own earlier process, whose requests won't come again. So one
+ * request may start at the reset, and its response is believed.
  */
 export class ObservedUse {
   /** Falling in weight, rising in end. */
@@ -73,7 +73,7 @@ export class ObservedUse {
     const until = refused ? lapsesAt + busyForMs : lapsesAt;
     const shown = { weight: unexplained, resetAt, doubtedFrom, until, maybeOurs };
     this.#keep([...seen, shown], answeredAt);
-    // Among requests in flight together, the one whose response leaves least was counted last.
+    // Among requests in flight together, the one whose response leaves the smallest number was counted last.
     if (sentAt > this.#remainedAt || remaining <= this.#remaining) {
       this.#remaining = remaining;
       this.#remainedAt = answeredAt;
@@ -107,7 +107,7 @@ export class ObservedUse {
     return this.from(now).map(({ weight, until }) => [Math.ceil(until - now), weight] as const);
   }
 
-  /** Expects what another process has seen, for `longestMs` at most. */
+  /** Expects what another process observed, for at most `longestMs`. */
   restore(left: readonly (readonly [ms: number, weight: number])[], now: number, longestMs: number): void {
     const restored = left.map(([ms, weight]) => {
       const until = now + Math.min(ms, longestMs);
@@ -116,7 +116,7 @@ export class ObservedUse {
     this.#keep([...this.#sightings, ...restored], now);
   }
 
-  /** Keeps those that others neither outweigh nor outlast. */
+  /** Keeps the observations that no other one exceeds in both weight and duration. */
   #keep(sightings: readonly Sighting[], now: number): void {
     const sorted = sightings.filter(({ until }) => until > now).toSorted((a, b) => b.until - a.until);
     let heaviest = 0;

@@ -11,7 +11,7 @@ export interface RateBudgetOptions {
   readonly windowMs: number;
   /** Added to each window for clock drift and early timers. Default: 500 ppm of the window + 5 ms. */
   readonly guardMs?: number;
-  /** Longest a request that was sent and then given up may take to be counted by the service, in ms. Default 5,000. */
+  /** Maximum delay, in ms, until the service counts a request that was sent and then given up. Default 5,000. */
   readonly maxDelayMs?: number;
   /** Longest a slot may wait between its taking and its sending, in ms. Default: as long as it likes. */
   readonly leaseMs?: () => number;
@@ -38,8 +38,8 @@ export interface RateBudgetOptions {
  *    |----------------------------|-- one request goes alone --|-- its answer: the rest follow --|
  * ```
  *
- * A request goes at once if the newest answer leaves room for it and for all in flight. Once that answer is old, one request goes alone,
- * and the rest follow its response. They wait at most a tenth of a request's share of the window for it, so that slow responses cost
+ * A request starts at once if the newest response leaves capacity for it and for all in flight. If that response is old, one request starts
+ * alone, and the rest follow its response. They wait for it at most a tenth of a request's share of the window, so that slow responses cost
  * nothing.
  */
 export interface RateBudget {
@@ -50,12 +50,12 @@ export interface RateBudget {
   /** Weight in use now: in flight, or answered less than a window ago, by us or (as far as observed) by other clients. */
   readonly used: number;
   /**
-   * The monotonic ms at which `weight` may be taken; now or earlier when it may be taken at once, `Infinity` while that depends on requests
-   * in flight. Throws a `RangeError` for a weight above the limit: it could never be taken. `nowMs` is the monotonic instant that it is
-   * asked for, default the clock's: room that a response vouches for is gone a moment later.
+   * The monotonic ms at which `weight` may be taken; now or earlier if it may be taken at once, `Infinity` while that depends on requests
+   * in flight. Throws a `RangeError` for a weight above the limit, because it could never be taken. `nowMs` defaults to the clock's time;
+   * pass it to take the slot at the same instant, because capacity that a response confirms is gone a moment later.
    */
   freeAt(weight?: number, nowMs?: number): number;
-  /** The monotonic ms before which `weight` can't be taken, however the requests in flight end. */
+  /** The monotonic ms before which `weight` can't be taken, whatever the result of the requests in flight. */
   soonestAt(weight?: number): number;
   /** Latest monotonic ms at which a slot is free again that is taken now and counted within `countedWithinMs`. */
   freeAgainAt(countedWithinMs: number): number;
@@ -75,7 +75,7 @@ export interface BudgetEvidence {
   readonly remaining: number;
   /** From the response to the end of that window, in ms, by the service's own clock. */
   readonly resetInMs: number;
-  /** Requests in a whole window of the service, where the response says it; the budget takes no notice. */
+  /** Requests in a whole window of the service, if the response says so; the budget ignores it. */
   readonly limit?: number;
   /** The response refuses its request for the rate: services that say what remains don't count it. Default false. */
   readonly refused?: boolean;
@@ -83,19 +83,22 @@ export interface BudgetEvidence {
 
 /** One grant of a budget, from its taking until the service can no longer hold it against us. */
 export interface Slot {
-  /** Its first byte is about to go to the wire. False when its lease is over: it must not be sent, and is given back by `aborted`. */
+  /** Its first byte is about to be sent. False if its lease is over: it must not be sent, and `aborted` returns it. */
   sent(): boolean;
   /**
-   * Reports its response and what that says about the budget, in one step: this is the moment at which it is known which of our requests
-   * the service has counted. Evidence can only tighten the budget, and only by what our own requests don't explain.
+   * Reports its response and what that says about the budget, in one step: this is the moment at which we know which of our requests the
+   * service has counted. Evidence can only tighten the budget, and only by what our own requests don't explain.
    */
   answered(evidence?: BudgetEvidence): void;
   /**
-   * Says what it has cost, which its response alone knows: 0 or more, and more than the limit, too. It counts from then on as if it had
-   * been taken so.
+   * Reports its cost, which only its response shows: 0 or more, even more than the limit. From then on it counts as if it had been taken
+   * with that cost.
    */
   corrected(weight: number): void;
-  /** It was given up: at once free again when it was never sent; otherwise busy until the service must have counted it plus a window. */
+  /**
+   * The request was given up: the slot is free at once if it was never sent; otherwise it is busy until the service must have counted it
+   * plus a window.
+   */
   aborted(): void;
   /** Nothing went out though `sent` allowed it: free again at once. */
   unsent(): void;
@@ -103,7 +106,7 @@ export interface Slot {
 
 /** How much faster or slower than true a clock may run. */
 const DRIFT = 500e-6;
-/** Pairs of a snapshot at most. */
+/** Maximum pairs in a snapshot. */
 const SNAPSHOT_PAIRS = 64;
 /** Resets and dates are whole seconds, so the end of a window may be off by this much. */
 const HEADER_GRAIN_MS = 1_000;
@@ -138,7 +141,7 @@ export class RollingBudget implements RateBudget {
   readonly #endGrainMs: number;
   readonly #clock: Clock;
   readonly #log: SlidingWindowLog;
-  /** The log without refused requests. A service that says what remains doesn't count those, but its word never loosens a budget. */
+  /** The log without refused requests. A service that reports what is left doesn't count those, but its report never loosens a budget. */
   readonly #unrefused: SlidingWindowLog;
   readonly #inFlight = new Set<RollingSlot>();
   #weightInFlight = 0;
@@ -196,7 +199,7 @@ export class RollingBudget implements RateBudget {
     let from = this.#log.freeAt(room, now);
     for (const { weight: others, resetAt, until, maybeOurs } of this.#others?.from(now) ?? []) {
       const beside = this.#unrefused.freeAt(room - others, now);
-      // However much others use: with the service's next window one request of ours may go and see.
+      // However much other clients use, one request of ours may start with the service's next window and find out.
       const own = maybeOurs && this.#weightInFlight === 0 ? now : this.#unrefused.freeAt(-this.#weightInFlight, now);
       const alone = Math.max(resetAt, own);
       const at = Math.max(from, Math.min(beside, alone));
@@ -206,7 +209,7 @@ export class RollingBudget implements RateBudget {
     return from;
   }
 
-  /** When a request may go of which no response says that there is room for it: alone, but it waits for no slow one. */
+  /** When a request may start for which no response confirms capacity: alone, but without waiting for a slow one. */
   #vouchedAt(weight: number, now: number): number {
     if (this.#others === undefined || this.#weightInFlight === 0) return now;
     const patienceMs = this.windowMs / (PATIENCE * this.limit);

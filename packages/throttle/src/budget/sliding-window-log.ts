@@ -34,7 +34,7 @@ export class SlidingWindowLog {
     return this.#entries.reduce((sum, { until, weight }) => (until < at ? sum : sum + weight), 0);
   }
 
-  /** The instant at which no more than `room` is busy: `now` when that is so already, `Infinity` for negative room. */
+  /** The instant at which no more than `room` is busy: `now` if that is already so, `Infinity` for a negative `room`. */
   freeAt(room: number, now: number): number {
     let busy = this.busy(now);
     if (busy <= room) return now;
@@ -49,7 +49,7 @@ export class SlidingWindowLog {
   add(exactUntil: number, weight: number): void {
     const until = this.#bucketMs > 0 ? Math.ceil(exactUntil / this.#bucketMs) * this.#bucketMs : exactUntil;
     this.#total += weight;
-    // Ends come in order, but for the requests that were given up: look from the back.
+    // Ends arrive in order, except for the requests that were given up, so search from the back.
     const at = this.#entries.findLastIndex((entry) => entry.until <= until) + 1;
     const same = this.#entries[at - 1];
     if (same?.until === until) same.weight += weight;

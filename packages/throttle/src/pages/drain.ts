@@ -4,7 +4,7 @@ import type { Delivery, PageReader } from './page-reader.ts';
 
 /** Options of {@link drain}. */
 export interface DrainOptions {
-  /** Maximum items requested or handed over and not yet acknowledged, in all. Default 20,000; not used when `credits` is given. */
+  /** Maximum items requested or handed over and not yet acknowledged. Default 20,000; ignored if `credits` is set. */
   readonly maxOutstanding?: number;
   /** A pool shared with other drains. Default: its own pool. */
   readonly credits?: CreditPool;

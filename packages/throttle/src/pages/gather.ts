@@ -14,13 +14,13 @@ export interface GatherOptions {
   readonly clock?: Clock;
 }
 
-/** The longest delay a timer takes. */
+/** Maximum delay of a timer. */
 const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 /**
  * A stage that gathers values into batches, across pages and walks, under credit: `mergePages(walks).through(gather({ size, maxWaitMs }))`.
- * A gathered value holds its page's credit until its batch is acknowledged, so credit must have room for a batch and two pages more: with
- * less, the pages that would fill a batch can't be requested, and each batch waits for its timeout.
+ * A gathered value holds its page's credit until its batch is acknowledged, so the credit must have capacity for a batch and two more
+ * pages. With less, the pages that would fill a batch can't be requested, and each batch waits for its timeout.
  *
  * - *Emits when* a batch is full, `maxWaitMs` after its first value was read, and the rest when the walk ends. Never an empty batch.
  * - *Backpressures when* the drain does: values are read for a requested batch only.
@@ -77,7 +77,7 @@ function gathered<T>(values: PageReader<T>, { size, maxWaitMs, clock }: Required
         }
         pending ??= readOne(options);
         const outcome = await (due === undefined ? pending : Promise.race([pending, due]));
-        // Not within the time.
+        // No value arrived in time.
         if (outcome === undefined) break;
         pending = undefined;
         if ('delivery' in outcome) add(outcome.delivery);

@@ -23,7 +23,7 @@ export interface ReadOptions {
 
 /** A page and the credit that it holds until its consumer has processed it. */
 export interface Delivery<T> {
-  /** The page, or what a stage made of it. */
+  /** The page, or what a stage turned it into. */
   readonly value: T;
   /** Room for the items of `value`. Its holder releases it when downstream is done with them. */
   readonly credit: Credit;

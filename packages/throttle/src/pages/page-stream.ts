@@ -34,12 +34,12 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
   }
 
   /**
-   * The same walk through stages, still in its three shapes. The values are those that `.pipe` of the same transforms gives, but under credit:
-   * a page returns its credit when every value made of it is acknowledged. After `.pipe` there is no backpressure: pages are requested as
-   * fast as their budget permits, however slow the consumer is.
+   * The same walk through stages, still in its three forms. The values are those that `.pipe` of the same transforms returns, but under
+   * credit: a page returns its credit when every value made from it is acknowledged. After `.pipe` there is no backpressure: pages are
+   * requested as fast as their budget permits, however slow the consumer is.
    *
    * - *Emits when* a stage emits a value: the drain treats each as a page.
-   * - *Backpressures when* the drain does, or the values of a page are not all acknowledged and credit has no capacity for the next one.
+   * - *Backpressures when* the drain does, or the values of a page aren't all acknowledged and credit has no capacity for the next one.
    * - *Completes when* the walk has ended and its last value is acknowledged; a stage's error comes after the values before it.
    * - *Cancels when* unsubscribed: the request in flight is aborted, and the values that wait are dropped with their credit.
    */
@@ -52,7 +52,7 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
   through<A, B, C, D>(a: Stage<T, A>, b: Stage<A, B>, c: Stage<B, C>, d: Stage<C, D>): PageStream<D>;
   /** Five stages, each reading what the one before it gives. */
   through<A, B, C, D, E>(a: Stage<T, A>, b: Stage<A, B>, c: Stage<B, C>, d: Stage<C, D>, e: Stage<D, E>): PageStream<E>;
-  /** Any number of stages, none of which changes the type; without any, the walk as it is. */
+  /** Any number of stages, none of which changes the type; without any, the unchanged walk. */
   through(...stages: readonly Stage<T, T>[]): PageStream<T>;
   through(...given: readonly Stage<never, unknown>[]): PageStream<unknown> {
     // Each takes what the one before it gives: the overloads see to that.

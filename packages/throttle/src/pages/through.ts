@@ -5,7 +5,7 @@ import type { Transform } from './transform.ts';
 
 /** A stage of `through` that reads independently: it may wait, and read values of several walks before it emits one, as `gather` does. */
 export interface PageStage<A, B> {
-  /** Names the stage, for its reader alone. Unlike a transform's name, no state is kept under it. */
+  /** Names the stage, only for its reader. Unlike with a transform's name, no state is stored under it. */
   readonly name: string;
   /**
    * Returns a reader of what the stage makes of `values`. The stage holds the credit of what it has read until that is released or handed
@@ -22,7 +22,7 @@ export function readThrough<A, B>(values: PageReader<A>, stage: Stage<A, B>): Pa
   return 'read' in stage ? stage.read(values) : transformed(values, stage);
 }
 
-/** Each value's credit is held until all that came of the value is released. */
+/** Each value's credit is held until everything made from the value is released. */
 function transformed<A, B>(values: PageReader<A>, transform: Transform<A, B>): PageReader<B> {
   const opened = transform.open();
   let ready: readonly Delivery<B>[] = [];

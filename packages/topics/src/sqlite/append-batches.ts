@@ -5,14 +5,17 @@ import { headersJson } from './headers-json.ts';
 import { type SeriesValues, packed } from './series-values.ts';
 import type { AppendBatch } from './worker-protocol.ts';
 
-/** A reader that begins within a row of the file reads the whole row: it has at most so many records, and no more once it has so many characters. */
+/**
+ * A reader that starts within a row of the file reads the whole row, so a row has at most this many records, and ends at this many
+ * characters.
+ */
 const ROW_RECORDS = 10_000;
 const ROW_CHARACTERS = 1_000_000;
 
 /** Records as lists per topic, in the order they came: far cheaper to hand to a thread than objects. */
 export class AppendBatches {
   readonly #batches = new Map<string, AppendBatch>();
-  /** Of each record and series, its first entry. */
+  /** Index of the first entry of each record and series. */
   readonly #entries: { readonly batch: AppendBatch; readonly at: number }[] = [];
   #last: AppendBatch | undefined;
 
@@ -24,7 +27,7 @@ export class AppendBatches {
     const batch = this.#find(record.topic);
     this.#entries.push({ batch, at: batch.values.length });
     const partition = record.partition ?? null;
-    // As text where it is text: the same bytes are the same key to a compacted topic.
+    // As text if it is text: the same bytes are the same key in a compacted topic.
     const key = record.key instanceof Uint8Array ? (textOf(record.key) ?? own(record.key)) : record.key;
     const headers = headersJson(record.headers);
     for (const value of isSeries(record) ? seriesValues(record) : [record.value]) {
@@ -52,7 +55,7 @@ export class AppendBatches {
     });
   }
 
-  /** One batch a topic, whatever partitions its records name: in two, those of one partition could change their order. */
+  /** One batch per topic, whatever partitions its records name: with two, those of one partition could change their order. */
   #find(topic: string): AppendBatch {
     if (this.#last?.topic === topic) return this.#last;
     let batch = this.#batches.get(topic);
@@ -62,9 +65,9 @@ export class AppendBatches {
   }
 }
 
-/** The values of a series, runs of texts packed; of values in parts only their own part is made, and compared. */
+/** The values of a series, with runs of texts packed. For values in parts, only the varying part is built and compared. */
 function* seriesValues({ topic, count, valueAt, parts }: RecordSeries): Generator<string | Uint8Array | SeriesValues> {
-  // Half a character beside a half of its own part would be another text in two pieces.
+  // Half a surrogate pair next to the other half, from a fixed part, would be another text when split.
   const inParts = parts !== undefined && parts.before.isWellFormed() && parts.after.isWellFormed() ? parts : undefined;
   const { before, partAt, after } = inParts ?? { before: '', partAt: valueAt, after: '' };
   let texts: string[] = [];

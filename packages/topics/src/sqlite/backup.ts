@@ -8,13 +8,13 @@ import { WorkerLink } from './worker-link.ts';
 export interface BackupOptions {
   /** The log's file; other processes may read and write it meanwhile. */
   readonly file: string;
-  /** Where the copy goes: a file that isn't there. */
+  /** Path of the copy: a file that doesn't exist yet. */
   readonly to: string;
   /** Ends it, and leaves no file. Default: none does. */
   readonly signal?: AbortSignal;
 }
 
-/** What a copy holds. */
+/** Contents of a copy. */
 export interface BackedUp {
   /** Number of topics in the copy. */
   readonly topics: number;
@@ -25,9 +25,9 @@ export interface BackedUp {
 }
 
 /**
- * Copies a log as it is at one moment into a file that has all of it, and none of the space that is free; reads the whole copy; then gives it
- * its name, synced. The log is only read. It needs room for the copy, which lies beside `to` until then, as `<to>.<process id>.part`. Throws a
- * `TopicLogError`, HEADGATE_TOPIC_LOG_OPEN where `to` is there already, and the reason of `signal`.
+ * Copies a log, as of one moment, into a file without its free space; reads the whole copy; then syncs it and gives it its name. Only reads
+ * the log. The copy needs space next to `to`, where it is `<to>.<process id>.part` until then. Throws a `TopicLogError`:
+ * HEADGATE_TOPIC_LOG_OPEN if `to` already exists. Throws the reason of `signal`.
  */
 export async function backupSqliteTopicLog({ file, to, signal = new AbortController().signal }: BackupOptions): Promise<BackedUp> {
   const target = resolve(to);
@@ -61,19 +61,19 @@ function cannotBeMade(path: string, why: string, cause?: unknown): TopicLogError
   return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_OPEN', message: `The backup ${path} failed: ${why}` }, { cause });
 }
 
-/** A link is refused where the name is taken; renaming would overwrite. */
+/** A link is refused if the name is taken; renaming would overwrite. */
 async function giveName(part: string, target: string): Promise<void> {
   try {
     await link(part, target);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'EEXIST' || (await isThere(target))) throw cannotBeMade(target, THERE, cause);
-    // Not every filesystem has links.
+    // Not every filesystem supports links.
     await rename(part, target);
   }
 }
 
-/** Creates an empty file for its owner alone. */
+/** Creates an empty file for its owner only. */
 async function claim(path: string): Promise<void> {
   try {
     await (await open(path, 'wx', 0o600)).close();

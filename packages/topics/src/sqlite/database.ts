@@ -9,7 +9,7 @@ import { sqliteFailure } from './sqlite-failure.ts';
 import { type WorkerOptions, WorkerFailure } from './worker-protocol.ts';
 
 /**
- * The log's file, open: WAL, synced at each commit, at this release's schema; file and folder are made where they are missing, for their owner alone.
+ * Opens the log's file: WAL, synced at each commit, at this release's schema. Missing files and folders are created, for their owner only.
  * Throws `WorkerFailure`.
  */
 export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSync; readonly files: LogFiles } {
@@ -37,7 +37,10 @@ export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSyn
   }
 }
 
-/** The log's file as it is, for reading. Where this user may write, SQLite has its `-wal` and `-shm` as ever; where not, none is made. */
+/**
+ * Opens the log's file for reading, without changing it. If this user may write, SQLite has its `-wal` and `-shm` as usual; otherwise none
+ * is created.
+ */
 function openToRead(options: WorkerOptions): ReturnType<typeof openDatabase> {
   const { file, busyTimeoutMs } = options;
   try {
@@ -51,10 +54,10 @@ function openToRead(options: WorkerOptions): ReturnType<typeof openDatabase> {
     try {
       if (mayWrite) return openedToRead(options, 'beside writers');
     } catch (error) {
-      // A right may be missing that the system doesn't tell of.
+      // A right may be missing that the system doesn't report.
       if (sqliteFailure(error, { file, busyTimeoutMs }).failure.kind !== 'open') throw error;
     }
-    // A clean stop leaves no -wal: the file has all of the log then, and no one writes it.
+    // A clean stop leaves no -wal: the file then contains the whole log, and no process writes it.
     return openedToRead(options, wal === undefined ? 'unchanging' : 'without rights');
   } catch (error) {
     throw sqliteFailure(error, { file, busyTimeoutMs });
@@ -72,7 +75,7 @@ function openedToRead(
     const files = new LogFiles(file);
     checkSchema(db, file);
     viewSchema(db);
-    // The copy that a backup makes has no -wal before it is written.
+    // A backup's copy has no -wal before it is written.
     const hasWal = how !== 'unchanging' && db.prepare('PRAGMA journal_mode').get()?.['journal_mode'] === 'wal';
     if (hasWal) files.addWriteAheadLog();
     return { db, files };
@@ -97,7 +100,7 @@ function preparePath(file: string): boolean {
   let found: Stats | undefined;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    // In this order: a log that is being made has a file before it has anything in its -wal.
+    // In this order, because a new log has a file before it has anything in its -wal.
     wal = statSync(`${file}-wal`, { throwIfNoEntry: false });
     found = statSync(file, { throwIfNoEntry: false });
   } catch (error) {

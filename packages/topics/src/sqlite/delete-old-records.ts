@@ -5,7 +5,7 @@ const LOOK_MS = 60_000;
 /** Between two steps of a deletion: writers of this process and of others get their turn. */
 const STEP_MS = 50;
 
-/** How long records are kept. Offsets stay as they are: a reader from an offset that is gone begins at the first that is left. */
+/** How long records are kept. Offsets don't change: a reader at a deleted offset starts with the first record that exists. */
 export interface SqliteRetention {
   /** Records older than this are deleted, milliseconds; those of compacted topics never. */
   readonly maxAgeMs: number;
@@ -35,7 +35,7 @@ export function deleteOldRecords({ link, retention, now }: DeleteOldRecordsOptio
     return isMore;
   };
   const look = async (): Promise<void> => {
-    // A log that can't be written now says so to those who write; later is early enough.
+    // Writers report a log that can't be written now; deleting can wait.
     const isMore = await step().catch(() => false);
     if (!isStopped) lookAfter(isMore ? STEP_MS : LOOK_MS);
   };

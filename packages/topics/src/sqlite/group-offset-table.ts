@@ -26,7 +26,7 @@ export class GroupOffsetTable {
     return this.#verified().find((row) => row.group === group && row.partitionId === partitionId)?.next ?? null;
   }
 
-  /** The least that any group has committed; undefined where none has. */
+  /** The lowest offset that any group has committed; undefined if none has. */
   least(partitionId: number): number | undefined {
     const offsets = this.#verified().flatMap((row) => (row.partitionId === partitionId ? [row.next] : []));
     return offsets.length === 0 ? undefined : Math.min(...offsets);

@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { sqliteFailure } from './sqlite-failure.ts';
 
-/** Two newcomers that meet on a free lane can each stand in the other's way for a moment; a lane that is held stays so for longer than this. */
+/** Two newcomers on a free lane can block each other for a moment; a held lane stays held for longer than this. */
 const MEETING_MS = 60;
 
-/** Held: the operating system gives it back when the process ends, however it ends. */
+/** Held: the operating system releases it when the process ends in any way. */
 export interface LaneLock {
   release(): void;
 }
 
 /**
- * Takes the lane's lock, or answers null while another holder lives, in this process or any other.
- * The lock is an exclusive transaction on an empty SQLite database of its own, `<file>-lanes/<lane>-<hash>.lock`.
- * The file stays when the lane is given up: removing it would let two newcomers lock two different files of that name.
+ * Takes the lane's lock, or returns null while another holder lives, in this process or any other. The lock is an exclusive transaction on
+ * its own empty SQLite database, `<file>-lanes/<lane>-<hash>.lock`. The file stays when the lane is released: removing it would let two
+ * newcomers lock two different files of that name.
  */
 export function takeLaneLock(options: { readonly file: string; readonly lane: string }): LaneLock | null {
   const folder = `${options.file}-lanes`;
@@ -26,7 +26,7 @@ export function takeLaneLock(options: { readonly file: string; readonly lane: st
     const isNew = !existsSync(lockFile);
     db = new DatabaseSync(lockFile, { timeout: MEETING_MS });
     if (isNew) chmodSync(lockFile, 0o600);
-    // In memory, so that a holder that is killed leaves no journal behind.
+    // In memory, so that a killed holder leaves no journal.
     db.exec('PRAGMA journal_mode = MEMORY');
     db.exec('BEGIN EXCLUSIVE');
     const held = db;

@@ -23,7 +23,7 @@ export interface SqliteLaneWriterOptions {
 }
 
 const TRY_AGAIN_MS = 1_000;
-/** What may pass by itself, in words for one who waits, which the error has for one who must try again. */
+/** Errors that a lane waits out, with their texts for the display. */
 const PASSING: Partial<Record<TopicLogErrorCode, (file: string) => string>> = {
   HEADGATE_TOPIC_LOG_BUSY: (file) => `${file} is locked by another process`,
   HEADGATE_TOPIC_LOG_FULL: (file) => `no space to write ${file}: free some space on that disk, or raise its quota or size limit`,
@@ -51,7 +51,7 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
     try {
       await link.call('close-lane', { name: lane.name, epoch });
     } catch {
-      // With the log gone, so is its lane.
+      // With the log gone, the lane is gone, too.
     }
   }
 
@@ -61,7 +61,7 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
     const { records, offsets } = collectTransaction(work, lane);
     const batches = new AppendBatches();
     for (const record of records) batches.add(record);
-    // Which of them are state shows where they went.
+    // The topic of each record shows which ones are state.
     const positions = records.some(({ topic, partition }) => topic === lane.state.topic && partition === undefined);
     const pairs = await this.#untilDone(() =>
       link.call('write', { lane: { name: lane.name, epoch }, batches: batches.list, offsets, nowMs: now(), positions }),
@@ -70,7 +70,7 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
     this.#options.state.apply(stateChanges(placed, lane.state));
   }
 
-  /** Nothing is written where the file is locked or full: it can be tried again until the lane is closed. */
+  /** If the file is locked or full, nothing is written, so the lane retries until it is closed. */
   async #untilDone<T>(write: () => Promise<T>): Promise<T> {
     const { availability, file } = this.#options;
     for (;;) {

@@ -29,7 +29,7 @@ export class LogFiles {
     return this.#failure !== undefined;
   }
 
-  /** Throws a `gone` failure where one of them isn't the file it was; from then on always, since a commit may have gone with it. */
+  /** Throws a `gone` failure if one of them isn't the same file any more; from then on always, because a commit may have gone with it. */
   assertThere(): void {
     if (this.#failure !== undefined) throw this.#failure;
     for (const [path, opened] of this.#opened) {

@@ -86,7 +86,7 @@ export class LogStore {
     try {
       this.#transaction(() => this.#lanes.leave(hold));
     } catch {
-      // Only the name tag on the door; the lock is what counts, and it is given back even when the disk is full.
+      // Only a label: the lock is what counts, and it is released even if the disk is full.
     }
     lock.release();
   }
@@ -132,7 +132,7 @@ export class LogStore {
     return true;
   }
 
-  /** Writes a copy into a file that is missing or empty, as the log stands now; other processes continue writing meanwhile. */
+  /** Writes a copy, as of now, into a file that is missing or empty; other processes continue writing meanwhile. */
   backup(to: string): void {
     this.files.assertThere();
     try {
@@ -178,7 +178,7 @@ export class LogStore {
     this.#db.close();
   }
 
-  /** A file that was moved without its `-wal` gets what was acknowledged before that: closing alone would leave it there. */
+  /** If a file was moved without its `-wal`, this adds the commits acknowledged before; closing alone would leave them there. */
   #finishMovedFile(): void {
     try {
       this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)');

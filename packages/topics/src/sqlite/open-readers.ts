@@ -10,7 +10,7 @@ const NOTHING_YET: RecordChunk = { partition: 0, from: 0, next: 0, offsets: [], 
 
 interface Cursor {
   next: number;
-  /** Where a reader that doesn't follow ends. */
+  /** End of a reader that doesn't follow. */
   readonly end: number;
 }
 

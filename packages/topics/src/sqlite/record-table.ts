@@ -7,24 +7,24 @@ import { type SeriesValues, isSeriesValues, recordCount } from './series-values.
 import type { StoredPartition } from './topic-table.ts';
 import { type RecordChunk, type StateEntries, WorkerFailure } from './worker-protocol.ts';
 
-/** One statement for so many rows costs half of one statement each. */
+/** One statement for this many rows costs half as much as one statement per row. */
 const ROWS_PER_INSERT = 50;
 const COLUMNS = ['partition_id', 'base_offset', 'timestamp_ms', 'compacted', 'key', 'headers', 'checksum', 'value'];
 const SERIES_COLUMNS = [...COLUMNS, 'count', 'prefix', 'suffix'];
 /** The columns that are read, and where: a row as an array costs half of one as an object. */
 const AT = { base_offset: 0, timestamp_ms: 1, key: 2, headers: 3, checksum: 4, value: 5, count: 6, prefix: 7, suffix: 8 };
-/** A chunk ends after so many records, or so many characters and bytes. */
+/** A chunk ends after this many records, or this many characters and bytes. */
 const CHUNK_RECORDS = 1000;
 const CHUNK_CHARACTERS = 1_000_000;
-/** So many rows are deleted at a time: of long series, that is some megabytes. */
+/** Number of rows deleted at a time: some megabytes of long series. */
 const ROWS_PER_DELETION = 50;
 
 type Field = string | Uint8Array;
 
-/** A record; with `SeriesValues` so many of them. */
+/** A record; with `SeriesValues`, that many records. */
 export interface NewRow {
   readonly partitionId: number;
-  /** That of its first record. */
+  /** Offset of its first record. */
   readonly offset: number;
   readonly timestampMs: number;
   readonly key: Field | null;
@@ -127,7 +127,7 @@ export class RecordTable {
     return { keys, values, timestampsMs };
   }
 
-  /** The first record that was appended at this time or later; null where there is none. Times may go back with the machine's clock. */
+  /** The first record appended at this time or later; null if there is none. Times may go back with the machine's clock. */
   since(partitionId: number, sinceMs: number): number | null {
     return integerOrNull(this.#since.get(partitionId, sinceMs)?.['first']);
   }
@@ -137,7 +137,7 @@ export class RecordTable {
     this.#purge.run(partitionId, olderThanMs);
   }
 
-  /** The offset behind the oldest records, some of those that were written before `beforeMs` and lie before `end`; undefined where there are none. */
+  /** The offset after some of the oldest records that were written before `beforeMs` and lie before `end`; undefined if there are none. */
   behindOld(partitionId: number, beforeMs: number, end: number): number | undefined {
     let behind: number | undefined;
     for (const row of this.#oldest.iterate(partitionId)) {
@@ -152,7 +152,7 @@ export class RecordTable {
     this.#deleteBefore.run(partitionId, offset);
   }
 
-  /** SQLite doesn't notice a damaged pointer that leads to a sound page. */
+  /** SQLite doesn't notice a damaged pointer to a valid page. */
   #missing(offset: number): never {
     throw new WorkerFailure({ kind: 'corrupt', file: this.#file, detail: `the record at offset ${offset} is missing` });
   }
@@ -206,7 +206,7 @@ function sizeOf(value: NewRow['value']): number {
   return isSeriesValues(value) ? value.middles.length + value.count * (value.prefix.length + value.suffix.length) : (value?.length ?? 0);
 }
 
-/** CRC-32 of what a user gave: SQLite notices a damaged page's structure, but neither a damaged value nor that its text has become bytes. */
+/** CRC-32 of the user's data: SQLite notices a damaged page structure, but not a damaged value, or a text that became bytes. */
 function checksum({ key, value, headers }: Pick<NewRow, 'key' | 'value' | 'headers'>): number {
   const keyed = crcOf(key, 0);
   const valued = isSeriesValues(value) ? crcOfSeries(value, keyed) : crcOf(value, keyed);

@@ -7,20 +7,21 @@ const APPLICATION_ID = 0x48644774;
 
 /** One more with each schema. */
 const VERSION = 5;
-/** What makes the next schema of each older one that a release has written. */
+/** The migration from each older schema to the next one. */
 const MIGRATIONS: Readonly<Record<number, string>> = {
   3: 'ALTER TABLE partitions ADD COLUMN start_offset INTEGER NOT NULL DEFAULT 0',
   4: 'ALTER TABLE group_offsets ADD COLUMN checksum INTEGER',
 };
-/** What stands in for a migration where nothing may be written: the tables of each older schema as the next one has them. */
+/** Replaces a migration if nothing may be written: the tables of each older schema in the form of the next one. */
 const VIEWS: Readonly<Record<number, string>> = {
   3: 'CREATE TEMP VIEW partitions AS SELECT *, 0 AS start_offset FROM main.partitions',
   4: 'CREATE TEMP VIEW group_offsets AS SELECT *, NULL AS checksum FROM main.group_offsets',
 };
 
 /**
- * Records before `start_offset` were deleted for their age. A key that is text is stored as text, so that a compacted topic has one record of it, whichever way it was given. A row of `batches` is one
- * record, or `count` of them with a `prefix`, a `suffix` and in `value` a JSON array of the texts between; `records` shows each by itself.
+ * Records before `start_offset` were deleted for their age. A text key is stored as text, so that a compacted topic has one record of it,
+ * in whichever form it was written. A row of `batches` is one record, or `count` of them with a `prefix`, a `suffix` and in `value` a JSON
+ * array of the texts in between; `records` shows each record separately.
  */
 const SCHEMA = `
   CREATE TABLE topics (

@@ -9,8 +9,8 @@ export interface SeriesValues {
 }
 
 /**
- * Packs well-formed texts. Undefined for fewer than 2, and where a NUL lies between prefix and suffix: the JSON functions of SQLite before 3.45,
- * by which other programs may read the file, end a text there.
+ * Packs well-formed texts. Undefined for fewer than 2, and if there is a NUL between prefix and suffix: before 3.45, the JSON functions of
+ * SQLite, which other programs may use to read the file, end a text there.
  */
 export function packed(texts: readonly string[]): SeriesValues | undefined {
   if (texts.length < 2) return undefined;
@@ -34,7 +34,7 @@ export function unpacked({ prefix, middles, suffix }: SeriesValues): readonly st
   return parts.map((middle) => prefix + middle + suffix);
 }
 
-/** All texts lie between the least and the greatest: the beginning of these two is everybody's. */
+/** All texts are between the smallest and the largest one, so the common beginning of these two is common to all. */
 function commonPrefix(texts: readonly string[]): string {
   let [least = '', greatest = ''] = [texts[0], texts[0]];
   for (const text of texts) {
@@ -43,11 +43,11 @@ function commonPrefix(texts: readonly string[]): string {
   }
   let length = 0;
   while (length < least.length && least[length] === greatest[length]) length++;
-  // Not the first half of a character beyond U+FFFF.
+  // Not the first half of a surrogate pair.
   return /[\ud800-\udbff]$/.test(least.slice(0, length)) ? least.slice(0, length - 1) : least.slice(0, length);
 }
 
-/** The end that all texts have in common behind their first `from` characters. */
+/** The common end of all texts after their first `from` characters. */
 function commonSuffix(texts: readonly string[], from: number): string {
   const [first = ''] = texts;
   let length = first.length;

@@ -7,7 +7,7 @@ const NO_ROOM = new Set([778, 4874]);
 /** IOERR_CORRUPTFS. */
 const DAMAGED = new Set([8458]);
 
-/** Classifies an error that SQLite throws; anything else becomes `failed`. */
+/** Classifies an error of SQLite; any other error becomes `failed`. */
 export function sqliteFailure(error: unknown, log: { readonly file: string; readonly busyTimeoutMs: number }): WorkerFailure {
   if (error instanceof WorkerFailure) return error;
   const { file, busyTimeoutMs } = log;

@@ -31,12 +31,15 @@ import type { StateEntries } from './worker-protocol.ts';
 
 /** Options of {@link sqliteTopicLog}. */
 export interface SqliteTopicLogOptions {
-  /** The file; made, with its folder, where it is missing. Relative paths are the process's. Beside it live `-wal`, `-shm` and `-lanes/`. */
+  /**
+   * Path of the file. If it is missing, it is created with its folder. Relative paths are the process's. `-wal`, `-shm` and `-lanes/` are
+   * next to it.
+   */
   readonly file: string;
   /** How long a write waits for another process's, milliseconds, before it throws a `TopicLogError` (HEADGATE_TOPIC_LOG_BUSY). Default 5000. */
   readonly busyTimeoutMs?: number;
   /**
-   * How often a reader that waits looks for what other processes have committed, milliseconds; up to five times as long where nothing has come for
+   * How often a waiting reader checks for commits of other processes, in milliseconds; up to five times as long if nothing has arrived for
    * a while. Default 50.
    */
   readonly pollMs?: number;
@@ -44,19 +47,20 @@ export interface SqliteTopicLogOptions {
   readonly tombstoneRetentionMs?: number;
   /** The file may not grow beyond this, bytes; writes that would throw a `TopicLogError` (HEADGATE_TOPIC_LOG_FULL). Default 0: the disk is the limit. */
   readonly maxFileBytes?: number;
-  /** Open for reading alone: the file is neither made nor migrated, and this user needs no right to write. Default false. */
+  /** Opens the file only for reading: it is neither created nor migrated, and this user needs no right to write. Default false. */
   readonly readOnly?: boolean;
   /** Deletes old records as long as the log is open. Default: all are kept. */
   readonly retention?: SqliteRetention;
   /**
-   * Called when lanes can't be written, and when they can again. With it their transactions wait for room or a lock; without it they throw.
+   * Called when lanes can't be written, and when they can again. With it their transactions wait for space or a lock; without it they
+   * throw.
    */
   readonly onAvailability?: (change: AvailabilityChange) => void;
-  /** The clock records are stamped by, milliseconds since the epoch, of which the whole ones count. Default `Date.now`. */
+  /** The clock for the records' timestamps, in milliseconds since the epoch, rounded down. Default `Date.now`. */
   readonly now?: () => number;
   /**
-   * The module of the log's thread, for a bundle: `@headgate/topics/sqlite/worker`, bundled as an entry of its own. Default: `worker.js` beside the
-   * module that has this one.
+   * The module of the log's thread, for a bundle: `@headgate/topics/sqlite/worker`, bundled as its own entry. Default: `worker.js` next to
+   * this module.
    */
   readonly worker?: URL;
 }
@@ -65,10 +69,10 @@ export interface SqliteTopicLogOptions {
 const MAX_RECORD_BYTES = 500_000_000;
 
 /**
- * Opens a topic log in one SQLite file: synced at each commit, usable by several processes of one machine at once (not over a network drive).
- * SQLite runs in a thread of its own. A lane's newcomer is refused with `LaneHeldError` while an older holder lives. Without a key or a
- * partition a record goes to partition 0. Throws a `TopicLogError`: HEADGATE_TOPIC_LOG_OPEN,
- * _VERSION, _CORRUPT, _FULL or _BUSY; the same may end any later call.
+ * Opens a topic log in one SQLite file: synced at each commit, usable by several processes of one machine at once (not over a network
+ * drive). SQLite runs in its own thread. A new holder of a lane is refused with `LaneHeldError` while an older one lives. A record without
+ * a key or a partition goes to partition 0. Throws a `TopicLogError`: HEADGATE_TOPIC_LOG_OPEN, _VERSION, _CORRUPT, _FULL or _BUSY; the same
+ * may end any later call.
  */
 export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<TopicLog> {
   const {
@@ -98,7 +102,7 @@ interface InnerOptions {
   readonly link: WorkerLink;
   readonly file: string;
   readonly now: () => number;
-  /** Of old records. */
+  /** For old records. */
   readonly deletion: { stop(): void } | undefined;
   readonly availability: Availability | undefined;
 }
@@ -214,7 +218,7 @@ class SqliteTopicLog implements TopicLog {
     return (await this.#link.call('group-offset', topicPartition)) ?? undefined;
   }
 
-  /** The offset of the first record that was appended at this time or later; undefined where there is none. */
+  /** The offset of the first record appended at this time or later; undefined if there is none. */
   async offsetSince(topicPartition: TopicPartition, sinceMs: number): Promise<number | undefined> {
     this.#assertOpen();
     return (await this.#link.call('offset-since', { ...topicPartition, sinceMs })) ?? undefined;

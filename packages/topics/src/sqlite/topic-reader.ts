@@ -20,7 +20,7 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
   readonly #opened: Promise<unknown>;
   /** Ends the wait for a chunk. */
   #stopWaiting: () => void = () => {};
-  /** Those of the last chunk. */
+  /** The records of the last chunk. */
   #records: Iterator<TopicRecord<string | Uint8Array>> = [].values();
 
   constructor(options: SqliteTopicReaderOptions<Field>) {
@@ -46,7 +46,7 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
     try {
       await link.call('close-reader', { reader });
     } catch {
-      // With the log gone, so is its reader.
+      // With the log gone, the reader is gone, too.
     }
   }
 
@@ -69,7 +69,10 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
     return { done: true, value: undefined };
   }
 
-  /** Null at the end, and when the reader is closed meanwhile. A race against one promise of the whole reading would keep every chunk. */
+  /**
+   * Null at the end, and when the reader is closed in the meantime. A race against one promise for the whole reading would keep every chunk
+   * in memory.
+   */
   #nextChunk(): Promise<RecordChunk | null> {
     const { link, reader } = this.#options;
     return new Promise((resolve, reject) => {

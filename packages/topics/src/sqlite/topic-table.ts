@@ -9,7 +9,7 @@ export interface StoredPartition {
   readonly nextOffset: number;
   /** Records before it were deleted for their age. */
   readonly startOffset: number;
-  /** Its topic's; else its offsets have no gaps. */
+  /** Whether its topic is compacted; otherwise its offsets have no gaps. */
   readonly compacted: boolean;
 }
 
@@ -84,7 +84,7 @@ export class TopicTable {
     }));
   }
 
-  /** To be called within a transaction. Answers how many partitions it had, 0 where it was missing. */
+  /** Call it within a transaction. Returns the earlier number of partitions, 0 if the topic was missing. */
   create(spec: TopicSpec): number {
     const { name, partitions, compacted = false } = spec;
     if (!TOPIC_NAME.test(name)) {

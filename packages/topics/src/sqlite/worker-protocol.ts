@@ -10,7 +10,7 @@ export interface WorkerOptions {
   readonly tombstoneRetentionMs: number;
   /** 0: no limit but the disk's. */
   readonly maxFileBytes: number;
-  /** Nothing is made, changed or migrated. Default false. */
+  /** Nothing is created, changed or migrated. Default false. */
   readonly readOnly?: boolean;
 }
 
@@ -64,7 +64,7 @@ export interface LaneHold {
   readonly epoch: number;
 }
 
-/** Records of one topic, in order, as lists; an entry with `SeriesValues` stands for so many records. */
+/** Records of one topic, in order, as lists; an entry with `SeriesValues` is that many records. */
 export interface AppendBatch {
   readonly topic: string;
   /** Null: by the record's key. */
@@ -102,14 +102,14 @@ export interface DeleteOldArgs {
   readonly untilCommitted: boolean;
 }
 
-/** Records of one partition, in order, as lists; an entry with `SeriesValues` stands for so many records. */
+/** Records of one partition, in order, as lists; an entry with `SeriesValues` is that many records. */
 export interface RecordChunk {
   readonly partition: number;
-  /** Where the reading begins, which may be within the first entry. */
+  /** Offset at which the reading begins, possibly within the first entry. */
   readonly from: number;
-  /** Where it continues. */
+  /** Offset at which it continues. */
   next: number;
-  /** Of each entry, that of its first record. */
+  /** For each entry, the offset of its first record. */
   readonly offsets: number[];
   readonly timestampsMs: number[];
   readonly keys: (string | Uint8Array | null)[];
@@ -117,7 +117,7 @@ export interface RecordChunk {
   readonly headers: (string | null)[];
 }
 
-/** Why a call was refused, in a form that crosses threads; `detail` is SQLite's or the system's own word on it. */
+/** Why a call was refused, in a form that crosses threads; `detail` is the message of SQLite or the system. */
 export type Failure =
   | { readonly kind: 'lane-held'; readonly lane: string; readonly pid: number | null; readonly sinceMs: number | null }
   | { readonly kind: 'lane-lost'; readonly lane: string }

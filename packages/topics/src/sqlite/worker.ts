@@ -16,7 +16,7 @@ type Handlers = {
   readonly [K in CallKind]: (args: WorkerCalls[K]['args']) => WorkerCalls[K]['result'] | Promise<WorkerCalls[K]['result']>;
 };
 
-/** The thread that owns the file: SQLite blocks it, and nothing else. */
+/** The thread that owns the file, so that SQLite blocks only this thread. */
 function serve(port: NonNullable<typeof parentPort>, options: WorkerOptions): void {
   let opened: { readonly store: LogStore; readonly readers: OpenReaders } | undefined;
 

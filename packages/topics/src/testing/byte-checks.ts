@@ -20,7 +20,7 @@ async function collectBytes(log: TopicLog, options: ReadOptions): Promise<TopicR
   return await Array.fromAsync(reader);
 }
 
-/** With plain arrays of numbers instead of bytes, whichever class a driver or a caller has them in. */
+/** With plain arrays of numbers instead of bytes, so that the class that a driver or a caller uses doesn't matter. */
 function plain({ key, value, headers = {} }: Pick<NewRecord, 'key' | 'value' | 'headers'>): unknown {
   const bytes = (field: string | Uint8Array | null): unknown => field && [...(typeof field === 'string' ? utf8(field) : field)];
   return { key: bytes(key), value: bytes(value), headers: Object.entries(headers).map(([name, header]) => [name, bytes(header)]) };

@@ -3,7 +3,7 @@ import type { NewRecord, ReadOptions, TopicLog, TopicRecord } from '../topic-log
 /** Opens the same storage at each call; a check may have several open at once, and closes each. Checks name their topics uniquely, so storage may be shared. */
 export type OpenTopicLog = () => Promise<TopicLog>;
 
-/** One promise every driver keeps; `run` rejects with an `AssertionError` that says how it was broken. */
+/** One promise of every driver; `run` rejects with an `AssertionError` that says how the driver broke it. */
 export interface ContractCheck {
   /** A sentence about every driver, for the test's title. */
   readonly name: string;

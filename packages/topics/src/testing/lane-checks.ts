@@ -16,10 +16,10 @@ export async function prepareLane(log: TopicLog): Promise<{ readonly topic: stri
   return { topic, lane: { name: uniqueName('lane'), state: { topic: state, partition: 1 } } };
 }
 
-/** A driver's clock shows it, whatever its steps. */
+/** Every driver's clock shows this much time, whatever its resolution. */
 const AGE_MS = 50;
 
-/** A key that leads to one of two partitions. */
+/** A key that belongs to one of two partitions. */
 function keyOf(partition: number): string {
   return Array.from({ length: 100 }, (_, index) => `k${index}`).find((key) => partitionForKey(key, 2) === partition) ?? '';
 }
@@ -369,7 +369,7 @@ export function laneChecks(): readonly ContractCheck[] {
         await log.createTopics([{ name: topic, partitions: 8 }]);
         const [rounds, count] = [10, 2];
         const work = [
-          // It is long at it after it has written to the first partition, where the other one comes and goes.
+          // The wait is long enough if the driver has written to the first partition, while the other one comes and goes.
           { lane, label: 'wide', partitions: Array.from({ length: 8 }, (_, partition) => partition) },
           { lane: { name: uniqueName('lane'), state: { ...lane.state, partition: 0 } }, label: 'narrow', partitions: [0] },
         ];

@@ -166,7 +166,7 @@ export function readChecks(): readonly ContractCheck[] {
         const next = waiting[Symbol.asyncIterator]()
           .next()
           .finally(() => (isWoken = true));
-        // A driver may learn where the latest is after the first of these.
+        // A driver may learn the latest offset only after the first of these.
         while (!isWoken) await log.append(numbered(topic, 1, 'woken'));
         assert.equal((await next).value?.value, 'woken0');
       },

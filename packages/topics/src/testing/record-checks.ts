@@ -134,7 +134,7 @@ export function recordChecks(): readonly ContractCheck[] {
           assert.ok(setting.neededFor(bytes) <= setting.value);
           assert.ok(setting.neededFor(bytes + 1) > setting.value);
         }
-        // Where records may be larger than this they are not written here.
+        // If records may be larger than this, the check doesn't write them.
         const length = Math.min(bytes, 10_000_000) - 1;
         await log.append([{ topic, key: 'k', value: 'x'.repeat(length) }]);
         assert.equal((await collect(log, { topic }))[0]?.value?.length, length);

@@ -8,7 +8,10 @@ import { type JournalLock, takeJournalLock } from './journal-lock.ts';
 
 /** Options of {@link fileJournal}. */
 export interface FileJournalOptions {
-  /** Made where it isn't there, with its folder, for its owner alone. One journal at a time may have it open; its lock is `<file>.lock`. */
+  /**
+   * Path of the journal. If it is missing, it is created with its folder, for its owner only. One journal at a time may open it; its lock
+   * is `<file>.lock`.
+   */
   readonly file: string;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
@@ -22,7 +25,7 @@ export interface FileJournal extends Journal, AsyncDisposable {
 
 /** The journal's file can't be read, written or locked. The message names the file and what to do. */
 export class FileJournalError extends Error {
-  /** Stays the same where a bundler renames classes. */
+  /** Stays the same if a bundler renames classes. */
   override readonly name = 'FileJournalError';
   /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_FILE_JOURNAL';
@@ -42,8 +45,8 @@ const REWRITE_BYTES = 1024 * 1024;
 const SHORTEST_LEASE_MS = 1_000;
 
 /**
- * Opens a journal in a file: a line of JSON per grant, synced before the grant is used. Throws a `FileJournalError` where the file can't be read
- * or written, and where another process, or this one, has it open.
+ * Opens a journal in a file: one line of JSON per grant, synced before the grant is used. Throws a `FileJournalError` if the file can't be
+ * read or written, or if this process or another one has it open.
  */
 export async function fileJournal(options: FileJournalOptions): Promise<FileJournal> {
   const { clock = systemClock() } = options;
@@ -78,7 +81,7 @@ export async function fileJournal(options: FileJournalOptions): Promise<FileJour
     try {
       await journal.append(text);
     } catch (error) {
-      // The next write takes them along: what was settled or learned would be missing else.
+      // The next write includes them; otherwise settled and learned state would be missing.
       for (const { credential } of lines) changed.add(credential);
       throw unusable(file, error);
     }

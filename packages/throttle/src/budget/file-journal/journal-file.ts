@@ -12,7 +12,7 @@ export class JournalFile {
   /** Bytes that are durable, or nearly so: a failed append may have left more. */
   #length: number;
   #isClean = true;
-  /** True when the folder holds the file's name durably; before that a power cut may bring the earlier file back. */
+  /** True if the folder holds the file's name durably; before that, a power cut may restore the earlier file. */
   #isNamed = false;
 
   private constructor(file: string, { handle, length }: Written) {
@@ -67,7 +67,7 @@ export class JournalFile {
   }
 }
 
-/** Creates a missing folder of a file, durably, for its owner alone. */
+/** Creates a missing folder of a file, durably, for its owner only. */
 export async function makeFolder(file: string): Promise<void> {
   const folder = dirname(file);
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });

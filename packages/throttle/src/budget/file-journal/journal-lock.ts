@@ -6,14 +6,14 @@ const MEETING_MS = 60;
 /** SQLite's code for a lock that another connection holds, https://www.sqlite.org/rescode.html. */
 const BUSY = 5;
 
-/** Held: the operating system gives it back when the process ends, however it ends. */
+/** Held: the operating system releases it when the process ends in any way. */
 export interface JournalLock {
   release(): void;
 }
 
 /**
  * Takes a journal's lock, or resolves to undefined while this or another process holds it. Node has no file locks, so the lock is an
- * exclusive transaction on an empty SQLite database, `<file>.lock`. The file stays when the journal is closed: removing it would let two
+ * exclusive transaction on an empty SQLite database, `<file>.lock`. The file stays when the journal closes: removing it would let two
  * processes lock two different files of that name.
  */
 export async function takeJournalLock(file: string): Promise<JournalLock | undefined> {
