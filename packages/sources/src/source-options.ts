@@ -119,7 +119,7 @@ export interface AttemptEvent {
   readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
   /** The status of the response, if one came. */
   readonly status?: number;
-  /** What happened, for every outcome except ok. */
+  /** Description of every outcome except ok. */
   readonly reason?: string;
   /** When it is tried again, ms from now; absent when it is not. */
   readonly retryInMs?: number;
