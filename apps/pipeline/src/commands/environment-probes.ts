@@ -1,14 +1,7 @@
 import { access, mkdtemp, rmdir, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import {
-  type OpenByCode,
-  type Pipeline,
-  assertStatesKept,
-  countOpenDeadLetters,
-  findOtherGroups,
-  intendedUseBeside,
-  topicNames,
-} from '@headgate/pipeline';
+import { type OpenByCode, type Pipeline, countOpenDeadLetters, topicNames } from '@headgate/pipeline';
+import { assertStatesKept, findOtherGroups, replayPermissions } from '@headgate/pipeline/internal';
 import { type Journal, creditPool } from '@headgate/throttle';
 import { MissingRightError, type TopicLog, rightsWords } from '@headgate/topics';
 import type { SoundConfig } from '../config/config-error.ts';
@@ -68,7 +61,10 @@ function secretProbes(pipeline: Pipeline): Probe[] {
 function failedProbe(pipeline: Pipeline, { clock, env, signal }: CommandContext): Probe[] {
   try {
     const credits = creditPool({ max: pipeline.maxOutstanding });
-    const { sources } = pipeline.open({ clock, env, signal, credits, journal: NO_JOURNAL, onAttempt: () => undefined, lane: 0, lanes: 1 });
+    const { sources } = pipeline.open(
+      { clock, env, signal, credits, journal: NO_JOURNAL, onAttempt: () => undefined },
+      { lane: 0, lanes: 1 },
+    );
     for (const source of sources) void source.close();
     return [];
   } catch (error) {
@@ -129,7 +125,7 @@ async function lookAt(log: TopicLog, config: ConfigOfLog, context: CommandContex
     return { created: [], grown: [], warnings: [] };
   });
   const found = topics.driver === 'sqlite' ? 'can be read and written' : 'answers';
-  const later = rightsWords(await log.missingRights(intendedUseBeside(topics)));
+  const later = rightsWords(await log.missingRights(replayPermissions(topics)));
   const warnings = [...made.warnings, ...(later.length === 0 ? [] : [`enqueue and replay need ${later.join('; ')}`])];
   if (missing.length > 0) {
     const lines = rightsWords(missing).map((right) => `  ${right}`);

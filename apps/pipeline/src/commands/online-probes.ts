@@ -1,5 +1,6 @@
-import { type AttemptEvent, type Pipeline, type Probe as PipelineProbe, openJournalledLane, topicNames } from '@headgate/pipeline';
-import type { SourceError } from '@headgate/sources';
+import { type Pipeline, type Probe as PipelineProbe, topicNames } from '@headgate/pipeline';
+import { openJournalledLane } from '@headgate/pipeline/internal';
+import type { AttemptEvent, SourceError } from '@headgate/sources';
 import { type Clock, creditPool, type Journal } from '@headgate/throttle';
 import { LaneHeldError } from '@headgate/topics';
 import type { SoundConfig } from '../config/config-error.ts';

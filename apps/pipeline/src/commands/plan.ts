@@ -1,5 +1,4 @@
 import {
-  BACKLOG,
   type Forecast,
   type LaneLeft,
   type LogView,
@@ -9,10 +8,9 @@ import {
   countOpenDeadLetters,
   forecast,
   leftToDo,
-  savedByCredential,
   topicNames,
-  walksDone,
 } from '@headgate/pipeline';
+import { MAX_IN_WORK, savedByCredential, walksDone } from '@headgate/pipeline/internal';
 import type { StateReading, TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
 import { topicsThere } from '../run/topics.ts';
@@ -96,7 +94,7 @@ function planned(left: PipelineLeft, pipeline: Pipeline | undefined, now: number
   const walks = left.lanes.flatMap((lane) => {
     // A walk of unknown size takes its turns among the others.
     const isExact = lane.walks.every(({ pages }) => pages !== undefined);
-    const done = isExact ? walksDone(lane, { first: LISTED, atOnce: BACKLOG, now }) : [];
+    const done = isExact ? walksDone(lane, { first: LISTED, atOnce: MAX_IN_WORK, now }) : [];
     return lane.walks.map((walk, i) => ({ walk, lane, inMs: done[i] }));
   });
   const savedMs = pipeline?.credentials === undefined ? undefined : savedByCredential(left.lanes, { now });

@@ -1,4 +1,5 @@
-import { type RunEvent, type RunResult, pause, start, topicNames } from '@headgate/pipeline';
+import { type RunEvent, type RunResult, start, topicNames } from '@headgate/pipeline';
+import { pause } from '@headgate/pipeline/internal';
 import type { TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
 import { errorText } from '../run/error-text.ts';

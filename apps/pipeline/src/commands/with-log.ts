@@ -1,4 +1,4 @@
-import { pause } from '@headgate/pipeline';
+import { pause } from '@headgate/pipeline/internal';
 import type { Clock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import type { TopicsConfig } from '../config/topics-section.ts';

@@ -1,4 +1,5 @@
-import { type DefinitionInfo, type Pipeline, topicNames, topicSpecs } from '@headgate/pipeline';
+import { type DefinitionInfo, type Pipeline, topicNames } from '@headgate/pipeline';
+import { topicSpecs } from '@headgate/pipeline/internal';
 import type { StatusConfig } from './status-section.ts';
 import type { TopicsConfig } from './topics-section.ts';
 import { nearest } from './nearest.ts';

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { crawlChanges } from '@headgate/operators';
-import { type AfterIo, type Crawl, type PendingRecord, type TopicDefinition, PipelineError, pause } from '@headgate/pipeline';
+import { type AfterIo, type Crawl, type PendingRecord, type TopicDefinition, PipelineError } from '@headgate/pipeline';
+import { pause } from '@headgate/pipeline/internal';
 import { textOf } from '@headgate/topics';
 import { type RecordOf, recordSchemas } from '../records/schemas.ts';
 

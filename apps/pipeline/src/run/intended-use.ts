@@ -1,11 +1,12 @@
-import { intendedUse, topicNames } from '@headgate/pipeline';
+import { topicNames } from '@headgate/pipeline';
+import { requiredPermissions } from '@headgate/pipeline/internal';
 import type { IntendedUse } from '@headgate/topics';
 import { type ConfigOfLog, runTopics } from './topics.ts';
 
 /** What a run does with its log. Without a configured pipeline, only the topics of the built-in ones. */
 export function runsUse(config: ConfigOfLog): IntendedUse {
   const { group, lanes } = config.topics;
-  const use = intendedUse({ pipelines: config.pipelines, group, lanes, names: topicNames(config.topics) });
+  const use = requiredPermissions({ pipelines: config.pipelines, group, lanes, names: topicNames(config.topics) });
   const used = new Set(use.topics?.map(({ name }) => name));
   const others = runTopics(config).filter(({ name }) => !used.has(name));
   return { ...use, topics: [...(use.topics ?? []), ...others.map(({ name }) => ({ name }))] };

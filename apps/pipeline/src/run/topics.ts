@@ -1,4 +1,5 @@
-import { type DefinitionInfo, type Pipeline, type PipelineTopics, lanesOf, topicNames, topicSpecs } from '@headgate/pipeline';
+import { type DefinitionInfo, type Pipeline, topicNames } from '@headgate/pipeline';
+import { type PipelineTopics, lanesOf, topicSpecs } from '@headgate/pipeline/internal';
 import { type CreatedTopics, type NewTopicSpec, type TopicLog, type TopicMismatch, TopicMismatchError } from '@headgate/topics';
 import { BUILT_IN } from '../config/built-in.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';

@@ -137,7 +137,7 @@ describe('a row says what its request does now', () => {
       if (answers === 2) release = here.holdWrites();
     };
     const run = await here.run([
-      { ...followed, open: (io) => followed.open({ ...io, onAttempt: (event) => (io.onAttempt(event), onSecond()) }) },
+      { ...followed, open: (io, lane) => followed.open({ ...io, onAttempt: (event) => (io.onAttempt(event), onSecond()) }, lane) },
     ]);
     await run.shows(/@alpha +1 page +10 ids +writing$/mu);
     // Not for a moment alone.
@@ -156,7 +156,10 @@ describe('a row says what its request does now', () => {
     let release: () => void = () => undefined;
     const slow = crawl({ url: api.url, users: ['alpha', 'beta'], limit, maxOutstanding: 10 });
     const run = await here.run([
-      { ...slow, open: (io) => slow.open({ ...io, onAttempt: (event) => (io.onAttempt(event), (release = here.holdWrites())) }) },
+      {
+        ...slow,
+        open: (io, lane) => slow.open({ ...io, onAttempt: (event) => (io.onAttempt(event), (release = here.holdWrites())) }, lane),
+      },
     ]);
     await run.shows(/waits for downstream capacity/u);
     expect(lines(run)).toContain('followers: 10 ids not yet written (maxOutstanding): the next request waits');

@@ -1,4 +1,5 @@
-import type { AttemptEvent, Doing } from '@headgate/pipeline';
+import type { Doing } from '@headgate/pipeline';
+import type { AttemptEvent } from '@headgate/sources';
 import { CONTENT_TYPE, exposition, type Metric, type Series } from './exposition.ts';
 import type { RunView } from './run-view.ts';
 

@@ -1,4 +1,5 @@
 import type { TopicLog } from '@headgate/topics';
+import { PipelineError } from '../definition/pipeline-error.ts';
 import type { Lane } from '../engine/lane.ts';
 
 /** Offsets that a log has deleted before they were read. */
@@ -36,3 +37,17 @@ export async function deletedOffsets(
 }
 
 type DeletingLane = Pick<Lane, 'topic' | 'partition' | 'next' | 'hasState' | 'isFinished'>;
+
+/** The error of a lane whose log has deleted requests. */
+export function requestsDeleted(
+  { count }: DeletedOffsets,
+  { pipeline, lane: { topic, partition } }: { readonly pipeline: string; readonly lane: Pick<Lane, 'topic' | 'partition'> },
+): PipelineError {
+  return new PipelineError({
+    code: 'HEADGATE_REQUESTS_DELETED',
+    message:
+      `${topic}-${partition}: the log deleted up to ${count.toLocaleString('en-US')} jobs before a run worked them. ` +
+      "Some of these offsets may have been end markers of transactions: the log can't tell them apart any more. Enqueue the lost jobs again, and set retention.ms=-1 on that topic.",
+    pipeline,
+  });
+}

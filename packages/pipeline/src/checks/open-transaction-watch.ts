@@ -4,7 +4,7 @@ import type { OpenTransaction, TopicLog, TopicPartition } from '@headgate/topics
 /** Sees whether another client's open transaction keeps a lane's requests from being read. */
 export interface OpenTransactionWatch {
   /** Answers whether one does; `now` false: as it was within the last two seconds. False when the signal aborts. */
-  look(now: boolean): Promise<boolean>;
+  check(now: boolean): Promise<boolean>;
 }
 
 export interface OpenTransactionWatchOptions {
@@ -17,31 +17,31 @@ export interface OpenTransactionWatchOptions {
 }
 
 /** A client that enqueues has a transaction open for some milliseconds. */
-const TELL_AFTER_MS = 2_000;
-const LOOK_AGAIN_MS = 2_000;
+const REPORT_AFTER_MS = 2_000;
+const CHECK_AGAIN_MS = 2_000;
 
 export function openTransactionWatch({ log, lane, clock, onChange, signal }: OpenTransactionWatchOptions): OpenTransactionWatch {
   const { topic, partition } = lane;
-  let lookAgainMs = -Infinity;
+  let checkAgainMs = -Infinity;
   let seen: { readonly offset: number; readonly atMs: number } | undefined;
-  let told = false;
+  let isReported = false;
 
   return {
-    async look(now) {
-      if (!now && clock.monotonicMs() < lookAgainMs) return seen !== undefined;
+    async check(now) {
+      if (!now && clock.monotonicMs() < checkAgainMs) return seen !== undefined;
       const transaction = await log.openTransaction({ topic, partition }, signal).catch((error: unknown) => {
         if (!signal.aborted) throw error;
         return undefined;
       });
       const atMs = clock.monotonicMs();
-      lookAgainMs = atMs + LOOK_AGAIN_MS;
+      checkAgainMs = atMs + CHECK_AGAIN_MS;
       if (transaction?.offset !== seen?.offset) {
         seen = transaction && { offset: transaction.offset, atMs };
-        if (told) onChange(undefined);
-        told = false;
+        if (isReported) onChange(undefined);
+        isReported = false;
       }
-      if (transaction !== undefined && seen !== undefined && !told && atMs - seen.atMs >= TELL_AFTER_MS) {
-        told = true;
+      if (transaction !== undefined && seen !== undefined && !isReported && atMs - seen.atMs >= REPORT_AFTER_MS) {
+        isReported = true;
         onChange(transaction);
       }
       return transaction !== undefined;

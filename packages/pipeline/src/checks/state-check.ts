@@ -1,5 +1,5 @@
 import { type StateReading, type TopicLog, TopicLostError, TopicUnknownError } from '@headgate/topics';
-import type { Pipeline } from '../definition/define-pipeline.ts';
+import type { Pipeline } from '../definition/pipeline.ts';
 import { lanesOf, requestsTopic, stateTopic } from '../definition/names.ts';
 import { PipelineError } from '../definition/pipeline-error.ts';
 import type { TopicNames } from '../definition/topic.ts';

@@ -4,7 +4,7 @@ import { STATE_KEYS } from '../engine/lane-state.ts';
 import type { Lane, StateChange } from '../engine/lane.ts';
 import { type RequestRecord, requestContent } from '../definition/request.ts';
 import type { TopicMap } from '../definition/topic.ts';
-import type { WorkerContext } from '../engine/worker.ts';
+import type { WorkerContext } from '../engine/processor.ts';
 
 /** A dead letter and the event that reports it once it is durable. */
 export interface Letter {

@@ -1,5 +1,5 @@
 import { type LaneTransaction, type LaneWriter, type TopicLog, type TopicRecord } from '@headgate/topics';
-import type { PipelineRequests } from '../definition/define-pipeline.ts';
+import type { PipelineRequests } from '../definition/pipeline-requests.ts';
 import { GROUP_STATE, replayGroup, requestsTopic, topicNames } from '../definition/names.ts';
 import { topicPartitions } from '../checks/topic-partitions.ts';
 import type { TopicNames } from '../definition/topic.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import * as z from 'zod';
-import { type PipelineDefinition, definePipeline } from './define-pipeline.ts';
+import type { PipelineDefinition } from './pipeline-definition.ts';
+import { definePipeline } from './define-pipeline.ts';
 import { type TopicMap, topic } from './topic.ts';
 
 const options = z.strictObject({ shelves: z.array(z.string()).default([]), keys: z.array(z.string()).default([]) });
@@ -121,7 +122,7 @@ test('lanes share the credentials out, each to one of them', () => {
     },
   })({ keys: ['a', 'b', 'c', 'd', 'e'] });
   expect(pipeline.credentials).toEqual(['a', 'b', 'c', 'd', 'e']);
-  for (const lane of [0, 1]) expect(() => pipeline.open({ lane, lanes: 2 } as never)).toThrow('nothing runs it');
+  for (const lane of [0, 1]) expect(() => pipeline.open({} as never, { lane, lanes: 2 })).toThrow('nothing runs it');
   expect(given).toEqual([
     ['a', 'c', 'e'],
     ['b', 'd'],
@@ -142,11 +143,11 @@ test('a probe has one credential, and its source sends the request once', () => 
 });
 
 test('a walk is expected to have as many pages as last time, unless the definition knows better', () => {
-  const one = { key: 'a', value: '{"shelf":"a"}' };
+  const job = { shelf: 'a' };
   const last = { pages: 7, items: 70 };
-  expect([shelves()({}).expect(one, last), shelves()({}).expect(one, undefined)]).toEqual([7, undefined]);
+  expect([shelves()({}).expect(job, last), shelves()({}).expect(job, undefined)]).toEqual([7, undefined]);
   const knowing = shelves({ expect: ({ shelf }, { items = 0 } = { pages: 0, items: 0 }) => shelf.length + items });
-  expect(knowing({}).expect(one, last)).toBe(71);
+  expect(knowing({}).expect(job, last)).toBe(71);
 });
 
 describe('a definition whose functions fail', () => {
@@ -160,7 +161,7 @@ describe('a definition whose functions fail', () => {
     const made = (more: object) => {
       const pipeline = shelves(more)({});
       void [...pipeline.listed()];
-      pipeline.open({ lane: 0, lanes: 1 } as Parameters<typeof pipeline.open>[0]);
+      pipeline.open({} as never, { lane: 0, lanes: 1 });
     };
     const called = `^${name} of pipeline shelves threw TypeError`;
     expect(() => made({ [name]: fail })).toThrow(
@@ -182,7 +183,7 @@ describe('a definition whose functions fail', () => {
     const made = (): void => {
       const pipeline = shelves({ listed: () => [{ shelf: 'a' }], [name]: give as never })({});
       void [...pipeline.listed()];
-      pipeline.open({ lane: 0, lanes: 1 } as Parameters<typeof pipeline.open>[0]);
+      pipeline.open({} as never, { lane: 0, lanes: 1 });
     };
     expect(made).toThrow(new RegExp(`${name} of pipeline shelves .*${says.replaceAll(/[.()]/g, '.')}`));
   });

@@ -11,9 +11,10 @@ export type PipelineErrorCode =
   | 'HEADGATE_USER_FUNCTION'
   /** A record in a requests topic is no request. */
   | 'HEADGATE_MALFORMED_REQUEST'
-  /** A walk's checkpoint came back: the service sends the walk in circles. */
   /** A record is larger than its topic takes. */
   | 'HEADGATE_RECORD_TOO_LARGE'
+  /** A topic takes smaller records than when its lane was opened: the lane is opened again. */
+  | 'HEADGATE_RECORD_LIMIT_LOWERED'
   /** A record doesn't fit its topic's schema; checked with `validate` only. */
   | 'HEADGATE_INVALID_RECORD'
   /** A topic that a lane works with was deleted, or records that work after a walk reads back are gone. */

@@ -2,8 +2,7 @@ import { cloudEventHeaders } from '@headgate/operators';
 import { type NewRecord, type RecordSeries, partitionForKey } from '@headgate/topics';
 import type { z } from 'zod';
 import { PipelineError } from './pipeline-error.ts';
-import { isPromise } from './thrown.ts';
-import { type UserFunction, callUserList, misuse } from './user-function.ts';
+import { isPromise, type UserFunction, callUserList, misuse } from './user-function.ts';
 
 /** Turns a value into a record's value: text, or bytes. Synchronous, and the same for the same value: a record may be made again. */
 export type Serialize<Value> = (value: Value) => string | Uint8Array;

@@ -1,5 +1,5 @@
 import type { NewTopicSpec } from '@headgate/topics';
-import type { Pipeline } from './define-pipeline.ts';
+import type { Pipeline } from './pipeline.ts';
 import { GROUP_STATE, lanesOf, requestsTopic, stateTopic } from './names.ts';
 import { PipelineError } from './pipeline-error.ts';
 import { DEAD_LETTERS } from '../dead-letters/dead-letter.ts';

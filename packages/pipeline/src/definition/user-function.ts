@@ -1,5 +1,6 @@
 import { PipelineError } from './pipeline-error.ts';
-import { isPromise, isSourceError, placeOf, textOf } from './thrown.ts';
+import { isSourceError } from '../engine/source-error.ts';
+import { placeOf, textOf } from './thrown.ts';
 
 /** A function of a definition. */
 export interface UserFunction {
@@ -62,4 +63,11 @@ function failure({ pipeline, name, key }: UserFunction, what: string, cause?: un
       ? `${name} of pipeline ${pipeline} ${what}. Fix it.`
       : `${key}: ${name} of pipeline ${pipeline} ${what}. Fix it, then replay the job.`;
   return new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, pipeline, cause, ...(key !== undefined && { key }) });
+}
+
+/** True for a promise, of whichever library. Its rejection is taken for read. */
+export function isPromise(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || !('then' in value) || typeof value.then !== 'function') return false;
+  if (value instanceof Promise) value.catch(() => undefined);
+  return true;
 }

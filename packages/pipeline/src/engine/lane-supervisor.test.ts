@@ -2,7 +2,7 @@ import { virtualClock } from '@headgate/throttle/testing';
 import { LaneLostError } from '@headgate/topics';
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../view/events.ts';
-import { LaneOutgrownError } from './lane-outgrown.ts';
+import { PipelineError } from '../definition/pipeline-error.ts';
 import { laneSupervisor } from './lane-supervisor.ts';
 import type { PipelineLane } from './pipeline-lane.ts';
 
@@ -152,10 +152,13 @@ describe('laneSupervisor', () => {
     await supervisor.opened();
     const run = supervisor.run();
     await turns();
-    const outgrown = new LaneOutgrownError({ topic: 'shelves.records', room: { bytes: 1_000 } });
-    running.get(0)?.reject(outgrown);
+    const lowered = new PipelineError({
+      code: 'HEADGATE_RECORD_LIMIT_LOWERED',
+      message: 'shelves.records takes smaller records than before',
+    });
+    running.get(0)?.reject(lowered);
     await turns();
-    expect(events.at(-1)).toEqual({ type: 'lane-left', pipeline: 'shelves', lane: 0, reason: outgrown.message });
+    expect(events.at(-1)).toEqual({ type: 'lane-left', pipeline: 'shelves', lane: 0, reason: lowered.message });
     await clock.advance(1_500);
     expect(said).toEqual(['open 0', 'run 0', 'close 0', 'open 0', 'run 0']);
     stop.abort();

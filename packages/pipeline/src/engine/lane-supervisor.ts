@@ -1,7 +1,7 @@
 import type { Clock } from '@headgate/throttle';
 import { LaneLostError, type TopicPartition } from '@headgate/topics';
 import type { RunEvent, RunGauges } from '../view/events.ts';
-import { LaneOutgrownError } from './lane-outgrown.ts';
+import { PipelineError } from '../definition/pipeline-error.ts';
 import { untilAborted, pause } from './wait.ts';
 import type { LaneWork } from '../forecast/forecast.ts';
 import type { PipelineLane } from './pipeline-lane.ts';
@@ -134,7 +134,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emi
         if (lost !== undefined && !leave.aborted) failures.push(lost);
       } catch (error) {
         if (error instanceof LaneLostError) reason = `${error.by ?? 'another process'} has taken it over`;
-        else if (error instanceof LaneOutgrownError) reason = error.message;
+        else if (error instanceof PipelineError && error.code === 'HEADGATE_RECORD_LIMIT_LOWERED') reason = error.message;
         else {
           one.unfinished = one.held?.left();
           throw error;

@@ -1,6 +1,6 @@
 import { type TopicLog, partitionForKey } from '@headgate/topics';
 import { describe, expect, it, test } from 'vitest';
-import { intendedUse } from '../checks/intended-use.ts';
+import { requiredPermissions } from '../checks/required-permissions.ts';
 import { topicNames } from '../definition/names.ts';
 import { replayDeadLetters } from '../dead-letters/replay.ts';
 import { shelfPaging, shelves, shelvesApi, valuesOf, workedOff } from '../testing/shelves.fixture.ts';
@@ -116,7 +116,7 @@ test('a pipeline that does not say so makes no requests', async () => {
 
 test.each([true, false])('the right to write requests is asked for where pages make some: %s', (makesRequests) => {
   const pipeline = makesRequests ? tree()({ baseUrl: 'https://tree.example.com' }) : shelves(() => never())({});
-  const { topics = [] } = intendedUse({ pipelines: [pipeline], group: 'headgate', lanes: 1, names: topicNames() });
+  const { topics = [] } = requiredPermissions({ pipelines: [pipeline], group: 'headgate', lanes: 1, names: topicNames() });
   expect(topics.find(({ name }) => name === `${pipeline.name}.requests`)).toMatchObject({ reads: true, writes: makesRequests });
 });
 

@@ -5,6 +5,8 @@ export interface Notifier {
   notify(): void;
   /** Notifies; every `wait`, this and later ones, rejects with the first `error`: the lane can't go on. */
   fail(error: unknown): void;
+  /** Calls back with the first failure, before its waiter wakes. */
+  onFailure(callback: (error: unknown) => void): void;
   /** Resolves at the next notification, or after `atMostMs`. One waits at a time. */
   wait(atMostMs?: number): Promise<void>;
   /** Waits in the same way, whatever has failed: for work that ends all the same. */
@@ -17,6 +19,7 @@ export function notifier({ clock }: { readonly clock: Clock }): Notifier {
   let notified = false;
   let failure: { readonly error: unknown } | undefined;
   let wake: (() => void) | undefined;
+  const listeners: ((error: unknown) => void)[] = [];
 
   const notify = (): void => {
     notified = true;
@@ -43,8 +46,10 @@ export function notifier({ clock }: { readonly clock: Clock }): Notifier {
     notify,
     fail(error) {
       failure ??= { error };
+      for (const listener of listeners.splice(0)) listener(error);
       notify();
     },
+    onFailure: (callback) => void listeners.push(callback),
     async wait(atMostMs = Infinity) {
       throwIfFailed();
       await waitOut(atMostMs);

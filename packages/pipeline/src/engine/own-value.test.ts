@@ -14,7 +14,7 @@ import {
 } from '../testing/shelves.fixture.ts';
 import { start } from './start.ts';
 import { temporaryLog } from '../testing/temporary-log.fixture.ts';
-import type { Work } from './worker.ts';
+import type { Processor } from './processor.ts';
 import { lookup } from '../lookup/lookup.ts';
 import { walk } from '../walk/walk.ts';
 
@@ -23,7 +23,7 @@ const request = z.strictObject({ ids: z.array(z.string().transform(BigInt)).min(
 type Request = z.output<typeof request>;
 type Topics = typeof shelvesTopics;
 
-const pipelineOf = (open: () => Work<Request, Topics>, requests: readonly z.input<typeof request>[]) =>
+const pipelineOf = (open: () => Processor<Request, Topics>, requests: readonly z.input<typeof request>[]) =>
   definePipeline({
     name: 'shelves',
     options: z.strictObject({}),
@@ -42,7 +42,7 @@ test('the dead letter of a walk has its request as the topic had it, and ends no
   await using place = await temporaryLog();
   const { log } = place;
   let isMended = false;
-  const work = (): Work<Request, Topics> =>
+  const work = (): Processor<Request, Topics> =>
     walk<ShelfQuery, ItemsPage, number, Request, Topics>({
       source: shelvesApi(),
       paging: ({ ids }) => shelfPaging({ shelf: String(ids[0]) }),
@@ -70,7 +70,7 @@ test('the dead letter of a key has its request as the topic takes it: for that k
   ] as const) {
     await using place = await temporaryLog();
     const { log } = place;
-    const work = (): Work<Request, Topics> =>
+    const work = (): Processor<Request, Topics> =>
       lookup<ShelvesApi, Request, string[], Topics>({
         source: shelvesApi(),
         keys: ({ ids }) => ids.map(String),

@@ -1,3 +1,6 @@
+import type { StateOfLane } from './processor.ts';
+import { resumedLookups } from '../lookup/lookup-requests.ts';
+import { resumedWalks } from '../walk/walk.ts';
 import type { ReadOptions, TopicRecord } from '@headgate/topics';
 import { type RequestRecord, requestRecord } from '../definition/request.ts';
 
@@ -35,4 +38,10 @@ export async function* requestsInOrder({
   }
   // A reading that was cut short does not say what the topic no longer holds.
   if (signal?.aborted !== true) yield* rest;
+}
+
+/** The unfinished requests in a lane's state, whatever kind of work began them: their topic may not hold them any more. */
+export function resumedRequests(state: StateOfLane): readonly RequestRecord[] {
+  const byOffset = new Map([...resumedLookups(state), ...resumedWalks(state)].map((record) => [record.offset, record]));
+  return [...byOffset.values()];
 }

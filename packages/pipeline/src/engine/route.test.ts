@@ -13,7 +13,7 @@ import {
   workedOff,
 } from '../testing/shelves.fixture.ts';
 import { temporaryLog } from '../testing/temporary-log.fixture.ts';
-import type { Work } from './worker.ts';
+import type { Processor } from './processor.ts';
 import { lookup } from '../lookup/lookup.ts';
 import { route } from './route.ts';
 import { walk } from '../walk/walk.ts';
@@ -23,7 +23,7 @@ type Topics = typeof shelvesTopics;
 const kindOf = ({ shelf }: Shelf): 'walk' | 'word' => (/^[A-Z]/.test(shelf) ? 'walk' : 'word');
 
 /** Shelves in capitals are walked, words are looked up, both at one source. */
-function routed(api: ShelvesApi = shelvesApi(), pick = kindOf): Work<Shelf, Topics> {
+function routed(api: ShelvesApi = shelvesApi(), pick = kindOf): Processor<Shelf, Topics> {
   return route((request: Shelf) => [pick(request), request], {
     walk: walk<ShelfQuery, ItemsPage, number, Shelf, Topics>({
       source: api,
@@ -90,7 +90,7 @@ test('a run that is stopped goes on with requests of every kind', async () => {
 });
 
 /** Two kinds of walks of one shelf. The work after them waits for a stop if it `isStuck`. */
-function twoWalks(carried: string[], ends: string[], isStuck = false): Work<Shelf, Topics> {
+function twoWalks(carried: string[], ends: string[], isStuck = false): Processor<Shelf, Topics> {
   const source = shelvesApi();
   const walked = (kind: string) =>
     walk<ShelfQuery, ItemsPage, number, Shelf, Topics>({

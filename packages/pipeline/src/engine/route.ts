@@ -1,11 +1,11 @@
 import type { TopicMap } from '../definition/topic.ts';
 import { textOf } from '../definition/thrown.ts';
 import { callUser, misuse, type UserFunction } from '../definition/user-function.ts';
-import type { Work, Worker, WorkerContext } from './worker.ts';
+import type { Processor, Worker, WorkerContext } from './processor.ts';
 
 /** The work of each kind that `pick` names, which takes the requests that it names so. */
-export type RoutedWorks<Picked extends readonly [string, unknown], Topics extends TopicMap> = {
-  readonly [Kind in Picked[0]]: Work<RequestOf<Picked, Kind>, Topics>;
+export type RoutedProcessors<Picked extends readonly [string, unknown], Topics extends TopicMap> = {
+  readonly [Kind in Picked[0]]: Processor<RequestOf<Picked, Kind>, Topics>;
 };
 
 type RequestOf<Picked, Kind> = Picked extends readonly [infer Kinds, infer Request] ? (Kind extends Kinds ? Request : never) : never;
@@ -16,10 +16,10 @@ type RequestOf<Picked, Kind> = Picked extends readonly [infer Kinds, infer Reque
  */
 export function route<Request, const Picked extends readonly [kind: string, request: Request], Topics extends TopicMap>(
   pick: (request: Request) => Picked,
-  works: RoutedWorks<Picked, Topics>,
-): Work<Request, Topics> {
+  works: RoutedProcessors<Picked, Topics>,
+): Processor<Request, Topics> {
   // Each work is given no other requests than those of its kind.
-  const byKind = new Map(Object.entries<Work<Request, Topics>>(works as Readonly<Record<string, Work<Request, Topics>>>));
+  const byKind = new Map(Object.entries<Processor<Request, Topics>>(works as Readonly<Record<string, Processor<Request, Topics>>>));
   const all = [...byKind.values()];
   return {
     // Two works of one source close it once.
@@ -48,7 +48,7 @@ type Pick<Request> = (request: Request) => readonly [kind: string, request: Requ
 
 function routeWorker<Request, Topics extends TopicMap>(
   pick: Pick<Request>,
-  works: ReadonlyMap<string, Work<Request, Topics>>,
+  works: ReadonlyMap<string, Processor<Request, Topics>>,
   context: WorkerContext<Request, Topics>,
 ): Worker<Request> {
   const workers = new Map([...works].map(([kind, work]) => [kind, work.open({ ...context, kind: stateKind(context.kind, kind) })]));

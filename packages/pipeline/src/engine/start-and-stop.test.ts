@@ -16,10 +16,10 @@ import {
 import type { RunEvent } from '../view/events.ts';
 import { type StartOptions, start } from './start.ts';
 import { logWith, temporaryLog } from '../testing/temporary-log.fixture.ts';
-import type { Work } from './worker.ts';
-import { BACKLOG, walk } from '../walk/walk.ts';
+import type { Processor } from './processor.ts';
+import { MAX_IN_WORK, walk } from '../walk/walk.ts';
 
-function walking(api = shelvesApi()): Work<Shelf, typeof shelvesTopics> {
+function walking(api = shelvesApi()): Processor<Shelf, typeof shelvesTopics> {
   return walk<ShelfQuery, ItemsPage, number, Shelf, typeof shelvesTopics>({
     source: api,
     paging: shelfPaging,
@@ -235,7 +235,7 @@ test('a list that is due again before its last requests have begun is warned of,
   const gate = Promise.withResolvers<void>();
   const api = shelvesApi({ items: 1, onPage: () => gate.promise });
   // More than a lane works at once: the last ones wait in their topic.
-  const names = Array.from({ length: BACKLOG + 1 }, (_, i) => `s${i}`);
+  const names = Array.from({ length: MAX_IN_WORK + 1 }, (_, i) => `s${i}`);
   const warnings: string[] = [];
   const running = await start({
     log: place.log,
@@ -244,7 +244,7 @@ test('a list that is due again before its last requests have begun is warned of,
     follow: true,
     onEvent: (event) => void (event.type === 'notice' && warnings.push(event.message)),
   });
-  await expect.poll(() => running.snapshot().lanes[0]?.inWork).toBe(BACKLOG);
+  await expect.poll(() => running.snapshot().lanes[0]?.inWork).toBe(MAX_IN_WORK);
   await clock.advance(12_000);
   expect(warnings).toEqual([]);
   gate.resolve();

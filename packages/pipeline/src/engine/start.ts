@@ -2,11 +2,11 @@ import { requestAllowance } from '@headgate/sources';
 import { type Clock, systemClock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import { Observable } from 'rxjs';
-import type { Pipeline } from '../definition/define-pipeline.ts';
+import type { Pipeline } from '../definition/pipeline.ts';
 import { digest } from '../lists/digest.ts';
 import type { LaneGauge, RunEvent, RunGauges } from '../view/events.ts';
 import { laneSupervisor } from './lane-supervisor.ts';
-import { openPipelineLane } from './pipeline-lane.ts';
+import { type LaneRun, openPipelineLane } from './pipeline-lane.ts';
 import { journalReader } from './lane-journal.ts';
 import { type TopicNaming, lanesOf, requestsTopic, topicNames } from '../definition/names.ts';
 import { PipelineError } from '../definition/pipeline-error.ts';
@@ -149,30 +149,28 @@ export async function start(options: StartOptions): Promise<Running> {
   const { warnings } = await orAborted(signal, log.createTopics(topicSpecs(pipelines, { lanes, names })));
   for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
   const byTopic = new Map(pipelines.map((pipeline) => [requestsTopic(pipeline, names), pipeline]));
-  const journals = journalReader({ log, group, clock });
+  const run: LaneRun = {
+    log,
+    group,
+    lanes,
+    names,
+    follow,
+    validate,
+    serializers,
+    clock,
+    env,
+    emit,
+    onCommit: (pipeline, ms) => model.committed(pipeline, ms),
+    tracing,
+    journals: journalReader({ log, group, clock }),
+    allowance,
+    keys,
+  };
   const supervisor = laneSupervisor({
     open: (lane, leave) => {
       const pipeline = pipelines.find(({ name }) => name === lane.pipeline);
       if (pipeline === undefined) throw new TypeError(`No pipeline of this run is called ${lane.pipeline}.`);
-      const onCommit = (name: string, ms: number): void => model.committed(name, ms);
-      const shared = {
-        log,
-        group,
-        lanes,
-        names,
-        follow,
-        validate,
-        serializers,
-        clock,
-        env,
-        emit,
-        onCommit,
-        tracing,
-        journals,
-        allowance,
-        keys,
-      };
-      return openPipelineLane(shared, pipeline, lane.lane, leave);
+      return openPipelineLane(run, pipeline, lane.lane, leave);
     },
     laneOf: ({ topic, partition }) => ({ pipeline: byTopic.get(topic)?.name ?? topic, lane: partition }),
     lanes: pipelines.reduce((sum, pipeline) => sum + lanesOf(pipeline, lanes), 0),

@@ -1,16 +1,17 @@
-import { type Clock, type Json, creditPool, systemClock } from '@headgate/throttle';
+import { type Clock, type Journal, type Json, creditPool, systemClock } from '@headgate/throttle';
 import { type ReadOptions, type TopicLog, type TopicRecord, partitionForKey } from '@headgate/topics';
-import type { KeyedRequest, OpenedPipeline, Pipeline, SizedRecord } from '../definition/define-pipeline.ts';
+import type { KeyedRequest } from '../definition/pipeline-requests.ts';
+import type { Pipeline } from '../definition/pipeline.ts';
 import { type JournalRecord, journalRecords, restored } from '../engine/lane-journal.ts';
 import { STATE_KEYS, laneState } from '../engine/lane-state.ts';
 import { type OffsetRangesSnapshot, offsetRanges } from '../engine/offset-ranges.ts';
 import { GROUP_STATE, lanesOf, requestsTopic, stateTopic, topicNames } from '../definition/names.ts';
 import { listedAndDue } from '../lists/request-list.ts';
-import { requestsInOrder } from '../engine/requests-in-order.ts';
-import type { TopicNames } from '../definition/topic.ts';
-import { resumedRequests } from '../engine/resumed-requests.ts';
+import { requestsInOrder, resumedRequests } from '../engine/requests-in-order.ts';
+import type { TopicMap, TopicNames } from '../definition/topic.ts';
+import type { Processor } from '../engine/processor.ts';
 import type { LaneWork, WalkSize } from './forecast.ts';
-import { requestSizes } from './request-sizes.ts';
+import { type SizedRecord, requestSizes } from './request-sizes.ts';
 
 /** A log to look at; topics and partitions that are not there yet read as empty. */
 export interface LogView extends Pick<TopicLog, 'readState'> {
@@ -89,11 +90,11 @@ async function leftOf(
   const lanes: LaneLeft[] = [];
   let after = 0;
   for (const [lane, state] of states.entries()) {
-    const opened = openToLook(pipeline, { clock, env, lane, lanes: count, journals });
+    const processor = openReadOnly(pipeline, { clock, env, lane, lanes: count, journals });
     try {
-      for (const source of opened.sources) source.stop();
+      for (const source of processor.sources) source.stop();
       const finished = offsetRanges(state.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined);
-      const sizeOf = requestSizes(pipeline, opened, state.under);
+      const sizeOf = requestSizes(pipeline, processor, state.under);
       const walks: WalkLeft[] = [];
       let [keys, keysAtOnce] = [0, 1];
       const add = (record: SizedRecord): void => {
@@ -108,11 +109,11 @@ async function leftOf(
       for await (const record of requestsInOrder({ log, topic, partition: lane, from: finished.next, resumed }))
         if (!finished.has(record.offset)) add(record);
       for (const { key, value } of listed) if (count === 1 || partitionForKey(key, count) === lane) add({ offset: -1, value });
-      const budgets = opened.sources.flatMap((source) => source.slots?.() ?? []);
+      const budgets = processor.sources.flatMap((source) => source.slots?.() ?? []);
       lanes.push({ pipeline: pipeline.name, lane, walks, keys, keysAtOnce, budgets });
       after += state.under(STATE_KEYS.after).length;
     } finally {
-      await Promise.allSettled(opened.sources.map(async (source) => await source.close()));
+      await Promise.allSettled(processor.sources.map(async (source) => await source.close()));
     }
   }
   return { pipeline: pipeline.name, lanes, after, journals };
@@ -122,7 +123,7 @@ function pagesOf({ pages }: { readonly pages?: number }): { readonly pages?: num
   return pages === undefined ? {} : { pages };
 }
 
-interface OpenToLookOptions {
+interface OpenReadOnlyOptions {
   readonly clock: Clock;
   readonly env: Required<LeftToDoOptions>['env'];
   readonly lane: number;
@@ -131,23 +132,17 @@ interface OpenToLookOptions {
 }
 
 /** Opens a pipeline's work without its lane: its sources send no requests, and their budgets start from the journals. */
-function openToLook(pipeline: Pipeline, { clock, env, lane, lanes, journals }: OpenToLookOptions): OpenedPipeline {
-  return pipeline.open({
-    lane,
-    lanes,
-    clock,
-    env,
-    credits: creditPool({ max: pipeline.maxOutstanding }),
-    signal: new AbortController().signal,
-    onAttempt: () => undefined,
-    journal: {
-      leaseMs: 1_000,
-      open: (credential) => ({
-        restored: restored(journals, credential, { sinceMs: 0, boot: clock.boot?.() }),
-        granted: () => Promise.resolve(),
-        settled: () => undefined,
-        learned: () => undefined,
-      }),
-    },
-  });
+function openReadOnly(pipeline: Pipeline, { clock, env, lane, lanes, journals }: OpenReadOnlyOptions): Processor<unknown, TopicMap> {
+  const journal: Journal = {
+    leaseMs: 1_000,
+    open: (credential) => ({
+      restored: restored(journals, credential, { sinceMs: 0, boot: clock.boot?.() }),
+      granted: () => Promise.resolve(),
+      settled: () => undefined,
+      learned: () => undefined,
+    }),
+  };
+  const credits = creditPool({ max: pipeline.maxOutstanding });
+  const { signal } = new AbortController();
+  return pipeline.open({ clock, env, credits, signal, onAttempt: () => undefined, journal }, { lane, lanes });
 }

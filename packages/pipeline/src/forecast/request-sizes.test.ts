@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { shelfPaging, shelves, shelvesApi } from '../testing/shelves.fixture.ts';
 import { walk } from '../walk/walk.ts';
-import { type RequestSize, requestSizes, requestsBehind } from './request-sizes.ts';
+import { type RequestSize, laneBacklog, requestSizes } from './request-sizes.ts';
 
 const size = fc.oneof(
   fc.record({ kind: fc.constant('walk' as const), page: fc.integer({ min: 1, max: 9 }), pages: fc.option(fc.integer({ min: 1, max: 9 })) }),
@@ -23,7 +23,7 @@ function topic() {
   const requests: Size[] = [];
   let now = 0;
   let reads = 0;
-  const behind = requestsBehind({
+  const backlog = laneBacklog({
     sizes: ({ offset }) => sizeOf(requests[offset]),
     monotonicMs: () => now,
     read: async function* (from) {
@@ -36,7 +36,7 @@ function topic() {
   });
   return {
     requests,
-    behind,
+    backlog,
     get reads() {
       return reads;
     },
@@ -64,74 +64,72 @@ describe('requestsBehind', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60, size: 'max' }), async (steps) => {
-        const { requests, behind, wait, settle } = topic();
+        const { requests, backlog, wait, settle } = topic();
         let taken = 0;
-        const sizes: unknown[] = [];
         const look = (): void => {
           wait(5_000);
-          behind.look();
+          backlog.countAhead();
         };
         for (const one of steps) {
           if (one.do === 'add') requests.push(one.one);
           if (one.do === 'turn') await Promise.resolve();
           if (one.do === 'look') look();
           if (one.do === 'take' && taken < requests.length) {
-            sizes.push(behind.taken({ offset: taken, value: null }));
+            backlog.remove({ offset: taken, value: null });
             taken += 1;
           }
         }
         await settle();
         look();
         await settle();
-        expect(sizes).toEqual(requests.slice(0, taken).map(sizeOf));
-        const { walks, unknown, pages, keys, isCounted } = behind;
+        const { walks, unknown, pages, keys, isCounted } = backlog;
         expect({ walks, unknown, pages, keys, isCounted }).toEqual({ ...counted(requests.slice(taken)), isCounted: true });
       }),
     );
   });
 
   it('knows from the first lookup that is taken how many keys a request has', () => {
-    const { requests, behind } = topic();
+    const { requests, backlog } = topic();
     requests.push({ kind: 'lookup', keys: 5 });
-    behind.taken({ offset: 0, value: null });
-    expect(behind.keysAtOnce).toBe(7);
+    backlog.remove({ offset: 0, value: null });
+    expect(backlog.keysAtOnce).toBe(7);
   });
 
   it('knows of one walk more at least as long as it counts for the first time', async () => {
-    const { requests, behind, settle } = topic();
+    const { requests, backlog, settle } = topic();
     requests.push({ kind: 'walk', page: 1, pages: 3 }, { kind: 'lookup', keys: 5 });
-    expect([behind.isCounted, behind.unknown, behind.keysAtOnce]).toEqual([true, 0, 1]);
-    behind.look();
-    expect([behind.isCounted, behind.unknown]).toEqual([false, 1]);
+    expect([backlog.isCounted, backlog.unknown, backlog.keysAtOnce]).toEqual([true, 0, 1]);
+    backlog.countAhead();
+    expect([backlog.isCounted, backlog.unknown]).toEqual([false, 1]);
     await settle();
-    expect([behind.isCounted, behind.unknown, behind.walks, behind.keys, behind.keysAtOnce]).toEqual([true, 0, 1, 5, 7]);
+    expect([backlog.isCounted, backlog.unknown, backlog.walks, backlog.keys, backlog.keysAtOnce]).toEqual([true, 0, 1, 5, 7]);
   });
 
   it('reads on after 5 s, where it had come to, and only once at a time', async () => {
     const scene = topic();
-    const { requests, behind, wait, settle } = scene;
+    const { requests, backlog, wait, settle } = scene;
     requests.push({ kind: 'lookup', keys: 5 });
-    behind.look();
+    backlog.countAhead();
     wait(5_000);
-    behind.look();
+    backlog.countAhead();
     await settle();
     expect(scene.reads).toBe(1);
     wait(4_999);
-    behind.look();
+    backlog.countAhead();
     await settle();
     expect(scene.reads).toBe(1);
     requests.push({ kind: 'walk', page: 1, pages: null });
     wait(1);
-    behind.look();
-    expect(behind.isCounted).toBe(true);
+    backlog.countAhead();
+    expect(backlog.isCounted).toBe(true);
     await settle();
-    expect([scene.reads, behind.keys, behind.unknown]).toEqual([2, 5, 1]);
+    expect([scene.reads, backlog.keys, backlog.unknown]).toEqual([2, 5, 1]);
   });
 
   it('goes on where its topic could not be read', async () => {
     let now = 0;
     let reads = 0;
-    const behind = requestsBehind({
+    const backlog = laneBacklog({
       sizes: () => ({ kind: 'lookup', keys: 2, size: 2 }),
       monotonicMs: () => now,
       read: async function* (from) {
@@ -141,25 +139,26 @@ describe('requestsBehind', () => {
       },
     });
     for (let i = 0; i < 3; i += 1) {
-      behind.look();
+      backlog.countAhead();
       await new Promise((resolve) => setImmediate(resolve));
       now += 5_000;
     }
-    expect([reads, behind.keys, behind.isCounted]).toEqual([3, 4, true]);
+    expect([reads, backlog.keys, backlog.isCounted]).toEqual([3, 4, true]);
   });
 });
 
 describe('requestSizes', () => {
   const request = (shelf: string): string => JSON.stringify({ shelf });
+  const shelfOf = (job: unknown): string => (job as { readonly shelf: string }).shelf;
   const sizes = requestSizes(
     shelves(() => walk({ source: shelvesApi(), paging: shelfPaging, records: () => [] }))({}),
     {
       left:
         () =>
-        ({ offset, value }) =>
-          value === request('keys')
+        ({ offset }, job) =>
+          shelfOf(job) === 'keys'
             ? { kind: 'lookup', keys: 3, size: 2 }
-            : { kind: 'walk', page: offset, from: undefined, whole: value !== request('some') },
+            : { kind: 'walk', page: offset, from: undefined, whole: shelfOf(job) !== 'some' },
       lastCrawl: () => (_, key) => (key === 'ada' || key === 'some' ? { pages: 8, items: 0 } : undefined),
     },
     () => [],

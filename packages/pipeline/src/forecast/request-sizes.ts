@@ -1,5 +1,10 @@
-import type { OpenedPipeline, Pipeline, SizedRecord } from '../definition/define-pipeline.ts';
-import type { Left, StateOfLane } from '../engine/worker.ts';
+import type { Pipeline } from '../definition/pipeline.ts';
+import type { RequestRecord } from '../definition/request.ts';
+import type { TopicMap } from '../definition/topic.ts';
+import type { LastCrawlOf, Left, Processor, StateOfLane } from '../engine/processor.ts';
+
+/** The part of a request's record that tells how much work it is. */
+export type SizedRecord = Pick<RequestRecord, 'offset' | 'value' | 'resume'>;
 
 /** The work of a request, as far as it is known before it starts. */
 export type RequestSize =
@@ -10,37 +15,37 @@ export type RequestSize =
     })
   | Extract<Left, { kind: 'lookup' }>;
 
-/** Reads how much work requests are. Undefined for a malformed one: it costs no HTTP request. */
-export type RequestSizes = (record: SizedRecord) => RequestSize | undefined;
+/** Gives how much work a request is. Undefined for a malformed one: it costs no HTTP request. `request`: if its value was read already. */
+export type RequestSizes = (record: SizedRecord, request?: unknown) => RequestSize | undefined;
 
 /** Estimates sizes from the started walks in a lane's state, and from the last walk of each key: by default those of that state. */
 export function requestSizes(
-  pipeline: Pick<Pipeline, 'requests' | 'expect'>,
-  opened: Pick<OpenedPipeline, 'left' | 'lastCrawl'>,
+  { requests, expect }: Pick<Pipeline, 'requests' | 'expect'>,
+  processor: Pick<Processor<unknown, TopicMap>, 'left' | 'lastCrawl'>,
   state: StateOfLane,
-  lastCrawl: ReturnType<OpenedPipeline['lastCrawl']> = opened.lastCrawl(state),
+  lastCrawl: LastCrawlOf<unknown> = processor.lastCrawl(state, { pipeline: requests.name, kind: '' }),
 ): RequestSizes {
-  const leftAt = opened.left(state);
-  return (record) => {
+  const leftAt = processor.left(state, requests.name);
+  return (record, read) => {
     try {
-      const { value } = record;
-      const request = pipeline.requests.parse(value);
-      const left = leftAt(record);
+      const request = read ?? requests.read(record.value);
+      const key = requests.keyOf(request);
+      const left = leftAt(record, request);
       if (left.kind === 'lookup') return left;
-      const pages = left.whole ? pipeline.expect(request, lastCrawl(value, request.key)) : undefined;
-      return { ...left, key: request.key, ...(pages !== undefined && { pages }) };
+      const pages = left.whole ? expect(request, lastCrawl(request, key)) : undefined;
+      return { ...left, key, ...(pages !== undefined && { pages }) };
     } catch {
       return undefined;
     }
   };
 }
 
-/** Requests of a lane that wait in its topic behind those in work, counted and not kept. */
-export interface RequestsBehind {
-  /** The lane takes a request: it counts no longer. Returns its size. */
-  taken(record: SizedRecord): RequestSize | undefined;
-  /** Reads on to the end of the topic, where that was not done for 5 s. Failures are the lane's own to find. */
-  look(): void;
+/** Requests of a lane that wait in its topic after those in work, counted and not kept. */
+export interface LaneBacklog {
+  /** Removes a request that the lane takes from the counts. */
+  remove(record: SizedRecord, request?: unknown): void;
+  /** Reads to the end of the topic, if that wasn't done for 5 s. Failures are the lane's own to find. */
+  countAhead(): void;
   /** Walks; those of them whose size isn't known; the pages of the others. */
   readonly walks: number;
   readonly unknown: number;
@@ -52,9 +57,9 @@ export interface RequestsBehind {
   readonly keysAtOnce: number;
 }
 
-const LOOK_AGAIN_MS = 5_000;
+const COUNT_AGAIN_MS = 5_000;
 
-export interface RequestsBehindOptions {
+export interface LaneBacklogOptions {
   readonly sizes: RequestSizes;
   /** The lane's unfinished requests from an offset on, in order. */
   readonly read: (from: number) => AsyncIterable<SizedRecord>;
@@ -62,14 +67,14 @@ export interface RequestsBehindOptions {
 }
 
 /** Counts what a lane has not room for yet: each request is read once more than the lane reads it, and none is kept. */
-export function requestsBehind({ sizes, read, monotonicMs }: RequestsBehindOptions): RequestsBehind {
+export function laneBacklog({ sizes, read, monotonicMs }: LaneBacklogOptions): LaneBacklog {
   const counts = { walks: 0, unknown: 0, pages: 0, keys: 0, keysAtOnce: 1 };
   /** All before it are taken, or counted. */
   let takenTo = 0;
   let countedTo = 0;
-  let isLooking = false;
+  let isCounting = false;
   let isCounted = true;
-  let lookedAtMs = -Infinity;
+  let countedAtMs = -Infinity;
 
   const count = (size: RequestSize | undefined, by: 1 | -1): void => {
     if (size === undefined) return;
@@ -82,7 +87,7 @@ export function requestsBehind({ sizes, read, monotonicMs }: RequestsBehindOptio
     if (size.pages === undefined) counts.unknown = Math.max(0, counts.unknown + by);
     else counts.pages = Math.max(0, counts.pages + by * Math.max(1, size.pages - size.page + 1));
   };
-  const lookOn = async (): Promise<void> => {
+  const readAhead = async (): Promise<void> => {
     for await (const record of read(Math.max(countedTo, takenTo))) {
       const { offset } = record;
       if (offset < Math.max(countedTo, takenTo)) continue;
@@ -92,24 +97,23 @@ export function requestsBehind({ sizes, read, monotonicMs }: RequestsBehindOptio
   };
 
   return {
-    taken(record) {
+    remove(record, request) {
       const { offset } = record;
-      const size = sizes(record);
+      const size = sizes(record, request);
       if (size?.kind === 'lookup') counts.keysAtOnce = size.size;
       if (offset < countedTo) count(size, -1);
       takenTo = Math.max(takenTo, offset + 1);
-      return size;
     },
-    look() {
-      if (isLooking || monotonicMs() - lookedAtMs < LOOK_AGAIN_MS) return;
-      isLooking = true;
+    countAhead() {
+      if (isCounting || monotonicMs() - countedAtMs < COUNT_AGAIN_MS) return;
+      isCounting = true;
       if (countedTo === 0) isCounted = false;
-      lookOn()
+      readAhead()
         .catch(() => undefined)
         .finally(() => {
-          isLooking = false;
+          isCounting = false;
           isCounted = true;
-          lookedAtMs = monotonicMs();
+          countedAtMs = monotonicMs();
         });
     },
     get walks() {

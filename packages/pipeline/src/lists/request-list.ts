@@ -1,6 +1,7 @@
 import type { Clock } from '@headgate/throttle';
 import { LaneHeldError, LaneLostError, type LaneWriter, type TopicLog } from '@headgate/topics';
-import type { KeyedRequest, ListedRequest, Pipeline } from '../definition/define-pipeline.ts';
+import type { KeyedRequest } from '../definition/pipeline-requests.ts';
+import type { ListedRequest, Pipeline } from '../definition/pipeline.ts';
 import { GROUP_STATE, listLane, requestsTopic } from '../definition/names.ts';
 import { topicPartitions } from '../checks/topic-partitions.ts';
 import type { TopicNames } from '../definition/topic.ts';

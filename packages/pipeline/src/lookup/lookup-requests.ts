@@ -3,8 +3,8 @@ import { STATE_KEYS } from '../engine/lane-state.ts';
 import type { Lane, StateChange } from '../engine/lane.ts';
 import { type OffsetRanges, type OffsetRangesSnapshot, offsetRanges } from '../engine/offset-ranges.ts';
 import type { RequestRecord } from '../definition/request.ts';
-import type { StateOfLane } from '../engine/worker.ts';
-import { fitting } from '../engine/fitting.ts';
+import type { StateOfLane } from '../engine/processor.ts';
+import { assertRecordSize } from '../engine/record-size.ts';
 import { requestId } from '../dead-letters/letters.ts';
 
 /** A request in flight: its keys, by index, and which of them are answered. */
@@ -126,7 +126,7 @@ export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupReq
       if (valid.length < 2) return;
       for (const part of partsOf(valid)) {
         const record = lane.stateRecord([`${STATE_KEYS.keys}${offset}/0`, part]);
-        fitting([record], { pipeline, key: key || requestId(lane, offset), lane, name: 'keys', which: 'one of its keys' });
+        assertRecordSize([record], { pipeline, key: key || requestId(lane, offset), lane, name: 'keys', which: 'one of its keys' });
       }
     },
     open(record, request, { valid, invalid }) {

@@ -438,18 +438,21 @@ describe('a worker alone', () => {
     const events: RequestEvent[] = [];
     const waker = notifier({ clock });
     const worker = pipeline
+      .open(
+        {
+          clock,
+          credits,
+          env: {},
+          signal: new AbortController().signal,
+          onAttempt: () => undefined,
+          journal: { leaseMs: 1_000, open },
+        },
+        { lane: 0, lanes: 1 },
+      )
       .open({
-        lane: 0,
-        lanes: 1,
-        clock,
-        credits,
-        env: {},
-        signal: new AbortController().signal,
-        onAttempt: () => undefined,
-        journal: { leaseMs: 1_000, open },
-      })
-      .worker({
+        ...pipeline.requests,
         pipeline: 'shelves',
+        kind: '',
         lane,
         log,
         clock,
@@ -477,7 +480,7 @@ describe('a worker alone', () => {
       requested: api.requested,
       answers,
       take: (shelf: string): void => {
-        worker.take({ offset, key: shelf, value: JSON.stringify({ shelf }) });
+        worker.take({ offset, key: shelf, value: JSON.stringify({ shelf }) }, { shelf });
         offset += 1;
       },
       /** The oldest HTTP request is answered, and its answer written. */

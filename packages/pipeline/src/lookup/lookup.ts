@@ -1,6 +1,6 @@
 import type { CreditPool, Delivery } from '@headgate/throttle';
 import type { NewRecord, RecordSeries } from '@headgate/topics';
-import { endsSource, isStop } from '../dead-letters/endings.ts';
+import { endsSource, isStop } from '../engine/source-error.ts';
 import { textOf } from '../definition/thrown.ts';
 import { type UserFunction, answered, callUser, callUserList, misuse, userError } from '../definition/user-function.ts';
 import { offsetRanges } from '../engine/offset-ranges.ts';
@@ -8,11 +8,11 @@ import { PipelineError } from '../definition/pipeline-error.ts';
 import { type DeadLetterContent, reasonOf } from '../dead-letters/dead-letter.ts';
 import { requestContent } from '../definition/request.ts';
 import { type PendingRecord, type RecordMakers, type TopicMap, logRecords, madeRecord } from '../definition/topic.ts';
-import type { SourceControls, Work, Worker, WorkerContext } from '../engine/worker.ts';
-import { fitting } from '../engine/fitting.ts';
+import type { SourceControls, Processor, Worker, WorkerContext } from '../engine/processor.ts';
+import { assertRecordSize } from '../engine/record-size.ts';
 import { type Letter, letter, replayable, requestId } from '../dead-letters/letters.ts';
 import { type LookupKey, type LookupRequest, keptLookups, lookupRequests } from './lookup-requests.ts';
-import { BACKLOG } from '../walk/walk.ts';
+import { MAX_IN_WORK } from '../walk/walk.ts';
 
 /** Options of {@link lookup}. */
 export interface LookupDefinition<Api extends SourceControls, Request, Answers, Topics extends TopicMap> {
@@ -96,7 +96,7 @@ interface WaitingKey<Request> extends LookupKey<Request> {
  */
 export function lookup<Api extends SourceControls, Request, Answers, Topics extends TopicMap>(
   definition: LookupDefinition<Api, Request, Answers, Topics>,
-): Work<Request, Topics> {
+): Processor<Request, Topics> {
   const { size } = definition;
   if (!(Number.isSafeInteger(size) && size > 0)) {
     throw new PipelineError({ code: 'HEADGATE_DEFINITION', message: `lookup: size must be a whole number above 0, got ${size}` });
@@ -200,7 +200,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       // The only key of its request has all that the request says.
       request: () => (keys.length > 1 ? callUser({ pipeline, key, name: 'requestOf' }, () => definition.requestOf([key])) : undefined),
       isFor(text) {
-        const { valid, invalid } = sortedKeys(definition, context.parse(text), { pipeline, key });
+        const { valid, invalid } = sortedKeys(definition, context.read(text), { pipeline, key });
         return valid.length + invalid.length === 1 && (valid[0] ?? invalid[0]) === key;
       },
     });
@@ -357,7 +357,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       let failure: Letter | undefined;
       try {
         const own = logRecords(pending, { pipeline, request: of.id, defaultId: key, headers: tracing?.headers(keys) });
-        for (const record of fitting(own, { pipeline, key, lane, name: 'records' })) records.push(record);
+        for (const record of assertRecordSize(own, { pipeline, key, lane, name: 'records' })) records.push(record);
         for (const { name, count } of pending) counts[name] = (counts[name] ?? 0) + count;
       } catch (error) {
         failure = letterOf(of, key, error);
@@ -391,7 +391,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   };
 
   return {
-    backlog: Math.max(BACKLOG, 2 * size),
+    backlog: Math.max(MAX_IN_WORK, 2 * size),
     get load() {
       return requests.load;
     },

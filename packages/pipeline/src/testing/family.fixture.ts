@@ -1,7 +1,8 @@
 import { bearer } from '@headgate/auth';
 import { SourceError, defineSource, jsonBody, pageNumbers } from '@headgate/sources';
 import * as z from 'zod';
-import { type DefinedPipeline, definePipeline } from '../definition/define-pipeline.ts';
+import type { DefinedPipeline } from '../definition/pipeline.ts';
+import { definePipeline } from '../definition/define-pipeline.ts';
 import { topic } from '../definition/topic.ts';
 import { walk } from '../walk/walk.ts';
 import { limitedService } from './limited-service.fixture.ts';

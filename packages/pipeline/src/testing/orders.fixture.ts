@@ -1,7 +1,9 @@
 import { bearer } from '@headgate/auth';
 import { SourceError, defineSource, jsonBody } from '@headgate/sources';
 import * as z from 'zod';
-import { type DefinedPipeline, type PipelineIo, definePipeline } from '../definition/define-pipeline.ts';
+import type { DefinedPipeline } from '../definition/pipeline.ts';
+import type { PipelineIo } from '../definition/pipeline-definition.ts';
+import { definePipeline } from '../definition/define-pipeline.ts';
 import { topic } from '../definition/topic.ts';
 import { walk } from '../walk/walk.ts';
 import { limitedService } from './limited-service.fixture.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { type TopicLog, partitionForKey } from '@headgate/topics';
-import type { Pipeline } from '../definition/define-pipeline.ts';
+import type { Pipeline } from '../definition/pipeline.ts';
 import { replayDeadLetters } from '../dead-letters/replay.ts';
 import { cutLog } from './cut-log.ts';
 import { openThings } from './open-things.ts';

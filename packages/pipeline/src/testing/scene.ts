@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
-import type { Pipeline } from '../definition/define-pipeline.ts';
+import type { Pipeline } from '../definition/pipeline.ts';
 import type { RunEvent } from '../view/events.ts';
 import { laneName, lanesOf, requestsTopic, stateTopic, topicNames } from '../definition/names.ts';
 import { type PipelineLeft, leftToDo } from '../forecast/left-to-do.ts';

@@ -2,12 +2,13 @@ import { type Paging, SourceError } from '@headgate/sources';
 import type { CreditPool, Delivery } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import * as z from 'zod';
-import { type DefinedPipeline, definePipeline } from '../definition/define-pipeline.ts';
+import type { DefinedPipeline } from '../definition/pipeline.ts';
+import { definePipeline } from '../definition/define-pipeline.ts';
 import { topicNames } from '../definition/names.ts';
 import { type Running, type StartOptions, start } from '../engine/start.ts';
 import { topic } from '../definition/topic.ts';
 import { topicSpecs } from '../definition/topics.ts';
-import type { Work } from '../engine/worker.ts';
+import type { Processor } from '../engine/processor.ts';
 import type { WalkedSource } from '../walk/walk.ts';
 
 export interface Shelf {
@@ -85,7 +86,7 @@ export type ShelvesPipeline = DefinedPipeline<typeof options>;
 
 /** A pipeline of shelves whose requests are worked as `open` says. `every`: as in its definition. */
 export function shelves(
-  open: () => Work<Shelf, typeof shelvesTopics>,
+  open: () => Processor<Shelf, typeof shelvesTopics>,
   keyOf = ({ shelf }: Shelf): string => shelf,
   every?: (request: Shelf) => number | undefined,
 ): ShelvesPipeline {

@@ -1,8 +1,8 @@
 import type { CreditPool } from '@headgate/throttle';
 import type { Doing, RunGauges, WorkGauge } from './events.ts';
 import type { LaneWork } from '../forecast/forecast.ts';
-import type { RequestsBehind } from '../forecast/request-sizes.ts';
-import type { InWork, SourceControls } from '../engine/worker.ts';
+import type { LaneBacklog } from '../forecast/request-sizes.ts';
+import type { InWork, SourceControls } from '../engine/processor.ts';
 
 export interface LaneGaugesOptions {
   readonly pipeline: string;
@@ -14,7 +14,7 @@ export interface LaneGaugesOptions {
   readonly load: number;
   /** Pages that requests in work are expected to have, by offset. */
   readonly expected: ReadonlyMap<number, number>;
-  readonly behind: RequestsBehind;
+  readonly behind: LaneBacklog;
   /** Epoch ms. */
   readonly now: number;
 }

@@ -2,7 +2,7 @@ import type { Clock } from '@headgate/throttle';
 import type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason, RunEvent, RunGauges } from './events.ts';
 import type { Forecast, ForecastOptions, LaneWork } from '../forecast/forecast.ts';
 import { type Histogram, noObservations, type Observed, observe } from './histogram.ts';
-import { BACKLOG } from '../walk/walk.ts';
+import { MAX_IN_WORK } from '../walk/walk.ts';
 import { forecast, walksDone } from '../forecast/forecast.ts';
 
 /** A run at one instant, as plain data: a row for each request in work and for each budget, totals, and when it will be done. Times are epoch ms. */
@@ -488,7 +488,7 @@ function* walkRows(walks: Iterable<Walk>, { work }: RunGauges, doneAts: Readonly
 /** When the first walks of a lane are done, by their requests; empty where a walk of unknown size takes its turns among them. */
 function walksDoneIn(lane: LaneWork, options: ForecastOptions): [request: string, doneAt: number][] {
   if ((lane.behind?.unknown ?? 0) > 0 || lane.walks.some(({ pages }) => pages === undefined)) return [];
-  const done = walksDone(lane, { ...options, first: FORECAST_WALKS, atOnce: BACKLOG });
+  const done = walksDone(lane, { ...options, first: FORECAST_WALKS, atOnce: MAX_IN_WORK });
   return done.flatMap((inMs, i) => {
     const { request } = lane.walks[i] ?? {};
     return request === undefined ? [] : [[request, Math.round(options.now + inMs)]];

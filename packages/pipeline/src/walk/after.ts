@@ -1,6 +1,6 @@
 import type { Clock, Json } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
-import { endsLane } from '../dead-letters/endings.ts';
+import { endsLane } from '../engine/source-error.ts';
 import type { StateChange } from '../engine/lane.ts';
 import { STATE_KEYS } from '../engine/lane-state.ts';
 import { PipelineError } from '../definition/pipeline-error.ts';
@@ -14,8 +14,8 @@ import {
   logRecords,
   madeRecord,
 } from '../definition/topic.ts';
-import type { StateOfLane, WorkerContext } from '../engine/worker.ts';
-import { fitting } from '../engine/fitting.ts';
+import type { StateOfLane, WorkerContext } from '../engine/processor.ts';
+import { assertRecordSize } from '../engine/record-size.ts';
 import { letter } from '../dead-letters/letters.ts';
 
 /**
@@ -139,7 +139,7 @@ export function lastCrawls(state: StateOfLane, kind: string): ReadonlyMap<string
 /** Goes on with the work that the lane's state holds. Without `after` it only remembers each key's last walk. */
 export function afterWork<Topics extends TopicMap>(
   { after, afterName = 'the work after its crawl' }: { readonly after?: After<Topics>; readonly afterName?: string },
-  { pipeline, kind, lane, log, names, notifier, clock, emit, topics }: Omit<WorkerContext<unknown, Topics>, 'parse' | 'keyOf'>,
+  { pipeline, kind, lane, log, names, notifier, clock, emit, topics }: Omit<WorkerContext<unknown, Topics>, 'read' | 'keyOf'>,
 ): AfterWork {
   const { partition } = lane;
   const lastKey = STATE_KEYS.last + kind;
@@ -260,7 +260,7 @@ export function afterWork<Topics extends TopicMap>(
     let inFlight: PendingRecord[] = [];
     const commit = async (left: Unfinished | null): Promise<void> => {
       const made = logRecords(inFlight, { pipeline, request: crawl.id, defaultId: String(written) });
-      const records = fitting(made, { pipeline, key: crawl.key, lane, name: 'after' });
+      const records = assertRecordSize(made, { pipeline, key: crawl.key, lane, name: 'after' });
       await lane.commit({ records, state: [[stateKey, left]] });
       for (const { name, kind, count } of inFlight) {
         counts[name] = (counts[name] ?? 0) + count;

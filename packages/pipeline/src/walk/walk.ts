@@ -2,7 +2,7 @@ import { type Checkpoint, type Paging, type QueryOptions, type WalkedPage, walkP
 import type { Delivery, Json, Transform } from '@headgate/throttle';
 import type { NewRecord, RecordSeries } from '@headgate/topics';
 import { type Subscription, defer, mergeMap } from 'rxjs';
-import { endsLane, endsSource, isStop } from '../dead-letters/endings.ts';
+import { endsLane, endsSource, isStop } from '../engine/source-error.ts';
 import { textOf } from '../definition/thrown.ts';
 import { callUser, callUserList, misuse, userError } from '../definition/user-function.ts';
 import { STATE_KEYS } from '../engine/lane-state.ts';
@@ -11,9 +11,9 @@ import { RESUME, type RequestRecord, requestContent } from '../definition/reques
 import { reasonOf } from '../dead-letters/dead-letter.ts';
 import type { Reason } from '../view/events.ts';
 import { type PendingRecord, REQUESTS, type RecordMakers, type TopicMap, logRecords, pendingRecords } from '../definition/topic.ts';
-import type { SourceControls, StateOfLane, Work, Worker, WorkerContext } from '../engine/worker.ts';
+import type { SourceControls, StateOfLane, Processor, Worker, WorkerContext } from '../engine/processor.ts';
 import { type After, afterWork, lastCrawls } from './after.ts';
-import { fitting } from '../engine/fitting.ts';
+import { assertRecordSize } from '../engine/record-size.ts';
 import { type Letter, letter, requestId } from '../dead-letters/letters.ts';
 
 /** A source of pages: what `defineSource` makes, or anything else with its controls and its `query`. */
@@ -134,7 +134,7 @@ interface Job<Request, Cursor extends NonNullable<Json>> {
 }
 
 /** Requests that a lane has in flight before the rest is left in the topic. */
-export const BACKLOG = 500;
+export const MAX_IN_WORK = 500;
 
 /**
  * Works requests that are walks: one request, many pages. A page's records, its checkpoint, the transforms' state and the budget's journal
@@ -142,7 +142,7 @@ export const BACKLOG = 500;
  */
 export function walk<Query, Page, Cursor extends NonNullable<Json>, Request, Topics extends TopicMap, Value = Page>(
   definition: WalkDefinition<Query, Page, Cursor, Request, Value, Topics>,
-): Work<Request, Topics> {
+): Processor<Request, Topics> {
   const names = (definition.through ?? []).map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) {
@@ -409,19 +409,19 @@ function walker<Query, Page, Cursor extends NonNullable<Json>, Request, Value, T
   };
 
   const fittingPage = ({ key, page }: WalkPosition<Request, Topics>, records: readonly (NewRecord | RecordSeries)[]) =>
-    fitting(records, { pipeline, key, lane, name: 'records', which: `page ${page}`, orElse: definition.smallerBy });
+    assertRecordSize(records, { pipeline, key, lane, name: 'records', which: `page ${page}`, orElse: definition.smallerBy });
 
   const fittingCheckpoint = (offset: number, written: WalkState<Cursor>, page: number): void => {
     const { key } = written;
     const record = callUser({ pipeline, key, name: 'paging' }, () => lane.stateRecord([STATE_KEYS.walk + String(offset), written]));
-    fitting([record], { pipeline, key, lane, name: 'paging', which: `its checkpoint after page ${page}` });
+    assertRecordSize([record], { pipeline, key, lane, name: 'paging', which: `its checkpoint after page ${page}` });
   };
 
   /** As its last walk's, in the state of its key. */
   const fittingCarried = ({ key, carried, items }: WalkState<Cursor>, page: number): void => {
     const value = { pages: page, items, carried: carried?.now };
     const record = callUser({ pipeline, key, name: 'carry' }, () => lane.stateRecord([STATE_KEYS.last + context.kind + key, value]));
-    fitting([record], { pipeline, key, lane, name: 'carry', which: `the value that page ${page} carries on` });
+    assertRecordSize([record], { pipeline, key, lane, name: 'carry', which: `the value that page ${page} carries on` });
   };
 
   /** A walk's first transaction says that it was started; a resumed one has said so. */
@@ -434,7 +434,7 @@ function walker<Query, Page, Cursor extends NonNullable<Json>, Request, Value, T
       definition.lifecycle?.(change, { request, key, id, topics }),
     );
     const records = logRecords(pending, { pipeline, request: id, defaultId: change.state, headers: tracing?.headers(current) });
-    return fitting(records, { pipeline, key, lane, name: 'lifecycle', which: `the record of its state "${change.state}"` });
+    return assertRecordSize(records, { pipeline, key, lane, name: 'lifecycle', which: `the record of its state "${change.state}"` });
   };
 
   const stopWalk = (current: Walking, error: unknown): void => {
@@ -478,7 +478,7 @@ function walker<Query, Page, Cursor extends NonNullable<Json>, Request, Value, T
   };
 
   return {
-    backlog: BACKLOG,
+    backlog: MAX_IN_WORK,
     get load() {
       return active.size + after.load;
     },

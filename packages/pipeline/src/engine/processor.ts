@@ -27,20 +27,20 @@ export interface SourceControls {
   close(): Promise<void>;
 }
 
-/** How a pipeline's requests are worked: made by `walk`, `lookup` or `route`. */
-export interface Work<Request, Topics extends TopicMap> {
-  /** The sources that it sends requests to. */
+/** Processes a pipeline's requests: created by `walk`, `lookup` or `route`. */
+export interface Processor<Request, Topics extends TopicMap> {
+  /** The sources that it sends requests to. Whoever opened the pipeline closes them. */
   readonly sources: readonly SourceControls[];
   /** Makes the worker of one lane. */
   open(context: WorkerContext<Request, Topics>): Worker<Request>;
   /** Reads from a lane's state what is left of a request. */
   left(state: StateOfLane, pipeline: string): (record: Pick<RequestRecord, 'offset' | 'resume'>, request: Request) => Left;
-  /** Reads from a lane's state how large the last whole walk was that had a request's key. */
-  lastCrawl(
-    state: StateOfLane,
-    context: Pick<WorkerContext<Request, Topics>, 'pipeline' | 'kind'>,
-  ): (request: Request, key: string) => CrawlSize | undefined;
+  /** Reads from a lane's state how large the last whole walk was that had a request's key. `kind`: as in {@link WorkerContext}. */
+  lastCrawl(state: StateOfLane, of: { readonly pipeline: string; readonly kind: string }): LastCrawlOf<Request>;
 }
+
+/** Gives how large the last whole walk was that had the key of a request. */
+export type LastCrawlOf<Request> = (request: Request, key: string) => CrawlSize | undefined;
 
 /** How large a whole walk was. */
 export interface CrawlSize {
@@ -80,8 +80,8 @@ export interface WorkerContext<Request, Topics extends TopicMap> {
   readonly names: TopicNames;
   /** Makes records: `topics.records({ key, value })`. */
   readonly topics: RecordMakers<Topics>;
-  /** Reads a request. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
-  readonly parse: (value: string | null) => Request;
+  /** Reads a request, as the definition's schema gives it. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
+  readonly read: (value: string | null) => Request;
   /** The key of a request, as the definition's `keyOf` gives it. `recordKey`: of its record, for the error of `keyOf`. */
   readonly keyOf: (request: Request, recordKey: string) => string;
   /** Emits an event of the run. */
@@ -109,7 +109,7 @@ export interface Worker<Request> {
   /** The requests taken and not finished, as they stand now. */
   inWork(): InWork;
   /** How large the last whole walk was that had the key of a request, as of now. */
-  lastCrawl(request: Request, key: string): CrawlSize | undefined;
+  readonly lastCrawl: LastCrawlOf<Request>;
 }
 
 /** Requests that a worker has in work, for gauges and forecasts. */

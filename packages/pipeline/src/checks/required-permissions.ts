@@ -1,11 +1,11 @@
 import type { IntendedUse } from '@headgate/topics';
-import type { Pipeline } from '../definition/define-pipeline.ts';
+import type { Pipeline } from '../definition/pipeline.ts';
 import { GROUP_STATE, laneName, lanesOf, listLane, replayGroup, requestsTopic, stateTopic } from '../definition/names.ts';
 import { DEAD_LETTERS } from '../dead-letters/dead-letter.ts';
 import type { TopicNames } from '../definition/topic.ts';
 
-/** Options of {@link intendedUse}. */
-export interface IntendedUseOptions {
+/** Options of {@link requiredPermissions}. */
+export interface RequiredPermissionsOptions {
   /** Pipelines of the run. */
   readonly pipelines: readonly Pipeline[];
   /** Group of the run. */
@@ -20,7 +20,7 @@ export interface IntendedUseOptions {
  * The topics and groups that a run uses, and no more: its user may have no further rights. Every topic is read: after a crash a log looks whether
  * the last transaction is there as a whole.
  */
-export function intendedUse({ pipelines, group, lanes, names }: IntendedUseOptions): IntendedUse {
+export function requiredPermissions({ pipelines, group, lanes, names }: RequiredPermissionsOptions): IntendedUse {
   const state = { name: names(GROUP_STATE), reads: true, writes: true };
   const listed = pipelines.filter((pipeline) => [...pipeline.listed()].length > 0);
   const topics = pipelines.flatMap((pipeline) => {
@@ -40,6 +40,6 @@ export function intendedUse({ pipelines, group, lanes, names }: IntendedUseOptio
 }
 
 /** The further use of the log by `enqueue` and `replay`. */
-export function intendedUseBeside({ group }: { readonly group: string }): IntendedUse {
+export function replayPermissions({ group }: { readonly group: string }): IntendedUse {
   return { lanes: [replayGroup(group)], appends: true };
 }

@@ -1,0 +1,35 @@
+import type { Clock } from '@headgate/throttle';
+import type { Pipeline } from '../definition/pipeline.ts';
+import type { RequestRecord } from '../definition/request.ts';
+
+export interface PileWarningOptions {
+  readonly pipeline: Pick<Pipeline, 'name' | 'everyOf'>;
+  readonly clock: Clock;
+  /** True for the key of a walk in work. */
+  readonly isWalking: (key: string) => boolean;
+  readonly warn: (message: string) => void;
+}
+
+/** Warns once, of a list that takes longer than its `every`. Call it before the work on a request begins; `key`: that of a walk. */
+export function pileWarning({ pipeline, clock, isWalking, warn }: PileWarningOptions) {
+  const openedAtMs = clock.epochMs();
+  let isWarned = false;
+  return ({ timestampMs = 0 }: Pick<RequestRecord, 'timestampMs'>, request: unknown, key: string | undefined): void => {
+    if (isWarned) return;
+    const everyMs = pipeline.everyOf(request);
+    if (everyMs === undefined) return;
+    const waitedMs = clock.epochMs() - timestampMs;
+    // A wait from before this run says nothing about its pace.
+    const isLate = timestampMs >= openedAtMs && waitedMs > everyMs;
+    if (!isLate && (key === undefined || !isWalking(key))) return;
+    isWarned = true;
+    const fact = isLate
+      ? `a job waited ${seconds(Math.round(waitedMs / 1_000))} before it started, and every is ${seconds(everyMs / 1_000)}`
+      : `${key} is due again while its previous crawl is unfinished`;
+    warn(`${pipeline.name}: ${fact}. Jobs pile up if the whole list takes longer than every: make every longer.`);
+  };
+}
+
+function seconds(count: number): string {
+  return `${count.toLocaleString('en-US')} s`;
+}

@@ -1,0 +1,76 @@
+import * as z from 'zod';
+import { DEAD_LETTERS } from '../dead-letters/dead-letter.ts';
+import type { NamedCredential, PipelineDefinition } from './pipeline-definition.ts';
+import { PipelineError } from './pipeline-error.ts';
+import { REQUESTS, type TopicMap } from './topic.ts';
+
+type Issue = Pick<z.core.$ZodRawIssue, 'path' | 'input'>;
+
+const must =
+  (words: string) =>
+  ({ path = [], input }: Issue): string =>
+    `${path.join('.')} ${input === undefined ? 'is missing' : `must be ${words}`}.`;
+const part = (test: (value: unknown) => boolean, words: string) => z.custom(test, { error: must(words), abort: true });
+const text = z.string({ error: must('text') });
+const userFunction = part((value) => typeof value === 'function', 'a function');
+/** Recognized by a method: a user's folder may have its own copy of zod. */
+const schema = (method: 'safeParse' | 'safeExtend') =>
+  part((value) => typeof Object(value)[method] === 'function', 'a zod schema, such as z.strictObject({ … })');
+
+const PARTS = z.strictObject({
+  name: text
+    .refine((name) => !['headgate', 'topics', 'status'].includes(name), {
+      error: ({ input }) => `the name ${String(input)} is reserved. Take another.`,
+    })
+    .regex(/^[a-z][a-z0-9-]{0,49}$/, {
+      error: ({ input }) =>
+        `"${String(input)}" isn't a valid pipeline name. Write up to 50 lowercase letters, digits and hyphens, starting with a letter.`,
+    }),
+  options: schema('safeExtend').superRefine((options, context) => {
+    const taken = ['use', 'every', 'maxOutstanding', 'stopAfterFailures'].find((key) => Object.hasOwn((options as z.ZodObject).shape, key));
+    if (taken !== undefined) context.addIssue(`every pipeline has ${taken} in its section. Give the option ${taken} another name.`);
+  }),
+  request: schema('safeParse'),
+  topics: part((value) => typeof value === 'object' && value !== null, 'an object').superRefine((topics, context) => {
+    for (const topic of Object.keys(topics as TopicMap)) {
+      if ([REQUESTS, DEAD_LETTERS, 'state'].includes(topic))
+        context.addIssue(`every pipeline has its own topic ${topic}. Rename topics.${topic}.`);
+      if (!/^[a-zA-Z0-9][a-zA-Z0-9-]{0,49}$/.test(topic))
+        context.addIssue(`topics.${topic}: a topic name has up to 50 letters, digits and hyphens.`);
+    }
+  }),
+  makesRequests: part((value) => typeof value === 'boolean', 'true or false').optional(),
+  unit: text.optional(),
+  pageItems: userFunction.optional(),
+  usualBytes: userFunction.optional(),
+  keyOf: userFunction,
+  parse: userFunction.optional(),
+  check: userFunction.optional(),
+  listed: userFunction.optional(),
+  every: userFunction.optional(),
+  credentials: userFunction.optional(),
+  maxOutstanding: part((value) => Number.isSafeInteger(value) && Number(value) > 0, 'a whole number above 0').optional(),
+  warnings: userFunction.optional(),
+  probe: userFunction.optional(),
+  agreed: userFunction.optional(),
+  open: userFunction,
+  expect: userFunction.optional(),
+} satisfies Record<keyof PipelineDefinition<z.ZodObject, z.ZodType, TopicMap, NamedCredential>, z.ZodType>);
+
+/** Throws a `PipelineError` (HEADGATE_DEFINITION): no compiler has read the definition of a module that runs with its types stripped. */
+export function checkDefinition(definition: { readonly name: unknown }): void {
+  const { error } = PARTS.safeParse(definition);
+  if (error === undefined) return;
+  const unknown = error.issues.find((issue) => issue.code === 'unrecognized_keys');
+  const parts = Object.keys(PARTS.shape);
+  const message =
+    unknown === undefined
+      ? error.issues[0]?.message
+      : `${unknown.keys[0]} isn't part of a definition. Its parts are ${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}.`;
+  const { name } = definition;
+  throw new PipelineError({
+    code: 'HEADGATE_DEFINITION',
+    message: `definePipeline: ${message}`,
+    ...(typeof name === 'string' && { pipeline: name }),
+  });
+}

@@ -1,0 +1,104 @@
+import type { AttemptEvent, RequestAllowance } from '@headgate/sources';
+import type { Clock, CreditPool, Journal, Json } from '@headgate/throttle';
+import type * as z from 'zod';
+import type { OptionIssue } from './parse-options.ts';
+import type { TopicMap } from './topic.ts';
+import type { CrawlSize, Processor, SourceControls } from '../engine/processor.ts';
+
+/**
+ * A service's way into topics, for {@link definePipeline}. A function about a request that throws ends that request as a dead letter, with
+ * the function's name and place; one about the options throws a {@link PipelineError} (HEADGATE_USER_FUNCTION) where it is called.
+ */
+export interface PipelineDefinition<
+  Options extends z.ZodObject,
+  RequestSchema extends z.ZodType,
+  Topics extends TopicMap,
+  Credential extends NamedCredential,
+> {
+  /** Prefix of its topics and its key in a configuration: lower-case letters, digits and hyphens. */
+  readonly name: string;
+  /** Its section of a configuration. `every`, `maxOutstanding` and `stopAfterFailures` are added to it. */
+  readonly options: Options;
+  /** The value of `<name>.requests`: enqueue, replay and other clients' requests are read with it. */
+  readonly request: RequestSchema;
+  /** `topics: { records: topic({ value: schema }) }` becomes `<name>.records`. */
+  readonly topics: Topics;
+  /** True where its records may be further requests of its own: `topics.requests(request)`. Its lanes then write to its requests topic. Default false. */
+  readonly makesRequests?: boolean;
+  /** Name of its items, for displays. Default `records`. */
+  readonly unit?: string;
+  /** Most items of a page of a walk: forecasts say with it how much a first walk may bring. Default: not said. */
+  pageItems?(options: z.output<Options>): number;
+  /** Bytes that the records of some topics usually have: a log that takes smaller ones only is warned about. Default: not said. */
+  usualBytes?(options: z.output<Options>): { readonly [Name in keyof Topics]?: number };
+  /** The key of a request: of its records, its partition and its line on a display. */
+  keyOf(request: z.output<RequestSchema>): string;
+  /** Parses a line of `enqueue` into a request. A line that begins with `{` is a request in the form of its topic. Default: no other line is taken. */
+  parse?(line: string): z.input<RequestSchema>;
+  /** Throws for a request that becomes a dead letter before any HTTP request: `replay` leaves it where it is. Default: never throws. */
+  check?(request: z.output<RequestSchema>): void;
+  /** The configuration's own list: each is requested once, and again after `every`. */
+  listed?(options: z.output<Options>): Iterable<z.input<RequestSchema>>;
+  /** After how many ms a listed request is requested again, in place of the option `every`. Default: that option. */
+  every?(request: z.output<RequestSchema>): number | undefined;
+  /**
+   * Its credentials, which lanes split among them: `io.credentials` are those of one lane. Default: none that could be split; then it has
+   * one lane, for two lanes that share a credential overrun its budget.
+   */
+  credentials?(options: z.output<Options>): readonly Credential[];
+  /** Default of the option of that name, in items. Default 20,000. */
+  readonly maxOutstanding?: number;
+  /** Names options that are not wrong but unwise: `headgate check` and a run say so. Default: none. */
+  warnings?(options: z.output<Options>): Iterable<OptionIssue>;
+  /**
+   * Makes one cheap request with the credential of `io`, by which `headgate check --online` checks that the service accepts it. Opens the
+   * source only. `request`: the one to make, for `headgate try`. Default: no request.
+   */
+  probe?(options: z.output<Options>, io: PipelineIo<Credential>, request?: z.output<RequestSchema>): Probe;
+  /** All that the processes of one group have to agree on, beside credentials' names: budgets above all. */
+  agreed?(options: z.output<Options>): Json;
+  /** How its requests are worked: `walk`, `lookup` or `route`. Called once for each lane. */
+  open(options: z.output<Options>, io: PipelineIo<Credential>): Processor<z.output<RequestSchema>, Topics>;
+  /** HTTP requests that a request takes; `last`: of the key's last whole walk. Default: as many as last time. */
+  expect?(request: z.output<RequestSchema>, last: CrawlSize | undefined): number | undefined;
+}
+
+/** A request that is made to find out about a credential. */
+export interface Probe {
+  /** Is closed after the request. */
+  readonly source: SourceControls;
+  /** Sends the request. Rejects as the source does. */
+  query(): Promise<unknown>;
+}
+
+/** A credential that lanes can split among them: anything that has a name. */
+export interface NamedCredential {
+  /** Unique within the pipeline; budgets are kept under it over restarts. Never a secret. */
+  readonly name: string;
+}
+
+/** The world of a pipeline's lane. Source options take it as it is: `issuesSource({ ...options, ...io })`. */
+export interface PipelineIo<Credential extends NamedCredential = NamedCredential> {
+  /** The run's clock. */
+  readonly clock: Clock;
+  /** Budgets that survive a crash and move with the lane. */
+  readonly journal: Journal;
+  /** Room for items that are not yet durable, shared by all of the lane. */
+  readonly credits: CreditPool;
+  /** Aborts when the lane is given up. */
+  readonly signal: AbortSignal;
+  /** Environment variables of the run. Sources read those of proxies. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Call it after every attempt. */
+  readonly onAttempt: (event: AttemptEvent) => void;
+  /** `true` for a lane: its requests wait as long as the service is down, and none becomes a dead letter for it. `false` for a probe. */
+  readonly waitOutOutages: boolean;
+  /** 0 for a probe: its source sends the request once. Default: the source's own. */
+  readonly retryForMs?: 0;
+  /** After this many equal failures in a row, without a success, a source sends nothing more: the option of that name. */
+  readonly stopAfterFailures?: number;
+  /** Maximum number of requests of the run, which its sources share. Default: no maximum. */
+  readonly allowance?: RequestAllowance;
+  /** The lane's share of the definition's credentials. */
+  readonly credentials: readonly Credential[];
+}

@@ -1,0 +1,115 @@
+import type { Json } from '@headgate/throttle';
+import type * as z from 'zod';
+import type { OptionIssue } from './parse-options.ts';
+import type { PipelineIo, Probe } from './pipeline-definition.ts';
+import type { KeyedRequest, PipelineRequests } from './pipeline-requests.ts';
+import type { TopicMap } from './topic.ts';
+import type { CrawlSize, Processor } from '../engine/processor.ts';
+
+/** Options that every pipeline takes beside its own. */
+export type CommonOptions = {
+  /** After how long its list is requested again: `24h`, or ms. Default: it is requested once. */
+  readonly every?: string | number | undefined;
+  /** Most items of a lane that are requested or in flight and not yet written. Default: the definition's. */
+  readonly maxOutstanding?: number | undefined;
+  /** Stops a lane after this many requests in a row that fail alike, without a success. Default: 10. */
+  readonly stopAfterFailures?: number | undefined;
+};
+
+/** A defined pipeline: called with its options it gives what `start` and `defineConfig` take. */
+export interface DefinedPipeline<Options extends z.ZodObject, Request = unknown> {
+  /** Gives the pipeline with its options. Throws an {@link InvalidOptionsError} (HEADGATE_INVALID_OPTION) where they don't fit. */
+  (options: z.input<Options> & CommonOptions): Pipeline<Request>;
+  /** The definition, independent of any options. */
+  readonly definition: DefinitionInfo;
+}
+
+/** The part of a definition that configuration and documentation are made of. */
+export interface DefinitionInfo {
+  /** Name of the pipeline: the prefix of its topics and its key in a configuration. */
+  readonly name: string;
+  /** With the options that every pipeline takes. */
+  readonly options: z.ZodObject;
+  /** The schema of a request's value. */
+  readonly request: z.ZodType;
+  /** Reads requests, as `enqueue` and `replay` do. */
+  readonly requests: PipelineRequests;
+  /** Its topics by their names within the pipeline. */
+  readonly topics: TopicMap;
+  /** True when lanes split its credentials; else it has one lane. */
+  readonly splitsCredentials: boolean;
+}
+
+/** A request of a configuration's list. */
+export interface ListedRequest extends KeyedRequest {
+  /** The same for requests that are the same once their schema has read them, and no others: the list has such a request once. */
+  readonly identity: string;
+  /** After how many ms it is requested again; undefined: once. */
+  readonly everyMs: number | undefined;
+}
+
+/** A pipeline with its options. `Request`: the value of its requests topic. */
+export interface Pipeline<Request = unknown> {
+  /** The definition's: the prefix of its topics, unique within a run. */
+  readonly name: string;
+  /** The definition that it was made of. */
+  readonly definition: DefinitionInfo;
+  /** As its schema gives them: defaults filled in, durations in ms, secrets behind functions. */
+  readonly options: unknown;
+  /** Options that are not wrong but unwise. */
+  readonly warnings: readonly OptionIssue[];
+  /** Reads each secret, and tells of those that give nothing a request could carry. */
+  secretIssues(): readonly OptionIssue[];
+  /** Name of its items, for displays. */
+  readonly unit: string;
+  /** Its topics by their names within the pipeline. */
+  readonly topics: TopicMap;
+  /** True where its records may be further requests of its own. */
+  readonly makesRequests: boolean;
+  /** After how many ms its list is requested again; undefined: once. */
+  readonly everyMs: number | undefined;
+  /** After how many ms a request that was read is requested again; undefined: once. */
+  everyOf(request: unknown): number | undefined;
+  /** Most items of one lane that may be requested or in flight and not yet written. */
+  readonly maxOutstanding: number;
+  /** Most items of a page of a walk. */
+  readonly pageItems: number | undefined;
+  /** Bytes that the records of some topics usually have, by the topics' names within the pipeline. */
+  readonly usualBytes: Readonly<Record<string, number | undefined>>;
+  /** Names of the credentials that lanes split; undefined: it has one lane. */
+  readonly credentials: readonly string[] | undefined;
+  /** All that the processes of one group have to agree on. */
+  readonly agreed: Json;
+  /** Reads requests, as `enqueue` and `replay` do. */
+  readonly requests: PipelineRequests<Request>;
+  /**
+   * Its configuration's own requests, one after the other. Throws a {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) for one that is none,
+   * by its index.
+   */
+  listed(): Iterable<ListedRequest>;
+  /** Opens the sources for one lane, which has its share of the credentials, and gives what processes its requests. Takes nothing of the log. */
+  open(io: SharedIo, lane: LaneShare): Processor<unknown, TopicMap>;
+  /** True when the definition has a probe. */
+  readonly canProbe: boolean;
+  /**
+   * The probe with the credential at that index of `credentials` (0 where lanes split none). `value`: of the request to make; throws a
+   * {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) for one that is none. Undefined: the definition has no probe.
+   */
+  probe(io: SharedIo, credential: number, value?: string): Probe | undefined;
+  /**
+   * HTTP requests that a request that was read takes; undefined where that isn't known. `last`: of the key's last whole walk. Throws what the
+   * definition's `expect` throws.
+   */
+  expect(request: unknown, last: CrawlSize | undefined): number | undefined;
+}
+
+/** The part of a pipeline's world that its caller gives; the definition has the rest. */
+export type SharedIo = Omit<PipelineIo, 'credentials' | 'waitOutOutages' | 'retryForMs' | 'stopAfterFailures'>;
+
+/** One of the lanes that split a pipeline's credentials. */
+export interface LaneShare {
+  /** Partition of the pipeline's requests topic, counted from 0. */
+  readonly lane: number;
+  /** Lanes that the pipeline has in all. */
+  readonly lanes: number;
+}

@@ -1,0 +1,165 @@
+import type { DeletedOffsets } from '../checks/deleted-offsets.ts';
+import { openTransactionWatch } from '../checks/open-transaction-watch.ts';
+import { refuse } from '../dead-letters/letters.ts';
+import type { PipelineRequests } from '../definition/pipeline-requests.ts';
+import type { RequestRecord } from '../definition/request.ts';
+import type { LaneBacklog } from '../forecast/request-sizes.ts';
+import type { Lane } from './lane.ts';
+import type { Notifier } from './notifier.ts';
+import type { LaneRun } from './pipeline-lane.ts';
+import type { Worker } from './processor.ts';
+import { requestsInOrder } from './requests-in-order.ts';
+import { drainInFlight } from './wait.ts';
+
+/** Delay before looking for new requests: at first, and twice as long each time that there are none. */
+const LOOK_AGAIN = { firstMs: 250, maxMs: 1_000 };
+/** Delay before counting new requests after those in work. */
+const COUNT_AGAIN_MS = 5_000;
+
+export interface LaneRunnerOptions extends Pick<LaneRun, 'log' | 'follow' | 'clock' | 'emit' | 'names'> {
+  readonly pipeline: string;
+  readonly requests: PipelineRequests;
+  readonly lane: Lane;
+  readonly worker: Worker<unknown>;
+  readonly notifier: Notifier;
+  readonly backlog: LaneBacklog;
+  /** Unfinished requests from before the lane was opened. */
+  readonly resumed: readonly RequestRecord[];
+  /** Requests that the log has deleted before the lane has read them. */
+  readonly deleted: DeletedOffsets | undefined;
+  /** False for a job that stays in the topic. */
+  readonly isChosen: (record: RequestRecord) => boolean;
+  /** Called with each request before the worker takes it. */
+  readonly onTake: (record: RequestRecord, request: unknown) => void;
+  /** Ends the work gracefully. */
+  readonly signal: AbortSignal;
+}
+
+/** Works a lane until nothing is left, or until `signal`. Rejects when the lane or its worker can't continue. */
+export async function runLane(options: LaneRunnerOptions): Promise<void> {
+  const { lane, worker, notifier, clock, signal } = options;
+  let isLost = false;
+  lane.onFailure((error) => {
+    isLost = true;
+    notifier.fail(error);
+  });
+  const wake = (): void => notifier.notify();
+  signal.addEventListener('abort', wake);
+  const intake = requestIntake(options);
+  try {
+    await readRequests(options, intake);
+  } catch (error) {
+    notifier.fail(error);
+  }
+  signal.removeEventListener('abort', wake);
+  worker.stop();
+  // Also if no credential is left: what was sent is paid for, and its answer may say how long nothing may be sent.
+  await drainInFlight({ notifier, clock, isBusy: () => !isLost && intake.isBusy });
+  worker.abandon();
+  notifier.throwIfFailed();
+}
+
+/** Hands requests to the worker, and makes dead letters of records that are none. */
+interface RequestIntake {
+  /** Requests taken and not finished. */
+  readonly load: number;
+  readonly isBusy: boolean;
+  take(record: RequestRecord): void;
+}
+
+function requestIntake({
+  pipeline,
+  requests,
+  lane,
+  worker,
+  notifier,
+  resumed,
+  onTake,
+  names,
+  clock,
+  emit,
+}: LaneRunnerOptions): RequestIntake {
+  const begun = new Set(resumed.map(({ offset }) => offset));
+  let refusing = 0;
+  const refuseRecord = async (record: RequestRecord, error: unknown): Promise<void> => {
+    refusing += 1;
+    try {
+      await refuse({ pipeline, lane, names, clock, emit }, record, error, begun.has(record.offset));
+    } catch (failure) {
+      notifier.fail(failure);
+    }
+    refusing -= 1;
+    notifier.notify();
+  };
+  return {
+    get load() {
+      return worker.load + refusing;
+    },
+    get isBusy() {
+      return worker.isBusy || refusing > 0;
+    },
+    take(record) {
+      try {
+        if (record.refusal !== undefined) throw record.refusal;
+        const request = requests.read(record.value);
+        onTake(record, request);
+        worker.take(record, request);
+      } catch (error) {
+        void refuseRecord(record, error);
+      }
+    },
+  };
+}
+
+async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): Promise<void> {
+  const { log, lane, worker, notifier, backlog, resumed, isChosen, follow, signal } = options;
+  const { topic, partition } = lane;
+  const watch = blockingWatch(options);
+  let { deleted } = options;
+  let position = lane.next;
+  let pauseMs = LOOK_AGAIN.firstMs;
+  while (!signal.aborted) {
+    const from = position;
+    let isIdle = intake.load === 0;
+    // Before reading: requests that were committed by then are seen, unless an open transaction is in the way.
+    const isBlocked = await watch.check(isIdle && !follow);
+    for await (const record of requestsInOrder({ log, topic, partition, from, resumed, signal })) {
+      lane.skip(position, record.offset);
+      position = record.offset + 1;
+      if (lane.isFinished(record.offset) || !isChosen(record)) continue;
+      isIdle = false;
+      while (intake.load >= worker.backlog && !signal.aborted) {
+        backlog.countAhead();
+        await notifier.wait(COUNT_AGAIN_MS);
+      }
+      if (signal.aborted) return;
+      intake.take(record);
+    }
+    worker.flush();
+    if (isIdle && deleted !== undefined) {
+      lane.skip(lane.next, deleted.before - 1);
+      // They are reported once.
+      await lane.commit({ records: [], finished: [deleted.before - 1] });
+      deleted = undefined;
+    }
+    if (isIdle && !follow && !isBlocked) return;
+    pauseMs = position > from ? LOOK_AGAIN.firstMs : Math.min(2 * pauseMs, LOOK_AGAIN.maxMs);
+    await notifier.wait(pauseMs);
+  }
+}
+
+/** Emits when another client's open transaction keeps the requests from being read, and when it no longer does. */
+function blockingWatch({ pipeline, log, lane, clock, signal, emit }: LaneRunnerOptions) {
+  return openTransactionWatch({
+    log,
+    lane,
+    clock,
+    signal,
+    onChange: (open) =>
+      emit(
+        open === undefined
+          ? { type: 'requests-readable', pipeline, lane: lane.partition }
+          : { type: 'requests-blocked', pipeline, lane: lane.partition, offset: open.offset, since: open.sinceMs },
+      ),
+  });
+}

@@ -1,0 +1,98 @@
+import { InvalidRecordError, type NewRecord, type RecordSeries, type TopicLog } from '@headgate/topics';
+import { PipelineError } from '../definition/pipeline-error.ts';
+import { assertField } from '../definition/topic.ts';
+import { callUser } from '../definition/user-function.ts';
+import { type Lane, recordBytes } from './lane.ts';
+
+/** The request whose records they are. */
+export interface RecordSizeOptions {
+  readonly pipeline: string;
+  readonly key: string;
+  readonly lane: Pick<Lane, 'room' | 'tooLarge'>;
+  /** The function of the definition that made them: `records`. */
+  readonly name: string;
+  /** Which of the request's records it is: `page 28`. Default `its record`. */
+  readonly which?: string;
+  /** Another way to make it fit: `take smaller pages`. */
+  readonly orElse?: string | undefined;
+}
+
+/**
+ * Gives the records as they are. Throws a `PipelineError` (HEADGATE_RECORD_TOO_LARGE) for one that is larger than its topic takes: it ends one
+ * request, and the log's own error would end the lane.
+ */
+export function assertRecordSize(
+  records: readonly (NewRecord | RecordSeries)[],
+  options: RecordSizeOptions,
+): readonly (NewRecord | RecordSeries)[] {
+  for (const given of records) {
+    const record = 'valueAt' in given ? largeOf(given, options) : given;
+    const limit = record && options.lane.tooLarge(record);
+    if (record !== undefined && limit !== undefined) throw tooLarge(record, limit, options);
+  }
+  return records;
+}
+
+function tooLarge(
+  record: NewRecord,
+  limit: number,
+  { pipeline, key, lane, which = 'its record', orElse }: RecordSizeOptions,
+): PipelineError {
+  const { topic } = record;
+  const bytes = recordBytes(record);
+  const setting = lane.room(topic)?.setting;
+  const or = orElse === undefined ? '' : `, or ${orElse}`;
+  const cure =
+    setting === undefined
+      ? `It can't be stored there${or}.`
+      : `Its ${setting.name} is ${setting.value}: set that to ${setting.neededFor(bytes)} or more${or}, then put the job back with \`headgate replay\`.`;
+  const message = `${key}: ${which} needs ${bytes} bytes, more than ${topic} takes (${limit} bytes). ${cure}`;
+  return new PipelineError({ code: 'HEADGATE_RECORD_TOO_LARGE', message, pipeline, key });
+}
+
+/** The largest record of a series; undefined where all are smaller than what its topic takes by far: thousands of texts need not be counted then. */
+function largeOf(series: RecordSeries, options: RecordSizeOptions): NewRecord | undefined {
+  const { topic, key, count, valueAt, parts } = series;
+  const { partAt = valueAt, before = '', after = '' } = parts ?? {};
+  const { bytes = Infinity } = options.lane.room(topic) ?? {};
+  return callUser({ pipeline: options.pipeline, key: options.key, name: options.name }, () => {
+    let longest = 0;
+    for (let i = 0; i < count; i += 1) {
+      const part = partAt(i);
+      assertField(topic, 'value', part);
+      longest = Math.max(longest, part.length);
+    }
+    const units = (key?.length ?? 0) + before.length + longest + after.length;
+    return MAX_BYTES_OF_A_UNIT * units <= bytes ? undefined : largestOf(series);
+  });
+}
+
+/** In UTF-8, of UTF-16. */
+const MAX_BYTES_OF_A_UNIT = 3;
+
+function largestOf({ topic, key, count, valueAt, parts }: RecordSeries): NewRecord {
+  const partAt = parts?.partAt ?? valueAt;
+  let largest = 0;
+  let mostBytes = 0;
+  for (let i = 0; i < count; i += 1) {
+    const bytes = Buffer.byteLength(partAt(i));
+    if (bytes > mostBytes) [largest, mostBytes] = [i, bytes];
+  }
+  return { topic, key, value: count > 0 ? valueAt(largest) : '' };
+}
+
+/**
+ * The error of a lane that wrote a record which its topic took when the lane was opened: a retryable `PipelineError`
+ * (HEADGATE_RECORD_LIMIT_LOWERED). Opened again, the lane knows the new limit, and makes a dead letter of such a record. Any other error as it is.
+ */
+export async function limitLowered(error: unknown, { log, lane }: { readonly log: TopicLog; readonly lane: Lane }): Promise<unknown> {
+  if (!(error instanceof InvalidRecordError)) return error;
+  const { topic } = error;
+  const before = lane.room(topic);
+  if (before === undefined) return error;
+  const { bytes, setting } = await log.recordRoom(topic);
+  if (bytes >= before.bytes) return error;
+  const limit = setting === undefined ? `${bytes} bytes at most` : `its ${setting.name} is ${setting.value} now`;
+  const message = `${topic} allows only smaller records than before (${limit})`;
+  return new PipelineError({ code: 'HEADGATE_RECORD_LIMIT_LOWERED', message, retryable: true, cause: error });
+}

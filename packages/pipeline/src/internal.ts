@@ -1,0 +1,16 @@
+/**
+ * For the command `headgate` alone: it may change with every version.
+ *
+ * @packageDocumentation
+ */
+export { findOtherGroups, type OtherGroupsOptions } from './checks/other-groups.ts';
+export { replayPermissions, requiredPermissions, type RequiredPermissionsOptions } from './checks/required-permissions.ts';
+export { assertStatesKept } from './checks/state-check.ts';
+export { lanesOf } from './definition/names.ts';
+export { type PipelineTopics, topicSpecs } from './definition/topics.ts';
+export { openJournalledLane, type OpenJournalledLaneOptions } from './engine/journalled-lane.ts';
+export type { JournalReader } from './engine/lane-journal.ts';
+export type { LastCrawlOf, Left, StateOfLane, Worker, WorkerContext } from './engine/processor.ts';
+export { pause } from './engine/wait.ts';
+export { savedByCredential, walksDone } from './forecast/forecast.ts';
+export { MAX_IN_WORK } from './walk/walk.ts';
