@@ -26,7 +26,7 @@ test('each request is charged to all budgets by name; gauges name them, and what
       { credential: 'a', budget: 'hour', limit: 2, used: 2 },
       { credential: 'a', budget: 'month', limit: 5, used: 4 },
     ],
-    waiting: [{ label: '/costly', for: 'budget', weights: { hour: 1, month: 3 } }],
+    queries: [{ subject: '/costly', state: 'queued', for: 'budget', weights: { hour: 1, month: 3 } }],
   });
   await scene.clock.advance(UNTIL_THE_15TH_MS);
   expect(scene.server.requests).toHaveLength(2);
@@ -44,7 +44,7 @@ test('a budget that is not concerned delays no request', async () => {
   await scene.query('/core');
   expect(scene.source.gauges()).toMatchObject({
     budgets: [{ used: 1 }, { used: 1 }],
-    waiting: [{ label: '/search', weights: { core: 0 } }],
+    queries: [{ subject: '/search', state: 'queued', weights: { core: 0 } }],
   });
   await scene.clock.advance(HOUR_MS + 2_000);
   await second;

@@ -23,7 +23,10 @@ test('a credential has at most `concurrency` requests under way, and whoever wai
   const all = Array.from({ length: 5 }, (_, i) => scene.query(`/${i}`));
   await scene.requests(2);
   await turn();
-  expect(scene.source.gauges().waiting).toMatchObject(Array.from({ length: 3 }, (_, i) => ({ label: `/${i + 2}`, for: 'concurrency' })));
+  expect(scene.source.gauges().queries).toMatchObject([
+    ...[2, 3, 4].map((i) => ({ subject: `/${i}`, state: 'queued', for: 'concurrency' })),
+    ...[0, 1].map((i) => ({ subject: `/${i}`, state: 'requesting', credential: 'a' })),
+  ]);
   for (let sent = 3; sent <= 5; sent += 1) {
     held.shift()?.answer();
     await scene.requests(sent);
@@ -41,7 +44,10 @@ test('a request that pauses before a retry leaves its place to another', async (
   await scene.requests(2);
   await scene.clock.advance(10_000);
   expect(scene.server.requests.map(({ url }) => url)).toEqual(['/first', '/second']);
-  expect(scene.source.gauges().waiting).toMatchObject([{ label: '/first', for: 'concurrency' }]);
+  expect(scene.source.gauges().queries).toMatchObject([
+    { subject: '/first', state: 'queued', for: 'concurrency' },
+    { subject: '/second', state: 'requesting' },
+  ]);
   held.shift()?.answer();
   await second;
   await scene.requests(3);

@@ -1,17 +1,16 @@
-import { admission, credentialPool, type Waiting } from '@headgate/throttle';
-import { map, merge, Subject } from 'rxjs';
+import { admission, credentialPool } from '@headgate/throttle';
 import { budgetSlots, type BudgetSlotsOptions } from './budget-slots.ts';
 import { nextReset } from './budgets.ts';
 import { checkedOptions } from './checked-options.ts';
 import { connections } from './http/connections.ts';
 import { CircuitBreaker } from './retry/circuit-breaker.ts';
-import { executor } from './retry/executor.ts';
+import { executor, type RunningQuery } from './retry/executor.ts';
 import { sourceCredential } from './retry/source-credential.ts';
 import { UnderWay } from './retry/under-way.ts';
 import type { SourceDefinition, WholeDefinition } from './source-definition.ts';
 import { SourceError, ofDefinition } from './source-error.ts';
 import type { SourceOptions } from './source-options.ts';
-import type { QueryInFlight, Source, SourceGauges, SourceWaiting } from './source.ts';
+import type { QueryState, QueryStatus, Source, SourceGauges } from './source.ts';
 import { type PagingCalls, walkPages } from './walk-pages.ts';
 
 /**
@@ -28,17 +27,13 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
     const members = options.credentials.map((credential) =>
       sourceCredential({ credential, budgets, maxDelayMs, clock, journal: options.journal }),
     );
-    const queue = admission({ clock });
-    const outageChanges = new Subject<void>();
+    const queue = admission<RunningQuery>({ clock });
     const breaker = new CircuitBreaker({
       clock,
       random: options.random,
       waitsOutOutages: options.waitOutOutages,
       credentials: () => pool.members.map(({ name }) => name),
-      onChange() {
-        queue.wake();
-        outageChanges.next();
-      },
+      onChange: () => queue.wake(),
     });
     const underWay = new UnderWay({ max: concurrency, onRoom: () => queue.wake() });
     const pool = credentialPool({
@@ -60,7 +55,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
     });
     const credentials = new Map(members.map((member) => [member.name, member]));
     const stopping = new AbortController();
-    const inFlight = new Set<QueryInFlight>();
+    const inFlight = new Set<RunningQuery>();
     const execute = executor({
       definition,
       options,
@@ -100,20 +95,29 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
         };
       });
     };
-    const gauges = (queued: readonly Waiting[]): SourceGauges => {
+    const gauges = (): SourceGauges => {
+      const queued = queue.waiting();
       const outage = breaker.outage(queued.filter((one) => one.for === 'budget').length);
       const isBusy = pool.members.length > 0 && pool.members.every(({ name }) => underWay.isFull(name));
-      const shown = ({ weights = [], for: reason, until, ...one }: Waiting): SourceWaiting => {
+      const state = (reason: 'budget' | 'downstream', at: number | undefined): QueryState => {
         const isHeld = outage !== undefined && reason === 'budget';
-        const at = isHeld ? outage.retryAt : until;
+        const until = isHeld ? outage.retryAt : at;
         return {
-          ...one,
-          for: isHeld ? 'service' : isBusy && reason === 'budget' ? 'concurrency' : reason,
-          weights: Object.fromEntries(Object.keys(budgets).map((name, i) => [name, weights[i] ?? 1])),
-          ...(at !== undefined && { until: at }),
+          ...(isHeld ? { state: 'service-down' } : { state: 'queued', for: isBusy && reason === 'budget' ? 'concurrency' : reason }),
+          ...(until !== undefined && { until }),
         };
       };
-      return { budgets: budgetGauges(), waiting: queued.map(shown), inFlight: [...inFlight], ...(outage !== undefined && { outage }) };
+      const row = ({ id, subject, weights }: RunningQuery, now: QueryState): QueryStatus => ({
+        id,
+        subject,
+        weights: Object.fromEntries(Object.keys(budgets).map((name, i) => [name, weights[i] ?? 1])),
+        ...now,
+      });
+      const queries = [
+        ...queued.flatMap(({ label, for: reason, until }) => (label === undefined ? [] : [row(label, state(reason, until))])),
+        ...Array.from(inFlight, (running) => row(running, running.state)),
+      ];
+      return { budgets: budgetGauges(), queries, ...(outage !== undefined && { outage }) };
     };
 
     const source: Source<Query, Value> = {
@@ -140,9 +144,8 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
           subject: () => definition.subject(paging.query(paging.first)),
           query: (query, reading) => source.query(query, reading),
         }),
-      gauges: () => gauges(queue.waiting()),
+      gauges,
       slots: () => inUse((one) => ({ ...budgetSlots({ ...one, clock }), ...(concurrency < Infinity && { concurrency }) })),
-      changes: merge(queue.changes, outageChanges.pipe(map(() => queue.waiting()))).pipe(map(gauges)),
       stop() {
         stopping.abort(stoppedError(service));
       },

@@ -19,7 +19,7 @@ export {
   retryAfterMs,
   type RateHeadersOptions,
 } from './http/rate-headers.ts';
-export type { QueryInFlight, QueryOptions, Source, SourceBudgetGauge, SourceGauges, SourceOutage, SourceWaiting } from './source.ts';
+export type { QueryOptions, QueryState, QueryStatus, Source, SourceBudgetGauge, SourceGauges, SourceOutage } from './source.ts';
 export {
   type Checkpoint,
   cursorParameter,
@@ -66,5 +66,4 @@ export {
   type Journal,
   type JournalEntry,
   PageStream,
-  type Waiting,
 } from '@headgate/throttle';

@@ -60,7 +60,7 @@ export async function play(
   onTestFinished(async () => {
     for (const { credit } of given) credit.release();
     expect(credits.outstanding, 'credit that is still held').toBe(0);
-    expect(source.gauges().waiting).toEqual([]);
+    expect(source.gauges().queries).toEqual([]);
     expect(clock.pending, 'timers that are left').toBe(0);
     await source.close();
     await server[Symbol.asyncDispose]();

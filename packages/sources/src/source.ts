@@ -1,5 +1,4 @@
-import type { CreditPool, Delivery, Json, PageStream, Waiting } from '@headgate/throttle';
-import type { Observable } from 'rxjs';
+import type { CreditPool, Delivery, Json, PageStream } from '@headgate/throttle';
 import type { BudgetSlots } from './budget-slots.ts';
 import type { Paging, WalkedPage, WalkOptions } from './paging.ts';
 
@@ -18,12 +17,10 @@ export interface Source<Query, Value> extends AsyncDisposable {
     paging: Paging<Query, Value, Cursor>,
     options?: WalkOptions<Cursor>,
   ): PageStream<WalkedPage<Value, Cursor>>;
-  /** The state of its budgets, the queries that wait and why, and since when the service is down. */
+  /** The state of its budgets and of each query, and since when the service is down. */
   gauges(): SourceGauges;
   /** When the slots of each budget become free, for forecasts. */
   slots(): readonly BudgetSlots[];
-  /** The same as `gauges`, at once and whenever who waits or what for has changed; completes never. */
-  readonly changes: Observable<SourceGauges>;
   /**
    * Starts no further request: calls that wait for one, and later calls, reject with `HEADGATE_STOPPED`; requests in flight run to their
    * end.
@@ -47,14 +44,12 @@ export interface QueryOptions {
   readonly requests?: number;
 }
 
-/** The budgets of a source, and the queries that wait or are under way. */
+/** The budgets and the unfinished queries of a source. */
 export interface SourceGauges {
   /** One for each budget of each credential that is still in use. */
   readonly budgets: readonly SourceBudgetGauge[];
-  /** Queries that wait for budget or credit, in the order of their turns. */
-  readonly waiting: readonly SourceWaiting[];
-  /** Queries in flight, or pausing before a retry; in the order of their permits. */
-  readonly inFlight: readonly QueryInFlight[];
+  /** One for each query: the queued ones in the order of their turns, then the others in the order of their permits. */
+  readonly queries: readonly QueryStatus[];
   /** Set while the service is down, where `waitOutOutages` is set. */
   readonly outage?: SourceOutage;
 }
@@ -73,27 +68,26 @@ export interface SourceOutage {
   readonly waiting: number;
 }
 
-/** A query in the queue: it waits for a budget, for capacity downstream, or for the end of an outage. */
-export interface SourceWaiting extends Omit<Waiting, 'weights' | 'for'> {
-  /** `service`: for another query to be answered. `concurrency`: for a query under way to end, since each credential has as many as it may. */
-  readonly for: Waiting['for'] | 'service' | 'concurrency';
-  /** Its cost in each budget, by name. */
-  readonly weights: Readonly<Record<string, number>>;
-}
+/** One unfinished query, and its current state. */
+export type QueryStatus = QueryState & {
+  /** The query's `walk`, or an object that stands for this query alone. */
+  readonly id: object;
+  /** The query's user, ISBN or page, as the definition's `subject` names it. */
+  readonly subject: string;
+  /** Its cost in each budget, by name. Default 1. */
+  readonly weights?: Readonly<Record<string, number>>;
+};
 
-/** A query that has left the queue and has no response yet. */
-export interface QueryInFlight {
-  /** The subject of the query. */
-  readonly label: string;
-  /** Its walk, if the query named one. */
-  readonly walk?: object;
-  /** Name of the credential that carries it. */
-  readonly credential: string;
-  /** Epoch ms of its permit. */
-  readonly since: number;
-  /** Set while it pauses: why its last attempt failed, and the epoch ms at which it may be sent again. */
-  readonly retry?: { readonly at: number; readonly reason: string };
-}
+/** The state of a query. Times are epoch ms; `until` is absent if the end is unknown. */
+export type QueryState =
+  /** Waits for a budget, for capacity downstream, or, with `concurrency`, for another query of its credentials to end. */
+  | { readonly state: 'queued'; readonly for: 'budget' | 'downstream' | 'concurrency'; readonly until?: number }
+  /** Waits for another query to be answered, because the service is down. */
+  | { readonly state: 'service-down'; readonly until?: number }
+  /** Has a permit of this credential since then, and no response yet. */
+  | { readonly state: 'requesting'; readonly credential: string; readonly since: number }
+  /** Its last attempt failed, and the next one comes then. */
+  | { readonly state: 'retrying'; readonly until: number; readonly reason: string };
 
 /** The state of one budget of one credential. */
 export interface SourceBudgetGauge {

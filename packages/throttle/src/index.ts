@@ -4,8 +4,7 @@
  *
  * @packageDocumentation
  */
-export { type AcquireOptions, type Admission, type AdmissionOptions, admission, type Permit } from './admission/admission.ts';
-export type { Waiting } from './admission/waiting-changes.ts';
+export { type AcquireOptions, type Admission, type AdmissionOptions, admission, type Permit, type Waiting } from './admission/admission.ts';
 export { agedSnapshots, stampedSnapshots } from './budget/aged-snapshots.ts';
 export { type BootTime, type Clock, systemClock } from './clock.ts';
 export {

@@ -23,7 +23,6 @@ export async function queueCommand({ peers, waiters, markdown, say }: QueueComma
   const queues: ReadonlyMap<string, () => OneAtATime> = new Map([
     ['Headgate, room for one downstream', () => headgateQueue({ waiters })],
     ['Headgate, each of them a walk, one signal', () => headgateQueue({ waiters, walks: true, signal: new AbortController().signal })],
-    ['Headgate, `changes` has a subscriber', () => headgateQueue({ waiters, listens: true })],
     ['p-queue', await pQueue(peers)],
   ]);
   const counts = [waiters / 100, waiters / 10, waiters].map(Math.ceil);
@@ -66,14 +65,12 @@ interface HeadgateQueueOptions {
   readonly waiters: number;
   readonly walks?: boolean;
   readonly signal?: AbortSignal;
-  readonly listens?: boolean;
 }
 
-function headgateQueue({ waiters, walks = false, signal, listens = false }: HeadgateQueueOptions): OneAtATime {
+function headgateQueue({ waiters, walks = false, signal }: HeadgateQueueOptions): OneAtATime {
   const pool = credentialPool({ members: [{ name: 'app', budgets: [rateBudget({ limit: 2 * waiters, windowMs: 3_600_000 })] }] });
   const credits = creditPool({ max: 1 });
   const door = admission();
-  if (listens) door.changes.subscribe();
   return async (task) => {
     const more = { ...(walks && { walk: {} }), ...(signal !== undefined && { signal }) };
     const permit = await door.acquire({ pool, credits, items: 1, ...more });

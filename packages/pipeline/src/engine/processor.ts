@@ -1,4 +1,4 @@
-import type { BudgetSlots, QueryInFlight, SourceBudgetGauge, SourceOutage, SourceWaiting } from '@headgate/sources';
+import type { BudgetSlots, QueryStatus, SourceBudgetGauge, SourceOutage } from '@headgate/sources';
 import type { Clock, CreditPool, Json } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import type { RequestEvent, RunEvent } from '../view/events.ts';
@@ -10,12 +10,11 @@ import type { Tracing } from '../view/tracing.ts';
 
 /** The part of a source that every kind of work needs. */
 export interface SourceControls {
-  /** How its budgets stand and who waits for what. */
+  /** The state of its budgets and queries. */
   gauges(): {
     readonly budgets: readonly SourceBudgetGauge[];
-    readonly waiting: readonly Omit<SourceWaiting, 'weights'>[];
-    /** Queries in flight, or pausing before a retry. Default: not known. */
-    readonly inFlight?: readonly QueryInFlight[];
+    /** One for each unfinished query. Default: not known. */
+    readonly queries?: readonly QueryStatus[];
     /** Set while its service is down for everybody, where it waits that out. */
     readonly outage?: SourceOutage;
   };

@@ -575,7 +575,10 @@ describe('a worker alone', () => {
     const answers: (() => void)[] = [];
     await using scene = await working(place.log, {
       room: () => room,
-      source: { ...api, gauges: () => ({ budgets: [], waiting: Array.from(queued, (walk) => ({ label: '', for: 'budget', walk })) }) },
+      source: {
+        ...api,
+        gauges: () => ({ budgets: [], queries: Array.from(queued, (id) => ({ id, subject: '', state: 'queued', for: 'budget' })) }),
+      },
       query: async (_, keys, { credits, signal, walk = {} }) => {
         requested.push(keys.join('+'));
         // The first one waits in the source's queue for good.

@@ -288,7 +288,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   const takeBack = (): void => {
     if (definition.room === undefined || stopping) return;
     const queued = new Set(
-      source.gauges().waiting.flatMap(({ walk, for: what }) => (what === 'budget' && walk !== undefined ? [walk] : [])),
+      (source.gauges().queries ?? []).flatMap((query) => (query.state === 'queued' && query.for === 'budget' ? [query.id] : [])),
     );
     const unsent = [...underWay].filter(([keys]) => queued.has(keys));
     const room = unsent.length > 0 ? roomNow() : 0;

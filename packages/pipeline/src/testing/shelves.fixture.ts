@@ -62,7 +62,7 @@ export function shelvesApi({
       await request(keys.join('+'), signal);
       return { value: [...keys], credit: credits.reserve(keys.length) };
     },
-    gauges: () => ({ budgets: [], waiting: [] }),
+    gauges: () => ({ budgets: [] }),
     stop() {
       isStopped = true;
     },

@@ -1,3 +1,4 @@
+import type { QueryStatus } from '@headgate/sources';
 import type { CreditPool } from '@headgate/throttle';
 import type { Doing, RunGauges, WorkGauge } from './events.ts';
 import type { LaneWork } from '../forecast/forecast.ts';
@@ -27,24 +28,17 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
   const { pipeline, lane, sources, credits, inWork, load, expected, behind, now } = options;
   const gauges = sources.map((source) => source.gauges());
   // A source that reports its queries reports all: a walk without one waits for its grant to be written.
-  const isTold = gauges.every(({ inFlight }) => inFlight !== undefined);
+  const isTold = gauges.every(({ queries }) => queries !== undefined);
   const walks = new Map<object, Doing>(
     inWork.walks.map(({ walk, isWriting, since }) => [walk, isWriting || isTold ? { state: 'writing' } : { state: 'asking', since }]),
   );
   const lookups: Doing[] = [];
-  const tell = (walk: object | undefined, doing: Doing): void => {
-    if (walk !== undefined && walks.has(walk)) walks.set(walk, doing);
-    else lookups.push(doing);
-  };
   const writing = new Set(inWork.walks.flatMap(({ walk, isWriting }) => (isWriting ? [walk] : [])));
-  for (const { waiting, inFlight = [] } of gauges) {
-    for (const { walk, for: what, until } of waiting) {
-      // It requests its next page while the one before is written.
-      if (walk === undefined || !writing.has(walk))
-        tell(walk, { state: 'waiting', for: what, ...(until !== undefined && { until: Math.max(now, until) }) });
-    }
-    for (const { walk, since, retry } of inFlight)
-      tell(walk, retry === undefined ? { state: 'asking', since } : { state: 'retrying', ...retry });
+  for (const query of gauges.flatMap(({ queries = [] }) => queries)) {
+    const doing = doingOf(query, now);
+    if (!walks.has(query.id)) lookups.push(doing);
+    // A walk requests its next page while the one before is written.
+    else if (doing.state !== 'waiting' || !writing.has(query.id)) walks.set(query.id, doing);
   }
   return {
     budgets: gauges.flatMap(({ budgets }) =>
@@ -73,6 +67,21 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
     outages: gauges.flatMap(({ outage }) => (outage === undefined ? [] : [{ pipeline, ...outage }])),
     lanes: [{ pipeline, lane, inWork: load, behind: behind.walks, isCounted: behind.isCounted, keys: inWork.keys + behind.keys }],
   };
+}
+
+/** A query's state in the words of a job's. */
+function doingOf(query: QueryStatus, now: number): Doing {
+  const until = query.state !== 'requesting' && query.until !== undefined ? { until: Math.max(now, query.until) } : {};
+  switch (query.state) {
+    case 'queued':
+      return { state: 'waiting', for: query.for, ...until };
+    case 'service-down':
+      return { state: 'waiting', for: 'service', ...until };
+    case 'requesting':
+      return { state: 'asking', since: query.since };
+    case 'retrying':
+      return { state: 'retrying', at: query.until, reason: query.reason };
+  }
 }
 
 function behindGauge(pipeline: string, lane: number, { key, request, name }: NonNullable<InWork['behind']>): WorkGauge {
@@ -104,7 +113,7 @@ export function laneWork(options: Omit<LaneGaugesOptions, 'credits' | 'load' | '
     behind: { walks: behind.walks, unknown: behind.unknown, pages: behind.pages },
     keys: inWork.keys + behind.keys,
     keysAtOnce: behind.keysAtOnce,
-    inFlight: sources.reduce((sum, source) => sum + (source.gauges().inFlight ?? []).filter(({ retry }) => retry === undefined).length, 0),
+    inFlight: sources.flatMap((source) => source.gauges().queries ?? []).filter(({ state }) => state === 'requesting').length,
     budgets: sources.flatMap((source) => source.slots?.() ?? []),
   };
 }

@@ -143,7 +143,9 @@ describe("an author's pages", () => {
       .authorPages('Ada', { pageSize: 10 })
       .drain(() => NEVER, { maxOutstanding: 20 })
       .subscribe();
-    await expect.poll(() => [api.gauges().waiting, server.requests.length]).toMatchObject([[{ label: 'Ada', for: 'downstream' }], 2]);
+    await expect
+      .poll(() => [api.gauges().queries, server.requests.length])
+      .toMatchObject([[{ subject: 'Ada', state: 'queued', for: 'downstream' }], 2]);
     stalled.unsubscribe();
     const read = async (name: string, share: number): Promise<void> => {
       for await (const _ of api.authorPages(name, { pageSize: 2, share })) continue;
@@ -238,7 +240,7 @@ test.each<[BooksOptions['plan'], number]>([
     key: () => KEY,
     ...(plan !== undefined && { plan }),
   });
-  expect(api.gauges()).toMatchObject({ budgets: [{ credential: 'key', limit, windowMs: 1_000, used: 0 }], waiting: [], ignoredRecords: 0 });
+  expect(api.gauges()).toMatchObject({ budgets: [{ credential: 'key', limit, windowMs: 1_000, used: 0 }], queries: [], ignoredRecords: 0 });
 });
 
 test('a refused batch says how to make it smaller', async () => {
@@ -253,9 +255,9 @@ describe('a daily quota', () => {
     await using api = open(server, { perDay: { isbns: 5 }, maxBatch: 3 });
     expect(await lastValueFrom(api.lookup(sampleIsbns(3)).pipe(toArray()))).toHaveLength(3);
     const waiting = api.lookup(sampleIsbns(3)).subscribe();
-    await expect.poll(() => api.gauges().waiting).toMatchObject([{ for: 'budget' }]);
+    await expect.poll(() => api.gauges().queries).toMatchObject([{ state: 'queued', for: 'budget' }]);
     expect(server.requests).toHaveLength(1);
-    expect(api.gauges()).toMatchObject({ budgets: [{}, { limit: 5, windowMs: 86_400_000, used: 3 }], waiting: [{ for: 'budget' }] });
+    expect(api.gauges()).toMatchObject({ budgets: [{}, { limit: 5, windowMs: 86_400_000, used: 3 }], queries: [{ for: 'budget' }] });
     waiting.unsubscribe();
     expect(await api.author('Ada Brook')).toMatchObject({ author: 'Ada Brook' });
   });

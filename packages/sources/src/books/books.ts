@@ -1,5 +1,4 @@
 import { creditPool, type Delivery, type PageStream } from '@headgate/throttle';
-import type { Observable } from 'rxjs';
 import type { BudgetSlots } from '../budget-slots.ts';
 import { defineSource, pagingCalls } from '../define-source.ts';
 import type { QueryOptions, SourceGauges } from '../source.ts';
@@ -75,12 +74,10 @@ export interface Books extends AsyncDisposable {
    * none. Rejects as a whole with a `SourceError`, or with `signal.reason`.
    */
   batch(isbns: readonly string[], options: QueryOptions): Promise<Delivery<readonly BookAnswer[]>>;
-  /** The state of its budgets, the queries that wait and why, and how many records were ignored. */
+  /** The state of its budgets and of each query, and how many records were ignored. */
   gauges(): BooksGauges;
   /** When the slots of each budget become free, for forecasts. */
   slots(): readonly BudgetSlots[];
-  /** The source's part of `gauges`, without `leftToday` and `ignoredRecords`: at once and whenever the waiting requests have changed. Never completes. */
-  readonly changes: Observable<SourceGauges>;
   /**
    * Starts no further request: calls that wait for one, and later calls, reject with `HEADGATE_STOPPED`; requests in flight run to their
    * end.
@@ -179,7 +176,6 @@ export function books(options: BooksOptions): Books {
       return { ...gauges, ignoredRecords, ...(hasQuota && { leftToday: leftToday(gauges) }) };
     },
     slots: () => source.slots(),
-    changes: source.changes,
     stop: () => source.stop(),
     close: () => source.close(),
     [Symbol.asyncDispose]: () => source[Symbol.asyncDispose](),
@@ -188,13 +184,13 @@ export function books(options: BooksOptions): Books {
 
 type ValueOf<K extends BooksValue['kind']> = Extract<BooksValue, { readonly kind: K }>;
 
-function leftToday({ budgets, waiting }: SourceGauges): number {
+function leftToday({ budgets, queries }: SourceGauges): number {
   const quotas = budgets.filter(({ budget }) => budget === 'isbns');
   let left = Math.max(0, ...quotas.map(({ limit, used }) => limit - used));
   // Requests that don't fit into the rest go another day.
-  for (const { weights } of waiting) {
-    const { isbns = 1 } = weights;
-    if (isbns <= left) left -= isbns;
+  for (const { state, weights } of queries) {
+    const { isbns = 1 } = weights ?? {};
+    if ((state === 'queued' || state === 'service-down') && isbns <= left) left -= isbns;
   }
   return left;
 }

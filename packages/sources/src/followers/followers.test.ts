@@ -188,7 +188,7 @@ test('a signal ends a walk from outside, with its reason, and the request in fli
   abort.abort(left);
   await expect(walked).rejects.toBe(left);
   expect(seen).toEqual([1]);
-  expect(api.gauges().waiting).toEqual([]);
+  expect(api.gauges().queries).toEqual([]);
 });
 
 test('a sink that never finishes: no more requests than it has room for', async () => {
@@ -199,7 +199,7 @@ test('a sink that never finishes: no more requests than it has room for', async 
     .drain(() => NEVER, { maxOutstanding: 20_000 })
     .subscribe();
   await expect.poll(() => server.requests.length).toBe(4);
-  await expect.poll(() => api.gauges().waiting).toMatchObject([{ label: '@alpha', for: 'downstream' }]);
+  await expect.poll(() => api.gauges().queries).toMatchObject([{ subject: '@alpha', state: 'queued', for: 'downstream' }]);
   expect(server.requests).toHaveLength(4);
   subscription.unsubscribe();
 });
@@ -289,15 +289,14 @@ test('walks take turns by their shares where budget is short, and gauges show wh
     limit: { requests: 1, windowMs: 20 },
   });
   const waits = new Set<string>();
-  const watching = api.changes.subscribe(({ waiting }) => {
-    for (const { label, for: what } of waiting) waits.add(`${label} ${what}`);
-  });
   const read = async (screenName: string, share: number, most: number): Promise<void> => {
     let pages = 0;
-    for await (const _ of api.pages({ screenName, count: 10, share })) if ((pages += 1) >= most) break;
+    for await (const _ of api.pages({ screenName, count: 10, share })) {
+      for (const query of api.gauges().queries) if (query.state === 'queued') waits.add(`${query.subject} ${query.for}`);
+      if ((pages += 1) >= most) break;
+    }
   };
   await Promise.all([read('big', 3, 24), read('small', 1, 8)]);
-  watching.unsubscribe();
   const first = server.requests.slice(0, 24).filter(({ user }) => user === 'big').length;
   expect(first).toBeGreaterThanOrEqual(15);
   expect(waits).toEqual(new Set(['@big budget', '@small budget']));

@@ -44,7 +44,7 @@ async function use({ kind, walks, others }: Scene): Promise<{ readonly refused: 
   const allWait = async (): Promise<void> => {
     for (;;) {
       await clock.settle();
-      if (api.gauges().waiting.length === walks) return;
+      if (api.gauges().queries.filter(({ state }) => state === 'queued').length === walks) return;
       await sleep(1);
     }
   };

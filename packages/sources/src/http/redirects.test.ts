@@ -26,7 +26,7 @@ test('a hop waits for its budget like any request', async () => {
   const scene = await play([moved(302, '/y'), ok], { limit: { requests: 1, windowMs: MINUTE_MS } }, { follow });
   const requested = scene.query();
   await scene.requests(1);
-  await expect.poll(() => scene.source.gauges().waiting).toMatchObject([{ label: '/x', for: 'budget' }]);
+  await expect.poll(() => scene.source.gauges().queries).toMatchObject([{ subject: '/x', state: 'queued', for: 'budget' }]);
   await scene.clock.advance(MINUTE_MS + 100);
   await requested;
   expect(scene.server.requests.map(({ url }) => url)).toEqual(['/x', '/y']);

@@ -152,7 +152,7 @@ describe('an outage of everybody', () => {
       expect(Math.max(...turns) - Math.min(...turns)).toBeLessThanOrEqual(1);
       await scene.clock.advance(MINUTE_MS);
       expect(scene.count('answered')).toBe(50);
-      expect(scene.source.gauges()).toMatchObject({ waiting: [], inFlight: [] });
+      expect(scene.source.gauges()).toMatchObject({ queries: [] });
       expect(scene.source.gauges().outage).toBeUndefined();
       expect(scene.clock.pending).toBe(0);
     },
@@ -188,11 +188,11 @@ describe('an outage of everybody', () => {
     for (const path of paths(9)) scene.query(path);
     await scene.clock.advance(10 * MINUTE_MS);
     await until(scene.clock, () => scene.source.gauges().outage?.retryAt !== undefined, { stepMs: 10 });
-    const { waiting, outage } = scene.source.gauges();
+    const { queries, outage } = scene.source.gauges();
     expect(outage).toMatchObject({ since: Date.UTC(2026, 0, 1), attempts: scene.attempts.length, waiting: 10 });
     expect(outage?.reason).toContain('connection refused');
-    expect(waiting).toHaveLength(10);
-    expect(waiting[0]).toMatchObject({ for: 'service', until: outage?.retryAt, weights: { rate: 1 } });
+    expect(queries).toHaveLength(10);
+    expect(queries[0]).toMatchObject({ state: 'service-down', until: outage?.retryAt, weights: { rate: 1 } });
     expect(scene.events.at(-1)?.retryInMs).toBeGreaterThan(10_000);
     const before = scene.attempts.length;
     await scene.clock.advance((outage?.retryAt ?? 0) - scene.clock.epochMs() - 1);

@@ -3,7 +3,7 @@ import { inOrder } from '../budgets.ts';
 import type { AttemptEvent } from '../source-options.ts';
 import { LimitCheck } from '../limit-check.ts';
 import { atOnce, ofDefinition, SourceError, wholeNumber } from '../source-error.ts';
-import type { QueryInFlight, QueryOptions } from '../source.ts';
+import type { QueryOptions, QueryState } from '../source.ts';
 import { anySignal } from './any-signal.ts';
 import { attempt, type AttemptContext } from './attempt.ts';
 import { pause, backoff } from './backoff.ts';
@@ -14,14 +14,23 @@ import { sharedSecret } from './shared-secret.ts';
 import type { UnderWay } from './under-way.ts';
 
 export interface ExecutorOptions<Query, Value> extends AttemptContext<Query, Value> {
-  readonly admission: Admission;
+  readonly admission: Admission<RunningQuery>;
   readonly pool: CredentialPool;
   readonly breaker: CircuitBreaker;
   readonly underWay: UnderWay;
   /** Filled with the queries that have a permit, for gauges. */
-  readonly inFlight: Set<QueryInFlight>;
+  readonly inFlight: Set<RunningQuery>;
   /** Aborts when no new request may start; requests in flight continue. */
   readonly stop: AbortSignal;
+}
+
+/** An unfinished query, for gauges. */
+export interface RunningQuery {
+  readonly id: object;
+  readonly subject: string;
+  readonly weights: readonly number[];
+  /** Its state since its last permit. */
+  state: QueryState;
 }
 
 /** Repeats a request until it has a response, a reason to stop, or no more time. */
@@ -138,12 +147,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       return decision;
     };
 
-    let shown: QueryInFlight | undefined;
-    const show = (next?: QueryInFlight): void => {
-      if (shown !== undefined) inFlight.delete(shown);
-      if (next !== undefined) inFlight.add(next);
-      shown = next;
-    };
+    const running: RunningQuery = { id: walk ?? call, subject, weights, state: { state: 'queued', for: 'budget' } };
     let carrier: string | undefined;
     const ended = (): void => {
       if (carrier !== undefined) underWay.end(carrier);
@@ -159,7 +163,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
           countedWithinMs,
           credits,
           items,
-          label: subject,
+          label: running,
           signal: waiting.signal,
           share: share * breaker.shareOf(call),
           onGranted(credential) {
@@ -183,13 +187,8 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       for (;;) {
         settle ??= await options.allowance?.take(waiting.signal);
         const permit = await permitted();
-        const running: QueryInFlight = {
-          label: subject,
-          credential: permit.credential,
-          since: clock.epochMs(),
-          ...(walk !== undefined && { walk }),
-        };
-        show(running);
+        running.state = { state: 'requesting', credential: permit.credential, since: clock.epochMs() };
+        inFlight.add(running);
         let pauseMs = 0;
         let isUntilUp = false;
         let reason = '';
@@ -216,16 +215,16 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
           ended();
           breaker.released(call);
         }
-        show(pauseMs > 0 ? { ...running, retry: { at: clock.epochMs() + pauseMs, reason } } : undefined);
+        running.state = { state: 'retrying', until: clock.epochMs() + pauseMs, reason };
         const early = isUntilUp ? { early: (end: () => void) => breaker.onceUp(end) } : {};
         if (pauseMs > 0) await pause({ clock, ms: pauseMs, signal: waiting.signal, ...early });
-        show();
+        inFlight.delete(running);
       }
     } finally {
       settle?.();
       ended();
       breaker.ended(call);
-      show();
+      inFlight.delete(running);
       waiting.forget();
     }
   };

@@ -1,5 +1,4 @@
-import type { AcquireOptions, Admission, Permit } from './admission.ts';
-import type { Waiting } from './waiting-changes.ts';
+import type { AcquireOptions, Admission, Permit, Waiting } from './admission.ts';
 import type { Clock } from '../clock.ts';
 import type { CredentialPool, Grant } from './credential-pool.ts';
 import type { Credit, CreditPool } from './credit-pool.ts';
@@ -28,7 +27,7 @@ interface Waiter extends AcquireOptions, PlainQueued {
  * The simplest admission: one list of waiting requests, scanned from its beginning at every event. `admission` has to grant the same
  * permits in the same order.
  */
-export function plainAdmission({ clock }: { readonly clock: Clock }): Omit<Admission, 'changes'> {
+export function plainAdmission({ clock }: { readonly clock: Clock }): Admission {
   const queue = new PlainFairQueue<Waiter>();
   const watched = new Map<CreditPool, { waiters: number; readonly unwatch: () => void }>();
   let cancelTimer: (() => void) | undefined;
@@ -119,8 +118,8 @@ export function plainAdmission({ clock }: { readonly clock: Clock }): Omit<Admis
   const waiting = (): readonly Waiting[] => {
     const offset = clock.epochMs() - clock.monotonicMs();
     const first = new Map<CredentialPool, number>();
-    return [...queue].map(({ label = '', pool, weights, credits, items, walk }) => {
-      const said = { label, ...(weights.length > 0 && { weights }), ...(walk !== undefined && { walk }) };
+    return [...queue].map(({ label, pool, weights, credits, items }) => {
+      const said = label === undefined ? {} : { label };
       if (!credits.hasRoom(items)) return { ...said, for: 'downstream' as const };
       const own = pool.bears(weights) ? pool.freeAt(weights) : Infinity;
       // A waiter that could go but still waits is waiting for earlier ones.

@@ -1,10 +1,8 @@
-import type { Observable } from 'rxjs';
 import { AbortWatch } from './abort-watch.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { CredentialPool, Grant } from './credential-pool.ts';
 import type { Credit, CreditPool } from './credit-pool.ts';
 import { FairQueue, type Queued } from './fair-queue.ts';
-import { type Waiting, waitingChanges } from './waiting-changes.ts';
 import { WaitingLines } from './waiting-lines.ts';
 
 /** Options of {@link admission}. */
@@ -14,7 +12,7 @@ export interface AdmissionOptions {
 }
 
 /** Options of `Admission.acquire`: what one request costs, and its origin. */
-export interface AcquireOptions {
+export interface AcquireOptions<Label = string> {
   /** The credentials of which any may carry the request. */
   readonly pool: CredentialPool;
   /** The request's cost in each budget of the pool's members, in their order. Default 1 each. */
@@ -28,8 +26,8 @@ export interface AcquireOptions {
    * waits for its budgets, provided that this can't delay the heavier one. Default: unknown.
    */
   readonly countedWithinMs?: number;
-  /** The request's name among those that wait. */
-  readonly label?: string;
+  /** Stands for the request among those that wait. */
+  readonly label?: Label;
   /** Requests of one walk take one turn among the walks, however many of them wait. Default: each request counts as its own walk. */
   readonly walk?: object;
   /** How large a share of the turns the walk gets, against 1 of others. Default 1. */
@@ -49,22 +47,27 @@ export interface Permit extends Omit<Grant, 'durable'>, Disposable {
   readonly credit: Credit;
 }
 
+/** A request in the queue, and what it waits for. */
+export interface Waiting<Label = string> {
+  /** The request's `label`, if it has one. */
+  readonly label?: Label;
+  /** A slot of a budget, or capacity in the pool of credit. */
+  readonly for: 'budget' | 'downstream';
+  /** Epoch ms at which the wait ends, if that is known. */
+  readonly until?: number;
+}
+
 /** The one queue in which requests wait for budget and credit. */
-export interface Admission {
+export interface Admission<Label = string> {
   /**
    * Waits for a permit. Credit and tokens are taken in one synchronous step: a token that waited for credit would go stale
    * and overrun its window. If the credential has a journal, the permit comes when its grant is durable.
    * Rejects with `signal.reason` when aborted, with the pool's error when its last credential has left, with the journal's
    * when it can't be written, and with a `RangeError` for weights above the limits of every remaining member.
    */
-  acquire(options: AcquireOptions): Promise<Permit>;
+  acquire(options: AcquireOptions<Label>): Promise<Permit>;
   /** The waiters in the order of their turns, each with what it waits for. */
-  waiting(): readonly Waiting[];
-  /**
-   * Emits the waiting requests, at once and after each change: one emission for all changes in one turn of the event loop. For lists of a
-   * hundred and more, at most one per hundredth of a ms for each waiting request. Never completes; unsubscribe at no further cost.
-   */
-  readonly changes: Observable<readonly Waiting[]>;
+  waiting(): readonly Waiting<Label>[];
   /** Checks again which requests may start: call it after a credential was removed. */
   wake(): void;
 }
@@ -78,7 +81,7 @@ interface Blocked {
 
 const NOBODY: Blocked = { at: Infinity, weights: [] };
 
-interface Waiter extends AcquireOptions, Queued {
+interface Waiter<Label = unknown> extends AcquireOptions<Label>, Queued {
   readonly weights: readonly number[];
   readonly resolve: (permit: Permit) => void;
   readonly reject: (reason: unknown) => void;
@@ -88,17 +91,17 @@ interface Waiter extends AcquireOptions, Queued {
  * Creates an admission: walks take turns, first come, first served among equals. No request waits because another's downstream is full, or
  * for a heavier request that it doesn't delay.
  */
-export function admission({ clock = systemClock() }: AdmissionOptions = {}): Admission {
-  const queue = new FairQueue<Waiter>();
-  const lines = new WaitingLines<Waiter>({ onRoom: () => look() });
+export function admission<Label = string>({ clock = systemClock() }: AdmissionOptions = {}): Admission<Label> {
+  const queue = new FairQueue<Waiter<Label>>();
+  const lines = new WaitingLines<Waiter<Label>>({ onRoom: () => look() });
   const aborts = new AbortWatch();
   let cancelTimer: (() => void) | undefined;
 
-  const add = (waiter: Waiter): void => {
+  const add = (waiter: Waiter<Label>): void => {
     queue.add(waiter);
     lines.add(waiter);
   };
-  const remove = (waiter: Waiter): void => {
+  const remove = (waiter: Waiter<Label>): void => {
     queue.delete(waiter);
     lines.delete(waiter);
   };
@@ -109,7 +112,6 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
     cancelTimer = undefined;
     const wakeAt = queue.isEmpty ? Infinity : serve();
     if (wakeAt < Infinity) cancelTimer = clock.schedule(Math.max(0, wakeAt - clock.monotonicMs()), look);
-    changes.look();
   };
 
   const refuse = (): void => {
@@ -186,7 +188,7 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
     }, giveBack);
   };
 
-  const waiting = (): readonly Waiting[] => {
+  const waiting = (): readonly Waiting<Label>[] => {
     const offset = clock.epochMs() - clock.monotonicMs();
     const first = new Map<CredentialPool, number>();
     const stands = new Map<object | undefined, { readonly hasRoom: boolean; readonly own: number }>();
@@ -195,11 +197,11 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
       return { hasRoom, own: hasRoom && pool.bears(weights) ? pool.freeAt(weights) : Infinity };
     };
     return Array.from(queue, (waiter) => {
-      const { label = '', pool, weights, walk } = waiter;
+      const { label, pool } = waiter;
       const line = lines.lineOf(waiter);
       const { hasRoom, own } = stands.get(line) ?? standing(waiter);
       stands.set(line, { hasRoom, own });
-      const said = { label, ...(weights.length > 0 && { weights }), ...(walk !== undefined && { walk }) };
+      const said = label === undefined ? {} : { label };
       if (!hasRoom) return { ...said, for: 'downstream' as const };
       // A waiter that could go but still waits is waiting for earlier ones.
       const at = own === -Infinity ? (first.get(pool) ?? own) : own;
@@ -207,7 +209,6 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
       return { ...said, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };
     });
   };
-  const changes = waitingChanges({ clock, waiting });
 
   return {
     acquire(options) {
@@ -230,7 +231,7 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
         const watch = (): void => {
           if (signal !== undefined) forget = aborts.on(signal, abort);
         };
-        const waiter: Waiter = {
+        const waiter: Waiter<Label> = {
           ...options,
           weights,
           turn: 0,
@@ -258,7 +259,6 @@ export function admission({ clock = systemClock() }: AdmissionOptions = {}): Adm
       });
     },
     waiting,
-    changes: changes.changes,
     wake() {
       refuse();
       look();

@@ -132,7 +132,14 @@ describe('admission', () => {
     const pool = credentialPool({ members: [{ name: 'key', budgets: [dailyBudget({ limit: 150, clock })] }], clock });
     const [door, credits] = [admission({ clock }), creditPool({ max: Infinity })];
     const ask = (weight: number, countedWithinMs?: number) =>
-      door.acquire({ pool, credits, items: 1, weights: [weight], ...(countedWithinMs !== undefined && { countedWithinMs }) });
+      door.acquire({
+        pool,
+        credits,
+        items: 1,
+        label: `${weight}`,
+        weights: [weight],
+        ...(countedWithinMs !== undefined && { countedWithinMs }),
+      });
     const first = await ask(100);
     first.sent();
     first.answered();
@@ -141,7 +148,7 @@ describe('admission', () => {
     void ask(49, 60_000);
     await clock.settle();
     const until = Date.UTC(2026, 0, 2) + 5_000;
-    expect(door.waiting()).toEqual([100, 1, 49].map((weight) => ({ label: '', for: 'budget', until, weights: [weight] })));
+    expect(door.waiting()).toEqual([100, 1, 49].map((weight) => ({ label: `${weight}`, for: 'budget', until })));
     const door2 = admission({ clock });
     void door2.acquire({ pool, credits, items: 1, weights: [100] });
     await door2.acquire({ pool, credits, items: 1, weights: [50], countedWithinMs: 60_000 });
