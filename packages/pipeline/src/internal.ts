@@ -7,6 +7,7 @@ export { findOtherGroups, type OtherGroupsOptions } from './checks/other-groups.
 export { replayPermissions, requiredPermissions, type RequiredPermissionsOptions } from './checks/required-permissions.ts';
 export { assertStatesKept } from './checks/state-check.ts';
 export { lanesOf } from './definition/names.ts';
+export { becomesSecret, isPem, isScalar, OF_FILE, type Scalar, scalar, type ScalarOptions } from './definition/scalar.ts';
 export { type PipelineTopics, topicSpecs } from './definition/topics.ts';
 export { openJournalledLane, type OpenJournalledLaneOptions } from './engine/journalled-lane.ts';
 export type { JournalReader } from './engine/lane-journal.ts';

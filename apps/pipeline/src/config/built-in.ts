@@ -1,4 +1,4 @@
-import type { DefinitionInfo, Pipeline } from '@headgate/pipeline';
+import { type DefinitionInfo, InvalidOptionsError, type Pipeline } from '@headgate/pipeline';
 import { books } from '../pipelines/books.ts';
 import { followers } from '../pipelines/followers.ts';
 
@@ -25,4 +25,9 @@ export function isDefinedPipeline(value: unknown): value is AnyPipeline {
 /** Whether a value is what a defined pipeline gives, called with its options. */
 export function isPipeline(value: unknown): value is Pipeline {
   return typeof value === 'object' && value !== null && 'definition' in value && 'open' in value && typeof value.open === 'function';
+}
+
+/** The same of an error: whether options don't fit the schema of their pipeline. */
+export function isInvalidOptions(error: unknown): error is InvalidOptionsError {
+  return error instanceof InvalidOptionsError || (error instanceof Error && error.name === 'InvalidOptionsError' && 'issues' in error);
 }

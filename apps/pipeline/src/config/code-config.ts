@@ -1,11 +1,11 @@
-import { dirname, resolve } from 'node:path';
-import { type InvalidOptionsError, type Pipeline, parseOptions } from '@headgate/pipeline';
+import { dirname } from 'node:path';
+import { type Pipeline, parseOptions } from '@headgate/pipeline';
+import { OF_FILE, isScalar, scalar } from '@headgate/pipeline/internal';
 import * as z from 'zod';
-import { BUILT_IN, isPipeline } from './built-in.ts';
+import { isInvalidOptions, isPipeline } from './built-in.ts';
 import { ConfigError } from './config-error.ts';
 import { plainFileFlaw } from './file-text.ts';
-import { type JsonSchema, alternatives, itemSchema, jsonSchemaOf, mappingSchema, propertySchema } from './json-schema.ts';
-import { isPem } from './pem.ts';
+import { jsonSchemaOf } from './json-schema.ts';
 import type { Importing } from './load-config.ts';
 import type { KeyPath, Problem } from './problem.ts';
 import { optionProblems } from './section-problems.ts';
@@ -24,14 +24,13 @@ export interface CodeConfigOptions {
   readonly importing: Importing;
 }
 
-const others = {
+const whole = z.strictObject({
+  topics: z.unknown(),
   status: statusSection,
   pipelines: z
     .array(z.custom<Pipeline>(isPipeline, 'must be what a pipeline gives for its options, as followers({ … }) does.'))
     .min(1, 'is empty. Give one at least, as followers({ … }).'),
-};
-const whole = z.strictObject({ topics: topicsSection.prefault({}), ...others });
-const wholeWithLog = z.strictObject({ topics: ownLogSection, ...others });
+});
 
 /** Loads a headgate.config.ts. `.env` beside it is put into `process.env` first. Throws a `ConfigError` where it can't be loaded. */
 export async function codeConfig({ file, path, settings, importing }: CodeConfigOptions): Promise<ReadConfig> {
@@ -46,39 +45,37 @@ export async function codeConfig({ file, path, settings, importing }: CodeConfig
     given = await importing(async () => await defaultExportOf(path));
   } catch (error) {
     const place = placeInModule(error, path) ?? {};
-    if (!(error instanceof Error && error.name === 'InvalidOptionsError' && 'issues' in error)) {
-      return refuse([{ ...place, key: '', message: `can't be loaded: ${loadingReason(error)}` }]);
-    }
-    const { issues, schema, pipeline = '' } = error as InvalidOptionsError;
-    return refuse(
-      optionProblems(issues, { name: [pipeline], schema: jsonSchemaOf(schema), value: undefined }).map((one) => ({ ...place, ...one })),
-    );
+    if (!isInvalidOptions(error)) return refuse([{ ...place, key: '', message: `can't be loaded: ${loadingReason(error)}` }]);
+    const { issues, schema, pipeline = '' } = error;
+    return refuse(optionProblems(issues, [pipeline], jsonSchemaOf(schema)).map((one) => ({ ...place, ...one })));
   }
   if (typeof given !== 'object' || given === null) {
     return refuse([{ key: '', message: 'has no configuration as its default export. Write: export default defineConfig({ … });' }]);
   }
-  const resolvePath = (relative: string): string => resolve(dirname(path), relative);
   const own = ownLogOf(given);
-  const schema = jsonSchemaOf(own === undefined ? whole : wholeWithLog);
-  const value = own === undefined ? withPaths(given, schema, resolvePath) : { ...given, topics: own };
-  const parsed = own === undefined ? parseOptions(whole, value) : parseOptions(wholeWithLog, value);
-  if (parsed.issues !== undefined) return refuse(optionProblems(parsed.issues, { name: [], schema, value }));
-  const { topics, status, pipelines } = parsed.value;
+  const topicsSchema = own === undefined ? topicsSection : ownLogSection;
+  const topics = parseOptions<typeof topicsSection | typeof ownLogSection>(topicsSchema, own ?? topicsOf(given, dirname(path)));
+  const others = parseOptions(whole, given);
+  if (topics.issues !== undefined || others.issues !== undefined)
+    return refuse([
+      ...optionProblems(topics.issues ?? [], ['topics'], jsonSchemaOf(topicsSchema)),
+      ...optionProblems(others.issues ?? [], [], jsonSchemaOf(whole)),
+    ]);
+  const { status, pipelines } = others.value;
   const twice = pipelines.filter(({ name }, i) => pipelines.findIndex((one) => one.name === name) < i);
-  const about = (name: string) => ({ name: [name], schema: {}, value: undefined });
   return {
-    topics: topics.driver === 'sqlite' ? { ...topics, file: resolvePath(topics.file) } : topics,
+    topics: topics.value,
     status,
     pipelines,
-    definitions: definitionsOf(pipelines),
+    definitions: pipelines.map(({ definition }) => definition),
     problems: twice.map(({ name }) => ({
       key: 'pipelines',
       message: `two pipelines are named ${name}. Keep one, or rename the other.`,
     })),
     warnings: [
-      ...optionProblems([...topicsWarnings(topics)], about('topics')),
-      ...optionProblems([...statusWarnings(status)], about('status')),
-      ...pipelines.flatMap(({ name, warnings }) => optionProblems(warnings, about(name))),
+      ...optionProblems([...topicsWarnings(topics.value)], ['topics']),
+      ...optionProblems([...statusWarnings(status)], ['status']),
+      ...pipelines.flatMap(({ name, warnings }) => optionProblems(warnings, [name])),
     ],
     problemAt: (at: KeyPath, message: string) => ({ key: at.join('.'), message }),
   };
@@ -92,18 +89,15 @@ function ownLogOf(given: object): object | undefined {
   return typeof topics === 'object' && topics !== null && 'log' in topics ? topics : undefined;
 }
 
-function definitionsOf(pipelines: readonly Pipeline[]): ReadConfig['definitions'] {
-  const own = [...new Map(pipelines.map(({ name, definition }) => [name, definition])).values()];
-  return [...BUILT_IN.map(({ definition }) => definition).filter(({ name }) => !own.some((one) => one.name === name)), ...own];
+/** The `topics` as a file has them, for their paths are relative to the configuration's folder. */
+function topicsOf(given: object, folder: string): unknown {
+  const topics = withScalars(('topics' in given ? given.topics : undefined) ?? {}, folder);
+  return isScalar(topics) ? topics : { ...(topics as object), [OF_FILE]: true };
 }
 
-/** The same with its paths absolute. */
-function withPaths(value: unknown, schema: JsonSchema | undefined, resolvePath: (path: string) => string): unknown {
-  if (typeof value === 'string')
-    return alternatives(schema).some(({ format }) => format === 'path') && !isPem(value) ? resolvePath(value) : value;
-  if (Array.isArray(value)) return value.map((one, i) => withPaths(one, itemSchema(schema, i), resolvePath));
-  if (typeof value !== 'object' || value === null || isPipeline(value)) return value;
-  const entries = Object.entries(value);
-  const own = mappingSchema(schema, (key) => (Object.hasOwn(value, key) ? (value as Readonly<Record<string, unknown>>)[key] : undefined));
-  return Object.fromEntries(entries.map(([key, one]) => [key, withPaths(one, propertySchema(own, key), resolvePath)]));
+function withScalars(value: unknown, folder: string): unknown {
+  if (typeof value === 'string') return scalar({ text: value, folder });
+  if (Array.isArray(value)) return value.map((one) => withScalars(one, folder));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withScalars(one, folder)]));
 }

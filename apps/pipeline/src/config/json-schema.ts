@@ -1,3 +1,4 @@
+import { becomesSecret } from '@headgate/pipeline/internal';
 import * as z from 'zod';
 
 /** The part of JSON Schema that options are described by. */
@@ -57,21 +58,27 @@ export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
   return root;
 }
 
-/** Whether a value becomes a secret, however many schemas it goes through before. */
-function becomesSecret(schema: z.core.$ZodType): boolean {
-  if (z.globalRegistry.get(schema)?.['writeOnly'] === true) return true;
-  const { in: before, out: then, innerType } = schema._zod.def as Readonly<Partial<Record<'in' | 'out' | 'innerType', z.core.$ZodType>>>;
-  return [before, then, innerType].some((one) => one !== undefined && becomesSecret(one));
+/** Gives each `$ref` its target. */
+function link(schema: JsonSchema, root: JsonSchema): void {
+  const { $ref } = schema;
+  if ($ref !== undefined)
+    Object.defineProperty(schema, TARGET, { value: $ref === '#' ? root : root.$defs?.[$ref.replace('#/$defs/', '')] });
+  for (const one of within(schema)) link(one, root);
 }
 
-/** Gives each `$ref` its target. */
-function link(node: unknown, root: JsonSchema): void {
-  if (typeof node !== 'object' || node === null) return;
-  if ('$ref' in node && typeof node.$ref === 'string') {
-    const name = /^#\/\$defs\/(.+)$/.exec(node.$ref)?.[1];
-    Object.defineProperty(node, TARGET, { value: name === undefined ? root : root.$defs?.[name] });
-  }
-  for (const one of Object.values(node)) link(one, root);
+/** The schemas that stand in another. */
+function within({
+  properties = {},
+  $defs = {},
+  additionalProperties,
+  items,
+  prefixItems = [],
+  ...some
+}: JsonSchema): readonly JsonSchema[] {
+  const { anyOf = [], oneOf = [], allOf = [] } = some;
+  return [properties, $defs, prefixItems, anyOf, oneOf, allOf, { additionalProperties, items }].flatMap((group) =>
+    Object.values(group as object).filter((one: unknown): one is JsonSchema => typeof one === 'object'),
+  );
 }
 
 /** The schemas that a value may fit, without the unions around them. */
@@ -86,57 +93,51 @@ export function alternatives(schema: JsonSchema | undefined): readonly JsonSchem
     .map((one) => ({ ...(writeOnly !== undefined && { writeOnly }), ...(format !== undefined && { format }), ...one }));
 }
 
-/** The schema of a mapping with these values: the alternative that has most of its keys, and its constants, and lacks the fewest. */
-export function mappingSchema(schema: JsonSchema | undefined, given: (key: string) => unknown): JsonSchema | undefined {
-  const rank = ({ properties = {}, required = [] }: JsonSchema): number =>
-    Object.entries(properties).reduce(
-      (sum, [key, { const: constant, enum: words, default: usual }]) => {
-        const value = given(key) ?? usual;
-        if (constant !== undefined) return sum + (value === constant ? 100 : -100);
-        if (words !== undefined && value !== undefined) return sum + (words.includes(value) ? 100 : 0);
-        return sum + (value === undefined ? 0 : 1);
-      },
-      -required.filter((key) => given(key) === undefined).length,
-    );
-  const ranked = alternatives(schema)
-    .filter(
-      ({ type, properties, additionalProperties }) => type === 'object' || properties !== undefined || additionalProperties !== undefined,
-    )
-    .map((one) => ({ one, rank: rank(one) }))
-    .toSorted((a, b) => b.rank - a.rank);
-  return ranked[0]?.one;
-}
-
-/** The schema of a key of a mapping. */
-export function propertySchema(schema: JsonSchema | undefined, key: string): JsonSchema | undefined {
-  const { properties = {}, additionalProperties } = schema ?? {};
-  if (Object.hasOwn(properties, key)) return properties[key];
-  return typeof additionalProperties === 'object' ? additionalProperties : undefined;
-}
-
-/** The schema of a list's entry at that place. */
-export function itemSchema(schema: JsonSchema | undefined, place: number): JsonSchema | undefined {
-  const items = alternatives(schema).flatMap((one) => one.prefixItems?.[place] ?? one.items ?? []);
-  return items.length > 1 ? { anyOf: items } : items[0];
+/** The schemas that a value within another may have: the first is the likeliest. */
+export function schemasAt(schema: JsonSchema, path: readonly (string | number)[]): readonly JsonSchema[] {
+  return path.reduce<readonly JsonSchema[]>(
+    (above, part) =>
+      above.flatMap(alternatives).flatMap(({ properties = {}, additionalProperties, prefixItems, items }) => {
+        if (typeof part === 'number') return prefixItems?.[part] ?? items ?? [];
+        if (Object.hasOwn(properties, part)) return properties[part] ?? [];
+        return typeof additionalProperties === 'object' ? additionalProperties : [];
+      }),
+    [schema],
+  );
 }
 
 /** Every key that a schema knows, however deep. */
 export function keysOf(schema: JsonSchema): readonly string[] {
-  const keys = new Set<string>();
-  const visit = (node: unknown): void => {
-    if (typeof node !== 'object' || node === null) return;
-    if ('properties' in node) for (const key of Object.keys(node.properties as object)) keys.add(key);
-    for (const one of Object.values(node)) visit(one);
-  };
-  // What a `$ref` points at stands in the same tree.
-  visit(schema);
-  return [...keys];
+  return [...Object.keys(schema.properties ?? {}), ...within(schema).flatMap(keysOf)];
+}
+
+const VARIABLE: JsonSchema = { type: 'string', pattern: '^\\$\\{\\w+\\}$' };
+const LIST_FILE: JsonSchema = {
+  type: 'object',
+  description: 'File with one entry per line; comments start with #.',
+  properties: { file: { type: 'string' } },
+  required: ['file'],
+  additionalProperties: false,
+};
+
+/** Adds what may stand in a file for a value: `"${NAME}"` for any single one, and `{ file }` in a list of texts. */
+export function asInFile(schema: JsonSchema): JsonSchema {
+  const hasLines = takesLines(schema);
+  for (const one of within(schema)) asInFile(one);
+  const { items } = schema;
+  if (hasLines && items !== undefined)
+    return Object.assign(schema, { items: { anyOf: [...(items.anyOf ?? items.oneOf ?? [items]), LIST_FILE] } });
+  if (!['integer', 'number', 'boolean'].includes(schema.type ?? '') && schema.enum === undefined && schema.pattern === undefined)
+    return schema;
+  const value = Object.entries(schema).filter(([key]) => !['description', 'default', 'examples'].includes(key));
+  for (const [key] of value) Reflect.deleteProperty(schema, key);
+  return Object.assign(schema, { anyOf: [Object.fromEntries(value), VARIABLE] });
 }
 
 /** Whether lines of a file may stand for entries of a list: where they are texts of any kind. */
-export function takesLines(schema: JsonSchema | undefined): boolean {
-  if (alternatives(schema).some(({ prefixItems }) => prefixItems !== undefined)) return false;
-  return alternatives(itemSchema(schema, 0)).some((one) => one.type === 'string' && one.enum === undefined && one.const === undefined);
+export function takesLines(schema: JsonSchema): boolean {
+  const items = alternatives(schema).flatMap(({ prefixItems, items: every }) => (prefixItems === undefined ? (every ?? []) : []));
+  return items.flatMap(alternatives).some((one) => one.type === 'string' && one.enum === undefined && one.const === undefined);
 }
 
 /** A value as it is written in one line of YAML. */

@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path';
+import { BUILT_IN } from './built-in.ts';
 import { codeConfig } from './code-config.ts';
 import { ConfigError } from './config-error.ts';
 import { isPublic, readConfigText, readEnvFile } from './config-files.ts';
@@ -48,6 +49,8 @@ export async function loadConfig({
   const read: ReadConfig = isCode(file)
     ? await codeConfig({ file, path, settings, importing })
     : await yamlConfig({ file, path, source, lookup, readText: readFile, importing });
+  const all = [...BUILT_IN.map(({ definition }) => definition), ...read.definitions];
+  const definitions = [...new Map(all.map((one) => [one.name, one])).values()];
 
   const warnings = [...read.warnings];
   if (await isPublic(envPath)) {
@@ -55,14 +58,15 @@ export async function loadConfig({
     warnings.push({ key: '', message });
   }
   warnings.sort(inOrder);
-  const found = [...read.problems, ...crossProblems(read)].sort(inOrder);
-  const problems = read.withExcerpts?.(found) ?? found;
-  const { topics, status, pipelines } = read;
+  const found = [...read.problems, ...crossProblems({ ...read, definitions })].sort(inOrder);
+  const problems = found.length === 0 ? found : (read.withExcerpts?.(found) ?? found);
+  const { status, pipelines } = read;
+  const topics = read.topics?.driver === 'sqlite' ? { ...read.topics, file: resolve(dirname(path), read.topics.file) } : read.topics;
   if (problems.length > 0 || topics === undefined || status === undefined) {
     const sound = {
       file: path,
       pipelines,
-      definitions: read.definitions,
+      definitions,
       ...(topics !== undefined && { topics }),
       ...(status !== undefined && { status }),
     };

@@ -1,3 +1,4 @@
+import { isPem } from '@headgate/pipeline/internal';
 import * as z from 'zod';
 import { plainFileText } from './file-text.ts';
 
@@ -14,9 +15,4 @@ export function pemText(label: 'CERTIFICATE' | 'PRIVATE KEY', example: string): 
     return text.includes(`${label}-----`) ? text : refuse(`holds no PEM text with BEGIN ${label}. Write a path, as in ${example}.`);
   });
   return schema.meta({ format: 'path', examples: [example] });
-}
-
-/** Whether it is PEM text, not a path. */
-export function isPem(text: string): boolean {
-  return text.trimStart().startsWith('-----BEGIN ');
 }

@@ -1,21 +1,23 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { InvalidOptionsError, type OptionIssue, type ParsedOptions, type Pipeline, parseOptions } from '@headgate/pipeline';
+import { type OptionIssue, type ParsedOptions, type Pipeline, parseOptions } from '@headgate/pipeline';
+import { isPem } from '@headgate/pipeline/internal';
 import { type ParsedNode, isMap, isScalar, isSeq } from 'yaml';
-import { type AnyPipeline, BUILT_IN, isDefinedPipeline } from './built-in.ts';
+import type * as z from 'zod';
+import { type AnyPipeline, BUILT_IN, isDefinedPipeline, isInvalidOptions } from './built-in.ts';
 import { ConfigError } from './config-error.ts';
 import { withExcerpts } from './excerpt.ts';
 import { plainFileFlaw } from './file-text.ts';
-import { type JsonSchema, jsonSchemaOf, keysOf } from './json-schema.ts';
+import { type JsonSchema, jsonSchemaOf, keysOf, schemasAt } from './json-schema.ts';
 import type { Importing } from './load-config.ts';
 import { type KeyPath, type Problem, formatKey, isShowable, quoted, shownPath } from './problem.ts';
-import { sectionProblems, unknownKeyMessage } from './section-problems.ts';
+import { type Finding, sectionProblems, unknownKeyMessage } from './section-problems.ts';
 import { statusSection, statusWarnings } from './status-section.ts';
 import { topicsSection, topicsWarnings } from './topics-section.ts';
 import { defaultExportOf, loadingReason, placeInModule } from './user-module.ts';
 import type { ReadConfig } from './whole-config.ts';
 import { pairsOf, yamlFile } from './yaml-file.ts';
-import { yamlValue } from './yaml-values.ts';
+import { type YamlSection, bareVariable, withoutBraces, yamlValues } from './yaml-values.ts';
 
 export interface YamlConfigOptions {
   /** As the user named it. */
@@ -34,89 +36,94 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
   const yaml = yamlFile(source);
   const { root } = yaml;
   const refuse = (problems: readonly Problem[]): never => {
-    const keys = [...known, ...BUILT_IN.flatMap(({ definition }) => keysOf(jsonSchemaOf(definition.options)))];
-    throw new ConfigError({ fileName: file, problems: withExcerpts(problems, { text: source, known: keys }) });
+    throw new ConfigError({ fileName: file, problems: withExcerpts(problems, { text: source, known: keysWith(BUILT_IN) }) });
   };
-  const defined = new Map(BUILT_IN.map((one) => [one.definition.name, one]));
-  const [topicsSchema, statusSchema] = [jsonSchemaOf(topicsSection), jsonSchemaOf(statusSection)];
-  const known = ['topics', 'status', 'use', ...defined.keys(), ...[topicsSchema, statusSchema].flatMap(keysOf)];
   if (yaml.syntax.length > 0) refuse(yaml.syntax.map((problem) => ({ ...problem, key: '' })));
   const ofFile = file === 'headgate.yaml' ? '' : ` --config ${file}`;
   if (root === undefined)
-    refuse([{ line: 1, column: 1, key: '', message: `the file is empty. Write one with: headgate init --force${ofFile}` }]);
-  if (!isMap(root)) {
-    return refuse([{ ...yaml.placeOf([]), key: '', message: 'must be a mapping with followers: or books: in it.' }]);
-  }
+    return refuse([{ line: 1, column: 1, key: '', message: `the file is empty. Write one with: headgate init --force${ofFile}` }]);
+  if (!isMap(root))
+    return refuse([{ ...yaml.placeAt(root.range), key: '', message: 'must be a mapping with followers: or books: in it.' }]);
 
-  const resolvePath = (relative: string): string => resolve(dirname(path), relative);
+  const folder = dirname(path);
   const sections = new Map(pairsOf(root).flatMap(({ name, value }) => (name === undefined ? [] : [[name, value] as const])));
-  const problems: Problem[] = [];
-  const warnings: Problem[] = [];
+  const problems: Finding[] = [];
+  const warnings: Finding[] = [];
+  /** Names that messages may show beside the keys of schemas. */
+  const names: string[] = [];
+  /** Sections with `use`, which the schemas of their pipelines don't have. */
+  const uses = new Set<string>();
   const open = new Map<number, number>();
-  const problemAt: ReadConfig['problemAt'] = (at, message, of = 'value') => ({
-    ...yaml.placeOf(at, of),
-    key: formatKey(at, known),
-    message,
+  const values = yamlValues(root, {
+    lookup,
+    folder,
+    readText,
+    problem: (origin, message) => void problems.push({ origin, message }),
+    warning: (origin, message) => void warnings.push({ origin, message }),
   });
-  for (const { name } of pairsOf(root)) {
-    if (name === undefined) problems.push(problemAt([], 'has a key that is not a single word. Write keys as plain words.'));
-  }
 
   /** Undefined where something is wrong with it. */
   async function section<Value>(
     name: string,
-    schema: JsonSchema,
+    schema: z.ZodType,
     parse: (value: unknown) => ParsedOptions<Value>,
     advise: (value: Value) => Iterable<OptionIssue>,
   ): Promise<Value | undefined> {
-    const broken: string[] = [];
-    const plain: { readonly at: KeyPath; readonly message: string }[] = [];
-    const before = problems.length;
-    const read = await yamlValue(sections.get(name) ?? null, schema, [], {
-      lookup,
-      resolvePath,
-      readText,
-      problem(at, message) {
-        broken.push(JSON.stringify(at).slice(0, -1));
-        const node = yaml.nodeAt([name, ...at]);
-        const subject = at.at(-1) === 'file' && isScalar(node) ? `${shownPath(node.source)} ` : '';
-        problems.push(problemAt([name, ...at], subject + message));
-      },
-      warning: (at, message) => void plain.push({ at, message }),
-      plainSecret(at, variable = [name, at.findLast((part) => typeof part === 'string')].join('_').toUpperCase()) {
-        plain.push({ at, message: `a secret in plain text. Put it into .env next to this file and write "\${${variable}}" here.` });
-      },
-    });
-    for (const [offset, length] of read.open) open.set(offset, length);
-    const parsed = parse(sections.has(name) ? read.value : {});
-    const about = { file: yaml, name, schema, read, known };
-    if (parsed.issues !== undefined) {
-      const fresh = parsed.issues.filter((issue) => {
-        const at = `${JSON.stringify(read.originOf(issue.path).path).slice(0, -1)},`;
-        return !broken.some((one) => at.startsWith(`${one},`));
-      });
-      problems.push(...sectionProblems(fresh, about));
-      return undefined;
+    const [problemsBefore, warningsBefore] = [problems.length, warnings.length];
+    const read = values.section(name);
+    if (uses.has(name)) Reflect.deleteProperty(Object(read.value) as object, 'use');
+    if (read.hasLists) {
+      // Schemas know which entries are files of lists.
+      parseOptions(schema, read.value);
+      await read.readLists();
     }
-    warnings.push(
-      ...plain.map(({ at, message }) => problemAt([name, ...at], message)),
-      ...sectionProblems([...advise(parsed.value)], { ...about, areWarnings: true }),
-    );
-    return problems.length > before ? undefined : parsed.value;
+    const parsed = parse(read.value);
+    const jsonSchema = lazily(() => jsonSchemaOf(schema));
+    readNotes(name, read, jsonSchema);
+    const about = { schema: jsonSchema, originOf: (at: KeyPath) => values.originOf([name, ...at]), hidden: read.hidden };
+    if (parsed.issues === undefined) {
+      warnings.push(...sectionProblems([...advise(parsed.value)], { ...about, areWarnings: true }));
+      return problems.length > problemsBefore ? undefined : parsed.value;
+    }
+    problems.push(...sectionProblems(parsed.issues, about));
+    warnings.splice(warningsBefore);
+    return undefined;
   }
 
-  async function own(name: string, node: ParsedNode | null): Promise<AnyPipeline | undefined> {
-    const use = isMap(node) ? pairsOf(node).find((pair) => pair.name === 'use')?.value : undefined;
-    const complain = (message: string): undefined => void problems.push(problemAt([name, 'use'], message));
+  /** Reads what schemas have noted about the values that they took. */
+  function readNotes(name: string, { scalars, hidden }: YamlSection, schema: () => JsonSchema): void {
+    for (const { scalar, node, origin } of scalars) {
+      if (!scalar.isSecret) {
+        if (scalar.isKnown && !scalar.isAddress && isShowable(node.source)) open.set(node.range[0], node.range[1] - node.range[0]);
+        continue;
+      }
+      hidden.push(scalar.text);
+      if (origin.isTold === true || scalar.hasVariable || scalar.text === '') continue;
+      if (bareVariable(node.source) !== undefined) problems.push({ origin, message: withoutBraces('NAME') });
+      else if (!isHarmless(scalar)) {
+        const [variable = `\${${[name, origin.path.findLast((part) => typeof part === 'string')].join('_').toUpperCase()}}`] =
+          schemasAt(schema(), origin.path.slice(1))[0]?.examples?.filter((one) => /^\$\{\w+\}$/.test(String(one))) ?? [];
+        warnings.push({
+          origin,
+          message: `a secret in plain text. Put it into .env next to this file and write "${String(variable)}" here.`,
+        });
+      }
+    }
+  }
+
+  async function own(name: string, use: ParsedNode | null): Promise<AnyPipeline | undefined> {
+    const range = use?.range ?? values.originOf([name]).keyRange;
+    const complain = (message: string): undefined =>
+      void problems.push({ origin: { path: [name, 'use'], node: use, range, keyRange: range }, message });
     if (!isScalar(use) || typeof use.value !== 'string' || use.value === '')
       return complain('must be text. Write the path of a module, as in ./issues.ts, or the name of an installed package.');
     const shownUse = shownPath(use.source);
     if (shownUse === quoted(use.source)) open.set(use.range[0], use.range[1] - use.range[0]);
     if (use.source === 'rest') {
-      known.push(...namesIn(node));
+      names.push(...namesIn(sections.get(name) ?? null));
       return (await import('@headgate/rest')).rest(name);
     }
-    const modulePath = resolvePath(use.source);
+    const modulePath = resolve(folder, use.source);
     const isPackage = isPackageName(use.source) && !existsSync(modulePath);
     const flaw = isPackage ? undefined : plainFileFlaw(modulePath);
     if (flaw !== undefined) return complain(`${shownUse} ${flaw}`);
@@ -140,56 +147,75 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     );
   }
 
-  const candidates: (readonly [name: string, pipeline: AnyPipeline, schema: JsonSchema, isOwn: boolean])[] = [];
+  const candidates = new Map<string, AnyPipeline>();
+  const defined = new Map(BUILT_IN.map((one) => [one.definition.name, one]));
   for (const [name, node] of sections) {
     if (name === 'topics' || name === 'status') continue;
-    const isOwn = isMap(node) && node.items.some(({ key }) => isScalar(key) && key.source === 'use');
-    if (isOwn && /^[a-z][a-z0-9-]{0,49}$/.test(name)) known.push(name);
-    const found = isOwn ? await own(name, node) : defined.get(name);
-    if (found === undefined) {
-      if (isOwn) continue;
-      // Keys stand under it: it is a name, and no secret whose colon was forgotten.
-      if (isMap(node) && /^[a-z][a-z0-9-]{0,49}$/.test(name) && isShowable(name)) known.push(name);
+    const use = isMap(node) ? pairsOf(node).find((pair) => pair.name === 'use') : undefined;
+    // Keys stand under it: it is a name, and no secret whose colon was forgotten.
+    if (isMap(node) && /^[a-z][a-z0-9-]{0,49}$/.test(name) && (use !== undefined || isShowable(name))) names.push(name);
+    if (use !== undefined) uses.add(name);
+    const pipeline = use === undefined ? defined.get(name) : await own(name, use.value);
+    if (pipeline !== undefined) candidates.set(name, pipeline);
+    else if (use === undefined) {
       const message = unknownKeyMessage(name, ['topics', 'status', ...defined.keys()]);
       const cure = message.includes('Did you mean') ? '' : ' A pipeline of your own has use: ./its-module.ts under its name.';
-      problems.push(problemAt([name], message + cure, 'key'));
-      continue;
+      problems.push({ origin: values.originOf([name]), message: message + cure, at: 'key' });
     }
-    const schema = jsonSchemaOf(found.definition.options);
-    known.push(...keysOf(schema), ...topicsOf(found));
-    candidates.push([name, found, schema, isOwn]);
   }
-  if (sections.size === 0 || [...sections.keys()].every((name) => name === 'topics' || name === 'status')) {
+  if ([...sections.keys()].every((name) => name === 'topics' || name === 'status')) {
     const message =
       'there is no pipeline. Add followers: or books:, as headgate init writes them, or use: ./its-module.ts under the name of your own.';
-    problems.push({ ...yaml.placeOf([]), key: '', message });
+    problems.push({ origin: values.originOf([]), message });
   }
 
-  const topics = await section('topics', topicsSchema, (value) => parseOptions(topicsSection, value), topicsWarnings);
-  const status = await section('status', statusSchema, (value) => parseOptions(statusSection, value), statusWarnings);
+  const topics = await section('topics', topicsSection, (value) => parseOptions(topicsSection, value), topicsWarnings);
+  const status = await section('status', statusSection, (value) => parseOptions(statusSection, value), statusWarnings);
   const pipelines: Pipeline[] = [];
-  for (const [name, pipeline, schema, isOwn] of candidates) {
-    const full = isOwn ? { ...schema, properties: { use: { type: 'string' }, ...schema.properties } } : schema;
+  for (const [name, pipeline] of candidates) {
     const made = await section(
       name,
-      full,
-      (value) => configured(pipeline, isOwn ? withoutUse(value) : value),
+      pipeline.definition.options,
+      (value) => configured(pipeline, value),
       ({ warnings: of }) => of,
     );
     if (made !== undefined) pipelines.push(made);
   }
-  const made = new Map(pipelines.map(({ name, definition }) => [name, definition]));
-  const owned = candidates.flatMap(([name, { definition }, , isOwn]) => (isOwn ? [made.get(name) ?? definition] : []));
+  const known = lazily(() => [...names, ...keysWith([...candidates.values()])]);
+  const problemOf = ({ origin, message, at = 'value' }: Finding): Problem => ({
+    ...yaml.placeAt(at === 'key' ? origin.keyRange : origin.range),
+    key: formatKey(origin.path, known()),
+    message,
+  });
   return {
-    topics: topics?.driver === 'sqlite' ? { ...topics, file: resolvePath(topics.file) } : topics,
+    topics,
     status,
     pipelines,
-    definitions: [...BUILT_IN.map(({ definition }) => definition).filter(({ name }) => !owned.some((one) => one.name === name)), ...owned],
-    problems,
-    warnings,
-    problemAt,
-    withExcerpts: (found) => withExcerpts(found, { text: source, known, open }),
+    definitions: [...candidates.values(), ...pipelines].map(({ definition }) => definition),
+    problems: problems.map(problemOf),
+    warnings: warnings.map(problemOf),
+    problemAt: (at, message, of = 'value') => problemOf({ origin: values.originOf(at), message, at: of }),
+    withExcerpts: (found) => withExcerpts(found, { text: source, known: known(), open }),
   };
+}
+
+/** Every key that a file with these pipelines may have. */
+function keysWith(pipelines: readonly AnyPipeline[]): readonly string[] {
+  const schemas = [topicsSection, statusSection, ...pipelines.map(({ definition }) => definition.options)];
+  const names = BUILT_IN.map(({ definition }) => definition.name);
+  return ['topics', 'status', 'use', ...names, ...schemas.map(jsonSchemaOf).flatMap(keysOf), ...pipelines.flatMap(topicsOf)];
+}
+
+function lazily<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
+/** An address without a password, or a path, that stands where a secret may stand. */
+function isHarmless({ text, isPath }: { readonly text: string; readonly isPath: boolean }): boolean {
+  if (isPath) return !isPem(text);
+  const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
+  return url !== null && url.password === '';
 }
 
 /** The names that a section gives to its streams and their fields: something stands under each, so none is a secret whose colon was forgotten. */
@@ -210,17 +236,6 @@ function configured(pipeline: AnyPipeline, value: unknown): ParsedOptions<Pipeli
     }
     throw error;
   }
-}
-
-/** A user's folder may have an installation of its own, with classes of its own. */
-function isInvalidOptions(error: unknown): error is InvalidOptionsError {
-  return error instanceof InvalidOptionsError || (error instanceof Error && error.name === 'InvalidOptionsError' && 'issues' in error);
-}
-
-function withoutUse(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  const { use: _, ...options } = value as Readonly<Record<string, unknown>>;
-  return options;
 }
 
 function topicsOf({ definition: { name, topics } }: AnyPipeline): readonly string[] {

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { isOfFile, ofFile } from './scalar.ts';
 import { placeOf } from './thrown.ts';
 
 /** One thing that is wrong with options, or unwise in them. */
@@ -9,6 +10,8 @@ export interface OptionIssue {
   readonly message: string;
   /** The kind of a message that doesn't say what to write instead. Default: the message says all. */
   readonly code?: OptionIssueCode;
+  /** The keys or words that would do, for `unknown-key` and `choice`. */
+  readonly known?: readonly string[];
 }
 
 /**
@@ -24,7 +27,13 @@ export type ParsedOptions<Options> = { readonly value: Options; readonly issues?
 export function parseOptions<Schema extends z.ZodType>(schema: Schema, given: unknown): ParsedOptions<z.output<Schema>> {
   let parsed: z.ZodSafeParseResult<z.output<Schema>>;
   try {
-    parsed = schema.safeParse(given, { error: optionWords, reportInput: true });
+    const isRead = isOfFile(given);
+    parsed = (isRead ? ofFile(schema) : schema).safeParse(given, {
+      error: (issue) => keysText(issue) ?? optionWords(issue),
+      reportInput: true,
+      // The copy of a schema is used once.
+      jitless: isRead,
+    });
   } catch (cause) {
     // Its own words may hold the value.
     const name = cause instanceof Error ? cause.constructor.name : "a value that isn't an Error";
@@ -39,7 +48,7 @@ export function optionsText(name: string, issues: readonly OptionIssue[]): strin
   return issues.map(({ path, message }) => `${[name, ...path].join('.')}: ${message}`).join('\n');
 }
 
-type Said = Pick<OptionIssue, 'message' | 'code'>;
+type Said = Pick<OptionIssue, 'message' | 'code' | 'known'>;
 
 /** Messages that complete a sentence about a key, for issues that have none of their schema's own. */
 export const optionWords: z.core.$ZodErrorMap = (issue) => said(issue)?.message;
@@ -82,6 +91,11 @@ function said(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): Said | undefined {
   }
 }
 
+/** The keys of the mapping that an unknown key is in: the message of its issue until {@link flat} reads it. */
+function keysText({ code, inst }: z.core.$ZodRawIssue): string | undefined {
+  return code === 'unrecognized_keys' ? Object.keys((inst as Partial<z.core.$ZodObject>)?._zod?.def.shape ?? {}).join('\n') : undefined;
+}
+
 function keyIsMissing(input: unknown, key: string): boolean {
   return typeof input === 'object' && input !== null && (input as Readonly<Record<string, unknown>>)[key] === undefined;
 }
@@ -118,15 +132,17 @@ function unitOf(origin: string): string {
 
 function notOneOf(values: readonly unknown[]): Said {
   const known = values.filter((value) => value !== undefined).map(String);
-  const last = known.pop() ?? '';
-  return { code: 'choice', message: `is not known. Write ${known.length === 0 ? last : `${known.join(', ')} or ${last}`}.` };
+  const last = known.at(-1) ?? '';
+  const message = `is not known. Write ${known.length === 1 ? last : `${known.slice(0, -1).join(', ')} or ${last}`}.`;
+  return { code: 'choice', message, known };
 }
 
 function flat(issues: readonly z.core.$ZodIssue[], before: OptionIssue['path']): OptionIssue[] {
   return issues.flatMap((issue): OptionIssue[] => {
     const path = [...before, ...issue.path.map((part) => (typeof part === 'number' ? part : String(part)))];
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ path: [...path, key], message: 'unknown key.', code: 'unknown-key' }));
+      const known = issue.message.split('\n');
+      return issue.keys.map((key) => ({ path: [...path, key], message: 'unknown key.', code: 'unknown-key', known }));
     }
     if (issue.code === 'invalid_key') return flat(issue.issues, path).map(({ message }) => ({ path, message: `The key ${message}` }));
     if (issue.code === 'invalid_element') return flat(issue.issues, path);

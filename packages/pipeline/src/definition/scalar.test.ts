@@ -1,0 +1,120 @@
+import { expect, it } from 'vitest';
+import * as z from 'zod';
+import { duration } from './duration.ts';
+import { parseOptions } from './parse-options.ts';
+import { OF_FILE, type Scalar, scalar } from './scalar.ts';
+import { secret } from './secret.ts';
+
+const folder = '/etc/headgate';
+
+/** A value written in a file: text in quotes begins with ', and text from a variable with $. */
+function written(value: unknown): unknown {
+  if (typeof value === 'string') {
+    const text = value.replace(/^['$]/, '');
+    const isBare = !value.startsWith("'") && /^(?:-?\d+(?:\.\d+)?|true|false)$/.test(text);
+    const bare = text === 'true' || (text === 'false' ? false : Number(text));
+    return scalar({ text, folder, hasVariable: value.startsWith('$'), ...(isBare && { bare }) });
+  }
+  if (Array.isArray(value)) return value.map(written);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, written(one)]));
+}
+
+function parsed(schema: z.ZodType, value: unknown): unknown {
+  const found = parseOptions(z.strictObject({ a: schema }), { [OF_FILE]: true, a: written(value) });
+  return found.issues === undefined ? found.value.a : found.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+}
+
+const path = (): z.ZodType<string> => z.string().meta({ format: 'path' });
+
+it.each<[string, z.ZodType, unknown, unknown]>([
+  ['text keeps its digits', z.string(), '9007199254740993123', '9007199254740993123'],
+  ['a number', z.number(), '1.5', 1.5],
+  ['a number in quotes is none', z.number(), "'1.5", ['a: must be a number.']],
+  ['a number of a variable', z.int(), '$-3', -3],
+  ['text of a variable', z.string(), '$3', '3'],
+  ['a truth value', z.boolean(), 'true', true],
+  ['a truth value of a variable', z.boolean().default(true), '$false', false],
+  ['a word', z.enum(['1', 'true']), 'true', 'true'],
+  ['a constant of a variable', z.literal([1, 2]), '$2', 2],
+  ['a constant in quotes is none', z.literal(false), "'false", ['a: is not known. Write false.']],
+  ['a number before text', z.union([z.string(), z.number()]), '5', 5],
+  ['text in quotes before a number', z.union([z.string(), z.number()]), "'5", '5'],
+  ['a duration is text', duration(), '30', ['a: is not a duration. Write 30s or 30ms.']],
+  ['a duration beside numbers', z.union([z.number(), duration()]), '15m', 900_000],
+  ['anything', z.record(z.string(), z.unknown()), { a: ['1', { b: 'true' }, 'x'] }, { a: [1, { b: true }, 'x'] }],
+  ['what a function makes text of', z.preprocess((value) => `${String(value)}!`, z.string()), '007', '007!'],
+  ['what a function makes a list of', z.preprocess((value) => [value].flat(), z.array(z.unknown())), ['1'], [1]],
+  ['a list without entries', z.array(z.string()), null, []],
+  ['a tuple', z.tuple([z.string(), z.number()], z.string()), ['1', '2', '3'], ['1', 2, '3']],
+  ['a path', path().optional(), './a.txt', '/etc/headgate/a.txt'],
+  ['no path, which stays empty', path(), "' ", ' '],
+  ['PEM text in place of a path', path(), "'\n-----BEGIN X", '\n-----BEGIN X'],
+  [
+    'the alternative that a variable chooses',
+    z.discriminatedUnion('by', [
+      z.strictObject({ by: z.literal('file'), file: path() }),
+      z.strictObject({ by: z.literal('text'), file: z.string() }),
+    ]),
+    { by: '$file', file: 'x' },
+    { by: 'file', file: '/etc/headgate/x' },
+  ],
+  ['a path within both', z.intersection(z.object({ a: path() }), z.object({ a: path() })), { a: 'x' }, { a: '/etc/headgate/x' }],
+  ['a mapping in place of text', z.string(), { a: '1' }, ['a: must be text.']],
+  ['text in place of a mapping', z.strictObject({}), 'x', ['a: must be a mapping of keys to values.']],
+])('%s', (_, schema, value, result) => {
+  expect(parsed(schema, value)).toEqual(result);
+});
+
+it('a schema that contains itself', () => {
+  const node = z.strictObject({
+    file: path(),
+    get below() {
+      return z.array(node).optional();
+    },
+  });
+  const tree: z.ZodType = z.lazy(() => z.union([z.null(), z.number(), z.array(tree)]));
+  expect(parsed(node, { file: '1', below: [{ file: '2' }] })).toEqual({ file: '/etc/headgate/1', below: [{ file: '/etc/headgate/2' }] });
+  expect(parsed(tree, ['1', ['$2', null]])).toEqual([1, [2, null]]);
+});
+
+it('notes what schemas took a value for', () => {
+  const options = z.strictObject({
+    token: secret().exactOptional(),
+    piped: z.string().pipe(secret() as z.ZodType<unknown, string>),
+    file: path(),
+    address: z.url(),
+    list: z.array(z.string().min(1)),
+    tuple: z.tuple([z.unknown()]),
+    mappings: z.array(z.strictObject({ file: z.string() })),
+  });
+  const entry = { file: 'list.txt' };
+  const given = written({
+    token: 's',
+    piped: 's',
+    file: 'f',
+    address: 'https://a.example',
+    list: [entry],
+    tuple: [entry],
+    mappings: [entry],
+    other: 'x',
+  }) as Record<string, Scalar & (Scalar & Record<string, Scalar>)[]>;
+  parseOptions(options, { [OF_FILE]: true, ...given });
+  const notes = (of: Scalar | undefined) =>
+    Object.entries({ ...of }).flatMap(([note, is]) => (is === true && note !== 'hasVariable' ? [note] : []));
+  expect(Object.entries(given).map(([key, one]) => [key, ...notes(one[0]?.['file'] ?? one[0] ?? one)])).toEqual([
+    ['token', 'isKnown', 'isSecret'],
+    ['piped', 'isKnown', 'isSecret'],
+    ['file', 'isKnown', 'isPath'],
+    ['address', 'isKnown', 'isAddress'],
+    ['list', 'namesList'],
+    ['tuple', 'isKnown'],
+    ['mappings', 'isKnown'],
+    ['other'],
+  ]);
+});
+
+it('a secret is read as it is written', () => {
+  const token = parsed(secret(), '0123') as () => string;
+  expect(token()).toBe('0123');
+});

@@ -1,0 +1,228 @@
+import { resolve } from 'node:path';
+import * as z from 'zod';
+
+/** Names of the process, for a user's folder may have an installation of its own, with a class of its own. */
+const SCALAR: unique symbol = Symbol.for('headgate.scalar');
+/** On the mapping of a section whose values are scalars. */
+export const OF_FILE: unique symbol = Symbol.for('headgate.of-file');
+
+/** Options of {@link scalar}. */
+export interface ScalarOptions {
+  /** The text, with its variables put in. */
+  readonly text: string;
+  /** The number or truth value that it is without quotes, or in a variable. Default: it is text alone. */
+  readonly bare?: number | boolean;
+  /** True if a variable gave part of the text. Default false. */
+  readonly hasVariable?: boolean;
+  /** Absolute path that relative ones start at. */
+  readonly folder: string;
+}
+
+/** A single value of a configuration file. Each schema of a pipeline's options reads it as it needs it, and leaves a note of that. */
+export interface Scalar extends ScalarOptions {
+  /** Tells a scalar. */
+  readonly [SCALAR]: true;
+  /** True after a schema has read it. */
+  isKnown: boolean;
+  /** True after a schema has read it as a secret. */
+  isSecret: boolean;
+  /** True after a schema has read it as a path. */
+  isPath: boolean;
+  /** True after a schema has read it as an address. */
+  isAddress: boolean;
+  /** True if it is the `file` of `{ file }` in a list of texts. */
+  namesList: boolean;
+}
+
+/** A value of a file for the options of a pipeline, in a mapping with the key {@link OF_FILE}. */
+export function scalar(given: ScalarOptions): Scalar {
+  return { [SCALAR]: true, isKnown: false, isSecret: false, isPath: false, isAddress: false, namesList: false, ...given };
+}
+
+/** True for a {@link Scalar}. */
+export function isScalar(value: unknown): value is Scalar {
+  return typeof value === 'object' && value !== null && SCALAR in value;
+}
+
+/** True for a section of a file, and false for options in code. */
+export function isOfFile(given: unknown): boolean {
+  return isScalar(given) || (typeof given === 'object' && given !== null && OF_FILE in given);
+}
+
+type Trait = 'isSecret' | 'isPath' | 'isAddress';
+type Schema = z.core.$ZodType;
+
+/**
+ * The same schema for a section of a file: text is read as it is written, so that an ID without quotes loses no digits; numbers and truth values
+ * also come from variables; `format: 'path'` makes a path absolute. Refinements and transforms get what they get in code.
+ */
+export function ofFile<Given extends z.ZodType>(schema: Given): Given {
+  return copyOf(schema, [], new Map()).schema as Given;
+}
+
+interface Copy {
+  readonly schema: Schema;
+  /** Single values that it takes. */
+  readonly takes: readonly ('text' | 'numbers')[];
+}
+
+interface Reading {
+  /** What the schema gets for a single value. Default: the value as it is written. */
+  readonly single?: (scalar: Scalar) => unknown;
+  /** What it gets for anything else. Default: the same. */
+  readonly several?: (value: unknown) => unknown;
+  readonly takes?: Copy['takes'];
+}
+
+/** `above`: traits of the schemas around it that hand their value on. */
+function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Copy>): Copy {
+  const found = above.length === 0 ? copies.get(schema) : undefined;
+  if (found !== undefined) return found;
+  const traits = [...above, ...traitsOf(schema)];
+  const same = (one: Schema): Copy => copyOf(one, traits, copies);
+  const other = (one: Schema): Schema => copyOf(one, [], copies).schema;
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  /** Of a schema that hands its value on to others within it. */
+  const handing = (parts: object, takes: Copy['takes']): Copy => {
+    const copy = { schema: z.core.clone(schema, { ...def, ...parts }), takes };
+    if (above.length === 0) copies.set(schema, copy);
+    return copy;
+  };
+  /** Of a schema that reads its value. `parts`: copies of the schemas within it. */
+  const reading = ({ single = asWritten, several = (value) => value, takes = [] }: Reading, parts: object = {}): Copy => {
+    const copy = handing(parts, takes);
+    const own = copy.schema._zod;
+    const run = own.run.bind(own);
+    own.run = (payload, context) => {
+      const { value } = payload;
+      if (isScalar(value)) note(value, traits);
+      payload.value = isScalar(value) ? single(value) : several(value);
+      return run(payload, context);
+    };
+    return copy;
+  };
+
+  // A duration: text in a file, whatever else it takes in code.
+  if (metaOf(schema)['type'] === 'string') return reading({ single: ({ text }) => text, takes: ['text'] });
+  if ('innerType' in def) {
+    const inner = same(def.innerType);
+    return handing({ innerType: inner.schema }, inner.takes);
+  }
+  // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- no value of a file becomes one of the others
+  switch (def.type) {
+    case 'string':
+    case 'template_literal': {
+      const isPath = traits.includes('isPath');
+      const single = ({ text, folder }: Scalar): string => (isPath && text.trim() !== '' && !isPem(text) ? resolve(folder, text) : text);
+      return reading({ single, takes: ['text'] });
+    }
+    case 'number':
+    case 'boolean':
+      return reading({ single: ({ text, bare }) => bare ?? text, takes: ['numbers'] });
+    case 'enum':
+    case 'literal': {
+      const words: readonly unknown[] = def.type === 'enum' ? Object.values(def.entries) : def.values;
+      const takes = words.every((word) => typeof word === 'string') ? [] : (['numbers'] as const);
+      return reading({ single: ({ text, bare }) => (words.includes(bare) ? bare : text), takes });
+    }
+    case 'any':
+    case 'unknown':
+    case 'custom':
+      return reading({ several: (value) => plain(value, traits) });
+    case 'object': {
+      // Of one that contains itself they are made when they are needed.
+      const lazily = (key: string) => [key, { enumerable: true, get: () => other(def.shape[key] as Schema) }] as const;
+      const shape = Object.defineProperties({}, Object.fromEntries(Object.keys(def.shape).map(lazily)));
+      return reading({}, { shape, ...(def.catchall !== undefined && { catchall: other(def.catchall) }) });
+    }
+    case 'record':
+      return reading({}, { valueType: other(def.valueType) });
+    case 'tuple':
+      return reading({}, { items: def.items.map(other), rest: def.rest && other(def.rest) });
+    case 'array': {
+      const element = copyOf(def.element, [], copies);
+      const several = (value: unknown): unknown => {
+        if (element.takes.includes('text') && Array.isArray(value)) for (const one of value) noteList(one);
+        // A list whose entries are all commented out is empty.
+        return value === null ? [] : value;
+      };
+      return reading({ several }, { element: element.schema });
+    }
+    case 'union': {
+      const options = def.options.map(same);
+      const { discriminator: key } = def as { readonly discriminator?: string };
+      // Text would take any number.
+      if (key === undefined) options.sort((a, b) => Number(b.takes.includes('numbers')) - Number(a.takes.includes('numbers')));
+      const parts = { options: options.map((one) => one.schema) };
+      if (key !== undefined)
+        return reading({ several: (value) => (isMapping(value) ? { ...value, [key]: plain(value[key], []) } : value) }, parts);
+      return handing(
+        parts,
+        options.flatMap(({ takes }) => takes),
+      );
+    }
+    case 'intersection': {
+      const [left, right] = [same(def.left), same(def.right)];
+      return handing({ left: left.schema, right: right.schema }, [...left.takes, ...right.takes]);
+    }
+    case 'lazy':
+      return handing({ getter: () => same(def.getter()).schema, _cachedInner: undefined }, []);
+    case 'pipe': {
+      const [before, { takes }] = [same(def.in), same(def.out)];
+      if (def.in._zod.def.type !== 'transform') return handing({ in: before.schema }, before.takes);
+      const single = ({ text, bare }: Scalar): unknown => (takes.includes('text') ? text : (bare ?? text));
+      return reading({ single, several: (value) => plain(value, traits) });
+    }
+    default:
+      return reading({});
+  }
+}
+
+function asWritten({ text, bare, hasVariable }: Scalar): unknown {
+  return hasVariable ? text : (bare ?? text);
+}
+
+function note(scalar: Scalar, traits: readonly Trait[]): void {
+  scalar.isKnown = true;
+  for (const trait of traits) scalar[trait] = true;
+}
+
+function noteList(entry: unknown): void {
+  if (isMapping(entry) && Object.keys(entry).length === 1 && isScalar(entry['file'])) entry['file'].namesList = true;
+}
+
+/** The same without scalars, for a schema that takes anything. */
+function plain(value: unknown, traits: readonly Trait[]): unknown {
+  if (isScalar(value)) {
+    note(value, traits);
+    return asWritten(value);
+  }
+  if (Array.isArray(value)) return value.map((one) => plain(one, traits));
+  return isMapping(value) ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plain(one, traits)])) : value;
+}
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && [null, Object.prototype].includes(Object.getPrototypeOf(value) as null);
+}
+
+function metaOf(schema: Schema): Readonly<Record<string, unknown>> {
+  return z.globalRegistry.get(schema) ?? {};
+}
+
+function traitsOf(schema: Schema): readonly Trait[] {
+  const format = metaOf(schema)['format'] ?? (schema._zod.def as { readonly format?: string }).format;
+  const traits: readonly Trait[] = becomesSecret(schema) ? ['isSecret'] : [];
+  return format === 'path' ? [...traits, 'isPath'] : format === 'uri' || format === 'url' ? [...traits, 'isAddress'] : traits;
+}
+
+/** True if a value becomes a secret, however many schemas it goes through before. */
+export function becomesSecret(schema: Schema): boolean {
+  if (metaOf(schema)['writeOnly'] === true) return true;
+  const { in: before, out: then, innerType } = schema._zod.def as Readonly<Partial<Record<'in' | 'out' | 'innerType', Schema>>>;
+  return [before, then, innerType].some((one) => one !== undefined && becomesSecret(one));
+}
+
+/** True for PEM text, which may be written where the path of its file may be. */
+export function isPem(text: string): boolean {
+  return text.trimStart().startsWith('-----BEGIN ');
+}
