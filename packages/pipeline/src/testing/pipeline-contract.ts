@@ -116,15 +116,15 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
         const at = 1 + Math.floor(random() * random() * operations);
         const cut = cutLog(handle, { at, isDurable: random() < 0.5 });
         isOver = await runsToItsEnd(scene, pipeline, cut.log);
-        assert.ok(isOver || cut.isCut, `a run failed though its log was whole (${cuts.join(', ')})`);
+        assert.ok(isOver || cut.isCut, `a run failed although its log was not cut off (${cuts.join(', ')})`);
         cuts.push(`${isOver ? 'done' : 'cut'} at operation ${cut.operations}`);
-        assert.ok(cuts.length < 60, 'it comes to no end');
+        assert.ok(cuts.length < 60, "it doesn't end");
       }
       const told = `seed ${seed}, ${cuts.join(', ')}`;
       assertSame(pipeline, await scene.written(), written, told);
       assert.deepEqual(await scene.letters(), [], told);
       const most = least + (cuts.length - 1) * units;
-      assert.ok(service.requests() <= most, `${service.requests()} HTTP requests where ${most} are enough (${told})`);
+      assert.ok(service.requests() <= most, `${service.requests()} HTTP requests, but ${most} are enough (${told})`);
     });
   };
 
@@ -253,7 +253,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
       const [letter, ...more] = await scene.letters();
       assert.deepEqual(more, [], 'it is one dead letter');
       assert.equal(letter?.error.code, failing.code);
-      assert.ok(letter.error.message.length > 0 && letter.key !== null && letter.key !== '', 'it says what about, and why');
+      assert.ok(letter.error.message.length > 0 && letter.key !== null && letter.key !== '', 'it names its request and the reason');
       assert.deepEqual(pipeline.requests.keyed(letter.request).key, pipeline.requests.keyed(failing.request).key);
       const before = countsOf(await scene.written());
 
@@ -289,11 +289,11 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
         lanes.reduce((sum, { walks, keys }) => sum + walks.length + keys, 0),
         known,
       );
-      assert.equal(service.requests(), 0, 'a look sends a request to the service');
+      assert.equal(service.requests(), 0, 'reading the remaining work sends a request to the service');
       await scene.run();
       const after = await scene.left();
       assert.deepEqual([after.lanes.map(({ walks, keys }) => [walks, keys]), after.after], [after.lanes.map(() => [[], 0]), 0]);
-      assert.ok(after.journals.length > 0, 'a restart would know of no request: open sources with io.journal');
+      assert.ok(after.journals.length > 0, 'a restart would not know of any request: open sources with io.journal');
     });
   };
 
@@ -310,11 +310,11 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
       name: `stopped at random, it leaves nothing open and no lane held, and resumes (seed ${seed})`,
       run: async () => await stopped(seed),
     })),
-    { name: 'two lanes that move between two runs write what one lane does', run: inTwoLanes },
-    { name: 'a request that is none becomes a dead letter, and holds up nothing', run: besideMalformed },
-    { name: 'requests are enqueued while it follows, all or nothing', run: enqueued },
+    { name: 'two lanes that move between two runs write the same as one lane', run: inTwoLanes },
+    { name: 'a malformed request becomes a dead letter, and delays no other', run: besideMalformed },
+    { name: 'requests are enqueued while it follows, atomically', run: enqueued },
     { name: 'a request that fails is one dead letter with its reason, and succeeds when replayed after the fix', run: replayed },
-    { name: 'what is left to do is known without a request to the service', run: planned },
+    { name: 'the remaining work is known without a request to the service', run: planned },
   ];
 }
 

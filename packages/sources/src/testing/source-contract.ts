@@ -128,7 +128,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
   });
 
   const endsByLimit = (walked: EndlessWalk<Api>): ContractCheck => ({
-    name: 'a walk that never ends is ended by its limit, and its error says how to continue',
+    name: 'a walk without an end stops at its limit, and its error says how to continue',
     run: () =>
       play(
         Array.from({ length: 50 }, (_, i) => whole(walked.page(i + 1))),
@@ -151,34 +151,34 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
   });
 
   return [
-    recovers('a good answer: its exact value, for one request', []),
+    recovers('a good response: its exact value, for one request', []),
     recovers('an observer that throws costs no request', [whole('{}', 503)], {
       onAttempt: () => {
         throw new Error('the observer of the contract throws');
       },
     }),
-    recovers('503, then a good answer', [whole('{}', 503)]),
-    recovers('HTML with 503, then a good answer', [html(503)]),
-    recovers('HTML with 200, then a good answer', [html(200)]),
-    recovers('a reset, then a good answer', [reset]),
-    recovers('no answer within the time, then a good one', [hang], { timeout: 500 }),
-    recovers('an answer cut off, then a good one', [cut(body)]),
-    recovers('truncated JSON, then a good answer', [whole(body.slice(0, body.length >> 1))]),
-    recovers('an empty body, then a good answer', [whole('')]),
-    recovers('a body without end, then a good answer', [endless]),
-    recovers('a bomb, then a good answer', [bomb(body, 20 * (MOST_BYTES + body.length))]),
-    recovers('an unknown encoding, then a good answer', [
+    recovers('503, then a good response', [whole('{}', 503)]),
+    recovers('HTML with 503, then a good response', [html(503)]),
+    recovers('HTML with 200, then a good response', [html(200)]),
+    recovers('a reset, then a good response', [reset]),
+    recovers('a timeout, then a good response', [hang], { timeout: 500 }),
+    recovers('an incomplete response, then a good one', [cut(body)]),
+    recovers('truncated JSON, then a good response', [whole(body.slice(0, body.length >> 1))]),
+    recovers('an empty body, then a good response', [whole('')]),
+    recovers('an endless body, then a good response', [endless]),
+    recovers('a compression bomb, then a good response', [bomb(body, 20 * (MOST_BYTES + body.length))]),
+    recovers('an unknown encoding, then a good response', [
       (_, response) => response.writeHead(200, { 'content-encoding': 'x-own', 'content-type': 'application/json' }).end(body),
     ]),
-    ...unfit.slice(0, 1).map((one) => recovers('JSON that does not fit, then a good answer', [whole(one.body)])),
+    ...unfit.slice(0, 1).map((one) => recovers('JSON of another form, then a good response', [whole(one.body)])),
     ...unfit.map((one) =>
-      fails(`JSON that does not fit is requested twice, then named by its place: ${one.where}`, whole(one.body), (error, server) => {
+      fails(`JSON of another form is requested twice, and the error names the place: ${one.where}`, whole(one.body), (error, server) => {
         assert.equal(error.code, 'HEADGATE_UNFIT_ANSWER');
         assert.equal(error.endsSource, false);
         assert.equal(server.requests.length, 2);
         assert.ok(error.message.includes(one.where), error.message);
         for (const text of textsIn(JSON.parse(one.body)))
-          assert.ok(!error.message.includes(text), `the error quotes the answer: ${error.message}`);
+          assert.ok(!error.message.includes(text), `the error quotes the response: ${error.message}`);
       }),
     ),
     ...(endlessWalk === undefined ? [] : [endsByLimit(endlessWalk)]),
@@ -195,7 +195,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
         }),
     },
     fails(
-      'what keeps failing is given up after its time, and may be attempted again',
+      'a request that keeps failing is given up after its time, and the error is retryable',
       whole('{}', 500),
       (error, server) => {
         assert.equal(error.code, 'HEADGATE_GAVE_UP');
@@ -205,7 +205,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       { retryForMs: 0 },
     ),
     fails(
-      'a service that requests a longer wait than there is time left gets no early retry: the query is given up',
+      'if a service requests a longer wait than is left, the query is given up without an early retry',
       busy(3_600),
       (error, server) => {
         assert.equal(error.code, 'HEADGATE_GAVE_UP');
@@ -221,12 +221,12 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       assert.match(error.message, /https:\/\/example\.com/);
       assert.ok(!error.message.includes('elsewhere'), "the Location's query shows in the error");
     }),
-    fails('a redirect to a host that is called like the secret does not tell it', redirect(`https://${HOST}.example.com/`), (error) => {
+    fails("a redirect to a host named like the secret doesn't reveal it", redirect(`https://${HOST}.example.com/`), (error) => {
       assert.equal(error.code, 'HEADGATE_REDIRECTED');
       assert.ok(!error.message.toLowerCase().includes(HOST.slice(0, 8)), 'a piece of the secret shows in the error');
     }),
     ...SPELLINGS.map(([spelling, spell]) =>
-      fails(`a refusal that repeats the secret ${spelling} does not bring it into an error`, echo(spell), (error) => {
+      fails(`a refusal that repeats the secret ${spelling} doesn't put it into an error`, echo(spell), (error) => {
         assert.equal(error.retryable, false);
         const shown = `${error.message} ${revealing(error)}`;
         assert.ok(!shown.includes(spell(SECRET)), 'the secret shows in the error, spelled');
@@ -234,7 +234,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       }),
     ),
     ...SPELLINGS.map(([spelling, spell]) => ({
-      name: `an encoding that repeats the secret ${spelling} is not told`,
+      name: `an encoding that repeats the secret ${spelling} isn't shown`,
       run: async () => {
         const told: string[] = [];
         await play([encoded(spell)], async ({ query }) => (await query())?.credit.release(), {
@@ -247,7 +247,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       },
     })),
     {
-      name: 'an interim answer (103) is not the answer: its request counts until a window after the real one',
+      name: "an interim response (103) isn't the response: its request counts until a window after the real one",
       run: async () => {
         const at: number[] = [];
         const timed =
@@ -275,7 +275,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       },
     },
     {
-      name: 'two credentials with one secret have one budget: the second is not used, and said',
+      name: "two credentials with one secret have one budget: the second isn't used, and the source says so",
       run: async () => {
         const told: string[] = [];
         await play(
@@ -324,7 +324,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
         ),
     },
     {
-      name: 'aborted while it waits for the answer: the request is broken off and nothing is held',
+      name: 'a query aborted during its request ends the request and holds nothing',
       run: () =>
         play(
           [hang],
@@ -355,7 +355,7 @@ const SECRET = 'sEcr3t/0f-th3-c0ntr4ct+9876543210==';
 /** The secret as a host's name has it. */
 const HOST = SECRET.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 const SPELLINGS: readonly (readonly [spelling: string, spell: (secret: string) => string])[] = [
-  ['as it is', (secret) => secret],
+  ['unchanged', (secret) => secret],
   ['cut in half', (secret) => secret.slice(0, secret.length >> 1)],
   ['split by a control character', (secret) => `${secret.slice(0, 7)}\u0007${secret.slice(7)}`],
   ['percent-encoded throughout', (secret) => Buffer.from(secret).toString('hex').replace(/../g, '%$&')],
@@ -383,7 +383,7 @@ function revealing(error: Error): string {
 async function until(condition: () => boolean): Promise<void> {
   const deadline = performance.now() + 5_000;
   while (!condition()) {
-    assert.ok(performance.now() < deadline, 'it did not come about within 5 s');
+    assert.ok(performance.now() < deadline, "it didn't happen within 5 s");
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }

@@ -30,7 +30,7 @@ function plain({ key, value, headers = {} }: Pick<NewRecord, 'key' | 'value' | '
 export function byteChecks(): readonly ContractCheck[] {
   return [
     {
-      name: 'bytes come back as they are, in key, value and headers, appended or in a transaction; text comes back as its UTF-8',
+      name: 'bytes are read back unchanged in key, value and headers, appended or in a transaction; text is read back as UTF-8',
       async run(open) {
         await using log = await open();
         const { topic, lane } = await prepareLane(log);
@@ -62,7 +62,7 @@ export function byteChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a reader of text reads UTF-8 however it was written, and ends at bytes that are none with topic, partition, offset and fields',
+      name: 'a reader of text reads all UTF-8, and ends at other bytes with an error that names topic, partition, offset and fields',
       async run(open) {
         await using log = await open();
         const { topic } = await prepareLane(log);
@@ -98,7 +98,7 @@ export function byteChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a reader of bytes follows, and commits for its group as one of text does',
+      name: 'a reader of bytes follows, and commits for its group like a reader of text',
       async run(open) {
         await using log = await open();
         const { topic } = await prepareLane(log);
@@ -116,7 +116,7 @@ export function byteChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a key of bytes goes where its murmur2 leads, as the same key of text does, and is the same key to a compacted topic',
+      name: 'a key of bytes belongs to the partition of its murmur2, like the same key of text, and is the same key in a compacted topic',
       async run(open) {
         await using log = await open();
         const { lane } = await prepareLane(log);
@@ -140,7 +140,7 @@ export function byteChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'the state of a lane is text: its writer is refused bytes, and bytes that others wrote are refused until their key has text again',
+      name: 'the state of a lane is text: bytes are refused when written, and bytes of other writers are refused until their key has text again',
       async run(open) {
         await using log = await open();
         const { topic, lane } = await prepareLane(log);

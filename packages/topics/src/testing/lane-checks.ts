@@ -47,7 +47,7 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a lane is opened only if it is free when that is requested, and its holder continues',
+      name: "with onlyIfFree, a held lane isn't opened, and its holder continues",
       async run(open) {
         await using first = await open();
         await using second = await open();
@@ -74,7 +74,7 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: "a group's offset in a partition can be read: none, then that of a transaction",
+      name: "a group's offset in a partition is undefined first, then that of a transaction",
       async run(open) {
         await using log = await open();
         const { topic, lane } = await prepareLane(log);
@@ -109,7 +109,7 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a series in parts has each of its values written whole',
+      name: 'a series in parts has each of its values written completely',
       async run(open) {
         await using log = await open();
         const { topic, lane } = await prepareLane(log);
@@ -221,7 +221,7 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'the work of a transaction is synchronous: what it adds later, or after a wait, is refused',
+      name: 'the work of a transaction is synchronous: records added later, or after an await, are refused',
       async run(open) {
         await using log = await open();
         const { topic, lane } = await prepareLane(log);
@@ -267,7 +267,7 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'state in memory is what the log holds, also where a record of it leaves its partition to its key',
+      name: "state in memory equals the log's, even if the key of a record selects its partition",
       async run(open) {
         await using log = await open();
         const { topic: plain, lane } = await prepareLane(log);
@@ -294,7 +294,7 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'an own write is new: no age of the value before it stays',
+      name: "a write resets the age of its key's value",
       async run(open) {
         await using log = await open();
         const { lane } = await prepareLane(log);
@@ -322,7 +322,7 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a transaction of 5,000 records arrives whole and in order',
+      name: 'a transaction of 5,000 records arrives completely and in order',
       async run(open) {
         await using log = await open();
         const { topic, lane } = await prepareLane(log);
@@ -336,7 +336,7 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'others append from outside while a lane is open, and no record is lost',
+      name: 'other writers append while a lane is open, and no record is lost',
       async run(open) {
         await using log = await open();
         await using other = await open();
@@ -395,7 +395,7 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a signal that has aborted keeps a lane from being taken and a question from being asked: its reason is thrown',
+      name: 'if a signal has aborted, openLane and openTransaction throw its reason',
       async run(open) {
         await using log = await open();
         const { topic, lane } = await prepareLane(log);
@@ -408,7 +408,7 @@ export function laneChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a lane needs a compacted state partition that is there',
+      name: 'a lane needs an existing, compacted state partition',
       async run(open) {
         await using log = await open();
         const { topic, lane } = await prepareLane(log);

@@ -7,7 +7,7 @@ import { prepareLane } from './lane-checks.ts';
 export function newcomerRefusedChecks(): readonly ContractCheck[] {
   return [
     {
-      name: 'a second holder of a lane is refused while the first lives, and gets it at once afterwards, with the state',
+      name: 'a second holder of a lane is refused while the first one lives, and gets the lane with its state right after that',
       async run(open) {
         await using first = await open();
         await using second = await open();

@@ -28,7 +28,7 @@ function heapBytes(): number {
 export function readChecks(): readonly ContractCheck[] {
   return [
     {
-      name: 'a reader gets each partition in order, all of them or the named ones, and ends at the end',
+      name: 'a reader gets each partition in order, all of them or the named ones, and stops at the end',
       async run(open) {
         await using log = await open();
         const topic = await newTopic(log, 3);
@@ -53,7 +53,7 @@ export function readChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a reader keeps nothing of what it has handed on, however much it reads',
+      name: 'a reader keeps no delivered records in memory, however many it reads',
       async run(open) {
         await using log = await open();
         const topic = await newTopic(log);
@@ -76,7 +76,7 @@ export function readChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a reader that does not follow ends at the end as it was when it began',
+      name: "a reader that doesn't follow stops at the end as of its start",
       async run(open) {
         await using log = await open();
         const topic = await newTopic(log);
@@ -124,7 +124,7 @@ export function readChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'of concurrent commits the furthest one stays, whichever came first',
+      name: 'the furthest of concurrent commits stays, whichever came first',
       async run(open) {
         await using log = await open();
         const topic = await newTopic(log);
@@ -137,7 +137,7 @@ export function readChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a reader without a group has nothing to commit for',
+      name: "a reader without a group can't commit",
       async run(open) {
         await using log = await open();
         const topic = await newTopic(log);
@@ -172,7 +172,7 @@ export function readChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a following reader takes turns: the backlog of some partitions does not hold up what comes to another meanwhile',
+      name: "a following reader takes turns: the backlog of some partitions doesn't delay new records of another",
       async run(open) {
         await using log = await open();
         const topic = await newTopic(log, 3);
@@ -193,7 +193,7 @@ export function readChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a following reader of all partitions reads those that are added later, from their start; one of some does not',
+      name: "a following reader of all partitions reads later ones from their start; a reader of some doesn't",
       async run(open) {
         await using log = await open();
         await using other = await open();
@@ -259,7 +259,7 @@ export function readChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'reading a topic or a partition that is not there is an error',
+      name: 'reading a missing topic or partition is an error',
       async run(open) {
         await using log = await open();
         const topic = await newTopic(log);

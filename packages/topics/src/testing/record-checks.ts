@@ -7,7 +7,7 @@ import { type ContractCheck, collect, numbered, uniqueName, values } from './con
 export function recordChecks(): readonly ContractCheck[] {
   return [
     {
-      name: 'createTopics makes what is missing, grows partitions, and may be called again',
+      name: 'createTopics creates missing topics, adds partitions, and may be called again',
       async run(open) {
         await using log = await open();
         const [plain, state] = [uniqueName('plain'), uniqueName('state')];
@@ -57,7 +57,7 @@ export function recordChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'createTopics with validateOnly says what is missing and throws the same, and makes nothing',
+      name: 'createTopics with validateOnly reports what is missing, throws the same errors, and creates nothing',
       async run(open) {
         await using log = await open();
         const [name, other] = [uniqueName('topic'), uniqueName('other')];
@@ -82,7 +82,7 @@ export function recordChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'missingRights finds none where all is allowed, of topics that are there and of those that are not, and makes nothing',
+      name: 'missingRights finds none if everything is allowed, for existing and missing topics, and creates nothing',
       async run(open) {
         await using log = await open();
         const [topic, absent, group, lane] = [uniqueName('topic'), uniqueName('absent'), uniqueName('group'), uniqueName('lane')];
@@ -95,7 +95,7 @@ export function recordChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a record comes back byte for byte, with its headers and the time it was appended',
+      name: 'a record is read back byte for byte, with its headers and the time of its append',
       async run(open) {
         await using log = await open();
         const topic = uniqueName('topic');
@@ -123,7 +123,7 @@ export function recordChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'a record as large as its topic takes is taken; the setting that decides on that fits it, and no larger one',
+      name: 'a record of the maximum size is accepted and no larger one, as the setting that limits it says',
       async run(open) {
         await using log = await open();
         const topic = uniqueName('topic');
@@ -141,7 +141,7 @@ export function recordChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'values of a megabyte come back as they were',
+      name: 'values of a megabyte are read back unchanged',
       async run(open) {
         await using log = await open();
         const topic = uniqueName('topic');
@@ -155,7 +155,7 @@ export function recordChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'append answers where each record went, and records of a key keep their order in the partition of that key',
+      name: 'append returns the place of each record, and records of a key keep their order in its partition',
       async run(open) {
         await using log = await open();
         const topic = uniqueName('topic');
@@ -185,7 +185,7 @@ export function recordChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'records of one append keep their order in a partition, also where only some of them name it',
+      name: 'records of one append keep their order in a partition, even if only some of them name it',
       async run(open) {
         await using log = await open();
         const topic = uniqueName('topic');
@@ -209,7 +209,7 @@ export function recordChecks(): readonly ContractCheck[] {
       },
     },
     {
-      name: 'append is all or nothing: one record for a partition that is not there, and none is written',
+      name: 'append is atomic: with one record for a missing partition, none is written',
       async run(open) {
         await using log = await open();
         const topic = uniqueName('topic');
