@@ -44,7 +44,6 @@ export default defineConfig({
     coverage: { provider: 'v8', include: ['packages/*/src/**', 'apps/*/src/**'] },
     projects: [
       project('unit', { ...limits(3), ...NATIVE, ...SHARED, ...COMPUTING }),
-      project('alone', { ...limits(3), ...COMPUTING }),
       project('embedded', { ...limits(10), ...NATIVE, ...SHARED, globalSetup: COMMAND }),
       project('kafka', { ...limits(5), globalSetup: [COMMAND, BROKER] }),
       project('faults', { ...limits(10), globalSetup: COMMAND }),

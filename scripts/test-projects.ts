@@ -16,11 +16,10 @@ const PACKAGES = [
 const EMBEDDED = [
   'apps/pipeline/src/{bin,e2e/**/*,**/in-chromium}.test.ts',
   'packages/topics/src/sqlite/**/*.test.ts',
+  'packages/throttle/src/budget/file-journal/*.test.ts',
   'packages/sandbox/src/kafka-broker/*.test.ts',
   EXAMPLES,
 ];
-/** They replace a module of Node's. */
-const ALONE = ['packages/throttle/src/budget/file-journal/*.test.ts'];
 
 /** It asks for the one broker that `kafka` has. */
 const SHARES_BROKER = /inject\('kafkaBroker'\)/;
@@ -29,16 +28,15 @@ const STARTS_BROKER = /@headgate\/sandbox\/kafka-broker'|\.\/kafka-broker\.ts'|\
 /** It measures the machine. */
 const FIGURE = /\.figure\.test\.ts$/;
 
-export type Project = 'unit' | 'alone' | 'embedded' | 'kafka' | 'faults' | 'packages' | 'pack' | 'figures';
+export type Project = 'unit' | 'embedded' | 'kafka' | 'faults' | 'packages' | 'pack' | 'figures';
 
 /** The test files of each project. What a file imports says whether it needs a broker, so that none has to be listed or moved for it. */
 export function testFiles(root: string): Readonly<Record<Project, string[]>> {
   const found = (patterns: readonly string[]): ReadonlySet<string> =>
     new Set(globSync([...patterns], { cwd: root, exclude: ['**/node_modules/**'] }));
-  const [pack, packages, embedded, alone] = [PACK, PACKAGES, EMBEDDED, ALONE].map(found);
+  const [pack, packages, embedded] = [PACK, PACKAGES, EMBEDDED].map(found);
   const projects: Record<Project, string[]> = {
     unit: [],
-    alone: [],
     embedded: [],
     kafka: [],
     faults: [],
@@ -54,7 +52,6 @@ export function testFiles(root: string): Readonly<Record<Project, string[]>> {
       if (packages?.has(file)) return 'packages';
       if (SHARES_BROKER.test(text)) return 'kafka';
       if (STARTS_BROKER.test(text)) return 'faults';
-      if (alone?.has(file)) return 'alone';
       return embedded?.has(file) ? 'embedded' : 'unit';
     };
     projects[project()].push(file);

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 const PARTS = {
   tests: {
     checks: ['typecheck', 'lint', 'lint:prose', 'format:check', 'deadcode', 'api:check'],
-    projects: ['unit', 'alone', 'embedded', 'kafka'],
+    projects: ['unit', 'embedded', 'kafka'],
   },
   faults: { checks: [], projects: ['faults'] },
   packages: { checks: ['health', 'sizes:check', 'site'], projects: ['packages', 'pack'] },

@@ -1,23 +1,19 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFile, copyFile, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { closeSync, copyFileSync, existsSync, openSync, writeSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { admission } from '../../admission/admission.ts';
 import { credentialPool } from '../../admission/credential-pool.ts';
 import { creditPool } from '../../admission/credit-pool.ts';
 import { rateBudget } from '../rate-budget.ts';
 import { virtualClock } from '../../testing/index.ts';
-import type { FailingDisk } from './failing-disk.fixture.ts';
-import { type FileJournal, FileJournalError, fileJournal } from './file-journal.ts';
-
-const disk: FailingDisk = vi.hoisted(() => ({ calls: [], open: 0, failsAfter: -1 }));
-vi.mock('node:fs/promises', async (importOriginal) => {
-  const { filesOf } = await import('./failing-disk.fixture.ts');
-  return filesOf(disk, await importOriginal());
-});
+import { type FileJournal, fileJournal } from './file-journal.ts';
+import { FileJournalError } from './journal-rows.ts';
 
 let folder = '';
 let file = '';
@@ -26,7 +22,6 @@ const opened: FileJournal[] = [];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'headgate-journal-'));
   file = join(folder, 'sub', 'budgets.journal');
-  disk.failsAfter = -1;
 });
 afterEach(async () => {
   for (const journal of opened.splice(0)) await journal.close().catch(() => undefined);
@@ -46,11 +41,26 @@ async function started(clock = virtualClock(), from = file) {
   return { clock, journal, budget, acquire };
 }
 
-/** The next process, after one that died: its lock is gone, and its file as it left it. */
+/** The files that a process leaves that dies now. */
+function leftByDeath(): string {
+  const left = join(folder, 'left.journal');
+  for (const end of ['', '-wal']) if (existsSync(`${file}${end}`)) copyFileSync(`${file}${end}`, `${left}${end}`);
+  return left;
+}
+
 async function startedAfterDeath(clock: ReturnType<typeof virtualClock>) {
-  const left = `${file}.left`;
-  await copyFile(file, left);
-  return await started(clock, left);
+  return await started(clock, leftByDeath());
+}
+
+/** The budgets of each credential that a file has. */
+function rowsOf(path: string): Record<string, unknown> {
+  const db = new DatabaseSync(path);
+  try {
+    const rows = db.prepare('SELECT credential, budgets FROM journal').all();
+    return Object.fromEntries(rows.map(({ credential, budgets }) => [String(credential), JSON.parse(String(budgets)) as unknown]));
+  } finally {
+    db.close();
+  }
 }
 
 describe('fileJournal', () => {
@@ -79,6 +89,20 @@ describe('fileJournal', () => {
     expect(second.budget.used).toBe(0);
   });
 
+  it('frees nothing sooner after a wall clock that was set back', async () => {
+    const first = await started();
+    const permit = await first.acquire();
+    permit.sent();
+    permit.answered();
+    await first.journal.close();
+    first.clock.stepEpoch(-3_600_000);
+    const second = await started(first.clock);
+    await first.clock.advance(9_999);
+    expect(second.budget.used).toBe(1);
+    await first.clock.advance(1);
+    expect(second.budget.used).toBe(0);
+  });
+
   it('lets the next process continue the same window: a request in flight counts until the service must have counted it', async () => {
     const first = await started();
     const answered = await first.acquire();
@@ -95,6 +119,14 @@ describe('fileJournal', () => {
     expect(second.budget.used).toBe(0);
   });
 
+  it('has each grant in its file before the permit is there, whenever the process dies', async () => {
+    const first = await started();
+    for (let granted = 1; granted <= 3; granted += 1) {
+      await first.acquire();
+      expect(rowsOf(leftByDeath())).toMatchObject({ app: [{ busy: { length: granted } }] });
+    }
+  });
+
   it('adds nothing after a clean stop', async () => {
     const first = await started();
     const permit = await first.acquire();
@@ -103,68 +135,83 @@ describe('fileJournal', () => {
     await first.journal.close();
     const second = await started(first.clock);
     expect(second.budget.snapshot()).toEqual(first.budget.snapshot());
+    await second.journal.close();
+    expect(await readdir(join(folder, 'sub'))).toEqual(['budgets.journal']);
   });
 
-  it('does not mind a last line that was being written, and minds any other that is none', async () => {
+  it('does not mind a write that was cut off', async () => {
     const first = await started();
     await first.acquire();
-    await appendFile(file, '{"credential":"app","at":12');
-    const second = await startedAfterDeath(first.clock);
-    expect(second.budget.used).toBe(1);
-    await Promise.all([first.journal.close(), second.journal.close()]);
-    for (const nonsense of [
-      'nonsense',
-      'null',
-      '7',
-      '{"credential":"app","at":1}',
-      '{"credential":"app","at":"1","budgets":[]}',
-      '{"credential":7,"at":1,"budgets":[]}',
-    ]) {
-      await writeFile(file, `${nonsense}\n{}\n`);
-      await expect(started(first.clock)).rejects.toThrow(/budgets\.journal:1 isn't a line/);
-      // A refused journal is not held.
-      await expect(started(first.clock)).rejects.toThrow(/budgets\.journal:1 isn't a line/);
+    const left = leftByDeath();
+    const wal = await readFile(`${left}-wal`);
+    await first.acquire();
+    leftByDeath();
+    const longer = await readFile(`${left}-wal`);
+    expect(longer.length).toBeGreaterThan(wal.length);
+    // A part of the second grant's write, whose permit was not there yet.
+    await writeFile(`${left}-wal`, longer.subarray(0, (wal.length + longer.length) / 2));
+    expect((await started(first.clock, left)).budget.used).toBe(1);
+  });
+
+  it.each<readonly [string, (path: string) => Promise<void>]>([
+    ['a file of another kind', async (path) => await writeFile(path, 'nonsense\n{}\n'.repeat(100))],
+    [
+      'another database',
+      async (path) => {
+        const db = new DatabaseSync(path);
+        db.exec('CREATE TABLE mine (value)');
+        db.close();
+      },
+    ],
+    [
+      'a damaged one',
+      async (path) => {
+        await (await fileJournal({ file: path })).close();
+        const pages = openSync(path, 'r+');
+        writeSync(pages, Buffer.alloc(4_000, 7), 0, 4_000, 4_096);
+        closeSync(pages);
+      },
+    ],
+  ])('refuses %s, says what to do, and does not hold it', async (_, make) => {
+    await mkdir(join(folder, 'sub'));
+    await make(file);
+    const before = await readFile(file);
+    for (let i = 0; i < 2; i += 1) {
+      const opening = fileJournal({ file });
+      await expect(opening).rejects.toBeInstanceOf(FileJournalError);
+      await expect(opening).rejects.toThrow(/budgets\.journal isn't a journal, or is damaged\. Move the file away and wait one window/);
     }
+    expect((await readFile(file)).subarray(100)).toEqual(before.subarray(100));
   });
 
-  it('goes on after a grant that could not be written whole, and so does the next process', async () => {
-    const first = await started();
-    const other = first.journal.open('other', () => [{ windowMs: 10_000, busy: [], heldMs: 60_000 }]);
-    other.settled();
-    disk.failsAfter = 0;
-    const error: unknown = await first.acquire().catch((refusal: unknown) => refusal);
-    expect(error).toBeInstanceOf(FileJournalError);
-    expect(error).toMatchObject({ code: 'HEADGATE_FILE_JOURNAL', retryable: false, cause: { code: 'ENOSPC' } });
-    expect(String(error)).toMatch(/budgets\.journal can't be read or written \(ENOSPC\)\. No request is sent/);
-    (await first.acquire()).sent();
-    const { budget, journal } = await startedAfterDeath(first.clock);
-    expect(budget.used).toBe(1);
-    expect(journal.open('other', () => []).restored).toMatchObject([{ heldMs: 60_000 }]);
-  });
-
-  it('is durable with its grants, also where the file can not be rewritten', async () => {
-    const { journal } = await started();
-    const busy = Array.from({ length: 100_000 }, (_, i) => [1_000_000 + i, 1] as const);
-    const entry = journal.open('large', () => [{ windowMs: 10_000, busy }]);
-    // The third call of the one that is large enough opens the new file.
-    disk.failsAfter = 2;
-    await entry.granted();
-    expect(disk.failsAfter).toBeLessThan(0);
-    expect((await readFile(file, 'utf8')).trimEnd().split('\n')).toHaveLength(1);
-    await entry.granted();
-    await journal.close();
-    expect((await readdir(join(folder, 'sub'))).sort()).toEqual(['budgets.journal', 'budgets.journal.lock']);
-    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ credential: 'large', budgets: [{ windowMs: 10_000 }] });
+  // Only Linux can limit what a running process may write.
+  it.skipIf(process.platform !== 'linux')('goes on after a grant that could not be written, and so does the next process', async () => {
+    const holder = await holderProcess();
+    execFileSync('prlimit', ['--pid', String(holder.child.pid), `--fsize=${holder.walBytes}:unlimited`]);
+    holder.say('grant');
+    const refused = await holder.next();
+    expect(JSON.parse(refused)).toMatchObject({ name: 'FileJournalError', code: 'HEADGATE_FILE_JOURNAL', retryable: false });
+    expect(refused).toMatch(/budgets\.journal can't be read or written \(.*\)\. No request is sent/);
+    execFileSync('prlimit', ['--pid', String(holder.child.pid), '--fsize=unlimited:unlimited']);
+    holder.say('grant');
+    expect(await holder.next()).toBe('granted');
+    holder.child.kill('SIGKILL');
+    await once(holder.child, 'exit');
+    const journal = await fileJournal({ file });
+    opened.push(journal);
+    // What had been settled before the refused grant is there, too.
+    expect(journal.open('other', () => []).restored).toMatchObject([{ heldMs: expect.any(Number) as number }]);
+    expect(journal.open('app', () => []).restored).toMatchObject([{ busy: { length: 1 } }]);
   });
 
   it('is open once at a time: another process or this one is refused, and may have it as soon as the holder has ended', async () => {
     const first = await started();
     await expect(started()).rejects.toThrow(/budgets\.journal is already open, in this process or another one.*Stop one of them/);
     await first.journal.close();
-    const holder = await holderProcess();
+    const { child } = await holderProcess();
     await expect(started()).rejects.toThrow(/is already open/);
-    holder.kill('SIGKILL');
-    await once(holder, 'exit');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
     await started();
   });
 
@@ -173,25 +220,18 @@ describe('fileJournal', () => {
     const umask = process.umask(0);
     onTestFinished(() => void process.umask(umask));
     await started();
-    const modes = [folder, join(folder, 'sub'), file, `${file}.lock`].map(async (path) => (await stat(path)).mode & 0o777);
+    const modes = [folder, join(folder, 'sub'), file, `${file}-wal`].map(async (path) => (await stat(path)).mode & 0o777);
     expect((await Promise.all(modes)).slice(1)).toEqual([0o700, 0o600, 0o600]);
   });
 
-  it('writes a line for each credential that has changed, in one go for all that change at once, and nothing else', async () => {
+  it('writes a row for each credential that has changed, in one go for all that change at once, and nothing else', async () => {
     const { journal } = await started();
-    const [one, other] = ['one', 'other'].map((name) => journal.open(name, () => []));
-    disk.calls.length = 0;
+    let at = 0;
+    const [one, other] = ['one', 'other'].map((name) => journal.open(name, () => [{ windowMs: (at += 1), busy: [] }]));
     await Promise.all([one?.granted(), other?.granted(), one?.granted()]);
     await other?.granted();
     await journal.close();
-    expect(disk.calls).toEqual([
-      'append budgets.journal.new',
-      'sync budgets.journal.new',
-      'append budgets.journal.new',
-      'sync budgets.journal.new',
-    ]);
-    const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
-    expect(lines.map((line) => (JSON.parse(line) as { credential: string }).credential)).toEqual(['one', 'other', 'other']);
+    expect(rowsOf(file)).toEqual({ one: [{ windowMs: 1, busy: [] }], other: [{ windowMs: 3, busy: [] }] });
   });
 
   it('lets a permit wait for longer where the disk is slow, and shorter again when it no longer is', async () => {
@@ -230,15 +270,26 @@ describe('fileJournal', () => {
     for (let i = 0; i < 2_000; i += 1) {
       await entry.granted();
     }
-    expect((await readFile(file)).length).toBeLessThan(1.2 * 1024 * 1024);
+    const sizes = [file, `${file}-wal`].map(async (path) => (await stat(path)).size);
+    expect((await Promise.all(sizes)).reduce((sum, size) => sum + size)).toBeLessThan(1.2 * 1024 * 1024);
     await journal.close();
   });
 });
 
-async function holderProcess(): Promise<ChildProcess> {
+/** A process that has the journal open and says so. */
+async function holderProcess() {
   const script = fileURLToPath(new URL('./journal-holder.fixture.ts', import.meta.url));
-  const holder = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, file], { stdio: ['ignore', 'pipe', 'inherit'] });
-  onTestFinished(() => void holder.kill('SIGKILL'));
-  await once(holder.stdout, 'data');
-  return holder;
+  const child: ChildProcess = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, file], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let text = '';
+  child.stdout?.on('data', (data) => (text += String(data)));
+  const next = async (): Promise<string> => {
+    while (!text.includes('\n') && child.stdout !== null) await once(child.stdout, 'data');
+    const [line = ''] = text.split('\n');
+    text = text.slice(line.length + 1);
+    return line;
+  };
+  return { child, walBytes: Number(await next()), next, say: (line: string) => child.stdin?.write(`${line}\n`) };
 }

@@ -1,0 +1,131 @@
+import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import type { BudgetSnapshot } from '../journal.ts';
+
+/** The budgets of one credential. */
+export interface JournalRow {
+  readonly credential: string;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly budgets: readonly BudgetSnapshot[];
+}
+
+/** A database with a row per credential, held by this process alone. The operating system releases it when the process ends, however it ends. */
+export interface JournalRows {
+  /** The newest row of a credential. */
+  row(credential: string): JournalRow | undefined;
+  /** Replaces rows, all or none. They are durable when it returns. */
+  save(rows: readonly JournalRow[]): void;
+  close(): void;
+}
+
+/** The journal's file can't be read, written or locked. The message names the file and what to do. */
+export class FileJournalError extends Error {
+  /** Stays the same if a bundler renames classes. */
+  override readonly name = 'FileJournalError';
+  /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
+  readonly code = 'HEADGATE_FILE_JOURNAL';
+  /** False: a damaged file, a full disk or another holder of the file stays until it is dealt with. */
+  readonly retryable = false;
+}
+
+/** Codes of SQLite, https://www.sqlite.org/rescode.html: a lock that another connection holds, a damaged file, a file of another kind. */
+const BUSY = 5;
+const CORRUPT = 11;
+const NOT_A_DATABASE = 26;
+/** Two processes that open a free journal can block each other for a moment. A journal in use stays locked for longer than this. */
+const MEETING_MS = 60;
+/** Marks a database as a journal: `HGJ` and the version of its table. */
+const APPLICATION_ID = 0x48474a01;
+
+/** Opens a file, and creates it and its folder for their owner alone. Its rows, and this function, throw a `FileJournalError`. */
+export async function openJournalRows(file: string): Promise<JournalRows> {
+  const { DatabaseSync } = await import('node:sqlite');
+  const attempt = <Result>(work: () => Result): Result => {
+    try {
+      return work();
+    } catch (error) {
+      throw unusable(file, error);
+    }
+  };
+  const db = attempt(() => {
+    createFolder(dirname(file));
+    // SQLite gives the files beside it the same mode.
+    closeSync(openSync(file, 'a', 0o600));
+    return new DatabaseSync(file, { timeout: MEETING_MS });
+  });
+  try {
+    return attempt(() => {
+      begin(db);
+      const read = db.prepare('SELECT at, budgets FROM journal WHERE credential = ?');
+      const save = db.prepare(
+        `INSERT INTO journal SELECT value ->> 'credential', value ->> 'at', value ->> 'budgets' FROM json_each(?) WHERE true
+         ON CONFLICT DO UPDATE SET at = excluded.at, budgets = excluded.budgets`,
+      );
+      return {
+        row: (credential) =>
+          attempt(() => {
+            const found = read.get(credential);
+            if (found === undefined) return undefined;
+            return { credential, at: Number(found['at']), budgets: JSON.parse(String(found['budgets'])) as readonly BudgetSnapshot[] };
+          }),
+        save: (rows) => attempt(() => void save.run(JSON.stringify(rows.map((row) => ({ ...row, budgets: JSON.stringify(row.budgets) }))))),
+        close: () => attempt(() => db.close()),
+      };
+    });
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function begin(db: DatabaseSync): void {
+  const pragma = (name: string): unknown => db.prepare(`PRAGMA ${name}`).get()?.[name];
+  // An exclusive connection keeps its lock between transactions, and a write-ahead log is synced once for each.
+  db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON');
+  db.exec('PRAGMA wal_autocheckpoint = 100; BEGIN EXCLUSIVE');
+  const isOther = pragma('schema_version') !== 0 && pragma('application_id') !== APPLICATION_ID;
+  if (isOther || pragma('quick_check') !== 'ok') throw Object.assign(new Error('no journal'), { errcode: NOT_A_DATABASE });
+  db.exec(
+    `PRAGMA application_id = ${APPLICATION_ID};
+     CREATE TABLE IF NOT EXISTS journal (
+       credential TEXT PRIMARY KEY, at REAL NOT NULL, budgets TEXT NOT NULL CHECK (json_type(budgets) = 'array')
+     ) STRICT, WITHOUT ROWID;
+     COMMIT`,
+  );
+}
+
+/** Creates a missing folder, durably, for its owner alone. SQLite does the same for the names of its files. */
+function createFolder(folder: string): void {
+  const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
+  // Windows makes names durable automatically, and can't open a folder.
+  if (first === undefined || process.platform === 'win32') return;
+  for (let made = folder; made.length >= first.length; made = dirname(made)) {
+    const parent = openSync(dirname(made), 'r');
+    try {
+      fsyncSync(parent);
+    } finally {
+      closeSync(parent);
+    }
+  }
+}
+
+function unusable(file: string, cause: unknown): FileJournalError {
+  const { code, errcode = 0, message } = cause as NodeJS.ErrnoException & { readonly errcode?: number };
+  // The low byte: the others say more of it.
+  switch (errcode % 256) {
+    case BUSY:
+      return new FileJournalError(
+        `The journal ${file} is already open, in this process or another one. Two writers would exceed each other's budgets. ` +
+          'Stop one of them, or give each its own credentials and journal.',
+      );
+    case CORRUPT:
+    case NOT_A_DATABASE:
+      return new FileJournalError(`${file} isn't a journal, or is damaged. Move the file away and wait one window.`, { cause });
+    default: {
+      const what = errcode === 0 && code !== undefined ? code : message;
+      return new FileJournalError(`The journal ${file} can't be read or written (${what}). No request is sent without it.`, { cause });
+    }
+  }
+}
