@@ -1,31 +1,17 @@
 import { enableCompileCache } from 'node:module';
+import { createStop } from './stop.ts';
 
 // Half of the start is compiling the same code again.
 enableCompileCache();
-/** A stop that takes longer than this is cut short: what was committed is safe. */
-const STOP_WITHIN_MS = 9_500;
 /** An exit that takes longer than this is held up. */
 const EXIT_WITHIN_MS = 300;
 /** A command closes everything it opened before it has its exit code. Anything still open after this is forgotten. */
 const LINGER_MS = 500;
-/** A terminal and npm may each send the same signal: that is one. */
-const SAME_SIGNAL_MS = 1_000;
 
 // Before anything is loaded: who is stopped while it starts ends like any other.
-const stop = new AbortController();
-let stoppedAt = 0;
+const stop = createStop({ now: () => performance.now(), schedule: (ms, call) => void setTimeout(call, ms).unref(), exit });
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-const onSignal = (signal: NodeJS.Signals): void => {
-  const now = performance.now();
-  if (!stop.signal.aborted) {
-    stoppedAt = now;
-    stop.abort(new Error(`stopped by ${signal}`));
-    setTimeout(() => exit(130), STOP_WITHIN_MS).unref();
-  } else if (now - stoppedAt > SAME_SIGNAL_MS) {
-    // The second one means it.
-    exit(130);
-  }
-};
+const { onSignal } = stop;
 for (const signal of SIGNALS) process.on(signal, onSignal);
 /** Leaves signals to the system, which ends a thread that hears none: a module of the user's may loop, and nothing is open yet. */
 const importing = async (load: () => Promise<unknown>): Promise<unknown> => {
@@ -56,6 +42,7 @@ const code = stop.signal.aborted
       stderr,
       clock: async () => (await import('@headgate/throttle')).systemClock(),
       signal: stop.signal,
+      deadline: stop.deadline,
       importing,
     });
 process.exitCode ??= code;

@@ -53,6 +53,7 @@ export {
 export type { JournalRecord } from './engine/lane-journal.ts';
 export type { CrawlSize, Processor, SourceControls } from './engine/processor.ts';
 export { route, type RoutedProcessors } from './engine/route.ts';
+export type { StopDeadline } from './engine/stop-deadline.ts';
 export { type Running, type RunResult, start, type StartOptions } from './engine/start.ts';
 export { forecast, type Forecast, type ForecastOptions, type LaneWork, type WalkSize } from './forecast/forecast.ts';
 export { type LaneLeft, leftToDo, type LeftToDoOptions, type LogView, type PipelineLeft, type WalkLeft } from './forecast/left-to-do.ts';

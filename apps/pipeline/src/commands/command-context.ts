@@ -1,4 +1,4 @@
-import type { DefinitionInfo, Pipeline } from '@headgate/pipeline';
+import type { DefinitionInfo, Pipeline, StopDeadline } from '@headgate/pipeline';
 import type { Clock } from '@headgate/throttle';
 import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import { ConfigError } from '../config/config-error.ts';
@@ -30,6 +30,8 @@ export interface CommandContext {
   readonly clock: Clock;
   /** Aborted by SIGINT and SIGTERM. */
   readonly signal: AbortSignal;
+  /** When a stop has to be over. Default: as of `start`, and nothing limits how long a log takes to close. */
+  readonly deadline?: StopDeadline;
   /** Logs as JSON. */
   readonly json: boolean;
   /** As of `loadConfig`. */

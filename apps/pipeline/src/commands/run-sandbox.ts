@@ -79,7 +79,7 @@ async function crawlBefore(
   { file, broker }: { readonly file: string; readonly broker: SandboxBroker | undefined },
   context: CommandContext,
 ): Promise<void> {
-  const { clock, env, signal } = context;
+  const { clock, env, signal, deadline } = context;
   const limit = { requests: 1_000, windowMs: 1_000 };
   await using followers = await startFollowers({
     users: EARLIER,
@@ -100,7 +100,17 @@ async function crawlBefore(
       (requests[name] ?? []).map((request) => ({ topic: `${name}.requests`, ...definition.requests.keyed(request) })),
     ),
   );
-  await using running = await start({ log, pipelines, group: topics.group, lanes: topics.lanes, topics, clock, env, signal });
+  await using running = await start({
+    log,
+    pipelines,
+    group: topics.group,
+    lanes: topics.lanes,
+    topics,
+    clock,
+    env,
+    signal,
+    ...(deadline && { deadline }),
+  });
   await running.done;
 }
 

@@ -13,6 +13,7 @@ import { loadConfig } from '../config/load-config.ts';
 import { followersYaml } from '../e2e/headgate-process.fixture.ts';
 import { runTopics } from '../run/topics.ts';
 import type { Terminal } from '../status/terminal.ts';
+import { createStop } from '../stop.ts';
 import { run } from './run.ts';
 
 it('tells at a stop what is left in the log, however much of it was under way', async () => {
@@ -29,7 +30,7 @@ it('tells at a stop what is left in the log, however much of it was under way', 
   // Each is started and completed.
   await expect.poll(crawls).toBe(4);
   await expect.poll(() => clock.pending).toBeGreaterThan(0);
-  stop.abort(new Error('stopped by SIGINT'));
+  stop.onSignal('SIGINT');
   expect(await ended).toBe(130);
   expect(await said()).toMatch(
     /: 2 of 1,234 crawls, 2 pages, 2 ids[^]*continues with @user_2 at page 1, @user_3 at page 1, @user_4 at page 1 and 1,229 more\.\n/u,
@@ -48,7 +49,7 @@ it('ends as any other when it is stopped while another process writes the same l
   await using _list = await log.openLane({ name: 'headgate.request-list', state: { topic: 'headgate.state', partition: 0 } });
   const { ended, said } = started();
   await expect.poll(() => clock.pending).toBeGreaterThan(0);
-  stop.abort(new Error('stopped by SIGINT'));
+  stop.onSignal('SIGINT');
   expect(await ended).toBe(130);
   expect(await said()).toMatch(/Stopped after .*: nothing was written\./u);
   const lane = { name: 'headgate.followers.requests.0', state: { topic: 'followers.state', partition: 0 } };
@@ -96,15 +97,15 @@ it('writes its summary when it is stopped while its log is locked, however long 
   await expect.poll(() => service.requests.length).toBe(1);
   using other = new DatabaseSync(join(cwd, 'headgate.db'));
   other.exec('BEGIN IMMEDIATE');
-  stop.abort(new Error('stopped by SIGINT'));
+  stop.onSignal('SIGINT');
   let code: number | undefined;
   void ended.then((is) => (code = is));
   await clock.advance(8_000);
   expect(code).toBeUndefined();
-  await clock.advance(701);
+  await clock.advance(1_001);
   await expect.poll(() => code).toBe(130);
   expect(await said()).toMatch(
-    /Stopped after 8\.7 s: nothing was written\.[^]*To continue: +run the same command again: it continues with @alpha at page 1\./u,
+    /Stopped after 9 s: nothing was written\.[^]*To continue: +run the same command again: it continues with @alpha at page 1\./u,
   );
 });
 
@@ -134,7 +135,11 @@ async function runPlace(yaml: string) {
   const cwd = await configFolder({ 'headgate.yaml': yaml });
   const { config } = await loadConfig({ cwd, env: ENV });
   const clock = virtualClock();
-  const stop = new AbortController();
+  const stop = createStop({
+    now: () => clock.monotonicMs(),
+    schedule: (ms, call) => void clock.schedule(ms, call),
+    exit: () => undefined,
+  });
   const started = ({ json = false, terminal = {}, env = {} }: StartedOptions = {}) => {
     const stderr = Object.assign(new PassThrough(), terminal);
     const all = text(stderr);
@@ -150,6 +155,7 @@ async function runPlace(yaml: string) {
         terminal: stderr,
         clock,
         signal: stop.signal,
+        deadline: stop.deadline,
         json,
       },
     );

@@ -1,5 +1,4 @@
 import { type RunEvent, type RunResult, start, topicNames } from '@headgate/pipeline';
-import { pause } from '@headgate/pipeline/internal';
 import type { TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
 import { errorText } from '../run/error-text.ts';
@@ -32,14 +31,11 @@ export interface RunOptions {
   readonly maxRequests?: number;
 }
 
-/** Maximum time that stopping takes before the summary is written; the process ends soon after. */
-const STOP_WITHIN_MS = 8_700;
-
 /** Works all requests there are. Resolves to the exit code: 0, 1 when something failed in this run, 130 when it was stopped. */
 export async function run(options: RunOptions, context: CommandContext): Promise<number> {
   const { follow, failOnDeadLetters = false, maxRequests } = options;
   const { config, keys } = chosen(options);
-  const { clock, env, signal, terminal, json } = context;
+  const { clock, env, signal, deadline, terminal, json } = context;
   const commandFor = commandsFor(context);
   const viewer = runViewer({ clock, signal, about: runAbout(config, context.file) });
   // A terminal of 0 columns doesn't say how wide it is.
@@ -61,8 +57,8 @@ export async function run(options: RunOptions, context: CommandContext): Promise
   let log: TopicLog | undefined;
   const giveUp = (): void => void log?.close();
   let result: RunResult | undefined;
-  const over = new AbortController();
-  const stopped = afterStop(context, over.signal);
+  // A log that can't be reached must not keep the summary from being written.
+  const abandoned = new Promise<undefined>((resolve) => void deadline?.closed.addEventListener('abort', () => resolve(undefined)));
   try {
     // Wait until a missing right is granted, as for a broker to come back.
     log = await openTopicLog(config.topics, (change) => emit(logEvent(driver, change)), { onMissingRight: 'wait', deleteOld: true });
@@ -81,15 +77,15 @@ export async function run(options: RunOptions, context: CommandContext): Promise
       if (event.type === 'notice' && warnings.includes(event.message)) return;
       emit(event);
     };
-    const some = { ...(maxRequests !== undefined && { maxRequests }), ...(keys && { keys }) };
+    const some = { ...(deadline && { deadline }), ...(maxRequests !== undefined && { maxRequests }), ...(keys && { keys }) };
     const running = await start({ log, pipelines, group, lanes, follow, signal, topics: config.topics, clock, env, onEvent, ...some });
     viewer.attach(running);
     const names = topicNames(config.topics);
     letters = watchOpenLetters({ log, pipelines, group, names, clock, onCounted: (open) => viewer.counted(open) });
     limitHeapGrowth('pages');
     signal.removeEventListener('abort', giveUp);
-    result = await Promise.race([running.done, stopped]);
-    if (result !== undefined && viewer.view().logUnavailable === undefined) await Promise.race([letters.count(), stopped]);
+    result = await Promise.race([running.done, abandoned]);
+    if (result !== undefined && viewer.view().logUnavailable === undefined) await Promise.race([letters.count(), abandoned]);
     viewer.end(result?.outcome ?? 'stopped', result?.snapshot);
   } catch (error) {
     viewer.end(signal.aborted ? 'stopped' : 'failed');
@@ -98,8 +94,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
   } finally {
     letters?.close();
     const closing = closeAll([() => reporter?.close(), () => status?.close(), () => log?.close()], signal);
-    await Promise.race([closing, stopped]);
-    over.abort();
+    await Promise.race([closing, abandoned]);
   }
   const failures = (result?.failures ?? []).map((failure) => withStateAdvice(failure, config.topics));
   return await conclude({
@@ -121,16 +116,6 @@ function chosen({ config, only }: RunOptions): { readonly config: Config; readon
   if (pipelines.length === 0)
     throw new UsageError(`run --only: no pipeline is called ${name}. There are ${config.pipelines.map((one) => one.name).join(', ')}.`);
   return { config: { ...config, pipelines }, ...(key !== undefined && { keys: [key] }) };
-}
-
-/** Resolves when a stop has lasted as long as it may: a log that can't be reached must not keep the summary from being written. */
-async function afterStop({ clock, signal }: Pick<CommandContext, 'clock' | 'signal'>, over: AbortSignal): Promise<undefined> {
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true, signal: over });
-  });
-  await pause(clock, STOP_WITHIN_MS, over);
-  return undefined;
 }
 
 async function serveStatus(

@@ -16,7 +16,7 @@ const LOOK_AGAIN = { firstMs: 250, maxMs: 1_000 };
 /** Delay before counting new requests after those in work. */
 const COUNT_AGAIN_MS = 5_000;
 
-export interface LaneRunnerOptions extends Pick<LaneRun, 'log' | 'follow' | 'clock' | 'emit' | 'names'> {
+export interface LaneRunnerOptions extends Pick<LaneRun, 'log' | 'follow' | 'clock' | 'emit' | 'names' | 'deadline'> {
   readonly pipeline: string;
   readonly requests: PipelineRequests;
   readonly lane: Lane;
@@ -37,7 +37,7 @@ export interface LaneRunnerOptions extends Pick<LaneRun, 'log' | 'follow' | 'clo
 
 /** Works a lane until nothing is left, or until `signal`. Rejects when the lane or its worker can't continue. */
 export async function runLane(options: LaneRunnerOptions): Promise<void> {
-  const { lane, worker, notifier, clock, signal } = options;
+  const { lane, worker, notifier, clock, signal, deadline } = options;
   let isLost = false;
   lane.onFailure((error) => {
     isLost = true;
@@ -54,7 +54,7 @@ export async function runLane(options: LaneRunnerOptions): Promise<void> {
   signal.removeEventListener('abort', wake);
   worker.stop();
   // Also if no credential is left: what was sent is paid for, and its answer may say how long nothing may be sent.
-  await drainInFlight({ notifier, clock, isBusy: () => !isLost && intake.isBusy });
+  await drainInFlight({ notifier, clock, isBusy: () => !isLost && intake.isBusy, written: deadline.written });
   worker.abandon();
   notifier.throwIfFailed();
 }

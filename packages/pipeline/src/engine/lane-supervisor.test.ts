@@ -15,6 +15,7 @@ const turns = async (): Promise<void> => {
 function stage({ follow = true, given }: { readonly follow?: boolean; readonly given?: Promise<void> } = {}) {
   const clock = virtualClock();
   const stop = new AbortController();
+  const closed = new AbortController();
   const said: string[] = [];
   const events: RunEvent[] = [];
   const running = new Map<number, PromiseWithResolvers<void>>();
@@ -24,6 +25,7 @@ function stage({ follow = true, given }: { readonly follow?: boolean; readonly g
     laneOf: ({ partition }) => ({ pipeline: 'shelves', lane: partition }),
     follow,
     signal: stop.signal,
+    closed: closed.signal,
     clock,
     emit: (event) => void events.push(event),
     async open({ lane }) {
@@ -50,7 +52,7 @@ function stage({ follow = true, given }: { readonly follow?: boolean; readonly g
       } satisfies PipelineLane;
     },
   });
-  return { supervisor, clock, stop, said, events, running, refusals };
+  return { supervisor, clock, stop, closed, said, events, running, refusals };
 }
 
 describe('laneSupervisor', () => {
@@ -61,6 +63,7 @@ describe('laneSupervisor', () => {
       laneOf: ({ partition }) => ({ pipeline: 'shelves', lane: partition }),
       follow: true,
       signal: new AbortController().signal,
+      closed: new AbortController().signal,
       clock: virtualClock(),
       emit: () => undefined,
       open(_, signal) {

@@ -22,6 +22,8 @@ export interface LaneSupervisorOptions {
   readonly follow: boolean;
   /** Ends the work gracefully. */
   readonly signal: AbortSignal;
+  /** Aborts when lanes that are not closed yet are abandoned. */
+  readonly closed: AbortSignal;
   readonly clock: Clock;
   readonly emit: (event: RunEvent) => void;
 }
@@ -60,7 +62,7 @@ const LANE_AGAIN_MS = 1_500;
 /** The group takes a process that was killed for a living one until its session has ended, 6 s, and then shares its lanes out. */
 const OTHERS_LIVE_MS = 8_000;
 
-export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emit }: LaneSupervisorOptions): LaneSupervisor {
+export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, clock, emit }: LaneSupervisorOptions): LaneSupervisor {
   const supervised = new Map<string, Supervised>();
   /** The last work on each lane, also when the lane is another's by now. */
   const works = new Map<string, Promise<void>>();
@@ -152,6 +154,9 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emi
     }
   };
 
+  /** Resolves when every lane is given up, or abandoned. */
+  const givenUp = async (): Promise<void> => await untilAborted(Promise.allSettled(works.values()), closed);
+
   const held = (): readonly PipelineLane[] => [...supervised.values()].flatMap((one) => one.held ?? []);
 
   const close = async (): Promise<void> => {
@@ -159,7 +164,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emi
     stop.abort();
     stay();
     started.resolve();
-    await Promise.allSettled(works.values());
+    await givenUp();
   };
 
   return {
@@ -210,12 +215,12 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, clock, emi
         });
       }
       look();
-      await over.promise;
+      await untilAborted(over.promise, closed);
       isOver = true;
       stay();
       if (!all.aborted && supervised.size < lanes) emit({ type: 'lanes-elsewhere', lanes: lanes - supervised.size });
       all.removeEventListener('abort', end);
-      await Promise.allSettled(works.values());
+      await givenUp();
       return failures;
     },
     fail(error) {

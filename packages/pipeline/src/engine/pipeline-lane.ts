@@ -26,6 +26,7 @@ import { limitLowered } from './record-size.ts';
 import { notifier as openNotifier } from './notifier.ts';
 import type { Processor, SourceControls } from './processor.ts';
 import { requestsInOrder, resumedRequests } from './requests-in-order.ts';
+import type { StopDeadline } from './stop-deadline.ts';
 
 /** The run that a lane belongs to. */
 export interface LaneRun {
@@ -51,6 +52,7 @@ export interface LaneRun {
   readonly allowance: RequestAllowance | undefined;
   /** Keys of the jobs to work. Undefined: all. */
   readonly keys: ReadonlySet<string> | undefined;
+  readonly deadline: StopDeadline;
 }
 
 /** One lane of one pipeline, held by this process and ready to work. */

@@ -17,6 +17,8 @@ import { serviceWatch } from '../checks/service-watch.ts';
 import { openSerializers } from '../definition/topic.ts';
 import { topicSpecs } from '../definition/topics.ts';
 import { openTracing } from '../view/tracing.ts';
+import { type StopDeadline, stopDeadline } from './stop-deadline.ts';
+import { untilAborted } from './wait.ts';
 import { requestId } from '../dead-letters/letters.ts';
 
 /** Options of {@link start}. */
@@ -40,6 +42,8 @@ export interface StartOptions {
   readonly keys?: readonly string[];
   /** Ends the run as `stop` does. Before the run has its lanes, `start` rejects with the signal's reason. */
   readonly signal?: AbortSignal;
+  /** When the steps of a stop have to be over. Default: responses are written within 8 s of it, everything is closed within 9.5 s. */
+  readonly deadline?: StopDeadline;
   /** Prefix and other names of the topics on the log. Default: their own names. */
   readonly topics?: TopicNaming;
   /** Check each record against its topic's schema; a misfit ends its request as a dead letter. Default false. */
@@ -148,6 +152,8 @@ export async function start(options: StartOptions): Promise<Running> {
   const serializers = await orAborted(signal, openSerializers({ pipelines, names, signal }));
   const { warnings } = await orAborted(signal, log.createTopics(topicSpecs(pipelines, { lanes, names })));
   for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
+  const ownDeadline = stopDeadline({ clock, signal });
+  const deadline = options.deadline ?? ownDeadline;
   const byTopic = new Map(pipelines.map((pipeline) => [requestsTopic(pipeline, names), pipeline]));
   const run: LaneRun = {
     log,
@@ -165,6 +171,7 @@ export async function start(options: StartOptions): Promise<Running> {
     journals: journalReader({ log, group, clock }),
     allowance,
     keys,
+    deadline,
   };
   const supervisor = laneSupervisor({
     open: (lane, leave) => {
@@ -176,6 +183,7 @@ export async function start(options: StartOptions): Promise<Running> {
     lanes: pipelines.reduce((sum, pipeline) => sum + lanesOf(pipeline, lanes), 0),
     follow,
     signal,
+    closed: deadline.closed,
     clock,
     emit,
   });
@@ -189,8 +197,11 @@ export async function start(options: StartOptions): Promise<Running> {
     onFailed: (error) => supervisor.fail(error),
   });
   const leave = async (): Promise<void> => {
-    await supervisor.close();
-    await (await joining).leave();
+    const leaving = async (): Promise<void> => {
+      await supervisor.close();
+      await (await joining).leave();
+    };
+    await untilAborted(leaving(), deadline.closed).catch(() => undefined);
   };
   let endSchedule = (): void => undefined;
   let isMember = false;
@@ -214,8 +225,9 @@ export async function start(options: StartOptions): Promise<Running> {
     }
   } catch (error) {
     // A group that owes its answer still is left when it has come.
-    const left = leave().catch(() => undefined);
+    const left = leave();
     if (isMember || !signal.aborted) await left;
+    ownDeadline[Symbol.dispose]();
     throw error;
   }
 
@@ -233,7 +245,8 @@ export async function start(options: StartOptions): Promise<Running> {
     } finally {
       signal.removeEventListener('abort', note);
       endSchedule();
-      await leave().catch(() => undefined);
+      await leave();
+      ownDeadline[Symbol.dispose]();
     }
     stream.complete();
     const left = supervisor.left();

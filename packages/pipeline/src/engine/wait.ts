@@ -1,5 +1,6 @@
 import type { Clock } from '@headgate/throttle';
 import type { Notifier } from './notifier.ts';
+import { WRITTEN_WITHIN_MS } from './stop-deadline.ts';
 
 /** Resolves after `ms`, or when the signal aborts. */
 export async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
@@ -14,7 +15,7 @@ export async function pause(clock: Clock, ms: number, signal: AbortSignal): Prom
 }
 
 /** Resolves with `promise`, or when the signal aborts. */
-export async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+export async function untilAborted(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
   const over = Promise.withResolvers<void>();
   const end = (): void => over.resolve();
   signal.addEventListener('abort', end);
@@ -26,17 +27,19 @@ export async function untilAborted(promise: Promise<void>, signal: AbortSignal):
   }
 }
 
-/** The longest a stop waits for work in flight. */
-const STOP_WITHIN_MS = 8_000;
-
 export interface DrainInFlightOptions {
   readonly notifier: Notifier;
   readonly clock: Clock;
   readonly isBusy: () => boolean;
+  /** Aborts when a stop waits no longer. */
+  readonly written: AbortSignal;
 }
 
-/** Waits until work in flight has been written or given up, at most 8 s. */
-export async function drainInFlight({ notifier, clock, isBusy }: DrainInFlightOptions): Promise<void> {
-  const deadline = clock.monotonicMs() + STOP_WITHIN_MS;
-  while (isBusy() && clock.monotonicMs() < deadline) await notifier.waitOut(deadline - clock.monotonicMs());
+/** Waits until work in flight has been written or given up, at most 8 s, and not after `written` aborts. */
+export async function drainInFlight({ notifier, clock, isBusy, written }: DrainInFlightOptions): Promise<void> {
+  const deadline = clock.monotonicMs() + WRITTEN_WITHIN_MS;
+  const wake = (): void => notifier.notify();
+  written.addEventListener('abort', wake);
+  while (isBusy() && !written.aborted && clock.monotonicMs() < deadline) await notifier.waitOut(deadline - clock.monotonicMs());
+  written.removeEventListener('abort', wake);
 }

@@ -1,0 +1,45 @@
+import type { StopDeadline } from '@headgate/pipeline';
+
+/** Moments of a stop, after the first signal. Nothing else in this app limits how long a stop takes. */
+const WRITTEN_MS = 8_000;
+const CLOSED_MS = 9_000;
+/** What was committed is safe: a process that still hangs is ended. */
+const EXIT_MS = 9_500;
+/** A terminal and npm may each send the same signal: that is one. */
+const SAME_SIGNAL_MS = 1_000;
+
+export interface StopOptions {
+  /** Milliseconds of a clock that only runs forward. */
+  readonly now: () => number;
+  /** Calls after `ms`; must not keep the process alive. */
+  readonly schedule: (ms: number, call: () => void) => void;
+  /** Ends the process at once. */
+  readonly exit: (code: number) => void;
+}
+
+/** A stop by signals, from the first one to the end of the process. */
+export interface Stop {
+  /** Aborted by the first signal. */
+  readonly signal: AbortSignal;
+  readonly deadline: StopDeadline;
+  /** Handles a signal: the first one asks to stop, a further one ends the process at once. */
+  onSignal(name: string): void;
+}
+
+export function createStop({ now, schedule, exit }: StopOptions): Stop {
+  const [requested, written, closed] = [new AbortController(), new AbortController(), new AbortController()];
+  let requestedAt = 0;
+  return {
+    signal: requested.signal,
+    deadline: { written: written.signal, closed: closed.signal },
+    onSignal(name) {
+      if (!requested.signal.aborted) {
+        requestedAt = now();
+        schedule(WRITTEN_MS, () => written.abort());
+        schedule(CLOSED_MS, () => closed.abort());
+        schedule(EXIT_MS, () => exit(130));
+        requested.abort(new Error(`stopped by ${name}`));
+      } else if (now() - requestedAt > SAME_SIGNAL_MS) exit(130);
+    },
+  };
+}
