@@ -52,6 +52,21 @@ test('text that looks like numbers is left alone', () => {
   expect(parseExact(text)).toEqual(JSON.parse(text));
 });
 
+test.each([
+  '-0',
+  '1.0',
+  '[1e2]',
+  '[1,-0]',
+  '{"a" : -0}',
+  '{"a":\n1.50}',
+  '[ 12345678901234567890 ]',
+  '{"a":[2,\t3.0]}',
+  '[[-0]]',
+  '[-1E1]',
+])('%s is written as it came, wherever its number is', (text) => {
+  expect(JSON.stringify(parseUntouched(text))).toBe(text.replaceAll(/\s/g, ''));
+});
+
 test('an untouched record is written as it came, however its numbers are spelled', () => {
   fc.assert(
     fc.property(spelledNumber, fc.string(), (spelled, title) => {

@@ -39,9 +39,14 @@ export function parseUntouched(text: string): unknown {
 // TypeScript's own declarations of JSON don't have these two yet; Node has, from version 22.
 const json: ExactJson = JSON as unknown as ExactJson;
 
+/**
+ * Only a number with many digits, a point or an exponent, or `-0`, has several spellings. It comes after `":`, `[`, `,` or the start, so texts
+ * with dates take the fast path.
+ */
+const RESPELLABLE = /(?:^|"\s*:|[[,])\s*-?(?:\d{16}|\d{1,15}[.eE])|(?:^|"\s*:|[[,])\s*-0/;
+
 function respelled(text: string, read: (source: string, value: number) => unknown): unknown {
-  // Only a number with many digits, a point or an exponent, or `-0`, has several spellings, so most texts take the fast path.
-  return /\d{16}|\d[.eE]|-0/.test(text) ? revived(text, read) : JSON.parse(text);
+  return RESPELLABLE.test(text) ? revived(text, read) : JSON.parse(text);
 }
 
 function revived(text: string, read: (source: string, value: number) => unknown): unknown {
