@@ -8,10 +8,13 @@ import { COMPRESSIONS } from './peers/contestants.ts';
 import { peersCommand } from './peers/peers-command.ts';
 import { queueCommand } from './queue/queue-command.ts';
 import { pageServer, type PageServerOptions } from './walk/page-server.ts';
+import { recordServer, type RecordServerOptions } from './section/record-server.ts';
+import { sectionCommand } from './section/section-command.ts';
 import { walkCommand } from './walk/walk-command.ts';
 
 const USAGE = `bench limiter [--seed N] [--quick] [--only NAME] [--markdown | --json]
 bench walk [--rounds N] [--pages N] [--markdown]
+bench section [--rounds N] [--pages N] [--markdown]
 bench queue [--waiters N] [--markdown]
 bench many [--users N] [--markdown]
 bench peers [--rounds N] [--pages N,N] [--only PATTERN] [--compression none | gzip | zstd] [--markdown]
@@ -74,6 +77,9 @@ if (command === 'limiter') {
   process.stdout.write(report);
   // The clients keep their connections open.
   process.exit();
+} else if (command === 'section') {
+  const [rounds, pages] = [Number(values.rounds ?? 7), Number(values.pages ?? 200)];
+  process.stdout.write(await sectionCommand({ program: program('serve-records'), rounds, pages, markdown, say }));
 } else if (command === 'queue') {
   installPeers({ folder: peers, say });
   process.stdout.write(await queueCommand({ peers, waiters: Number(values.waiters), markdown, say }));
@@ -96,8 +102,9 @@ if (command === 'limiter') {
     });
     process.stdout.write(report);
   }
-} else if (command === 'serve-pages') {
-  const server = pageServer(JSON.parse(task) as PageServerOptions);
+} else if (command === 'serve-pages' || command === 'serve-records') {
+  const server =
+    command === 'serve-pages' ? pageServer(JSON.parse(task) as PageServerOptions) : recordServer(JSON.parse(task) as RecordServerOptions);
   // The bench holds the other end: a server doesn't outlive it, not even when it is killed.
   process.stdin.resume().on('end', () => process.exit());
   server.listen(0, '127.0.0.1', () => {
