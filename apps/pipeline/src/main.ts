@@ -11,7 +11,7 @@ const LINGER_MS = 500;
 // Before anything is loaded: who is stopped while it starts ends like any other.
 const stop = createStop({ now: () => performance.now(), schedule: (ms, call) => void setTimeout(call, ms).unref(), exit });
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-const { onSignal } = stop;
+const onSignal = (name: string): void => stop.onSignal(name);
 for (const signal of SIGNALS) process.on(signal, onSignal);
 /** Leaves signals to the system, which ends a thread that hears none: a module of the user's may loop, and nothing is open yet. */
 const importing = async (load: () => Promise<unknown>): Promise<unknown> => {

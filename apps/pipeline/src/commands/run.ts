@@ -58,7 +58,9 @@ export async function run(options: RunOptions, context: CommandContext): Promise
   const giveUp = (): void => void log?.close();
   let result: RunResult | undefined;
   // A log that can't be reached must not keep the summary from being written.
-  const abandoned = new Promise<undefined>((resolve) => void deadline?.closed.addEventListener('abort', () => resolve(undefined)));
+  const abandoned = new Promise<undefined>((resolve) => {
+    deadline?.closed.addEventListener('abort', () => resolve(undefined));
+  });
   try {
     // Wait until a missing right is granted, as for a broker to come back.
     log = await openTopicLog(config.topics, (change) => emit(logEvent(driver, change)), { onMissingRight: 'wait', deleteOld: true });

@@ -15,7 +15,7 @@ for await (const _ of createInterface({ input: process.stdin })) {
   busy.splice(0, 1, [10_000, 1]);
   const said = await app.granted().then(
     () => 'granted',
-    (error: unknown) => JSON.stringify({ ...(error as Error), message: (error as Error).message }),
+    (error: unknown) => JSON.stringify(Object.assign({}, error, { message: (error as Error).message })),
   );
   process.stdout.write(`${said}\n`);
 }
