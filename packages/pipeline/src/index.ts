@@ -70,4 +70,5 @@ export type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason, RequestEvent, 
 export type { Histogram } from './view/histogram.ts';
 export type { KeysRow, PipelineSnapshot, Progress, RunSnapshot, WalkRow, WorkRow } from './view/run-model.ts';
 export type { After, AfterIo, Crawl } from './walk/after.ts';
-export { type RefusedPart, walk, type WalkChange, type WalkDefinition, type WalkedSource, type WalkPosition } from './walk/walk.ts';
+export { walk } from './walk/walk.ts';
+export type { RefusedPart, WalkChange, WalkDefinition, WalkedSource, WalkPosition } from './walk/walk-definition.ts';

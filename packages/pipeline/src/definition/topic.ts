@@ -342,6 +342,12 @@ export function logRecords(
   });
 }
 
+/** Adds up records by topic: by default from none. */
+export function countRecords(pending: readonly PendingRecord[], counts: Record<string, number> = {}): Readonly<Record<string, number>> {
+  for (const { name, count } of pending) counts[name] = (counts[name] ?? 0) + count;
+  return counts;
+}
+
 export interface EventHeadersOptions {
   readonly pipeline: string;
   /** The topic's name within the pipeline. */

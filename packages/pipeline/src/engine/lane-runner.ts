@@ -1,6 +1,6 @@
 import type { DeletedOffsets } from '../checks/deleted-offsets.ts';
 import { openTransactionWatch } from '../checks/open-transaction-watch.ts';
-import { refuse } from '../dead-letters/letters.ts';
+import { refuse } from '../dead-letters/pending-dead-letter.ts';
 import type { PipelineRequests } from '../definition/pipeline-requests.ts';
 import type { RequestRecord } from '../definition/request.ts';
 import type { LaneBacklog } from '../forecast/request-sizes.ts';

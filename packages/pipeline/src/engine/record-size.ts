@@ -1,6 +1,6 @@
 import { InvalidRecordError, type NewRecord, type RecordSeries, type TopicLog } from '@headgate/topics';
 import { PipelineError } from '../definition/pipeline-error.ts';
-import { assertField } from '../definition/topic.ts';
+import { type LogRecordsOptions, type PendingRecord, assertField, logRecords } from '../definition/topic.ts';
 import { callUser } from '../definition/user-function.ts';
 import { type Lane, recordBytes } from './lane.ts';
 
@@ -31,6 +31,14 @@ export function assertRecordSize(
     if (record !== undefined && limit !== undefined) throw tooLarge(record, limit, options);
   }
   return records;
+}
+
+/** The records of a request as the log takes them. Throws as {@link assertRecordSize}. */
+export function sizedRecords(
+  pending: readonly PendingRecord[],
+  options: LogRecordsOptions & RecordSizeOptions,
+): readonly (NewRecord | RecordSeries)[] {
+  return assertRecordSize(logRecords(pending, options), options);
 }
 
 function tooLarge(

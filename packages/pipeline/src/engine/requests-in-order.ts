@@ -1,6 +1,6 @@
 import type { StateOfLane } from './processor.ts';
 import { resumedLookups } from '../lookup/lookup-requests.ts';
-import { resumedWalks } from '../walk/walk.ts';
+import { resumedWalks } from '../walk/walk-state.ts';
 import type { ReadOptions, TopicRecord } from '@headgate/topics';
 import { type RequestRecord, requestRecord } from '../definition/request.ts';
 

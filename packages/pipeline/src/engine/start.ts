@@ -19,7 +19,7 @@ import { topicSpecs } from '../definition/topics.ts';
 import { openTracing } from '../view/tracing.ts';
 import { type StopDeadline, stopDeadline } from './stop-deadline.ts';
 import { untilAborted } from './wait.ts';
-import { requestId } from '../dead-letters/letters.ts';
+import { requestId } from '../dead-letters/pending-dead-letter.ts';
 
 /** Options of {@link start}. */
 export interface StartOptions {

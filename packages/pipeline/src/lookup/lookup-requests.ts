@@ -5,7 +5,7 @@ import { type OffsetRanges, type OffsetRangesSnapshot, offsetRanges } from '../e
 import type { RequestRecord } from '../definition/request.ts';
 import type { StateOfLane } from '../engine/processor.ts';
 import { assertRecordSize } from '../engine/record-size.ts';
-import { requestId } from '../dead-letters/letters.ts';
+import { requestId } from '../dead-letters/pending-dead-letter.ts';
 
 /** A request in flight: its keys, by index, and which of them are answered. */
 export interface LookupRequest<Request> {

@@ -7,10 +7,10 @@ import { offsetRanges } from '../engine/offset-ranges.ts';
 import { PipelineError } from '../definition/pipeline-error.ts';
 import { type DeadLetterContent, reasonOf } from '../dead-letters/dead-letter.ts';
 import { requestContent } from '../definition/request.ts';
-import { type PendingRecord, type RecordMakers, type TopicMap, logRecords, madeRecord } from '../definition/topic.ts';
+import { type PendingRecord, type RecordMakers, type TopicMap, countRecords, madeRecord } from '../definition/topic.ts';
 import type { SourceControls, Processor, Worker, WorkerContext } from '../engine/processor.ts';
-import { assertRecordSize } from '../engine/record-size.ts';
-import { type Letter, letter, replayable, requestId } from '../dead-letters/letters.ts';
+import { sizedRecords } from '../engine/record-size.ts';
+import { type PendingDeadLetter, pendingDeadLetter, replayable, requestId } from '../dead-letters/pending-dead-letter.ts';
 import { type LookupKey, type LookupRequest, keptLookups, lookupRequests } from './lookup-requests.ts';
 import { MAX_IN_WORK } from '../walk/walk.ts';
 
@@ -181,18 +181,18 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   const write = async (
     keys: readonly LookupKey<Request>[],
     records: readonly (NewRecord | RecordSeries)[],
-    letters: readonly Letter[],
-    tell: () => void = () => undefined,
+    deadLetters: readonly PendingDeadLetter[],
+    emitMore: () => void = () => undefined,
   ): Promise<void> => {
-    await requests.write(keys, [...records, ...letters.map(({ record }) => record)]);
+    await requests.write(keys, [...records, ...deadLetters.map(({ record }) => record)]);
     emit({ type: 'keys-answered', pipeline, count: keys.length });
-    tell();
-    for (const one of letters) one.tell();
+    emitMore();
+    for (const dead of deadLetters) dead.emit();
   };
 
-  const letterOf = (of: LookupRequest<Request>, key: string, error: unknown, part?: LookupDeadLetter['part']): Letter => {
+  const letterOf = (of: LookupRequest<Request>, key: string, error: unknown, part?: LookupDeadLetter['part']): PendingDeadLetter => {
     const content: DeadLetterContent = part === undefined ? requestOfKey(of, key) : { record: part.record };
-    return letter(context, { key: part === undefined ? key : of.id, id: `${of.id}/${part?.id ?? key}`, content, error });
+    return pendingDeadLetter(context, { key: part === undefined ? key : of.id, id: `${of.id}/${part?.id ?? key}`, content, error });
   };
 
   const requestOfKey = ({ record, keys }: LookupRequest<Request>, key: string): DeadLetterContent =>
@@ -349,16 +349,16 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       await writeFailed(keys, error);
       return;
     }
-    const letters: Letter[] = [];
+    const letters: PendingDeadLetter[] = [];
     const records: (NewRecord | RecordSeries)[] = [];
     const counts: Record<string, number> = {};
     for (const [index, { of, key }] of keys.entries()) {
       const { pending = [], deadLetters = [] } = answers[index] ?? {};
-      let failure: Letter | undefined;
+      let failure: PendingDeadLetter | undefined;
       try {
-        const own = logRecords(pending, { pipeline, request: of.id, defaultId: key, headers: tracing?.headers(keys) });
-        for (const record of assertRecordSize(own, { pipeline, key, lane, name: 'records' })) records.push(record);
-        for (const { name, count } of pending) counts[name] = (counts[name] ?? 0) + count;
+        const request = { pipeline, request: of.id, defaultId: key, headers: tracing?.headers(keys) };
+        for (const record of sizedRecords(pending, { ...request, key, lane, name: 'records' })) records.push(record);
+        countRecords(pending, counts);
       } catch (error) {
         failure = letterOf(of, key, error);
       }
@@ -405,7 +405,11 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       } catch (error) {
         const of = requests.open(record, request, { valid: [], invalid: [''] });
         run(
-          write([{ of, index: 0 }], [], [letter(context, { key: record.key || of.id, id: of.id, content: requestContent(record), error })]),
+          write(
+            [{ of, index: 0 }],
+            [],
+            [pendingDeadLetter(context, { key: record.key || of.id, id: of.id, content: requestContent(record), error })],
+          ),
         );
         return;
       }

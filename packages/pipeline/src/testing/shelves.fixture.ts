@@ -9,7 +9,7 @@ import { type Running, type StartOptions, start } from '../engine/start.ts';
 import { topic } from '../definition/topic.ts';
 import { topicSpecs } from '../definition/topics.ts';
 import type { Processor } from '../engine/processor.ts';
-import type { WalkedSource } from '../walk/walk.ts';
+import type { WalkedSource } from '../walk/walk-definition.ts';
 
 export interface Shelf {
   readonly shelf: string;

@@ -11,12 +11,12 @@ import {
   type RecordMakers,
   type TopicMap,
   type TopicNames,
-  logRecords,
+  countRecords,
   madeRecord,
 } from '../definition/topic.ts';
 import type { StateOfLane, WorkerContext } from '../engine/processor.ts';
-import { assertRecordSize } from '../engine/record-size.ts';
-import { letter } from '../dead-letters/letters.ts';
+import { sizedRecords } from '../engine/record-size.ts';
+import { pendingDeadLetter } from '../dead-letters/pending-dead-letter.ts';
 
 /**
  * Work behind a whole walk that has completed: it may read the log back, and its records are written in chunks, each in a transaction.
@@ -245,11 +245,14 @@ export function afterWork<Topics extends TopicMap>(
     });
     const reason = code === 'HEADGATE_UNEXPECTED' ? error : { code, message: error.message, retryable: true };
     const content = { record: { crawl: crawl.id, previous: previous?.id ?? null } };
-    const dead = letter({ pipeline, lane, names, clock, emit }, { key: crawl.key, id: `${crawl.id}/after`, content, error: reason });
+    const dead = pendingDeadLetter(
+      { pipeline, lane, names, clock, emit },
+      { key: crawl.key, id: `${crawl.id}/after`, content, error: reason },
+    );
     const kept: Unfinished = { ...unfinished, written: unfinished.written + written, failed: true };
     await lane.commit({ records: unfinished.failed === true ? [] : [dead.record], state: [[stateKey, kept]] });
     if (unfinished.failed === true) emit({ type: 'notice', level: 'warn', message: error.message });
-    else dead.tell();
+    else dead.emit();
   };
 
   /** Counts records as they become durable. */
@@ -259,13 +262,11 @@ export function afterWork<Topics extends TopicMap>(
     let written = 0;
     let inFlight: PendingRecord[] = [];
     const commit = async (left: Unfinished | null): Promise<void> => {
-      const made = logRecords(inFlight, { pipeline, request: crawl.id, defaultId: String(written) });
-      const records = assertRecordSize(made, { pipeline, key: crawl.key, lane, name: 'after' });
+      const request = { pipeline, request: crawl.id, defaultId: String(written) };
+      const records = sizedRecords(inFlight, { ...request, key: crawl.key, lane, name: 'after' });
       await lane.commit({ records, state: [[stateKey, left]] });
-      for (const { name, kind, count } of inFlight) {
-        counts[name] = (counts[name] ?? 0) + count;
-        kinds[kind] = (kinds[kind] ?? 0) + count;
-      }
+      countRecords(inFlight, counts);
+      for (const { kind, count } of inFlight) kinds[kind] = (kinds[kind] ?? 0) + count;
       inFlight = [];
     };
     for await (const record of work(crawl, previous, { log, names, partition, topics, clock, signal, warn })) {

@@ -21,7 +21,8 @@ import * as z from 'zod';
 import { definePipeline } from '../definition/define-pipeline.ts';
 import type { RunEvent } from '../view/events.ts';
 import { start } from '../engine/start.ts';
-import { type WalkDefinition, walk } from './walk.ts';
+import { walk } from './walk.ts';
+import type { WalkDefinition } from './walk-definition.ts';
 
 type Definition = WalkDefinition<ShelfQuery, ItemsPage, number, Shelf, ItemsPage, typeof shelvesTopics>;
 

@@ -7,12 +7,12 @@ import type { TopicMap } from '../definition/topic.ts';
 import type { WorkerContext } from '../engine/processor.ts';
 
 /** A dead letter and the event that reports it once it is durable. */
-export interface Letter {
+export interface PendingDeadLetter {
   readonly record: NewRecord;
-  readonly tell: () => void;
+  readonly emit: () => void;
 }
 
-export interface LetterOptions {
+export interface PendingDeadLetterOptions {
   readonly key: string;
   readonly id: string;
   readonly content: DeadLetterContent;
@@ -26,17 +26,17 @@ export interface LetterOptions {
 type Context = Pick<WorkerContext<never, TopicMap>, 'pipeline' | 'lane' | 'names' | 'clock' | 'emit'> &
   Partial<Pick<WorkerContext<never, TopicMap>, 'tracing'>>;
 
-export function letter(
+export function pendingDeadLetter(
   { pipeline, lane, names, clock, emit, tracing }: Context,
-  { key, id, content, error, resume, work }: LetterOptions,
-): Letter {
+  { key, id, content, error, resume, work }: PendingDeadLetterOptions,
+): PendingDeadLetter {
   const topic = names(`${pipeline}.${DEAD_LETTERS}`);
   const { partition } = lane;
   const tooLarge = (record: NewRecord): number | undefined => lane.tooLarge(record);
   const headers = work && tracing?.headers(work);
   return {
     record: deadLetter({ pipeline, topic, partition, key, id, content, error, at: clock.epochMs(), headers, resume, tooLarge }),
-    tell: () => emit({ type: 'dead-letter', pipeline, topic, key, error: reasonOf(error) }),
+    emit: () => emit({ type: 'dead-letter', pipeline, topic, key, error: reasonOf(error) }),
   };
 }
 
@@ -67,9 +67,9 @@ export function replayable(record: RequestRecord, { request, isFor }: Replayable
 export async function refuse(context: Context, request: RequestRecord, error: unknown, isBegun: boolean): Promise<void> {
   const { key, offset } = request;
   const id = requestId(context.lane, offset);
-  const { record, tell } = letter(context, { key: key || id, id, content: requestContent(request), error });
-  await context.lane.commit({ records: [record], state: isBegun ? forgetting(context.lane, offset) : [], finished: [offset] });
-  tell();
+  const dead = pendingDeadLetter(context, { key: key || id, id, content: requestContent(request), error });
+  await context.lane.commit({ records: [dead.record], state: isBegun ? forgetting(context.lane, offset) : [], finished: [offset] });
+  dead.emit();
 }
 
 /** The changes that remove what a lane's state holds of a request. */

@@ -1,0 +1,148 @@
+import type { WalkedPage } from '@headgate/sources';
+import type { Json } from '@headgate/throttle';
+import { reasonOf } from '../dead-letters/dead-letter.ts';
+import { pendingDeadLetter } from '../dead-letters/pending-dead-letter.ts';
+import { requestContent } from '../definition/request.ts';
+import { textOf } from '../definition/thrown.ts';
+import { type PendingRecord, REQUESTS, type TopicMap, countRecords, pendingRecords } from '../definition/topic.ts';
+import { misuse, userError } from '../definition/user-function.ts';
+import type { StateChange } from '../engine/lane.ts';
+import { STATE_KEYS } from '../engine/lane-state.ts';
+import type { WorkerContext } from '../engine/processor.ts';
+import { assertRecordSize, sizedRecords } from '../engine/record-size.ts';
+import type { Reason } from '../view/events.ts';
+import type { AfterWork } from './after.ts';
+import type { Walk } from './walk.ts';
+import type { RefusedPart, WalkChange, WalkDefinition } from './walk-definition.ts';
+import { type WalkState, pageAfter, restNote } from './walk-state.ts';
+import type { WalkTransforms } from './walk-transforms.ts';
+
+/** Writes the pages of a lane's walks, and their failures. */
+export interface PageWriter<Page, Value, Request, Cursor extends NonNullable<Json>> {
+  /** Resolves when the page is durable: its records, its checkpoint and, after the last one, the finished request. */
+  write(walk: Walk<Request, Cursor>, page: WalkedPage<Page, Cursor>, transforms: WalkTransforms<Page, Value>): Promise<void>;
+  /** Resolves with the reason when the dead letter of the walk is durable. */
+  writeFailed(walk: Walk<Request, Cursor>, error: unknown): Promise<Reason>;
+}
+
+export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Request, Value, Topics extends TopicMap>(
+  definition: WalkDefinition<Query, Page, Cursor, Request, Value, Topics>,
+  context: WorkerContext<Request, Topics>,
+  after: AfterWork,
+): PageWriter<Page, Value, Request, Cursor> {
+  type Walking = Walk<Request, Cursor>;
+  const { pipeline, lane, emit, topics, tracing } = context;
+
+  const itemsOf = ({ key, call }: Walking, values: readonly Value[], pending: readonly PendingRecord[]): number => {
+    if (definition.items === undefined) return pending.reduce((sum, { name, count }) => (name === REQUESTS ? sum : sum + count), 0);
+    return values.reduce((sum, value) => {
+      const items = call('items', () => definition.items?.(value)) ?? 0;
+      if (!(Number.isSafeInteger(items) && items >= 0))
+        throw misuse({ pipeline, key, name: 'items' }, `returns ${textOf(items)}`, 'It must return a whole number from 0');
+      return sum + items;
+    }, 0);
+  };
+
+  /** Throws for a value of the lane's state that is too large. `name`: the function of the definition that gave it. */
+  const assertStateSize = ({ key, call }: Walking, change: StateChange, name: string, which: string): void => {
+    assertRecordSize([call(name, () => lane.stateRecord(change))], { pipeline, key, lane, name, which });
+  };
+
+  const lifecycle = (walk: Walking, change: WalkChange) => {
+    const { key, request, id } = walk;
+    const of = { pipeline, key, name: 'lifecycle' };
+    const pending = pendingRecords(of, context, () => definition.lifecycle?.(change, { request, key, id, topics }));
+    const which = `the record of its state "${change.state}"`;
+    return sizedRecords(pending, { ...of, request: id, defaultId: change.state, headers: tracing?.headers(walk), lane, which });
+  };
+
+  /** A walk's first transaction says that it was started; a resumed one has said so. */
+  const started = (walk: Walking) => (pageAfter(walk.state.at) === 1 ? lifecycle(walk, { state: 'started', pages: 0, items: 0 }) : []);
+
+  return {
+    async write(walk, { page, number, next }, transforms) {
+      const { state, key, id, request, record, call } = walk;
+      const { offset } = record;
+      const values = transforms.values(page);
+      const through = transforms.state();
+      const isLast = next === 'last';
+      const warnings: string[] = [];
+      const deadLetters: ReturnType<typeof pendingDeadLetter>[] = [];
+      const at = {
+        request,
+        key,
+        id,
+        page: number,
+        carried: state.carried?.before,
+        topics,
+        warn: (message: string): void => void warnings.push(message),
+        refuse({ id: part, record: refused, error }: RefusedPart): void {
+          deadLetters.push(pendingDeadLetter(context, { key, id: `${id}/${part}`, content: { record: refused }, error, work: walk }));
+        },
+      };
+      const of = { pipeline, key, name: 'records' };
+      const pending = values.flatMap((value) => pendingRecords(of, context, () => definition.records(value, at)));
+      const carried = definition.carry && { ...state.carried, now: call('carry', () => definition.carry?.(page, state.carried?.now)) };
+      const items = itemsOf(walk, values, pending);
+      const credential = call('credentialOf', () => definition.credentialOf?.(page));
+      const total = state.items + items;
+      const sized = { ...of, request: id, defaultId: String(number), headers: tracing?.headers(walk), lane };
+      const records = [
+        ...started(walk),
+        ...sizedRecords(pending, { ...sized, which: `page ${number}`, orElse: definition.smallerBy }),
+        ...deadLetters.map((dead) => dead.record),
+        ...(isLast ? lifecycle(walk, { state: 'completed', pages: number, items: total }) : []),
+      ];
+      const written: WalkState<Cursor> = { ...state, at: isLast ? undefined : next, items: total, through, carried, request: record.value };
+      const checkpoint: StateChange = [STATE_KEYS.walk + String(offset), isLast ? null : written];
+      if (!isLast) assertStateSize(walk, checkpoint, 'paging', `its checkpoint after page ${number}`);
+      else if (carried?.now !== undefined) {
+        const last = { pages: number, items: total, carried: carried.now };
+        assertStateSize(walk, [STATE_KEYS.last + context.kind + key, last], 'carry', `the value that page ${number} carries on`);
+      }
+      // After all that may throw: it remembers the walk as complete.
+      const ending = isLast
+        ? after.ending({ key, id, pages: number, items: total, whole: walk.isWhole(), offsets: state.offsets, carried: carried?.now })
+        : undefined;
+      walk.isWriting = true;
+      await lane.commit({ records, state: [checkpoint, ...(ending?.state ?? [])], finished: isLast ? [offset] : [], work: walk });
+      walk.state = written;
+      walk.isWriting = false;
+      walk.since = context.clock.epochMs();
+      const subject = { pipeline, key, request: id };
+      emit({ type: 'page-written', ...subject, page: number, items, last: isLast, ...(credential !== undefined && { credential }) });
+      emit({ type: 'records-written', pipeline, kind: 'walk', counts: countRecords(pending) });
+      for (const dead of deadLetters) dead.emit();
+      for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
+      if (isLast) emit({ type: 'request-completed', ...subject, pages: number, items: total });
+      ending?.start();
+    },
+
+    async writeFailed(walk, thrown) {
+      const { state, key, id, record } = walk;
+      const error = reasonOf(thrown).code === 'HEADGATE_UNEXPECTED' ? userError({ pipeline, key, name: 'source' }, thrown) : thrown;
+      const { code, message } = reasonOf(error);
+      const reason: Reason = { code, message };
+      const failed: WalkChange = { state: 'failed', pages: pageAfter(state.at) - 1, items: state.items, reason };
+      const dead = pendingDeadLetter(context, { key, id, content: requestContent(record), error, resume: restNote(state), work: walk });
+      await lane.commit({
+        records: [...orNone(() => [...started(walk), ...lifecycle(walk, failed)]), dead.record],
+        state: [[STATE_KEYS.walk + String(record.offset), null]],
+        finished: [record.offset],
+        work: walk,
+      });
+      emit({ type: 'request-failed', pipeline, key, request: id, error: reason });
+      dead.emit();
+      return reason;
+    },
+  };
+}
+
+/** The walk has failed already: a second error of its definition changes nothing. */
+function orNone<Item>(make: () => readonly Item[]): readonly Item[] {
+  try {
+    return make();
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,84 @@
+import type { Paging, QueryOptions } from '@headgate/sources';
+import type { Delivery, Json, Transform } from '@headgate/throttle';
+import type { PendingRecord, RecordMakers, TopicMap } from '../definition/topic.ts';
+import type { SourceControls } from '../engine/processor.ts';
+import type { Reason } from '../view/events.ts';
+import type { After } from './after.ts';
+
+/** A source of pages: what `defineSource` makes, or anything else with its controls and its `query`. */
+export interface WalkedSource<Query, Page> extends SourceControls {
+  /** Requests a page under credit, as `Source.query` of `@headgate/sources`. */
+  query(query: Query, options: QueryOptions): Promise<Delivery<Page>>;
+}
+
+/** Options of {@link walk}. */
+export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, Request, Value, Topics extends TopicMap> {
+  /** The source that is walked. The lane closes it. */
+  readonly source: WalkedSource<Query, Page>;
+  /** How a request's walk gets from page to page. Called whenever the walk begins or continues. */
+  paging(request: Request, start: { readonly carried: Json | undefined }): Paging<Query, Page, Cursor>;
+  /** Transforms between pages and records. Their state goes into the checkpoint by itself. */
+  readonly through?: readonly Transform<Page, Page>[] | readonly [Transform<Page, Value>];
+  /** The records of a page, written in one transaction with its checkpoint. */
+  records(value: Value, at: WalkPosition<Request, Topics>): Iterable<PendingRecord>;
+  /**
+   * Makes the next walk of a key an incremental one: called for each page with the value it gave before, first with the one of the key's last
+   * complete walk. Its last value is in the transaction of the walk's last page, and `paging` of the next walk gets it as `carried`, for
+   * 90 days: the newest time of change, for one. A walk that fails carries nothing on. Walks of one key take turns.
+   */
+  carry?(page: Page, carried: Json | undefined): Json | undefined;
+  /** Items of a page, for counts and displays. Default: its records. */
+  items?(value: Value): number;
+  /** Name of the credential of a page's request, for displays. */
+  credentialOf?(page: Page): string;
+  /** Records of a walk's change of state: in its first transaction, its last one, and that of its dead letter. */
+  lifecycle?(change: WalkChange, at: Omit<WalkPosition<Request, Topics>, 'page' | 'carried' | 'warn' | 'refuse'>): Iterable<PendingRecord>;
+  /** How a page's records are made smaller, for the dead letter of one that its topic doesn't take: `take smaller pages`. */
+  readonly smallerBy?: string;
+  /** True for a request of all pages. Default: every request. `plan` and `after` don't compare a walk of some pages with others. */
+  whole?(request: Request): boolean;
+  /** Work behind a whole walk that has completed, such as comparing it with the one before. */
+  readonly after?: After<NoInfer<Topics>>;
+  /** Name of that work, for notices: `the comparison of its last two crawls`. Default `the work behind its walk`. */
+  readonly afterName?: string;
+}
+
+/** The page that records are made of, and its walk. */
+export interface WalkPosition<Request, Topics extends TopicMap> {
+  /** The request, as the definition's schema gives it. */
+  readonly request: Request;
+  /** Key of the request. */
+  readonly key: string;
+  /** Unique on the log, and the same however often the walk is resumed: `<requests topic>-<partition>-<offset>`. */
+  readonly id: string;
+  /** 1-based. */
+  readonly page: number;
+  /** What the last complete walk of the key has carried, as `paging` got it: for all pages of this walk the same. */
+  readonly carried: Json | undefined;
+  /** Makes records: `topics.records({ key, value })`. */
+  readonly topics: RecordMakers<Topics>;
+  /** Emits a warning about the page once it is durable. */
+  readonly warn: (message: string) => void;
+  /** Makes a dead letter of a part of the page that can't be processed, in the page's transaction: the walk continues. */
+  readonly refuse: (part: RefusedPart) => void;
+}
+
+/** A part of a page that can't be processed. */
+export interface RefusedPart {
+  /** Unique within its request, and the same when the page is requested again. */
+  readonly id: string;
+  /** JSON, as the service gave it. */
+  readonly record: unknown;
+  /** Its code and message stand in the dead letter. */
+  readonly error: unknown;
+}
+
+/** A walk's change of state, for `WalkDefinition.lifecycle`. */
+export type WalkChange = {
+  readonly state: 'started' | 'completed' | 'failed';
+  /** Pages written so far. */
+  readonly pages: number;
+  readonly items: number;
+  /** The reason of a failure. */
+  readonly reason?: Reason;
+};

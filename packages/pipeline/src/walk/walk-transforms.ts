@@ -1,0 +1,37 @@
+import type { Json, Transform } from '@headgate/throttle';
+import { callUser, callUserList } from '../definition/user-function.ts';
+
+/** The transforms between a walk's pages and its records. */
+export interface WalkTransforms<Page, Value> {
+  values(page: Page): Value[];
+  /** Their states, by name. Undefined: none has one. */
+  state(): Readonly<Record<string, Json>> | undefined;
+}
+
+/** Opens transforms with their states from the checkpoint. */
+export function openTransforms<Page, Value>(
+  through: readonly Transform<Page, unknown>[],
+  states: Readonly<Record<string, Json>> | undefined,
+  walk: { readonly pipeline: string; readonly key: string },
+): WalkTransforms<Page, Value> {
+  const opened = through.map((transform) => {
+    const of = { ...walk, name: `transform ${transform.name}` };
+    return { name: transform.name, of, transform: callUser(of, () => transform.open(states?.[transform.name])) };
+  });
+  return {
+    values(page) {
+      let values: unknown[] = [page];
+      for (const { of, transform } of opened) {
+        values = values.flatMap((value) => callUserList(of, () => transform.next(value as Page)));
+      }
+      return values as Value[];
+    },
+    state() {
+      const entries = opened.flatMap(({ name, of, transform }) => {
+        const state = callUser(of, () => transform.state?.());
+        return state === undefined ? [] : [[name, state] as const];
+      });
+      return entries.length === 0 ? undefined : Object.fromEntries(entries);
+    },
+  };
+}
