@@ -183,7 +183,7 @@ function pageVerdict(stream: Stream, { value, answer, context }: Answered, keyPa
   return { kind: 'ok', value: { stream: query.stream, ...page, ...(query.isChanged === true && { notice }) } };
 }
 
-/** The records of an answer; `missing`: the place where there should be some. */
+/** The records of a response; `missing`: the place that should contain some. */
 function recordsOf(records: Path | undefined, value: unknown): { readonly records: readonly unknown[] } | { readonly missing: string } {
   if (records === undefined) return { records: Array.isArray(value) ? value : value === null ? [] : [value] };
   const selected = records.all(value);
@@ -192,7 +192,7 @@ function recordsOf(records: Path | undefined, value: unknown): { readonly record
   if (selected.length > 0) return { records: selected };
   const { lists, text } = records;
   if (text.includes('?')) return { records: [] };
-  // The innermost list that is there tells: of no list of groups, no group has a list.
+  // The innermost existing list decides: in an empty list of groups, no group has a list.
   const found = lists.map((list) => list.all(value)).find((some) => some.length > 0) ?? [];
   if (found.some((list) => list === null || (typeof list === 'object' && Object.keys(list).length === 0))) return { records: [] };
   return { missing: `records: ${text}: expected a list, got ${kindOf(lists[0]?.first(value))}` };
@@ -317,13 +317,13 @@ function dropRepeated(
   return { records, digests, next };
 }
 
-/** Records of a time before this one were not asked for: a service without a parameter for it sends them again. Epoch ms. */
+/** Records older than this weren't requested: a service without a parameter for it sends them again. Epoch ms. */
 function olderThan(stream: Stream, { since }: Cursor): number {
   if (since === undefined || [...placeholders(stream)].some(([, { name }]) => name === 'since')) return -Infinity;
   return timeOf(since) ?? -Infinity;
 }
 
-/** The key in a record, where its key is a place in it: the value there, or the JSON of a list of them. */
+/** The key in a record, if its key is a path in it: the value there, or the JSON of a list of them. */
 export function keyOf({ key }: Pick<Stream, 'key'>, record: unknown): string | undefined {
   const parts = keyPaths(key).map((path) => scalarOf(path.first(record)));
   if (!parts.every(isKeyPart)) return undefined;

@@ -93,7 +93,7 @@ function tokenSigner(name: string, token: Token, options: TokenOptions): Signer 
   };
 }
 
-/** No token came. Its message says why. */
+/** No token arrived. The message says why. */
 class TokenError extends Error {
   readonly code = 'HEADGATE_TOKEN_UNAVAILABLE';
   readonly retryable: boolean;

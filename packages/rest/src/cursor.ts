@@ -13,13 +13,13 @@ export type Cursor = {
   readonly until?: Time | undefined;
   /** Epoch ms at which the listing began: the last window ends there. */
   readonly began?: number;
-  /** Pages before it, where the service gives a number of them at most. */
+  /** Pages before it, if the service returns at most a certain number of them. */
   readonly pages?: number;
   /** Digest of the page before, where pages are counted. */
   readonly before?: string;
   /** Digests of the previous page's keys, if the stream drops repeated ones. */
   readonly keys?: readonly string[];
-  /** The newest records so far, where the listing is ordered by time and may begin again there, or comes in windows. */
+  /** The newest records so far, if the listing is ordered by time and may start again there, or comes in windows. */
   readonly edge?: Carried;
   /** Digests of records that were written before this window, or before the listing began again: those are not written twice. */
   readonly seen?: readonly string[];

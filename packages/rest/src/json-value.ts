@@ -15,7 +15,7 @@ export function scalarOf(value: unknown): string | number | boolean | undefined 
   return isRawJSON(value) ? value.rawJSON : undefined;
 }
 
-/** A value's kind in words, for messages that must not quote it. */
+/** The kind of a value as text, for messages that must not quote it. */
 export function kindOf(value: unknown): string {
   return isRawJSON(value) ? 'a number' : jsonKind(value);
 }

@@ -107,7 +107,7 @@ const given = z.union([path({ singular: true }), z.strictObject({ header: header
 /** The same, by a path that may select several values, of which the first counts. */
 const said = z.union([path(), z.strictObject({ header: headerName })]);
 
-/** The place at which a response says what is left of a budget. */
+/** The place in a response that says what is left of a budget. */
 const evidence = {
   left: given.exactOptional().describe('Path of the remaining requests, or `{ header: name }`, if the usual headers are missing.'),
   reset: given.exactOptional().describe('Path of the time at which the budget resets: seconds from now, Unix seconds or a date.'),
@@ -303,7 +303,7 @@ const batch = z.strictObject({
     .describe('Paths in a record of the value that it belongs to.'),
 });
 
-/** A path where it begins with $, else a text with placeholders. */
+/** A path if it starts with $, or else a text with placeholders. */
 const pathOrTemplate = z.string().transform((text, context): Path | Template => {
   if (text.startsWith('$')) return readPath(text, context, { singular: true });
   const read = template().safeParse(text);
@@ -380,7 +380,7 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Texts that are added: a path there would be written as it is. */
+/** Added texts: a path there would be written unchanged. */
 const added = template().refine(
   ({ text }) => !/^\$[.[]/.test(text),
   'is a path, and only fields of the request can be added. Write {field}.',
@@ -452,7 +452,7 @@ export function requestOf({ get, post }: Pick<StreamInput, 'get' | 'post'>): {
 
 type Streams = Readonly<Record<string, Pick<StreamInput, 'for'>>>;
 
-/** The fields of a stream's requests: its own, and those of the streams whose records ask for it. */
+/** The fields of a stream's jobs: its own, and those of the streams whose records create them. */
 export function fieldNames(streams: Streams, name: string): ReadonlySet<string> {
   const names = new Set<string>();
   const seen = new Set<string>();
@@ -478,12 +478,12 @@ function ownFields(of: ForEach | undefined): readonly string[] {
 
 type ForEach = z.output<typeof forEach>;
 
-/** True for a stream that another one's records ask for. */
+/** True for a stream whose jobs another stream's records create. */
 export function isEach(of: ForEach): of is Extract<ForEach, { readonly each: string }> {
   return 'each' in of && typeof of.each === 'string';
 }
 
-/** The places in a record that make its key; none where its key is the request's. */
+/** The places in a record that form its key; none if its key is the job's. */
 export function keyPaths(key: StreamInput['key']): readonly Path[] {
   return key === undefined || 'render' in key ? [] : 'first' in key ? [key] : key;
 }

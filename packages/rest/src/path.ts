@@ -13,7 +13,7 @@ export interface Path {
   readonly lists: readonly Path[];
 }
 
-/** A path in a configuration. `singular`: one that selects one value at most, such as `$.a.b[0]`. */
+/** A path in a configuration. `singular`: one that selects at most one value, such as `$.a.b[0]`. */
 export function path({ singular = false }: PathOptions = {}): z.ZodType<Path, string> {
   return z
     .string()

@@ -7,7 +7,7 @@ import { formatTime } from './time.ts';
 /** The fields of a request, by name; a list where many keys share it. */
 export type Fields = Readonly<Record<string, string | number | readonly string[]>>;
 
-/** One page of a stream that is asked for. */
+/** One requested page of a stream. */
 export interface RestQuery {
   /** Name of the stream. */
   readonly stream: string;
@@ -28,7 +28,7 @@ export function valuesOf(fields: Fields, { since, until }: Pick<Cursor, 'since' 
 
 type Place = NonNullable<Pages['as']>;
 
-/** The HTTP request for a page. Throws a `TypeError` where the path has a field without a value. */
+/** The HTTP request for a page. Throws a `TypeError` if the path has a field without a value. */
 export function httpRequest(baseUrl: string, stream: Stream, { fields, cursor }: RestQuery): SourceRequest {
   const { pages } = stream;
   const { method, path } = requestOf(stream);
@@ -100,7 +100,9 @@ function bodyOf(body: unknown, form: Record<string, string> | undefined): { read
   return body === undefined ? {} : { body: JSON.stringify(body) };
 }
 
-/** The address of the next page, whole: a link and a query alone are relative to the request (RFC 8288, 3.2), another text to `baseUrl`. */
+/**
+ * The complete address of the next page: a link and a bare query are relative to the request (RFC 8288, 3.2), any other text to `baseUrl`.
+ */
 function addressOf(given: string, { link }: Pages, baseUrl: string, path: string): string {
   if (given.startsWith('/') || /^https?:/i.test(given)) return given;
   return new URL(given, baseUrl.replace(/\/?$/, link !== undefined || given.startsWith('?') ? path : '/')).href;

@@ -44,7 +44,7 @@ export type RestRequest = { readonly stream: string } & Readonly<Record<string, 
 
 /** A section of a name: called with its options it gives the pipeline, whose topics are the streams. */
 export interface RestSection {
-  /** Throws an `InvalidOptionsError` (HEADGATE_INVALID_OPTION) where the section is wrong. */
+  /** Throws an `InvalidOptionsError` (HEADGATE_INVALID_OPTION) if the section is invalid. */
   (section: z.input<typeof restOptions> & CommonOptions): Pipeline<RestRequest>;
   /** The parts that don't depend on its streams. */
   readonly definition: DefinitionInfo;
@@ -147,7 +147,7 @@ function pipelineOf(name: string, section: RestOptions) {
           fields: batch === undefined ? fields : { [batch.of]: [String(fields[batch.of])] },
           cursor: firstCursor(stream, undefined, epochMs),
         };
-        // Nothing of it is written: it needs no room downstream.
+        // Nothing of it is written, so it needs no capacity downstream.
         const { value: page, credit } = await api.query(one, { credits: creditPool({ max: Infinity }), signal: io.signal });
         credit.release();
         return answer && triedStream({ section, stream, query: one, answer, page, epochMs });
@@ -238,14 +238,14 @@ function pipelineOf(name: string, section: RestOptions) {
 
 type Each = Extract<NonNullable<Stream['for']>, { readonly each: string }>;
 
-/** The streams whose requests come of a stream's records. */
+/** The streams whose jobs a stream's records create. */
 function childrenOf(streams: Readonly<Record<string, Stream>>, parent: string): readonly (Each & { readonly stream: string })[] {
   return Object.entries(streams).flatMap(([stream, { for: of }]) =>
     of !== undefined && isEach(of) && of.each === parent ? [{ ...of, stream }] : [],
   );
 }
 
-/** The requests for one record: with its fields, and those of the request that it came of. One that lacks a field becomes a dead letter. */
+/** The jobs for one record: with its fields, and those of its job. One that lacks a field becomes a dead letter. */
 function childRequests({ stream, with: fields, at }: Each & { readonly stream: string }, record: unknown, above: RestRequest) {
   const places = at === undefined ? [record] : at.all(record);
   return places.map((place) => {
@@ -349,7 +349,7 @@ function requestSchema(streams: Readonly<Record<string, Stream>>): z.ZodType<Res
   return z.discriminatedUnion('stream', [first, ...rest]);
 }
 
-/** The requests of a stream that no other one asks for: one for each of `for`, the product of its lists. */
+/** The jobs of a stream that no other one creates: one for each combination of the lists in `for`. */
 function listed(stream: string, { for: of }: Stream): RestRequest[] {
   if (of === undefined) return [{ stream }];
   if (isEach(of)) return [];

@@ -8,7 +8,7 @@ export interface Template {
   readonly fields: readonly Placeholder[];
   /** The text with its values; undefined if one has none. `encode` is applied to each value. Default: values stay as they are. */
   render(valueOf: ValueOf, encode?: (text: string) => string): string | undefined;
-  /** The value of a template that is one placeholder alone, in its own type; of any other its text. */
+  /** The value of a template that is a single placeholder, in its own type; for any other, its text. */
   value(valueOf: ValueOf): unknown;
 }
 

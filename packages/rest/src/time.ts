@@ -22,7 +22,7 @@ export function timeOf(value: unknown): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** The time in the form of `like`, shifted by that many milliseconds. Without a shift: `like` itself, to its last digit. */
+/** The time in the form of `like`, shifted by this many milliseconds. Without a shift, `like` unchanged, to its last digit. */
 export function shifted(like: Time, byMs: number): Time {
   if (byMs === 0) return like;
   const ms = (timeOf(like) ?? 0) + byMs;

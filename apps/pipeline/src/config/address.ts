@@ -10,7 +10,7 @@ export function address(example: string): z.ZodType<string, string> {
   return schema.meta({ format: 'uri', examples: [example] });
 }
 
-/** What is wrong with a service's address; never repeats it, for it may hold what should not be there. */
+/** Describes what is wrong with a service's address. Never repeats the address, because it may contain a secret. */
 export function addressFlaw(text: string, example: string): string | undefined {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || !/^https?:\/\//i.test(text)) {
@@ -22,7 +22,7 @@ export function addressFlaw(text: string, example: string): string | undefined {
   return /[?#]/.test(text) ? `holds a "?" or "#". Write the address alone, as in ${example}.` : undefined;
 }
 
-/** Whether a host, as an address has it, is this machine. */
+/** Whether the host of an address is this machine. */
 export function isLoopback(host: string): boolean {
   return /^(?:(?:[\w-]+\.)*localhost\.?|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
 }

@@ -2,7 +2,7 @@ import { type DefinitionInfo, InvalidOptionsError, type Pipeline } from '@headga
 import { books } from '../pipelines/books.ts';
 import { followers } from '../pipelines/followers.ts';
 
-/** A pipeline's definition, whatever its options are. */
+/** A pipeline's definition with any options. */
 export interface AnyPipeline {
   (options: never): Pipeline;
   readonly definition: DefinitionInfo;
@@ -11,7 +11,10 @@ export interface AnyPipeline {
 /** The pipelines that need no module, in the order of a file that `headgate init` writes. */
 export const BUILT_IN: readonly AnyPipeline[] = [followers, books];
 
-/** Whether a module's default export is what `definePipeline` gives. A folder may have an installation of its own, with classes of its own. */
+/**
+ * Whether a module's default export is the result of `definePipeline`. Checks its shape, because the module's folder may have its own
+ * installation, with its own classes.
+ */
 export function isDefinedPipeline(value: unknown): value is AnyPipeline {
   return (
     typeof value === 'function' &&
@@ -22,7 +25,7 @@ export function isDefinedPipeline(value: unknown): value is AnyPipeline {
   );
 }
 
-/** Whether a value is what a defined pipeline gives, called with its options. */
+/** Whether a value is the result of calling a defined pipeline with its options. */
 export function isPipeline(value: unknown): value is Pipeline {
   return typeof value === 'object' && value !== null && 'definition' in value && 'open' in value && typeof value.open === 'function';
 }

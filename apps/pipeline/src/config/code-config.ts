@@ -19,7 +19,7 @@ export interface CodeConfigOptions {
   readonly file: string;
   /** Absolute. */
   readonly path: string;
-  /** The environment, with `.env` beside the file. */
+  /** The environment, including `.env` next to the file. */
   readonly settings: Readonly<Record<string, string | undefined>>;
   readonly importing: Importing;
 }
@@ -32,7 +32,7 @@ const whole = z.strictObject({
     .min(1, 'is empty. Give one at least, as followers({ … }).'),
 });
 
-/** Loads a headgate.config.ts. `.env` beside it is put into `process.env` first. Throws a `ConfigError` where it can't be loaded. */
+/** Loads a headgate.config.ts, after adding `.env` next to it to `process.env`. Throws a `ConfigError` if it can't be loaded. */
 export async function codeConfig({ file, path, settings, importing }: CodeConfigOptions): Promise<ReadConfig> {
   for (const [name, value] of Object.entries(settings)) process.env[name] ??= value;
   const refuse = (problems: readonly Problem[]): never => {
@@ -81,7 +81,7 @@ export async function codeConfig({ file, path, settings, importing }: CodeConfig
   };
 }
 
-/** The `topics` of a configuration with a log of its own; undefined if it has none. */
+/** The `topics` of a configuration with its own log; undefined if it has none. */
 function ownLogOf(given: object): object | undefined {
   if (!('topics' in given)) return undefined;
   const { topics } = given;

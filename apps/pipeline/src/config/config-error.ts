@@ -5,16 +5,16 @@ import type { Problem } from './problem.ts';
 
 /** The sections that have no problems. */
 export type SoundConfig = Partial<Config> & {
-  /** Of every pipeline that the file names, sound or not. */
+  /** For every pipeline in the file, valid or not. */
   readonly definitions?: readonly DefinitionInfo[];
 };
 
 export interface ConfigErrorOptions {
   /** The file as the user named it. */
   readonly fileName: string;
-  /** All that is wrong in the file, in its order; default none, where the file itself could not be read. */
+  /** All errors in the file, in order. Default: none, if the file itself could not be read. */
   readonly problems?: readonly Problem[];
-  /** What is not wrong but unwise; default none. */
+  /** Warnings. Default: none. */
   readonly warnings?: readonly Problem[];
   /** Default: the problems, one a line. */
   readonly message?: string;

@@ -18,7 +18,7 @@ export interface ReadConfigFileOptions {
 const LONGEST_CONFIG = 4 * 2 ** 20;
 const TOO_LONG = 'is larger than 4 MiB. Put long lists into separate files, for example users: [{ file: users.txt }].';
 
-/** The text of the configuration; throws ConfigError with the way to make one where there is none. */
+/** The text of the configuration. Throws a `ConfigError` that says how to create one if it is missing. */
 export async function readConfigText({ file, path, readFile }: ReadConfigFileOptions): Promise<string> {
   try {
     const text = await readFile(path);
@@ -33,18 +33,18 @@ export async function readConfigText({ file, path, readFile }: ReadConfigFileOpt
   }
 }
 
-/** The variables of a `.env` file; none where there is no file. */
+/** The variables of a `.env` file; none if it is missing. */
 export async function readEnvFile({ file, path, readFile }: ReadConfigFileOptions): Promise<NodeJS.Dict<string>> {
   try {
     return parseEnv(await readFile(path));
   } catch (cause) {
-    // A folder of that name belongs to somebody else, such as a Python environment.
+    // A folder of that name belongs to another program, such as a Python environment.
     if (isMissing(cause) || hasCode(cause, 'EISDIR')) return {};
     throw new ConfigError({ fileName: file, message: `.env next to ${file} ${unreadable(cause)}`, cause });
   }
 }
 
-/** Whether a file is there that users of any group can read. Windows keeps no such modes. */
+/** Whether users of any group can read an existing file. Windows has no such modes. */
 export async function isPublic(path: string): Promise<boolean> {
   if (process.platform === 'win32') return false;
   const found = await stat(path).catch(() => undefined);

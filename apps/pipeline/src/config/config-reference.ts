@@ -59,7 +59,7 @@ function sectionText(name: string, schema: JsonSchema): string {
   return [`## \`${name}\``, ...(schema.description === undefined ? [] : [schema.description]), ...text].join('\n\n');
 }
 
-/** `above`: the mappings that it stands in. Of one that contains itself its keys are written once. */
+/** `above`: the enclosing mappings. If a mapping contains itself, its keys are listed once. */
 function rows(schema: JsonSchema, before: string, above: readonly JsonSchema['properties'][] = []): string[] {
   const { properties = {}, required = [] } = schema;
   const around = [...above, schema.properties];

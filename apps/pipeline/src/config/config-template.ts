@@ -10,7 +10,7 @@ export interface ConfigTemplateOptions {
   readonly books?: { readonly baseUrl: string; readonly plan: BooksOptions['plan'] };
 }
 
-/** A headgate.yaml with each key and what it is for; a key that need not be written stands as a comment. */
+/** A headgate.yaml with each setting and its description; optional settings are comments. */
 export function configTemplate({ followers, books }: ConfigTemplateOptions): string {
   const schemas = sectionSchemas(BUILT_IN.map(({ definition }) => definition));
   const [embedded, kafka] = alternatives(schemas.get('topics'));
@@ -52,7 +52,7 @@ const OWN = [
   '# issues: { use: ./issues.ts }',
 ];
 
-/** Column at which what a key is for begins, where there is room. */
+/** Column at which descriptions start, if there is space. */
 const COLUMN = 40;
 
 function keyLines(schema: JsonSchema | undefined, given: Readonly<Record<string, unknown>>): string[] {

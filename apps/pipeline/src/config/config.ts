@@ -2,7 +2,7 @@ import type { Pipeline } from '@headgate/pipeline';
 import type { StatusConfig } from './status-section.ts';
 import type { TopicsConfig } from './topics-section.ts';
 
-/** A configuration that has been read: paths absolute, durations in ms, defaults filled in, secrets behind functions. */
+/** A parsed configuration: paths absolute, durations in ms, defaults filled in, secrets behind functions. */
 export interface Config {
   /** Absolute path of the file. */
   readonly file: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 export const DEFAULT_FILE = 'headgate.yaml';
 const CODE_FILES = ['headgate.config.ts', 'headgate.config.mjs', 'headgate.config.js'] as const;
 
-/** The configuration of a folder where the command line names none: headgate.yaml, or the first of headgate.config.ts, .mjs and .js. */
+/** The configuration of a folder if the command line names none: headgate.yaml, or the first of headgate.config.ts, .mjs and .js. */
 export function defaultConfigFile(cwd: string): string {
   return [DEFAULT_FILE, ...CODE_FILES].find((file) => existsSync(join(cwd, file))) ?? DEFAULT_FILE;
 }

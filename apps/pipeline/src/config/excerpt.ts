@@ -61,13 +61,13 @@ function linesOf(text: string): { readonly start: number; readonly source: strin
   });
 }
 
-/** The line up to the comment behind what is meant, which would be dots alone. */
+/** The line up to the comment after the marked part, which would be only dots. */
 function withoutComment(line: string, meantTo: number): string {
   const at = line.slice(meantTo).search(/\s#/u);
   return at < 0 ? line : line.slice(0, meantTo + at).trimEnd();
 }
 
-/** The line letter by letter: each blank is a blank, each letter of a word that may not be shown a dot. */
+/** Masks the line letter by letter: blanks stay, and each letter of a hidden word becomes a dot. */
 function shownLine(source: string, start: number, { known, open }: Required<Pick<ExcerptOptions, 'known' | 'open'>>): string {
   const isShown = new Uint8Array(source.length);
   const show = (from: number, length: number): void => void isShown.fill(1, Math.max(0, from), Math.max(0, from + length));

@@ -10,7 +10,10 @@ export interface FormatProblemsOptions {
   readonly messageColumn?: number;
 }
 
-/** Lays problems out under their file's name, one a line, in the file's order: `  12:14  followers.count  must be …`; under each problem the line it stands in. Ends in a line feed. */
+/**
+ * Formats problems under their file's name, one per line, in the file's order: `  12:14  followers.count  must be …`, each with its line of
+ * the file below. Ends with a line feed.
+ */
 export function formatProblems({ fileName, problems, warnings = [], messageColumn = 0 }: FormatProblemsOptions): string {
   const plain = warnings.map((warning) => ({ ...warning, message: `warning: ${warning.message}` }));
   const rows: readonly Problem[] = [...problems, ...plain].toSorted(inOrder);
@@ -19,7 +22,7 @@ export function formatProblems({ fileName, problems, warnings = [], messageColum
   const before = (row: Problem): string => (places === 0 ? `  ${row.key}` : `  ${place(row).padEnd(places)}  ${row.key}`);
   const lines = rows.flatMap((row, i) => {
     const next = rows[i + 1];
-    // Of several that stand in one place the last shows it.
+    // If several problems are in one place, only the last one shows it.
     const excerpt = next?.excerpt !== undefined && place(next) === place(row) ? [] : (row.excerpt ?? []);
     return [before(row).padEnd(start) + row.message, ...excerpt.map((line) => `${' '.repeat(places + 2)}| ${line}`)];
   });

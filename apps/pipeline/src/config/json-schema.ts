@@ -20,7 +20,7 @@ export interface JsonSchema {
   readonly required?: readonly string[];
   readonly additionalProperties?: boolean | JsonSchema;
   readonly items?: JsonSchema;
-  /** Of a tuple. */
+  /** Entries of a tuple. */
   readonly prefixItems?: readonly JsonSchema[];
   readonly anyOf?: readonly JsonSchema[];
   readonly oneOf?: readonly JsonSchema[];
@@ -28,19 +28,19 @@ export interface JsonSchema {
   /** A schema that contains itself, or has an `id`. */
   readonly $ref?: string;
   readonly $defs?: Readonly<Record<string, JsonSchema>>;
-  /** What `$ref` points at; not written out. */
+  /** Targets of `$ref`; not written out. */
   readonly [TARGET]?: JsonSchema;
 }
 
 const TARGET = Symbol('target of $ref');
 
-/** What a schema takes, as JSON Schema. */
+/** The input of a schema, as JSON Schema. */
 export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
   const root = z.toJSONSchema(schema, {
     io: 'input',
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
-      // Left out by zod where a value is transformed: it takes them for values of the output.
+      // zod omits them for a transformed value, because it takes them for values of the output.
       const { examples } = z.globalRegistry.get(zodSchema) ?? {};
       if (Array.isArray(examples)) jsonSchema.examples = examples;
       if (becomesSecret(zodSchema)) jsonSchema.writeOnly = true;
@@ -106,7 +106,7 @@ export function schemasAt(schema: JsonSchema, path: readonly (string | number)[]
   );
 }
 
-/** Every key that a schema knows, however deep. */
+/** Every key that a schema knows, at any depth. */
 export function keysOf(schema: JsonSchema): readonly string[] {
   return [...Object.keys(schema.properties ?? {}), ...within(schema).flatMap(keysOf)];
 }
@@ -134,13 +134,13 @@ export function asInFile(schema: JsonSchema): JsonSchema {
   return Object.assign(schema, { anyOf: [Object.fromEntries(value), VARIABLE] });
 }
 
-/** Whether lines of a file may stand for entries of a list: where they are texts of any kind. */
+/** Whether lines of a file can replace entries of a list: if the entries are texts of any kind. */
 export function takesLines(schema: JsonSchema): boolean {
   const items = alternatives(schema).flatMap(({ prefixItems, items: every }) => (prefixItems === undefined ? (every ?? []) : []));
   return items.flatMap(alternatives).some((one) => one.type === 'string' && one.enum === undefined && one.const === undefined);
 }
 
-/** A value as it is written in one line of YAML. */
+/** A value in one line of YAML. */
 export function flow(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
   if (typeof value === 'object' && value !== null) {
@@ -157,7 +157,7 @@ export function flow(value: unknown): string {
 /** Mappings in mappings, of one that contains itself. */
 const DEEPEST = 5;
 
-/** What may be written, as text; undefined where nothing is known. */
+/** Describes the valid values; undefined if unknown. */
 export function exampleOf(schema: JsonSchema | undefined, depth = 0): string | undefined {
   if (schema === undefined || depth > DEEPEST) return undefined;
   const { examples, default: usual, enum: words, const: constant } = schema;
@@ -191,7 +191,7 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
 }
 
-/** The default, as text: of a mapping that of its keys. Undefined where there is none. */
+/** The default as text; for a mapping, that of its keys. Undefined if there is none. */
 export function usualOf(schema: JsonSchema): string | undefined {
   if (schema.default === undefined) return undefined;
   if (!isEmpty(schema.default) || Array.isArray(schema.default)) return flow(schema.default);
@@ -203,7 +203,7 @@ export function usualOf(schema: JsonSchema): string | undefined {
   return schema.default === '' ? '""' : flow(schema.default);
 }
 
-/** Whether its default shows how it is written: a duration, or a size. */
+/** Whether its default shows the notation: a duration, or a size. */
 export function isUnit({ format }: JsonSchema): boolean {
   return format === 'headgate-duration' || format === 'byte-size';
 }

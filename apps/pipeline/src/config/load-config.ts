@@ -12,15 +12,15 @@ import { type ReadConfig, crossProblems } from './whole-config.ts';
 import { yamlConfig } from './yaml-config.ts';
 
 export interface LoadConfigOptions {
-  /** As the user named it. Default: headgate.yaml, or headgate.config.ts where there is only that. */
+  /** As the user named it. Default: headgate.yaml, or headgate.config.ts if only that exists. */
   readonly file?: string;
   /** The folder of a relative file. Default: the process's working folder. */
   readonly cwd?: string;
-  /** The environment; it wins over `.env` beside the file. */
+  /** The environment, which overrides `.env` next to the file. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reads a file as UTF-8 by its absolute path. Default: `readTextFile`. */
   readonly readFile?: (path: string) => Promise<string>;
-  /** Loads modules of the user's, whose code may keep the thread. Default: calls what it is given. */
+  /** Loads the user's modules, whose code may block the thread. Default: calls its argument. */
   readonly importing?: Importing;
 }
 
@@ -29,7 +29,7 @@ export type Importing = (load: () => Promise<unknown>) => Promise<unknown>;
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** What is not wrong but unwise: secrets in plain text, or where all can read them. */
+  /** Warnings: secrets in plain text, or readable by all users. */
   readonly warnings: readonly Problem[];
 }
 

@@ -1,25 +1,28 @@
 import { escapedControls } from '../status/text/escaped-controls.ts';
 import { nearest } from './nearest.ts';
 
-/** One thing about a configuration file that somebody has to see to. */
+/** One error or warning about a configuration file. */
 export interface Problem {
-  /** 1-based; of the value meant, or of the key where the key is what is wrong or the value is missing. Absent: the place isn't known. */
+  /** 1-based position of the value, or of the key if the key is wrong or the value is missing. Absent if unknown. */
   readonly line?: number;
   /** 1-based. */
   readonly column?: number;
-  /** Characters that are meant, from the column on; they may go over the line's end. */
+  /** Number of marked characters from the column; they may extend past the end of the line. */
   readonly length?: number;
-  /** The line as it stands there, without what may be a secret, and marks under what is meant. */
+  /** The line of the file without possible secrets, and a line that marks the place. */
   readonly excerpt?: readonly [line: string, marks: string];
-  /** Dotted path, `followers.credentials[0].bearer`; empty where the file as a whole is meant. */
+  /** Dotted path, `followers.credentials[0].bearer`; empty for the file as a whole. */
   readonly key: string;
-  /** What is wrong and what to do about it; never the value of a secret or of an environment variable. */
+  /** What is wrong and what to do about it. Never contains the value of a secret or of an environment variable. */
   readonly message: string;
 }
 
 export type KeyPath = readonly (string | number)[];
 
-/** Writes a path the way people say it: `users[2].file`. Where a colon or its space was forgotten, the secret is part of the key: a key shows where it is a known one, or nearly. */
+/**
+ * Writes a path in the usual form: `users[2].file`. If a colon or its space is missing, the secret is part of the key, so a key is shown
+ * only if it is a known one, or nearly.
+ */
 export function formatKey(path: KeyPath, known: readonly string[]): string {
   return path.reduce<string>((before, part) => {
     if (typeof part === 'number') return `${before}[${part}]`;
@@ -33,19 +36,19 @@ export function shown(text: string): string {
   return isShowable(text) ? quoted(text) : '(hidden: it may be a secret)';
 }
 
-/** Whether a text is short and holds no secret. */
+/** Whether a text is short and contains no secret. */
 export function isShowable(text: string): boolean {
   return text.length <= 24 && !mayHoldSecret(text);
 }
 
-/** A path in quotes for a message, unless it may hold a secret: it may be long where its parts look like words. */
+/** A path in quotes for a message, unless it may contain a secret: it may be long if its parts look like words. */
 export function shownPath(path: string): string {
   return path.length > 200 || path.split(/[/\\.]/u).some((part) => mayHoldSecret(part)) ? '(hidden: it may be a secret)' : quoted(path);
 }
 
 /**
- * Whether a text looks like a line of an environment file; like a header or an address with a password, with more behind a colon or an @ than a
- * port has digits; or has a word like a token.
+ * Whether a text looks like a line of an environment file; like a header or an address with a password, with more after a colon or an @
+ * than the digits of a port; or contains a word like a token.
  */
 function mayHoldSecret(text: string): boolean {
   return /=|(?!^)[:@].{6}|(?=\S*\d)(?=\S*[a-z])\S{16}/isu.test(text);

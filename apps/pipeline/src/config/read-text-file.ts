@@ -23,8 +23,9 @@ const CHUNK_BYTES = 65_536;
 const LOOK_AGAIN_MS = 20;
 
 /**
- * Reads a file, or a pipe that somebody writes into, as UTF-8; a byte order mark is left out. Rejects with the system's error, or with an
- * `UnfitFileError`: a pipe nobody writes into and a device without an end are given up, and hold nothing that keeps the process from ending.
+ * Reads a file, or a pipe that another process writes to, as UTF-8 without its byte order mark. Rejects with the system's error, or with an
+ * `UnfitFileError`. Gives up on a pipe without a writer and on an endless device, and leaves nothing open that would keep the process
+ * alive.
  */
 export async function readTextFile(path: string, options: ReadTextFileOptions = {}): Promise<string> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -63,7 +64,7 @@ async function bytesOf(
   }
 }
 
-/** Empty at the end; undefined where there is nothing yet. */
+/** Empty at the end; undefined if there is nothing yet. */
 async function readChunk(file: FileHandle): Promise<Buffer | undefined> {
   try {
     const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK_BYTES));
@@ -79,7 +80,7 @@ function textOf(bytes: Buffer): string {
   return bytes.toString('utf8').replace(/^\uFEFF/, '');
 }
 
-/** By its byte order mark; without one by the zeros that it has beside the first two letters. */
+/** Detected by its byte order mark, or without one by the zeros next to the first two letters. */
 function isUtf16([first, second, third, fourth]: Buffer): boolean {
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return true;
   return (first === 0) !== (second === 0) && (first === 0) === (third === 0) && (second === 0) === (fourth === 0);

@@ -21,7 +21,7 @@ export interface SectionProblemsOptions {
   readonly originOf: (path: KeyPath) => Origin;
   /** Texts of variables and secrets, which no message may hold. */
   readonly hidden: readonly string[];
-  /** Whether nothing is wrong, but unwise: such messages are whole sentences. Default false. */
+  /** Whether it is a warning: its message is a whole sentence. Default false. */
   readonly areWarnings?: boolean;
 }
 
@@ -30,7 +30,7 @@ const LONGEST = 500;
 /** More lines of one file than these are counted. */
 const MOST_LINES = 20;
 
-/** What is wrong with a section, or unwise in it, at its place in the file and with what may be written there. */
+/** The errors and warnings of a section, with their place in the file and the valid values. */
 export function sectionProblems(
   issues: readonly OptionIssue[],
   { schema, originOf, hidden, areWarnings = false }: SectionProblemsOptions,
@@ -80,14 +80,14 @@ export function optionProblems(issues: readonly OptionIssue[], name: readonly st
   });
 }
 
-/** `unknown key.`, and the known one it is nearest to, where it is near. */
+/** `unknown key.`, with the closest known one, if there is one. */
 export function unknownKeyMessage(key: string, known: readonly string[]): string {
   const meant = nearest(key, known);
   if (meant !== undefined) return `unknown key. Did you mean ${meant}?`;
   return known.length === 0 || known.length > 12 ? 'unknown key. Remove it.' : `unknown key. Here stand: ${known.join(', ')}.`;
 }
 
-/** The value that a message is about, or the variables it takes; undefined where it may hold a secret, or is no single value. */
+/** The value that a message is about, or its variables; undefined if it may contain a secret, or isn't a single value. */
 function subject(node: ParsedNode | null | undefined, schemas: readonly JsonSchema[], line: string | undefined): string | undefined {
   const isSecret = schemas.flatMap(alternatives).some(({ writeOnly, format }) => writeOnly === true || format === 'uri');
   if (line !== undefined) return isSecret ? undefined : shown(line);
@@ -102,7 +102,7 @@ function withSubject(message: string, before: string | undefined): string {
   return `${before}${/^\p{Lu}/u.test(message) ? ':' : ''} ${message}`;
 }
 
-/** What to write instead, where the message doesn't say it. */
+/** What to write instead, if the message doesn't say so. */
 function withAdvice({ path, message, code, known = [] }: OptionIssue, schema: JsonSchema | undefined, node?: ParsedNode | null): string {
   const example = exampleOf(schema);
   switch (code) {

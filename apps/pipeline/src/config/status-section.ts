@@ -25,7 +25,7 @@ const page = z.strictObject({
     .describe('Allow a host that other machines can reach, without a warning. The page has no password.'),
 });
 
-/** Where the status page listens, or false. */
+/** Address of the status page, or false. */
 export const statusSection = z
   .union([z.literal(false), page])
   .prefault({})

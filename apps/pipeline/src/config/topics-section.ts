@@ -181,7 +181,7 @@ export interface OpenLogOptions {
 /** Opens a log of one's own. The command that called it closes the log. */
 export type OpenLog = (options: OpenLogOptions) => TopicLog | Promise<TopicLog>;
 
-/** Of a configuration in code alone: a log of one's own. */
+/** Only in code: the user's own log. */
 export const ownLogSection = z.strictObject({
   driver: z.literal('own').default('own'),
   log: z.custom<TopicLog | OpenLog>(isOwnLog, 'must be a TopicLog, or a function that opens one.'),
@@ -199,7 +199,7 @@ export type SqliteTopicsConfig = z.output<typeof sqlite>;
 export type KafkaTopicsConfig = z.output<typeof kafka>;
 export type SaslConfig = z.output<typeof sasl>;
 
-/** Says so when a password or token would go through a network as it is. */
+/** Warns if a password or token would cross a network unencrypted. */
 export function* topicsWarnings(topics: TopicsConfig): Generator<OptionIssue> {
   if (topics.driver !== 'kafka' || topics.sasl === undefined || topics.ssl !== false) return;
   if (topics.brokers.every((one) => isLoopback(one.replace(/:\d+$/, '')))) return;

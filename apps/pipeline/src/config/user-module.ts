@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 import type { Place } from './yaml-file.ts';
 
-/** Packages that a user's module finds in this installation where its own folder has none. */
+/** Packages that a user's module finds in this installation if its own folder has none. */
 const OURS = /^(headgate|@headgate\/[\w-]+|rxjs|zod)(\/|$)/;
 /** Longest that a module may take to load. */
 const LOADED_WITHIN_MS = 30_000;
@@ -51,7 +51,7 @@ export async function defaultExportOf(module: string, from?: string): Promise<un
   }
 }
 
-/** Where in a user's module an error came about, as its stack says. */
+/** The line of a user's module in which an error occurred, from its stack. */
 export function placeInModule(error: unknown, path: string): Place | undefined {
   const stack = error instanceof Error ? (error.stack ?? '') : '';
   const escaped = basename(path).replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -1,6 +1,6 @@
 export interface SubstituteVariablesOptions {
   readonly text: string;
-  /** The value of a variable, undefined where it is not set. */
+  /** The value of a variable; undefined if it isn't set. */
   readonly lookup: (name: string) => string | undefined;
 }
 
@@ -9,11 +9,11 @@ export interface Substitution {
   /** Variables the text takes, in its order, set or not. */
   readonly names: readonly string[];
   readonly unset: readonly string[];
-  /** Whether some `${` is not followed by a name and `}`. */
+  /** Whether any `${` isn't followed by a name and `}`. */
   readonly malformed: boolean;
 }
 
-/** Puts environment variables in the place of `${NAME}`; `$${` stands for a literal `${`. What a variable holds is not looked through again. */
+/** Replaces `${NAME}` with environment variables; `$${` is a literal `${`. The value of a variable isn't searched again. */
 export function substituteVariables({ text, lookup }: SubstituteVariablesOptions): Substitution {
   const names: string[] = [];
   const unset: string[] = [];

@@ -10,19 +10,19 @@ export interface ReadConfig {
   /** Undefined where something is wrong with it. */
   readonly topics: TopicsConfig | undefined;
   readonly status: false | StatusConfig | undefined;
-  /** Those with nothing wrong. */
+  /** Sections without errors. */
   readonly pipelines: readonly Pipeline[];
-  /** Of every pipeline that is named, sound or not. */
+  /** For every named pipeline, valid or not. */
   readonly definitions: readonly DefinitionInfo[];
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
   /** Makes a problem about a place. */
   problemAt(path: KeyPath, message: string, at?: 'key' | 'value'): Problem;
-  /** Gives problems the lines they stand in; undefined where no file has them. */
+  /** Adds the lines of the file to problems; undefined if there is no file. */
   readonly withExcerpts?: (problems: readonly Problem[]) => Problem[];
 }
 
-/** What is wrong with sections that are sound each by itself. */
+/** Errors that appear only if valid sections are combined. */
 export function crossProblems(read: ReadConfig): Problem[] {
   const { topics, pipelines, definitions } = read;
   const problems: Problem[] = [];

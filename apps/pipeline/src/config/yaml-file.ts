@@ -3,7 +3,7 @@ import { foreignBlank, slipIn, yamlSyntaxMessage } from './yaml-syntax.ts';
 
 /** A configuration file in YAML 1.2. */
 export interface YamlFile {
-  /** Undefined where the text holds nothing, or is no YAML. */
+  /** Undefined if the text is empty, or isn't YAML. */
   readonly root: ParsedNode | undefined;
   readonly syntax: readonly YamlProblem[];
   placeAt(range: Range): Place;
@@ -20,11 +20,11 @@ interface YamlProblem extends Place {
 export interface Place {
   readonly line: number;
   readonly column: number;
-  /** Characters that are meant, from the column on; they may go over the line's end. Default 1. */
+  /** Number of marked characters from the column; they may extend past the end of the line. Default 1. */
   readonly length?: number;
 }
 
-/** Parses the text. What is wrong with it is said in words of our own: the parser's quote the text, which may hold a secret. */
+/** Parses the text. Describes errors in its own words, because the parser's messages quote the text, which may contain a secret. */
 export function yamlFile(text: string): YamlFile {
   const lineCounter = new LineCounter();
   // Silence would let a second document pass.
@@ -42,7 +42,7 @@ export function yamlFile(text: string): YamlFile {
   const slip = foreignBlank(text) ?? slipIn(text, codes);
   return {
     root: syntax.length > 0 || slip !== undefined ? undefined : (document.contents ?? undefined),
-    // One slip makes a parser stumble several times; the first time tells most.
+    // One mistake makes a parser fail several times, and the first time says most.
     syntax:
       slip === undefined
         ? syntax.filter(({ line }, i) => syntax[i - 1]?.line !== line)
@@ -51,7 +51,7 @@ export function yamlFile(text: string): YamlFile {
   };
 }
 
-/** The keys of a mapping as they are written, with their values. A key that isn't a single word has no name. */
+/** The keys of a mapping as written, with their values. A key that isn't a single word has no name. */
 export function pairsOf(
   map: YAMLMap.Parsed,
 ): readonly { readonly name: string | undefined; readonly key: ParsedNode; readonly value: ParsedNode | null }[] {

@@ -3,11 +3,11 @@ import { type ErrorCode, isNode, parseDocument, visit } from 'yaml';
 export interface YamlSyntaxMessageOptions {
   readonly code: ErrorCode;
   readonly text: string;
-  /** Where in the text the parser stopped. */
+  /** Position at which the parser stopped. */
   readonly offset: number;
 }
 
-/** Says what is wrong with YAML in words of our own: the parser's may repeat the text, and the text may be a secret. */
+/** Describes a YAML error in its own words, because the parser's messages may repeat the text, and the text may be a secret. */
 export function yamlSyntaxMessage({ code, text, offset }: YamlSyntaxMessageOptions): string {
   if (text[offset] === '{' && text[offset - 1] === '$') {
     if (isTypographicQuote(text[offset - 2])) return TYPOGRAPHIC;
@@ -18,7 +18,7 @@ export function yamlSyntaxMessage({ code, text, offset }: YamlSyntaxMessageOptio
 
 const TYPOGRAPHIC = 'this quote is typographic, and quotes nothing. Write a plain ".';
 
-/** Says so of a value that stands in typographic quotes, as word processors and chats make them. */
+/** Explains typographic quotes around a value, as word processors and chats insert them. */
 export function typographicQuotes(source: string): string | undefined {
   return isTypographicQuote(source[0]) && isTypographicQuote(source.at(-1))
     ? `is in typographic quotes (${source[0]} ${source.at(-1)}). Write plain ones (").`
@@ -29,7 +29,7 @@ function isTypographicQuote(character: string | undefined): boolean {
   return character !== undefined && /[\u2018-\u201f\u00ab\u00bb\u2039\u203a]/.test(character);
 }
 
-/** A slip whose consequences a parser complains about: where it is, as an offset, and what to say of it. */
+/** The mistake behind a parser's complaint: its offset, and the message. */
 interface Slip {
   readonly offset: number;
   readonly message: string;

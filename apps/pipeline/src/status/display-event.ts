@@ -2,7 +2,7 @@ import type { RunEvent } from '@headgate/pipeline';
 
 export type LogDriver = 'kafka' | 'sqlite' | 'own';
 
-/** All that a display is told: the engine's events, those of the log, and the run's own beginning and end. */
+/** Everything that a display gets: the engine's events, those of the log, and the start and end of the run. */
 export type DisplayEvent = RunEvent | LogEvent;
 
 export type LogEvent = LogUnavailable | { readonly type: 'log-available'; readonly driver: LogDriver };
@@ -12,7 +12,7 @@ export interface LogUnavailable {
   readonly type: 'log-unavailable';
   readonly driver: LogDriver;
   readonly reason: string;
-  /** It answers, and refuses: the reason says which rights are missing. Told again when that changes. */
+  /** The log responds but refuses: the reason names the missing rights. Reported again when that changes. */
   readonly refused?: true;
   /** Epoch ms. */
   readonly since: number;

@@ -7,9 +7,9 @@ import type { DisplayEvent } from './display-event.ts';
 
 type Level = 'info' | 'warn' | 'error';
 
-/** How displays tell an event. A new event needs its entry here, and no other place. */
+/** How displays report each event. Add an entry here for a new event, and nowhere else. */
 interface EventWords<Event> {
-  /** On one line and fit to be printed, whatever the names in it hold. `units`: names of the pipelines' items. */
+  /** One printable line, whatever the names in it contain. `units`: names of the pipelines' items. */
   readonly words: (event: Event, units: Units) => string;
   readonly level: Level | ((event: Event) => Level);
   /** The plain lines say it: each, summed with others about the same request to one a second, or never. */
@@ -39,7 +39,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
     level: 'info',
     plain: 'summed',
   },
-  // Its dead letter says it.
+  // Its dead letter says so.
   'request-failed': { words: ({ key, error }) => reasonWords(key, error), level: 'error', plain: 'never' },
   'keys-queued': { words: ({ pipeline, count }) => `${pipeline}: ${countWords(count, 'key')} to look up`, level: 'info', plain: 'each' },
   'keys-answered': { words: ({ pipeline, count }) => `${pipeline}: ${countWords(count, 'key')} answered`, level: 'info', plain: 'summed' },
@@ -96,7 +96,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
     },
     level: ({ failed, reason }) => (failed ? 'error' : reason === undefined ? 'info' : 'warn'),
     plain: 'each',
-    // A lane that was given up in good order shows in the header.
+    // A normally released lane appears in the header.
     stays: ({ reason }) => reason !== undefined,
   },
   'requests-blocked': {
@@ -110,13 +110,13 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
     plain: 'each',
     stays: always,
   },
-  // The summary says it.
+  // The summary says so.
   'lanes-elsewhere': { words: ({ lanes }) => elsewhereWords(lanes), level: 'info', plain: 'never' },
   'log-unavailable': { words: logEventWords, level: 'warn', plain: 'each' },
   'log-available': { words: logEventWords, level: 'info', plain: 'each', stays: always },
 };
 
-/** Every event that a run tells. */
+/** Every event that a run reports. */
 export const EVENT_TYPES: readonly string[] = Object.keys(EVENTS);
 
 export interface ToldEvent {
@@ -126,7 +126,7 @@ export interface ToldEvent {
   readonly stays: boolean;
 }
 
-/** An event as displays tell it. Its words are made when they are asked for: of most pages they never are. */
+/** An event for displays. Its text is created on demand, because most pages never need it. */
 export function told(event: DisplayEvent, units: Units): ToldEvent {
   const entry = EVENTS[event.type] as EventWords<DisplayEvent>;
   return {
@@ -139,19 +139,19 @@ export function told(event: DisplayEvent, units: Units): ToldEvent {
   };
 }
 
-/** Whether the plain lines say it singly, or never: so does a list of the last events. */
+/** Whether the plain lines show it individually; the list of the last events does the same. */
 export function isNews(event: DisplayEvent): boolean {
   const { plain } = EVENTS[event.type] as EventWords<DisplayEvent>;
   return (typeof plain === 'string' ? plain : plain(event)) === 'each';
 }
 
-/** `5,000 ids`, by the pipeline's own word. */
+/** `5,000 ids`, with the pipeline's own word. */
 export function itemsWords(count: number, pipeline: string, units: Units): string {
   const unit = units[pipeline] ?? 'records';
   return countWords(count, count === 1 ? singularOf(unit) : unit, unit);
 }
 
-/** `3 records, 1 missing`; `no record` where there is none. */
+/** `3 records, 1 missing`; `no record` if there is none. */
 export function countsWords(counts: Readonly<Record<string, number>>): string {
   const said = Object.entries(counts).map(
     ([kind, count]) => `${groupedNumber(count)} ${safeText(count === 1 ? singularOf(kind) : kind, 60)}`,
@@ -186,7 +186,7 @@ function reasonWords(subject: string, error: Reason): string {
   return /[.!?…]$/.test(said) ? said : `${said}.`;
 }
 
-/** The reason alone, for a place where the name stands already. */
+/** Only the reason, for a place that already shows the name. */
 export function reasonWithout(subject: string, error: Reason): string {
   const name = safeText(subject, 100);
   const message = safeText(error.message === '' ? error.code : error.message, 500);

@@ -8,7 +8,7 @@ export type Metric =
 /** Its labels, and their value. */
 export type Series<Value> = readonly [labels: Readonly<Record<string, string>>, value: Value];
 
-/** Of the text format of Prometheus. */
+/** Content type of Prometheus's text format. */
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Metrics as Prometheus reads them. Durations of histograms are ms, and told in seconds. */

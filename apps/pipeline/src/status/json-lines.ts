@@ -15,8 +15,9 @@ const TICK_MS = 1_000;
 const PROGRESS_EVERY_MS = 30_000;
 
 /**
- * One JSON object per event: `level`, `time` (ISO 8601), `event`, the event's own fields, each cut after 2,000 characters, and `msg` in words.
- * `waiting` says that all requests of a pipeline wait for a budget, once for each wait; `progress` of each pipeline comes every 30 s while there is some.
+ * One JSON object per event: `level`, `time` (ISO 8601), `event`, the event's own fields, each cut after 2,000 characters, and `msg` as
+ * text. `waiting` says that all requests of a pipeline wait for a budget, once for each wait. `progress` of each pipeline comes every 30 s
+ * while there is some.
  */
 export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock' | 'view' | 'units' | 'header'>): Reporter {
   const { clock, view, units } = options;
@@ -71,7 +72,7 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
   };
 }
 
-/** What every line of a JSON log has: level, time, event and words. */
+/** The fields of every line of a JSON log: level, time, event and message. */
 export function jsonLog({ stderr, clock }: Pick<ReporterOptions, 'clock'> & { readonly stderr: { write(text: string): unknown } }) {
   return pino(
     {

@@ -4,8 +4,8 @@ const TRIES = 20;
 const LAST_PORT = 65_535;
 
 /**
- * Lets a server listen on the port asked for or, where that is busy, on the first free one of the 19 after it; returns which.
- * Throws StatusPortError where none is free or the address can't be used.
+ * Lets a server listen on the requested port or, if that is in use, on the first free one of the next 19; returns the port. Throws a
+ * `StatusPortError` if none is free or the address can't be used.
  */
 export async function listenFree(options: { readonly server: Server; readonly host: string; readonly port: number }): Promise<number> {
   const { server, host, port } = options;
@@ -33,7 +33,7 @@ function listen(server: Server, host: string, port: number): Promise<NodeJS.Errn
   });
 }
 
-/** The status server could not be given a port. */
+/** The status server found no port. */
 class StatusPortError extends Error {
   override readonly name = 'StatusPortError';
   readonly code = 'HEADGATE_STATUS_PORT';

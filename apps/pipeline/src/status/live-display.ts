@@ -17,16 +17,15 @@ import type { Reporter, ReporterOptions } from './reporter.ts';
 const REDRAW_MS = 200;
 
 /**
- * A display that is redrawn in place 5 times a second, or once where nothing happens; failures, notices, lanes lost and ended outages scroll
- * above it and stay.
- * The cursor stays visible, so that nothing is left to be repaired after a kill.
+ * A display that is redrawn in place 5 times a second, or once if nothing happens. Failures, notices, lost lanes and ended outages scroll
+ * above it and stay. The cursor stays visible, so that nothing needs repair after a kill.
  */
 export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'>): Reporter {
   const { stderr, clock, view, color, header, commandFor, units } = options;
   const times = createTimeWords(options);
   const logLine = logLines(() => clock.epochMs());
   const draw = createLogUpdate(stderr, { showCursor: true });
-  /** Lines that are to stay, written with the next redraw: thousands of failures a second don't become thousands of redraws. */
+  /** Permanent lines, written with the next redraw, so that thousands of failures a second don't cause thousands of redraws. */
   let staying: string[] = [];
   let hasNews = false;
   let drawnSecond = NaN;
@@ -85,7 +84,7 @@ const BUDGET_NOTE = 46;
 /** With fewer lines than this none is spent on blank ones. */
 const ROOMY_ROWS = 16;
 
-/** One picture of a run: what each request does, what the budgets allow, and why nothing happens where nothing does. */
+/** One frame of a run: what each request does, what the budgets allow, and why nothing happens. */
 export function liveFrame({ header, view, columns, rows, color, times, commandFor }: LiveFrameOptions): readonly string[] {
   const budgets = shorten(tableLines(budgetRows(view, times), columns, BUDGET_NOTE), Math.max(2, Math.floor(rows / 4)));
   const letters = Object.entries(view.deadLetters.byTopic).map(([topic, count]) => ({
@@ -112,7 +111,7 @@ function headerLine(header: string, view: RunView, columns: number): TableLine {
   const room = columns - displayWidth(elapsed) - 2;
   if (room < 10) return plain(fitWidth(elapsed, columns));
   const lanes = lanesWords(view);
-  // Where there is no room for both, the header is cut: it is known, the lanes change.
+  // Without space for both, the header is cut: it is known, while the lanes change.
   const name = safeText(header, 1000);
   const text = lanes === '' ? name : `${fitWidth(name, room - displayWidth(lanes) - 3)}   ${lanes}`.trimStart();
   return plain(`${padWidth(text, room)}  ${elapsed}`);

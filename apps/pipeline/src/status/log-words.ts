@@ -23,7 +23,7 @@ interface LogView {
   readonly now: number;
 }
 
-/** The outage of a log in a few words, without its reason: `kafka can't be reached`. */
+/** A short description of a log's outage, without its reason: `kafka can't be reached`. */
 export function goneWords({ driver, refused }: Pick<LogUnavailable, 'driver' | 'refused'>): string {
   return refused ? `${driver} refuses` : gone[driver];
 }
@@ -32,7 +32,7 @@ function comfort({ refused }: Pick<LogUnavailable, 'refused'>): string {
   return `nothing is lost; continues automatically${refused ? ' once that is granted' : ''}`;
 }
 
-/** The outage of the log, on one line, or two where it is wider than `width` cells. Default: as wide as it comes. */
+/** Describes the outage of the log on one line, or on two if it is wider than `width` cells. Default: unlimited. */
 export function logUnavailableLines({ logUnavailable, now }: LogView, times: TimeWords, width: number = Infinity): readonly string[] {
   if (logUnavailable === undefined) return [];
   const { since } = logUnavailable;
@@ -40,7 +40,7 @@ export function logUnavailableLines({ logUnavailable, now }: LogView, times: Tim
   const elapsed = now - since < 1_000 ? '' : `, for ${durationWords(Math.floor((now - since) / 1_000) * 1_000)}`;
   const said = `${goneWords(logUnavailable)} since ${times.when(since, now)}${elapsed}`;
   const line = `${said} (${reason}): ${comfort(logUnavailable)}`;
-  // A narrow terminal cuts the end, which is to be the reason's.
+  // A narrow terminal cuts the end, which must be that of the reason.
   return displayWidth(line) <= width ? [line] : [`${said}:`, `${comfort(logUnavailable)} (${reason})`];
 }
 
@@ -50,7 +50,7 @@ export function logEventWords(event: LogEvent): string {
   return `${goneWords(event)} (${safeText(event.reason, LONGEST_REASON)}): ${comfort(event)}`;
 }
 
-/** Says each change of the log's availability once, what it refuses anew where that changes, and how long it was gone, however often it is told. */
+/** Reports each change of the log's availability once, each change of its refusal, and the duration, however often it is notified. */
 export function logLines(now: () => number): (event: LogEvent) => string | undefined {
   let before: Extract<LogEvent, { type: 'log-unavailable' }> | undefined;
   return (event) => {

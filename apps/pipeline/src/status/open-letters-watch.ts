@@ -6,7 +6,7 @@ import { every } from './run-view.ts';
 /** New letters are counted after this time, and a replay or a dismissal by another process is seen after the other. */
 const COUNT_NEW_MS = 10_000;
 const COUNT_AGAIN_MS = 60_000;
-/** Counting takes no more than one part in so many of the time. */
+/** Counting takes at most this part of the time. */
 const SHARE = 20;
 
 export interface OpenLettersWatchOptions extends Pick<Parameters<typeof countOpenDeadLetters>[0], 'log'> {

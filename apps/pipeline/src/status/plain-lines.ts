@@ -14,9 +14,8 @@ const QUIET_MS = 3_000;
 const SPACING_MS = 1_000;
 
 /**
- * One line per thing that happened: `10:31:04 @alpha page 412: 5,000 ids`.
- * About the same request at most one a second, the pages in between are summed up in the next; errors are never held back.
- * Where nothing happens for 3 s a line says why.
+ * One line per event: `10:31:04 @alpha page 412: 5,000 ids`. For one request, at most one per second, and the next one sums up the pages in
+ * between; errors are never delayed. If nothing happens for 3 s, a line says why.
  */
 export function createPlainLines(
   options: Pick<ReporterOptions, 'clock' | 'view' | 'units' | 'header' | 'timeZone'> & { readonly stderr: Output },
@@ -48,7 +47,7 @@ export function createPlainLines(
       if (event.type === 'lane-left') summed.flush('all');
       if (event.type === 'service-unavailable') failing.add(event.pipeline);
       if (event.type === 'service-available') failing.delete(event.pipeline);
-      // One outage is one fact, however many requests meet it.
+      // One outage is reported once, however many requests meet it.
       if (event.type === 'attempt' && event.outcome === 'transient' && failing.has(event.pipeline)) return;
       const telling = told(event, units);
       if (telling.plain === 'each') write(telling.words);
@@ -108,7 +107,7 @@ interface SummedLinesOptions {
   readonly units: Units;
 }
 
-/** Lines about progress, at most one a second about the same request. */
+/** Lines about progress, at most one a second for each request. */
 function summedLines({ now, write, units }: SummedLinesOptions) {
   const held = new Map<string, Held>();
 

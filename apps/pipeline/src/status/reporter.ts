@@ -10,14 +10,14 @@ export interface ReporterOptions {
   readonly stderr: Terminal;
   /** One JSON object per event, whatever `stderr` is. */
   readonly json: boolean;
-  /** Colours on the live display; the caller has looked at NO_COLOR. Nothing else is ever coloured. */
+  /** Whether the live display has colors, according to NO_COLOR. Nothing else ever has. */
   readonly color: boolean;
   readonly clock: Clock;
-  /** The run now: asked for at most 5 times a second. */
+  /** The current state of the run, read at most 5 times a second. */
   readonly view: () => RunView;
   /** Names of the pipelines' items. */
   readonly units: Units;
-  /** What runs, from where, to where: the display's first line. */
+  /** What runs, its source and its target: the display's first line. */
   readonly header: string;
   /** A live display: a terminal that understands more than lines. */
   readonly live: boolean;

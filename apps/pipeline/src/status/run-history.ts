@@ -8,7 +8,7 @@ export interface RunHistory {
   readonly minutes: readonly Minute[];
   /** Attempts that brought nothing, by pipeline, outcome and HTTP status, the latest first. */
   readonly faults: readonly Fault[];
-  /** The last 50 events that a display tells singly, in order. */
+  /** The last 50 events that a display shows individually, in order. */
   readonly events: readonly { /** Counts all of the run. */ readonly number: number; readonly at: number; readonly event: DisplayEvent }[];
 }
 
@@ -26,13 +26,13 @@ export interface Minute {
 export interface Fault {
   readonly pipeline: string;
   readonly outcome: string;
-  /** The HTTP status; absent where no answer came. */
+  /** The HTTP status; absent without a response. */
   readonly status?: number;
   readonly count: number;
   /** When the first and the last of them came, in this run. */
   readonly since: number;
   readonly last: number;
-  /** Why the last one brought nothing, in words. */
+  /** Why the last one failed. */
   readonly reason: string;
 }
 
@@ -68,7 +68,7 @@ export function runHistory(clock: Clock): RunHistorian {
     const name = `${pipeline} ${outcome} ${status ?? ''}`;
     const last = clock.epochMs();
     const before = faults.get(name);
-    // The latest stand last, and the oldest is forgotten.
+    // The latest is last, and the oldest is dropped.
     faults.delete(name);
     const since = before?.since ?? last;
     faults.set(name, { pipeline, outcome, ...(status !== undefined && { status }), count: (before?.count ?? 0) + 1, since, last, reason });

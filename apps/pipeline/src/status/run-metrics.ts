@@ -5,7 +5,7 @@ import type { RunView } from './run-view.ts';
 
 type PipelineView = RunView['pipelines'][string];
 
-/** Of this process. */
+/** For this process. */
 export interface ProcessFigures {
   readonly cpuSeconds: number;
   readonly residentBytes: number;
@@ -19,7 +19,7 @@ export function runMetrics(view: RunView, figures: ProcessFigures): { readonly c
   };
 }
 
-// No label grows with the number of requests, and what may happen stands at 0 until it does: else its first time would be no increase.
+// No label grows with the number of requests. Series start at 0; otherwise the first event wouldn't show as an increase.
 const OUTCOMES = Object.keys({
   ok: true,
   'rate-limited': true,
@@ -33,7 +33,7 @@ const DOINGS = Object.keys({ asking: true, retrying: true, waiting: true, writin
   true
 >);
 
-/** What was done, and how long it took. */
+/** Finished work and its duration. */
 function workMetrics(view: RunView): Metric[] {
   const { pipelines, budgets } = view;
   const each = ofEach(pipelines);
@@ -100,7 +100,7 @@ function workMetrics(view: RunView): Metric[] {
   ];
 }
 
-/** What is left, what it waits for, and what stands in the way. */
+/** Remaining work, what it waits for, and what blocks it. */
 function standingMetrics(view: RunView): Metric[] {
   const { pipelines, lanes, failedLanes, blockedLanes, logUnavailable, credits, work, now } = view;
   const each = ofEach(pipelines);
@@ -214,7 +214,7 @@ function counted(
   );
 }
 
-/** Two sources of a pipeline may have budgets of one name: a scrape with two series of the same labels would be refused as a whole. */
+/** Two sources of a pipeline may have budgets with one name: Prometheus would reject a whole scrape with two series of the same labels. */
 function budgetsOf<Value>({ budgets }: RunView, value: (budget: RunView['budgets'][number]) => Value): Series<Value>[] {
   const byName = new Map(budgets.map((one) => [JSON.stringify([one.pipeline, one.credential, one.budget]), one]));
   return [...byName.values()].map((one) => [{ pipeline: one.pipeline, credential: one.credential, budget: one.budget }, value(one)]);

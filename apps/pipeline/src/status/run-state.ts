@@ -5,7 +5,7 @@ import { countWords } from './text/number-words.ts';
 import type { TimeWords } from './text/time-words.ts';
 import { failingPipelines, holdingBudgets, isIdle } from './view-words.ts';
 
-/** How a run stands, in a word. */
+/** The state of a run in one word. */
 export interface RunState {
   readonly kind: 'starting' | 'running' | 'waiting' | 'idle' | 'degraded' | 'stopping' | 'done' | 'stopped' | 'failed';
   /** `running`, `waiting until 10:38:51`, `degraded: kafka can't be reached`. */
@@ -37,7 +37,7 @@ export function runState(view: RunView, times: TimeWords): RunState {
   return wait === undefined ? { kind: 'running', words: 'running', tone: 'good' } : { kind: 'waiting', words: wait, tone: 'wait' };
 }
 
-/** Each in a few words, the worst first; `waits` says all of it. */
+/** Each in a few words, the worst first; `waits` has the details. */
 function flaws(view: RunView, times: TimeWords) {
   const { failedLanes, logUnavailable, blockedLanes, now } = view;
   const failing = failingPipelines(view).map(({ pipeline, since }) => `${pipeline} fails since ${times.when(since, now)}`);
@@ -50,7 +50,7 @@ function flaws(view: RunView, times: TimeWords) {
   ];
 }
 
-/** `waiting until 10:38:51`, where all that is in work waits for budgets of long windows. */
+/** `waiting until 10:38:51`, if all active work waits for budgets with long windows. */
 function waitWords(view: RunView, times: TimeWords): string | undefined {
   const pipelines = new Set(view.work.flatMap((row) => (row.doing === undefined ? [] : row.pipeline)));
   const holding = [...holdingBudgets(view).keys()];

@@ -9,7 +9,7 @@ import { type RunHistory, runHistory } from './run-history.ts';
 export interface RunView extends RunSnapshot {
   /** Set while the log can't be worked with. */
   readonly logUnavailable?: LogUnavailable;
-  /** How long the run has lasted, whatever the time of day did meanwhile. */
+  /** Duration of the run, whatever the wall clock did in the meantime. */
   readonly elapsedMs: number;
   /** The run has its lanes. */
   readonly isStarted: boolean;
@@ -24,7 +24,10 @@ export interface RunView extends RunSnapshot {
   /** The process and its configuration, without secrets. */
   readonly about: RunAbout;
   readonly history: RunHistory;
-  /** Dead letters that were neither replayed nor dismissed, of this run and earlier ones, by pipeline and code; absent before they are counted. */
+  /**
+   * Dead letters that were neither replayed nor dismissed, of this run and earlier ones, by pipeline and code; absent before they are
+   * counted.
+   */
   readonly openDeadLetters?: OpenLetters;
 }
 
@@ -46,7 +49,7 @@ export interface RunAbout {
     readonly name: string;
     /** Names of the credentials that lanes split. */
     readonly credentials?: readonly string[];
-    /** Time between two walks of its lists; absent where they are walked once. */
+    /** Interval between two crawls of its lists; absent if they are crawled once. */
     readonly everyMs?: number;
     /** Most items that may be requested and not yet written. */
     readonly maxOutstanding: number;
@@ -59,19 +62,19 @@ export interface RunViewer {
   counted(open: OpenLetters): void;
   /** The run has begun. */
   attach(running: Pick<Running, 'snapshot'>): void;
-  /** The snapshot at its end stands from now on; by default the last one. */
+  /** The final snapshot, used from now on. Default: the last one. */
   end(outcome: RunOutcome, last?: RunSnapshot): void;
   view(): RunView;
 }
 
 export interface RunViewerOptions {
   readonly clock: Clock;
-  /** Aborted when the run is to stop. */
+  /** Aborted when the run must stop. */
   readonly signal: AbortSignal;
   readonly about: RunAbout;
 }
 
-/** Sees a run from before it has its lanes until after it has given them up. */
+/** Watches a run from before it has its lanes until after it has released them. */
 export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer {
   const startedAt = clock.epochMs();
   const startedMonotonicMs = clock.monotonicMs();
@@ -82,7 +85,7 @@ export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer
   let logUnavailable: RunView['logUnavailable'];
   let openDeadLetters: OpenLetters | undefined;
   let isLaneLeft = false;
-  /** Lanes that were opened and not left: who has done a lane's work closes it, and leaves it to nobody. */
+  /** Lanes that were opened and not left: a process that has done a lane's work closes it for good. */
   const kept = new Set<string>();
 
   return {

@@ -18,20 +18,20 @@ export interface StatusAnswersOptions {
   /** The clock by which open pages are kept up to date. */
   readonly clock: Clock;
   readonly commandFor: CommandFor;
-  /** The zone the page says times in; default: the machine's. */
+  /** The page's time zone. Default: the machine's. */
   readonly timeZone?: 'UTC';
 }
 
 export interface StatusAnswers {
   /** Answers a request. Never throws. */
   answer(request: IncomingMessage, response: ServerResponse): void;
-  /** Tells the pages that look how the run stands at its end, and ends their connections. */
+  /** Shows the final state of the run to open pages, and ends their connections. */
   close(): Promise<void>;
 }
 
 /**
- * Answers how a run stands: `/` for people (JSON where `Accept` prefers it), kept up to date by `/events`, `/status.json`, `/livez`, `/readyz`,
- * `/metrics` (Prometheus). Only reads; of a request comes back the text of the page's filter alone, as text.
+ * Answers requests about the state of a run: `/` for people (JSON if `Accept` prefers it), kept up to date by `/events`, `/status.json`,
+ * `/livez`, `/readyz`, `/metrics` (Prometheus). Only reads. Of a request, it repeats only the text of the page's filter, as text.
  */
 export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
   const { view, names } = options;
@@ -58,7 +58,7 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
     },
   };
 
-  /** Loaded when it is first asked for: many runs are never scraped. */
+  /** Loaded on demand, because many runs are never scraped. */
   async function metricsAnswer(): Promise<Answer> {
     const { runMetrics } = await import('./run-metrics.ts');
     const { user, system } = process.cpuUsage();
@@ -92,7 +92,7 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
     }
   }
 
-  /** Whether the name is ours: a page elsewhere may let its own name lead to this address, and a browser would hand it what stands here. */
+  /** Whether the name is ours: another site may point its own name to this address, and a browser would then give it this content. */
   function isOurs(named: string | undefined): boolean {
     // No browser leaves it out.
     if (named === undefined) return true;
@@ -129,7 +129,7 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
     return { status: 200, headers: streamHeaders, body: '', stream: streams.open(query) };
   }
 
-  /** Loaded when it is first asked for: many runs are never looked at. */
+  /** Loaded on demand, because many runs are never viewed. */
   async function pages(): Promise<LivePages> {
     loading ??= import('./page/live-pages.ts').then(({ livePages }) => livePages({ ...options, times }));
     return await loading;
@@ -150,7 +150,7 @@ interface Answer {
   readonly stream?: (response: ServerResponse) => void;
 }
 
-/** No proxy is to hold it back. */
+/** No proxy may buffer it. */
 const streamHeaders = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' } as const;
 
 const plainText = 'text/plain; charset=utf-8';
@@ -167,7 +167,7 @@ function text(status: number, body: string): Answer {
   return { status, headers: { 'content-type': plainText }, body };
 }
 
-/** A browser names text/html first; whoever names JSON before it, or JSON alone, is a program. */
+/** A browser names text/html first; a client that names JSON before it, or only JSON, is a program. */
 function prefersJson(accept: string | undefined): boolean {
   if (accept === undefined) return false;
   const json = accept.search(/application\/json/i);

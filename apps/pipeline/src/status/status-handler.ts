@@ -8,13 +8,13 @@ import { statusAnswers } from './status-answers.ts';
 
 /** Options of {@link statusHandler}. */
 export interface StatusHandlerOptions {
-  /** The pipelines of the run: those given to `start`. */
+  /** The pipelines of the run, as passed to `start`. */
   readonly pipelines: readonly Pipeline[];
-  /** The run's group, as given to `start`. Default `headgate`. */
+  /** The run's group, as passed to `start`. Default `headgate`. */
   readonly group?: string;
-  /** The run's lanes, as given to `start`. Default 1. */
+  /** The run's lanes, as passed to `start`. Default 1. */
   readonly lanes?: number;
-  /** Where records go, for the page: `Kafka at kafka-1:9092`. Default: nothing is shown. */
+  /** Where records go, for the page: `Kafka at kafka-1:9092`. Default: not shown. */
   readonly log?: string;
   /** Names in a Host header that are answered, besides `localhost` and addresses. Requests with other names get status 403. Default: none. */
   readonly names?: readonly string[];
@@ -26,13 +26,13 @@ export interface StatusHandlerOptions {
 export interface StatusHandler extends AsyncDisposable {
   /** Answers a request: a listener for `createServer`. */
   (request: IncomingMessage, response: ServerResponse): void;
-  /** Shows the run as it is now to open pages, and ends their connections. */
+  /** Shows the current state of the run to open pages, and ends their connections. */
   close(): Promise<void>;
 }
 
 /**
- * Answers GET requests about a run: `/` (the status page, or JSON where `Accept` prefers it), `/events` (for the page), `/status.json`,
- * `/metrics` (Prometheus), `/livez` and `/readyz`. It only reads, and has no password: serve it where only you can reach it.
+ * Answers GET requests about a run: `/` (the status page, or JSON if `Accept` prefers it), `/events` (for the page), `/status.json`,
+ * `/metrics` (Prometheus), `/livez` and `/readyz`. It only reads, and has no password: serve it only where others can't reach it.
  */
 export function statusHandler(running: Pick<Running, 'events' | 'snapshot' | 'done'>, options: StatusHandlerOptions): StatusHandler {
   const { pipelines, group = 'headgate', lanes = 1, log = '', names = [], clock = systemClock() } = options;

@@ -2,7 +2,7 @@ import { listenFree } from './listen-free.ts';
 import { type StatusAnswersOptions, statusAnswers } from './status-answers.ts';
 
 export interface StatusServerOptions extends Omit<StatusAnswersOptions, 'names'> {
-  /** Where to listen; a busy port gives way to the next free one, at most 19 further; 0 takes any. */
+  /** Address to listen on. If the port is in use, takes the next free one, at most 19 further; 0 takes any. */
   readonly port: number;
   readonly host: string;
   /** Names it is asked by besides `host`, `localhost` and addresses, in lower case. Default none. */
@@ -10,14 +10,14 @@ export interface StatusServerOptions extends Omit<StatusAnswersOptions, 'names'>
 }
 
 export interface StatusServer {
-  /** Where to look, with the port that was free. */
+  /** Address of the page, with the port in use. */
   readonly url: string;
   readonly port: number;
-  /** Stops listening, tells the pages that look how the run stands at its end, and cuts what is still connected then. */
+  /** Stops listening, shows the final state of the run to open pages, and cuts the connections that remain. */
   close(): Promise<void>;
 }
 
-/** Serves how a run stands on a port of its own. Throws StatusPortError where no port is free. */
+/** Serves the state of a run on its own port. Throws a `StatusPortError` if no port is free. */
 export async function startStatusServer({ host, port: wanted, names = [], ...shown }: StatusServerOptions): Promise<StatusServer> {
   const answers = statusAnswers({ ...shown, names: [host.toLowerCase(), ...names] });
   // An import would read every export of node:http, of which some load Node's own undici: 60 ms and 10 MB.

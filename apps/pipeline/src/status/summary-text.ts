@@ -16,13 +16,16 @@ export interface SummaryOptions {
   readonly commandFor: CommandFor;
   /** Done, stopped before that, or unable to go on. */
   readonly outcome: 'done' | 'stopped' | 'failed';
-  /** Whether the same command goes on with what is left; default true. */
+  /** Whether the same command continues with the remaining work. Default true. */
   readonly goesOn?: boolean;
 }
 
 const NAMED_FAILURES = 10;
 
-/** The end of a run in words, some ten lines however much there was: what arrived, where it is, what failed and why, and what to do next. */
+/**
+ * Describes the end of a run, in some ten lines however much there was: what arrived, where it is, what failed and why, and what to do
+ * next.
+ */
 export function summaryText(options: SummaryOptions): string {
   const { view, outcome, goesOn = true, names = (topic) => topic } = options;
   const isOver = outcome === 'done';
@@ -91,7 +94,7 @@ interface WalksLeft {
   readonly isExact: boolean;
 }
 
-/** Of all pipelines, or of one. */
+/** For all pipelines, or for one. */
 function walksLeft({ work, lanes }: RunView, of?: string): WalksLeft {
   const isOf = ({ pipeline }: { readonly pipeline: string }): boolean => of === undefined || pipeline === of;
   const begun = work.filter((row) => row.kind === 'walk' && row.state === 'working' && isOf(row)).length;
@@ -109,7 +112,7 @@ function arrivals(view: RunView, names: (topic: string) => string, isOver: boole
   return Object.entries(view.pipelines).flatMap(([name, { walks, pages, items, keys, records }]) => {
     const left = isOver ? undefined : walksLeft(view, name);
     const ended = walks.completed + walks.failed;
-    // Those of a lane that was left are nobody's here.
+    // Those of a released lane belong to no one here.
     const all = Math.max(walks.started, ended + (left?.count ?? 0));
     const isMore = left !== undefined && all > walks.completed;
     const about = left?.isExact === false ? 'at least ' : '';

@@ -1,4 +1,4 @@
-/** Where a run's talk goes: what `process.stderr` has of a terminal, each of it absent elsewhere. */
+/** Stream for a run's messages: the terminal properties of `process.stderr`, absent on other streams. */
 export interface Terminal extends NodeJS.WritableStream {
   readonly isTTY?: boolean;
   readonly columns?: number;

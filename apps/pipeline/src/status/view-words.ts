@@ -12,7 +12,7 @@ import type { TimeWords } from './text/time-words.ts';
 type Budget = RunView['budgets'][number];
 type Failing = NonNullable<RunView['pipelines'][string]['failing']>;
 
-/** What a request does now: `waits for budget until 11:21:49`. */
+/** The activity of a request: `waits for budget until 11:21:49`. */
 function doingWords(doing: Doing, now: number, times: TimeWords): string {
   switch (doing.state) {
     case 'asking':
@@ -42,7 +42,7 @@ export function unitsOf({ pipelines }: Pick<RunView, 'pipelines'>): Units {
 
 export interface Rows {
   readonly rows: readonly TableRow[];
-  /** Requests there is no room for, in words; empty where there are none. */
+  /** Describes the requests that don't fit; empty if there are none. */
   readonly rest: string;
 }
 
@@ -59,7 +59,7 @@ export function workRows(view: RunView, times: TimeWords, most: number): Rows {
   return { rows: work.filter((row) => kept.has(row)).map(shown), rest: restWords(rest, waiting) };
 }
 
-/** A row of the work in words. */
+/** A row of the work as text. */
 export function rowWords(view: RunView, times: TimeWords): (row: WorkRow) => TableRow {
   const twice = new Set<string>();
   const seen = new Set<string>();
@@ -71,7 +71,7 @@ export function rowWords(view: RunView, times: TimeWords): (row: WorkRow) => Tab
   return (row) => (row.kind === 'keys' ? keysRow(row, view, times) : walkRow(row, view, times, twice.has(`${row.pipeline} ${row.key}`)));
 }
 
-/** Whether a row is worked, has failed or is done: a display shows them in this order where it can't show all. */
+/** Whether a row is active, has failed or is done: a display shows them in this order if it can't show all. */
 export function standing(row: WorkRow): keyof typeof RANKS {
   if (row.doing !== undefined) return 'working';
   if (row.kind === 'walk' && row.state === 'failed') return 'failed';
@@ -126,7 +126,7 @@ function keysRow(row: Extract<WorkRow, { kind: 'keys' }>, view: RunView, times: 
 export function progressWords(view: RunView, times: TimeWords): string {
   const { done, left, isExact, doneAt } = view.progress;
   if (done + left === 0) return '';
-  // Lanes that are given up take along what they had left.
+  // Released lanes take their remaining work along.
   if (view.isStopping) return `${countWords(done, 'request')} done`;
   if (isExact && left === 0) return `all ${countWords(done, 'request')} done`;
   if (isExact) {
@@ -161,7 +161,7 @@ export function rateWords(
   ).toSorted((a, b) => a.windowMs - b.windowMs);
   if (limits.length === 0) return [];
   const most = limits
-    // A longer window says something where it permits less than the shorter ones in a row.
+    // A longer window matters if it permits less than consecutive shorter ones.
     .filter(({ windowMs, limit }, i) => limits.slice(0, i).every((shorter) => limit / windowMs < shorter.limit / shorter.windowMs))
     .map(({ windowMs, limit }) => {
       const amount = pageItems === undefined ? countWords(limit, 'request') : itemsWords(limit * pageItems, pipeline, { [pipeline]: unit });
@@ -170,12 +170,12 @@ export function rateWords(
   return [`at most ${most.join(' and ')}`];
 }
 
-/** A budget's name on a line: its pipeline, its credential, and itself where the credential has several. */
+/** A budget's label: its pipeline, its credential, and its own name if the credential has several. */
 export function budgetName({ pipeline, credential, budget }: Pick<Budget, 'pipeline' | 'credential' | 'budget'>): string {
   return `${pipeline} ${safeText(credential, 40)}${budget === 'rate' ? '' : ` ${safeText(budget, 40)}`}`;
 }
 
-/** A row for each budget; the one that holds work up says so. */
+/** A row for each budget; the one that blocks work says so. */
 export function budgetRows(view: RunView, times: TimeWords): readonly TableRow[] {
   const { budgets, now } = view;
   const holding = holdingBudgets(view);
@@ -213,7 +213,7 @@ export function holdingBudgets({ work, budgets, now }: RunView): ReadonlyMap<Bud
   for (const pipeline of pipelines) {
     const isHeld = open.every((row) => row.pipeline !== pipeline || (row.doing?.state === 'waiting' && row.doing.for === 'budget'));
     const own = budgets.filter((one) => one.pipeline === pipeline);
-    // Credentials stand in for each other, and budgets of one credential don't.
+    // Credentials can replace each other, but budgets of one credential can't.
     const first = [...Map.groupBy(own, ({ budget }) => budget).values()].flatMap((same) => {
       const soonest = same.toSorted((one, other) => freeAt(one) - freeAt(other))[0];
       return soonest !== undefined && same.every((one) => isHolding(one, now)) ? [soonest] : [];
@@ -242,7 +242,7 @@ export interface Wait {
 const FAILING_AFTER_MS = 2_000;
 const IDLE_AFTER_MS = 2_000;
 
-/** All that keeps the run from its work, but budgets. `width`: of the lines, in cells. */
+/** Everything that blocks the run, except budgets. `width`: of the lines, in cells. */
 export function waits(view: RunView, times: TimeWords, width: number = Infinity): readonly Wait[] {
   const { now, failedLanes, blockedLanes, credits, lanes, work } = view;
   const outage = logUnavailableLines(view, times, width);
@@ -266,8 +266,8 @@ export function waits(view: RunView, times: TimeWords, width: number = Infinity)
 }
 
 /**
- * The pipelines whose service has answered nothing of use for a while, each on one line, or on two where it is wider than `width` cells: then
- * the first has the time of the next attempt, whatever else it has to leave to the second.
+ * The pipelines whose service has sent no useful response for a while, each on one line, or on two if it is wider than `width` cells: then
+ * the first has the time of the next attempt, whatever moves to the second.
  */
 export function failingLines(view: RunView, times: TimeWords, width: number = Infinity): readonly string[] {
   return failingPipelines(view).flatMap(({ pipeline, since, attempts, retryAt, waiting = 0, reason: why }) => {
@@ -294,7 +294,7 @@ export function failingPipelines({
   );
 }
 
-/** Nothing is in work, nor waits for its turn. */
+/** Nothing is active or waiting. */
 export function isIdle({ lanes, now, lastEventAt }: RunView): boolean {
   return now - lastEventAt > IDLE_AFTER_MS && lanes.every(({ inWork, behind }) => inWork + behind === 0);
 }

@@ -4,23 +4,22 @@ import type { Lane } from '../engine/lane.ts';
 
 /** Offsets that a log has deleted before they were read. */
 export interface DeletedOffsets {
-  /** At most so many requests; end markers of transactions are among them, for the log no longer says which. */
+  /** Maximum number of requests; it may include end markers of transactions, which the log can't tell apart any more. */
   readonly count: number;
-  /** The first offset behind them. */
+  /** The first offset after them. */
   readonly before: number;
 }
 
 /**
- * Offsets of a lane's requests topic that the log has deleted before the lane has read them; undefined if there are none.
- * `kept`: offsets of requests that the lane's state holds. One offset alone behind a known request is not counted: it is the end marker of the
- * request's own transaction.
+ * Offsets of a lane's requests topic that the log deleted before the lane read them; undefined if there are none. `kept`: offsets of
+ * requests in the lane's state. A single offset after a known request isn't counted: it is the end marker of the request's own transaction.
  */
 export async function deletedOffsets(
   log: Pick<TopicLog, 'listTopics'>,
   lane: DeletingLane,
   kept: ReadonlySet<number>,
 ): Promise<DeletedOffsets | undefined> {
-  // A lane that begins has missed nothing of its own.
+  // A new lane has missed nothing.
   if (!lane.hasState) return undefined;
   const [topic] = await log.listTopics([lane.topic]);
   const earliest = topic?.offsets[lane.partition]?.earliest ?? 0;

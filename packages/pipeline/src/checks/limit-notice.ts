@@ -1,7 +1,9 @@
 import type { LimitMismatch } from '@headgate/sources';
 import type { RunEvent } from '../view/events.ts';
 
-/** Says what the service's answers show of a limit beside what is configured, and which option to change where the pipeline has the usual one. */
+/**
+ * Compares the limit in the service's responses with the configured one, and names the option to change if the pipeline has the usual one.
+ */
 export function limitNotice(
   { name, options }: { readonly name: string; readonly options: readonly string[] },
   { budget, configured, stated }: LimitMismatch,
@@ -32,7 +34,7 @@ const UNITS = [
   ['s', 1_000],
 ] as const;
 
-/** In its largest unit that gives at least one, rounded up to a tenth. */
+/** In the largest unit with a value of at least one, rounded up to a tenth. */
 function length(ms: number): string {
   const [unit, unitMs] = UNITS.find(([, each]) => ms >= each) ?? ['ms', 1];
   return `${Math.ceil((ms / unitMs) * 10) / 10} ${unit}`;

@@ -3,7 +3,7 @@ import type { OpenTransaction, TopicLog, TopicPartition } from '@headgate/topics
 
 /** Sees whether another client's open transaction keeps a lane's requests from being read. */
 export interface OpenTransactionWatch {
-  /** Answers whether one does; `now` false: as it was within the last two seconds. False when the signal aborts. */
+  /** Returns whether a transaction is open; `now` false: as of the last two seconds. False when the signal aborts. */
   check(now: boolean): Promise<boolean>;
 }
 

@@ -4,10 +4,10 @@ import type { TopicNames } from '../definition/topic.ts';
 import type { PipelineTopics } from '../definition/topics.ts';
 import { STATE_KEYS, laneState } from '../engine/lane-state.ts';
 
-/** After this time a group counts as abandoned, so that an intended change of name doesn't warn for ever. */
+/** After this time a group counts as abandoned, so that an intended change of name doesn't warn forever. */
 const WORKED_LATELY_MS = 86_400_000;
 
-/** Where to look for other groups. */
+/** Topics to check for other groups. */
 export interface OtherGroupsOptions {
   /** The state of the pipeline's first lane. */
   readonly state: StateReading;

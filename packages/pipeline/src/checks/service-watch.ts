@@ -3,7 +3,7 @@ import type { RunEvent } from '../view/events.ts';
 
 export interface ServiceWatchOptions {
   readonly clock: Clock;
-  /** Since when every attempt of a pipeline has met a fault, epoch ms; undefined while they succeed. */
+  /** Start of the time in which every attempt of a pipeline failed, epoch ms; undefined while attempts succeed. */
   readonly failingSince: (pipeline: string) => number | undefined;
   readonly emit: (event: Extract<RunEvent, { type: 'service-unavailable' | 'service-available' }>) => void;
 }

@@ -11,7 +11,7 @@ export type Loss = 'state' | 'requests' | 'records';
 
 /** A topic that a lane works with was deleted. */
 export class StateLostError extends PipelineError {
-  /** Stays the same where a bundler renames classes. */
+  /** Stays the same if a bundler renames classes. */
   override readonly name = 'StateLostError';
   /** The kind of topic that was lost; the message ends with its cure. */
   readonly loss: Loss;
@@ -41,17 +41,17 @@ export interface StateCheckOptions {
   readonly pipeline: Pick<Pipeline, 'name'>;
   readonly names: TopicNames;
   readonly lane: number;
-  /** The first request that isn't finished, as the lane's state has it; undefined where it has none. */
+  /** The first unfinished request according to the lane's state; undefined if it has none. */
   readonly next: number | undefined;
-  /** The requests topic that the lane's state is about, where it says so. */
+  /** The requests topic of the lane's state, if it says so. */
   readonly stateOf?: string | undefined;
 }
 
 /**
- * Throws a `StateLostError` where a lane's state and its requests don't belong together. A lane without state although its group has
- * committed an offset: both are written together, so the state was deleted, and requests would be worked again. A state beyond the end of
- * the requests: their topic was recreated, and new requests would count as finished. So they would with the state of another topic, which had
- * this one's place before its name was changed.
+ * Throws a `StateLostError` if a lane's state and its requests don't match. If a lane has no state although its group has committed an
+ * offset, the state was deleted, because both are written together, and requests would be worked again. If a state is beyond the end of the
+ * requests, their topic was recreated, and new requests would count as finished. The same would happen with the state of another topic,
+ * which had this name before.
  */
 export async function assertStateKept({ log, group, pipeline, names, lane, next, stateOf }: StateCheckOptions): Promise<void> {
   const topic = requestsTopic(pipeline, names);
@@ -105,7 +105,7 @@ export async function assertStatesKept({
   await Promise.all(checks);
 }
 
-/** Undefined where there is no such partition: one of a new lane is made with the next run. */
+/** Undefined if there is no such partition: the next run creates that of a new lane. */
 async function readState(log: TopicLog, topic: string, partition: number): Promise<StateReading | undefined> {
   try {
     return await log.readState(topic, partition);
@@ -115,7 +115,7 @@ async function readState(log: TopicLog, topic: string, partition: number): Promi
   }
 }
 
-/** An error of a lane's topic that was deleted while the lane was worked, in words; any other error as it is. */
+/** Describes the error if a lane's topic was deleted during the run; returns any other error unchanged. */
 export function topicGone(error: unknown, pipeline: Pick<Pipeline, 'name'>, names: TopicNames): unknown {
   if (!(error instanceof TopicUnknownError || error instanceof TopicLostError)) return error;
   const { topic } = error;

@@ -2,7 +2,7 @@ import type { StateReading, TopicPartition } from '@headgate/topics';
 import { laneState } from '../engine/lane-state.ts';
 import { type OffsetRanges, type OffsetRangesSnapshot, offsetRanges } from '../engine/offset-ranges.ts';
 
-/** Offsets of one note, so that none outgrows a record, however many gaps the closed letters leave. */
+/** Maximum offsets per note, so that none exceeds a record, however many gaps the closed letters leave. */
 const NOTED_TOGETHER = 2_000;
 
 /** The dead letters of a partition that were replayed or dismissed, as the group's state has them. */

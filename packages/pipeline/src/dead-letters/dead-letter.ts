@@ -25,7 +25,7 @@ export interface DeadLetterOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Where the replay of a walk continues. Default: at its start. */
   readonly resume?: string | undefined;
-  /** The most bytes its topic takes, where a record has more. */
+  /** Maximum bytes in its topic, if the record exceeds them. */
   readonly tooLarge: (record: NewRecord) => number | undefined;
 }
 
@@ -35,7 +35,7 @@ export const DEAD_LETTERS = 'dead-letters';
 /** Limits of a dead letter that has to be short. Quoted as JSON, a byte may become six. */
 const LONGEST_BYTES = { key: 500, message: 500, id: 100, code: 100 } as const;
 
-/** A request, or its JSON text as it stands, or its bytes where it is no text, or a record that can't be processed. */
+/** A request, or its unchanged JSON text, or its bytes if it isn't text, or a record that can't be processed. */
 export type DeadLetterContent =
   | { readonly request: unknown }
   | { readonly requestText: string }
@@ -50,8 +50,8 @@ export interface DeadLetterRecord extends NewRecord {
 }
 
 /**
- * The record of a dead letter. It leaves out content that is too large to keep, and says so, so that the reason isn't lost with it. Such a
- * dead letter has less than 6 kB for every key, id and reason.
+ * The record of a dead letter. It omits content that is too large, and says so, so that the reason isn't lost with it. Such a dead letter
+ * has less than 6 kB for every key, ID and reason.
  */
 export function deadLetter(options: DeadLetterOptions): DeadLetterRecord {
   const whole = letterRecord(options, options.content);
@@ -99,7 +99,7 @@ function contentText(content: DeadLetterContent): string {
   return JSON.stringify(content).slice(1, -1);
 }
 
-/** Reads `code`, `message` and `retryable` of an error, whichever package it comes from. */
+/** Reads `code`, `message` and `retryable` of an error of any package. */
 export function reasonOf(error: unknown): DeadLetterReason {
   const { code, message, retryable } = Object(error) as Partial<Record<'code' | 'message' | 'retryable', unknown>>;
   return {

@@ -4,13 +4,13 @@ import type { TopicNames } from '../definition/topic.ts';
 import { type ClosedLetters, closedLetters } from './closed-letters.ts';
 import { DEAD_LETTERS } from './dead-letter.ts';
 
-/** Where the dead letters of a pipeline are. */
+/** Location of a pipeline's dead letters. */
 export interface DeadLettersOptions {
   /** Log that has the pipeline's topics. Stays open. */
   readonly log: Pick<TopicLog, 'listTopics' | 'readBytes' | 'readState'>;
   /** Name of the pipeline. */
   readonly pipeline: string;
-  /** Of the runs. Default `headgate`. */
+  /** Group of the runs. Default `headgate`. */
   readonly group?: string;
   /** The topics' names on the log. Default: their own, as `topicNames()` gives them. */
   readonly names?: TopicNames;
@@ -24,24 +24,24 @@ export interface OpenDeadLetter {
   readonly partition: number;
   /** Its place in the partition. */
   readonly offset: number;
-  /** Key of its request; null where it has none, or one of bytes. */
+  /** Key of its request; null if it has none, or one of bytes. */
   readonly key: string | null;
-  /** Code of the error: `HEADGATE_UNREADABLE_LETTER` where another client wrote something else into the topic. */
+  /** Code of the error: `HEADGATE_UNREADABLE_LETTER` if another client wrote something else into the topic. */
   readonly code: string;
   /** Message of the error. */
   readonly message: string;
   /** When the log took it, milliseconds since the epoch. */
   readonly timestampMs: number;
-  /** The offset after the letter before, open or not: between them a log has marks of its own. */
+  /** The offset after the previous letter, open or not: in between, a log has its own markers. */
   readonly after: number;
-  /** The record as it was read. */
+  /** The original record. */
   readonly record: TopicRecord<Uint8Array>;
 }
 
 /** Code of a record among dead letters that isn't one. */
 const UNREADABLE = 'HEADGATE_UNREADABLE_LETTER';
 
-/** Reads the open dead letters of a pipeline, in order per partition; none where the topic is missing. Takes no lane. */
+/** Reads the open dead letters of a pipeline, in order per partition; none if the topic is missing. Takes no lane. */
 export async function* openDeadLetters(options: DeadLettersOptions): AsyncGenerator<OpenDeadLetter, void, undefined> {
   const { log, names = topicNames() } = options;
   const topic = names(`${options.pipeline}.${DEAD_LETTERS}`);
@@ -91,7 +91,7 @@ export async function countOpenDeadLetters(options: DeadLettersOptions): Promise
   return counts;
 }
 
-/** A letter's value; empty where the record isn't one. */
+/** A letter's value; empty if the record isn't one. */
 export function letterValue(record: TopicRecord<Uint8Array>): Readonly<Record<string, unknown>> {
   const { value } = textRecord({ ...record, key: null, headers: {} });
   const found: unknown = JSON.parse(value ?? 'null');

@@ -52,7 +52,7 @@ export interface ReplayableOptions {
   readonly isFor: (text: string) => boolean;
 }
 
-/** The request in a dead letter: the one that its definition gives if a run could work that, else the record's own value. */
+/** The request in a dead letter: the one that its definition returns if a run could work that, or else the record's own value. */
 export function replayable(record: RequestRecord, { request, isFor }: ReplayableOptions): DeadLetterContent {
   try {
     const text: string | undefined = JSON.stringify(request());

@@ -11,7 +11,7 @@ import { type OpenDeadLetter, letterValue, lettersOf, openDeadLetters } from './
 export interface CloseLettersOptions {
   /** Log that has the pipeline's topics. Stays open. */
   readonly log: TopicLog;
-  /** Of the runs. Default `headgate`. */
+  /** Group of the runs. Default `headgate`. */
   readonly group?: string;
   /** The topics' names on the log. Default: their own, as `topicNames()` gives them. */
   readonly names?: TopicNames;
@@ -25,7 +25,7 @@ export interface CloseLettersOptions {
 
 /** Options of {@link replayDeadLetters}. */
 export interface ReplayOptions extends CloseLettersOptions {
-  /** Of the pipeline: `issues.definition.requests`. */
+  /** The pipeline's: `issues.definition.requests`. */
   readonly requests: PipelineRequests;
   /** Called with each dead letter that stays open: no run could work its request. */
   readonly onLeft?: (left: Pick<OpenDeadLetter, 'partition' | 'offset' | 'key'> & { readonly reason: string }) => void;
@@ -73,7 +73,7 @@ export async function dismissDeadLetters(options: DismissOptions): Promise<numbe
   return await closeLetters(options, options.pipeline, () => () => undefined);
 }
 
-/** Letters that one transaction closes at most, and the bytes of their records. */
+/** Maximum letters, and bytes of their records, that one transaction closes. */
 const CLOSED_TOGETHER = { letters: 200, bytes: 500_000 } as const;
 
 /** `closing` gives what a letter's transaction writes besides its note; undefined for one that stays open. Returns how many were closed. */

@@ -40,7 +40,7 @@ function flawOf(ms: number, zero: boolean): string | undefined {
   return ms > LONGEST_MS ? 'is longer than the maximum of 3650d.' : undefined;
 }
 
-/** Every spelling of the duration that the text seems to mean, largest unit first; examples where its meaning is unclear. */
+/** Every spelling of the duration that the text probably means, largest unit first; examples if its meaning is unclear. */
 function proposal(text: string): string {
   const [, digits = '', word = ''] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]+)\.?\s*$/i.exec(text) ?? [];
   const factor = UNITS.find(([, , aliases]) => aliases.test(word))?.[1];

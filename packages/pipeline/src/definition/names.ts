@@ -46,7 +46,7 @@ export function replayGroup(group: string): string {
   return `${group}.replay`;
 }
 
-/** The lanes of a pipeline where the options say `lanes`: never more than it has credentials to split. */
+/** The lanes of a pipeline for the option `lanes`: at most as many as it has credentials to divide. */
 export function lanesOf({ credentials }: { readonly credentials?: readonly unknown[] | undefined }, lanes: number): number {
   return credentials === undefined ? 1 : lanes;
 }

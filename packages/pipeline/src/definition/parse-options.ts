@@ -2,21 +2,21 @@ import type { z } from 'zod';
 import { isOfFile, ofFile } from './scalar.ts';
 import { placeOf } from './thrown.ts';
 
-/** One thing that is wrong with options, or unwise in them. */
+/** One error or warning about options. */
 export interface OptionIssue {
   /** Keys and indices from the options' root; empty for the options as a whole. */
   readonly path: readonly (string | number)[];
   /** Completes a sentence about the key: `must be 5000 or less.` It holds nothing of the value. */
   readonly message: string;
-  /** The kind of a message that doesn't say what to write instead. Default: the message says all. */
+  /** The kind of a message that doesn't say what to write instead. Default: the message says everything. */
   readonly code?: OptionIssueCode;
   /** The keys or words that would do, for `unknown-key` and `choice`. */
   readonly known?: readonly string[];
 }
 
 /**
- * Kinds of issues: a key that is missing, has no value, or isn't known (the path's last); a value of another type, as `number` or `boolean`, that
- * isn't one of a few words, is empty, or doesn't fit.
+ * Kinds of issues: a key that is missing, has no value, or is unknown (the path's last); a value of another type, such as `number` or
+ * `boolean`, that isn't one of several words, is empty, or doesn't fit.
  */
 export type OptionIssueCode = 'missing' | 'no-value' | 'unknown-key' | 'type' | 'scalar-type' | 'choice' | 'empty' | 'unfit';
 
@@ -35,7 +35,7 @@ export function parseOptions<Schema extends z.ZodType>(schema: Schema, given: un
       jitless: isRead,
     });
   } catch (cause) {
-    // Its own words may hold the value.
+    // Its own message may contain the value.
     const name = cause instanceof Error ? cause.constructor.name : "a value that isn't an Error";
     const message = `can't be checked: its schema threw ${name}${placeOf(cause)}. Fix it: refinements and transforms must return synchronously.`;
     return { issues: [{ path: [], message }] };
@@ -110,7 +110,7 @@ const KINDS: Readonly<Record<string, string>> = {
   record: 'a mapping of keys to values',
 };
 
-/** Of single values; of several the message is no number's alone. */
+/** For single values; a message about several isn't about one number. */
 const SCALARS = ['number', 'int', 'boolean'];
 
 function ofType(expected: readonly string[]): Said {
@@ -156,12 +156,15 @@ function flat(issues: readonly z.core.$ZodIssue[], before: OptionIssue['path']):
   });
 }
 
-/** A schema's own message says all, but for a refinement's that asks for a key: `params: { code: 'missing' }`. */
+/** A schema's own message says everything, except a refinement that requires a key: `params: { code: 'missing' }`. */
 function codeOf(issue: z.core.$ZodIssue): Pick<OptionIssue, 'code'> {
   return issue.code === 'custom' && issue.params?.['code'] === 'missing' ? { code: 'missing' } : {};
 }
 
-/** The issues of the alternative that was probably meant: of the right kind, with the fewest unknown keys. Undefined where none is of the right kind. */
+/**
+ * The issues of the alternative that was probably meant: of the right kind, with the fewest unknown keys. Undefined if none is of the right
+ * kind.
+ */
 function closest(alternatives: readonly (readonly z.core.$ZodIssue[])[], path: OptionIssue['path']): OptionIssue[] | undefined {
   const ranked = alternatives.map((issues) => {
     const wrongKind = issues.filter(

@@ -6,8 +6,8 @@ import type { TopicMap } from './topic.ts';
 import type { CrawlSize, Processor, SourceControls } from '../engine/processor.ts';
 
 /**
- * A service's way into topics, for {@link definePipeline}. A function about a request that throws ends that request as a dead letter, with
- * the function's name and place; one about the options throws a {@link PipelineError} (HEADGATE_USER_FUNCTION) where it is called.
+ * A service's way into topics, for {@link definePipeline}. If a function throws for a request, that request becomes a dead letter with the
+ * function's name and place. If one throws for the options, its caller gets a {@link PipelineError} (HEADGATE_USER_FUNCTION).
  */
 export interface PipelineDefinition<
   Options extends z.ZodObject,
@@ -23,11 +23,14 @@ export interface PipelineDefinition<
   readonly request: RequestSchema;
   /** `topics: { records: topic({ value: schema }) }` becomes `<name>.records`. */
   readonly topics: Topics;
-  /** True where its records may be further requests of its own: `topics.requests(request)`. Its lanes then write to its requests topic. Default false. */
+  /**
+   * True if its records may be further requests of the same pipeline: `topics.requests(request)`. Its lanes then write to its requests
+   * topic. Default false.
+   */
   readonly makesRequests?: boolean;
   /** Name of its items, for displays. Default `records`. */
   readonly unit?: string;
-  /** Most items of a page of a walk: forecasts say with it how much a first walk may bring. Default: not said. */
+  /** Maximum items per page of a walk: forecasts use it to say how much a first walk may return. Default: not shown. */
   pageItems?(options: z.output<Options>): number;
   /** Bytes that the records of some topics usually have: a log that takes smaller ones only is warned about. Default: not said. */
   usualBytes?(options: z.output<Options>): { readonly [Name in keyof Topics]?: number };
@@ -35,7 +38,7 @@ export interface PipelineDefinition<
   keyOf(request: z.output<RequestSchema>): string;
   /** Parses a line of `enqueue` into a request. A line that begins with `{` is a request in the form of its topic. Default: no other line is taken. */
   parse?(line: string): z.input<RequestSchema>;
-  /** Throws for a request that becomes a dead letter before any HTTP request: `replay` leaves it where it is. Default: never throws. */
+  /** Throws for a request that becomes a dead letter before any HTTP request; `replay` skips it. Default: never throws. */
   check?(request: z.output<RequestSchema>): void;
   /** The configuration's own list: each is requested once, and again after `every`. */
   listed?(options: z.output<Options>): Iterable<z.input<RequestSchema>>;
@@ -55,15 +58,15 @@ export interface PipelineDefinition<
    * source only. `request`: the one to make, for `headgate try`. Default: no request.
    */
   probe?(options: z.output<Options>, io: PipelineIo<Credential>, request?: z.output<RequestSchema>): Probe;
-  /** All that the processes of one group have to agree on, beside credentials' names: budgets above all. */
+  /** Everything that the processes of one group must agree on in addition to credentials' names: above all, budgets. */
   agreed?(options: z.output<Options>): Json;
   /** How its requests are worked: `walk`, `lookup` or `route`. Called once for each lane. */
   open(options: z.output<Options>, io: PipelineIo<Credential>): Processor<z.output<RequestSchema>, Topics>;
-  /** HTTP requests that a request takes; `last`: of the key's last whole walk. Default: as many as last time. */
+  /** HTTP requests that a request needs; `last`: of the key's last complete walk. Default: as many as last time. */
   expect?(request: z.output<RequestSchema>, last: CrawlSize | undefined): number | undefined;
 }
 
-/** A request that is made to find out about a credential. */
+/** A request that only checks a credential. */
 export interface Probe {
   /** Is closed after the request. */
   readonly source: SourceControls;
@@ -77,7 +80,7 @@ export interface NamedCredential {
   readonly name: string;
 }
 
-/** The world of a pipeline's lane. Source options take it as it is: `issuesSource({ ...options, ...io })`. */
+/** The environment of a pipeline's lane. Pass it on to the source: `issuesSource({ ...options, ...io })`. */
 export interface PipelineIo<Credential extends NamedCredential = NamedCredential> {
   /** The run's clock. */
   readonly clock: Clock;

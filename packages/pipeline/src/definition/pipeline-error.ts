@@ -17,7 +17,7 @@ export type PipelineErrorCode =
   | 'HEADGATE_RECORD_LIMIT_LOWERED'
   /** A record doesn't fit its topic's schema; checked with `validate` only. */
   | 'HEADGATE_INVALID_RECORD'
-  /** A topic that a lane works with was deleted, or records that work after a walk reads back are gone. */
+  /** A topic that a lane uses was deleted, or records that work after a walk reads back are gone. */
   | 'HEADGATE_STATE_LOST'
   /** The log has deleted requests that no run had worked. */
   | 'HEADGATE_REQUESTS_DELETED'
@@ -36,17 +36,17 @@ export interface PipelineErrorOptions {
   readonly pipeline?: string;
   /** The key of the request concerned. */
   readonly key?: string;
-  /** The error behind it. Default: none. */
+  /** The underlying error. Default: none. */
   readonly cause?: unknown;
 }
 
 /** Why a pipeline, or one of its requests, came to nothing. */
 export class PipelineError extends Error {
-  /** Stays the same where a bundler renames classes. */
+  /** Stays the same if a bundler renames classes. */
   override readonly name: string = 'PipelineError';
   /** Names the case. */
   readonly code: PipelineErrorCode;
-  /** True where the same may succeed later without anything being changed in the program. */
+  /** True if the same call may succeed later without a change of the program. */
   readonly retryable: boolean;
   /** Name of the pipeline concerned. */
   readonly pipeline: string | undefined;
@@ -64,7 +64,7 @@ export class PipelineError extends Error {
 
 /** Options of a pipeline that don't fit its schema; no message of it holds a value. */
 export class InvalidOptionsError extends PipelineError {
-  /** Stays the same where a bundler renames classes. */
+  /** Stays the same if a bundler renames classes. */
   override readonly name = 'InvalidOptionsError';
   /** Each with its path within the options. No message holds a value. */
   readonly issues: readonly OptionIssue[];

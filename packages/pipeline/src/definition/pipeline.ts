@@ -6,7 +6,7 @@ import type { KeyedRequest, PipelineRequests } from './pipeline-requests.ts';
 import type { TopicMap } from './topic.ts';
 import type { CrawlSize, Processor } from '../engine/processor.ts';
 
-/** Options that every pipeline takes beside its own. */
+/** Options that every pipeline has in addition to its own. */
 export type CommonOptions = {
   /** After how long its list is requested again: `24h`, or ms. Default: it is requested once. */
   readonly every?: string | number | undefined;
@@ -18,13 +18,13 @@ export type CommonOptions = {
 
 /** A defined pipeline: called with its options it gives what `start` and `defineConfig` take. */
 export interface DefinedPipeline<Options extends z.ZodObject, Request = unknown> {
-  /** Gives the pipeline with its options. Throws an {@link InvalidOptionsError} (HEADGATE_INVALID_OPTION) where they don't fit. */
+  /** Returns the pipeline with its options. Throws an {@link InvalidOptionsError} (HEADGATE_INVALID_OPTION) if they don't fit. */
   (options: z.input<Options> & CommonOptions): Pipeline<Request>;
   /** The definition, independent of any options. */
   readonly definition: DefinitionInfo;
 }
 
-/** The part of a definition that configuration and documentation are made of. */
+/** The part of a definition that configuration and documentation use. */
 export interface DefinitionInfo {
   /** Name of the pipeline: the prefix of its topics and its key in a configuration. */
   readonly name: string;
@@ -36,7 +36,7 @@ export interface DefinitionInfo {
   readonly requests: PipelineRequests;
   /** Its topics by their names within the pipeline. */
   readonly topics: TopicMap;
-  /** True when lanes split its credentials; else it has one lane. */
+  /** True if lanes divide its credentials; otherwise it has one lane. */
   readonly splitsCredentials: boolean;
 }
 
@@ -52,19 +52,19 @@ export interface ListedRequest extends KeyedRequest {
 export interface Pipeline<Request = unknown> {
   /** The definition's: the prefix of its topics, unique within a run. */
   readonly name: string;
-  /** The definition that it was made of. */
+  /** Its definition. */
   readonly definition: DefinitionInfo;
-  /** As its schema gives them: defaults filled in, durations in ms, secrets behind functions. */
+  /** As parsed by its schema: defaults filled in, durations in ms, secrets behind functions. */
   readonly options: unknown;
   /** Options that are not wrong but unwise. */
   readonly warnings: readonly OptionIssue[];
-  /** Reads each secret, and tells of those that give nothing a request could carry. */
+  /** Reads each secret, and reports those that return nothing a request could carry. */
   secretIssues(): readonly OptionIssue[];
   /** Name of its items, for displays. */
   readonly unit: string;
   /** Its topics by their names within the pipeline. */
   readonly topics: TopicMap;
-  /** True where its records may be further requests of its own. */
+  /** True if its records may be further requests of the same pipeline. */
   readonly makesRequests: boolean;
   /** After how many ms its list is requested again; undefined: once. */
   readonly everyMs: number | undefined;
@@ -78,7 +78,7 @@ export interface Pipeline<Request = unknown> {
   readonly usualBytes: Readonly<Record<string, number | undefined>>;
   /** Names of the credentials that lanes split; undefined: it has one lane. */
   readonly credentials: readonly string[] | undefined;
-  /** All that the processes of one group have to agree on. */
+  /** Everything that the processes of one group must agree on. */
   readonly agreed: Json;
   /** Reads requests, as `enqueue` and `replay` do. */
   readonly requests: PipelineRequests<Request>;
@@ -92,8 +92,8 @@ export interface Pipeline<Request = unknown> {
   /** True when the definition has a probe. */
   readonly canProbe: boolean;
   /**
-   * The probe with the credential at that index of `credentials` (0 where lanes split none). `value`: of the request to make; throws a
-   * {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) for one that is none. Undefined: the definition has no probe.
+   * The probe with the credential at that index of `credentials` (0 if lanes divide none). `value`: of the request to create; throws a
+   * {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) for an invalid one. Undefined: the definition has no probe.
    */
   probe(io: SharedIo, credential: number, value?: string): Probe | undefined;
   /**

@@ -1,8 +1,8 @@
 import { digest } from '../lists/digest.ts';
 
 /**
- * The same text for requests that are the same once their schema has read them, whatever the order of their keys, and no others. `value` is
- * the request's JSON: it decides where the schema gives something that JSON can't tell apart, such as a `Map`.
+ * Returns the same text for requests that are equal after parsing, whatever the order of their keys, and different texts for all others.
+ * `value` is the request's JSON: it decides if the schema returns something that JSON can't distinguish, such as a `Map`.
  */
 export function requestIdentity(request: unknown, value: string): string {
   return digest(canonicalText(request) ?? canonicalText(JSON.parse(value)) ?? value, 22);

@@ -7,17 +7,17 @@ import type { DeadLetterContent } from '../dead-letters/dead-letter.ts';
 
 /** A request as its topic has it, or as the state of a lane has kept it. */
 export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'value'> {
-  /** When it was appended, on the log's clock; absent where the topic no longer holds it. */
+  /** When it was appended, on the log's clock; absent if the topic no longer has it. */
   readonly timestampMs?: number;
-  /** The header `headgate-resume`: where a walk continues, as the dead letter that was replayed has it. */
+  /** The header `headgate-resume`: where a walk continues, from the replayed dead letter. */
   readonly resume?: string;
-  /** Why it can't be taken, where that is known before it is read. `value` is then what its dead letter holds. */
+  /** Why it can't be accepted, if that is known before parsing. `value` is then the content for its dead letter. */
   readonly refusal?: unknown;
-  /** Its value, where that is no text: `value` is null then, and `refusal` says it. */
+  /** Its value, if that isn't text: `value` is null then, and `refusal` explains it. */
   readonly bytes?: Uint8Array;
 }
 
-/** The header of dead letters, and of the requests that their replay puts back, that says where the walk continues. */
+/** The header of dead letters, and of the requests that their replay enqueues, that says where the walk continues. */
 export const RESUME = 'headgate-resume';
 
 /** A record of a requests topic as a request. Bytes in its key or its headers do no harm. */
@@ -32,7 +32,7 @@ export function requestRecord(record: TopicRecord<Uint8Array>): RequestRecord {
   }
 }
 
-/** Reads a request from a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) that says what is wrong with it. */
+/** Parses a request from a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) that says what is wrong with it. */
 export function parseRequest<Request>(schema: z.ZodType<Request>, value: string | null): Request {
   if (value === null) throw malformed('The job has no value. It must be a JSON object.');
   let json: unknown;
@@ -51,7 +51,7 @@ export function parseRequest<Request>(schema: z.ZodType<Request>, value: string 
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ path, message }) => {
     const words = message.replace(/\.$/, '');
-    // A schema of others may have whole sentences.
+    // A foreign schema may use whole sentences.
     if (/^\p{Lu}/u.test(words)) return [...(path.length === 0 ? [] : [path.join('.')]), words].join(': ');
     return `${path.length === 0 ? 'it' : path.join('.')} ${words}`;
   });
@@ -62,7 +62,7 @@ function malformed(message: string, cause?: unknown): PipelineError {
   return new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, cause });
 }
 
-/** The content that a dead letter keeps of a record of a requests topic: its own value, whatever its schema would make of it. */
+/** The content that a dead letter stores of a record in a requests topic: its original value, whatever its schema makes of it. */
 export function requestContent({ value, bytes }: RequestRecord): DeadLetterContent {
   if (bytes === undefined) return { requestText: requestText(value) };
   return { requestBytes: bytes.length > LARGEST ? bytes.subarray(0, KEPT) : bytes };
@@ -70,13 +70,13 @@ export function requestContent({ value, bytes }: RequestRecord): DeadLetterConte
 
 /** Deeper than any request; JSON that is much deeper can be read, but not written again. */
 const DEEPEST = 50;
-/** Characters, or bytes, of the largest request that is kept whole, and of the beginning that is kept of a larger one. */
+/** Maximum characters, or bytes, of a request that is stored completely, and length of the stored start of a larger one. */
 const LARGEST = 32 * 1024 * 1024;
 const KEPT = 500;
 
 /**
- * A malformed request as a dead letter keeps it, as JSON text: its own text where that is JSON, so that every number keeps its spelling;
- * else that text as a string.
+ * The form in which a dead letter stores a malformed request, as JSON text: its own text if that is JSON, so that every number keeps its
+ * spelling; otherwise that text as a string.
  */
 export function requestText(value: string | null): string {
   if (value === null) return 'null';

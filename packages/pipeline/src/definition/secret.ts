@@ -36,7 +36,7 @@ export function secret({ empty = false, encoded = false }: SecretOptions = {}): 
   return input.transform((given) => toSecret(given, flawIn)).meta({ writeOnly: true });
 }
 
-/** Reads every secret of parsed options, and tells of those that give nothing a request could carry. No message holds a secret. */
+/** Reads every secret of parsed options, and reports those that return nothing a request could carry. No message contains a secret. */
 export function secretIssues(options: unknown, path: OptionIssue['path'] = []): OptionIssue[] {
   if (typeof options === 'function') {
     const message = (options as Partial<Hidden>)[FLAW]?.();
@@ -47,7 +47,7 @@ export function secretIssues(options: unknown, path: OptionIssue['path'] = []): 
   return Object.entries(options).flatMap(([key, one]) => secretIssues(one, [...path, key]));
 }
 
-/** On every secret: what is wrong with the one it gives now. A name of the process, for a user's folder may have an installation of its own. */
+/** On every secret: what is wrong with its current value. A process-wide symbol, because a user's folder may have its own installation. */
 const FLAW: unique symbol = Symbol.for('headgate.secret.flaw');
 type Hidden = Secret & { readonly [FLAW]: () => string | undefined };
 

@@ -4,7 +4,9 @@ import type { z } from 'zod';
 import { PipelineError } from './pipeline-error.ts';
 import { isPromise, type UserFunction, callUserList, misuse } from './user-function.ts';
 
-/** Turns a value into a record's value: text, or bytes. Synchronous, and the same for the same value: a record may be made again. */
+/**
+ * Turns a value into a record's value: text, or bytes. Synchronous, and the same for the same value, because a record may be created again.
+ */
 export type Serialize<Value> = (value: Value) => string | Uint8Array;
 
 /** Options of {@link topic}. */
@@ -15,12 +17,12 @@ export interface TopicDefinition<Value> {
   readonly key?: z.ZodType<RecordContent['key']>;
   /**
    * How a value becomes a record's value. Default: JSON. The form with `open` is opened once per run, before any lane is taken, and may
-   * wait there: query a schema registry then, and never per record. Where it fails, `start` rejects.
+   * wait: query a schema registry there, and never per record. If it fails, `start` rejects.
    */
   readonly serialize?: Serialize<Value> | { open(context: SerializeContext): Serialize<Value> | Promise<Serialize<Value>> };
-  /** The header `content-type` of its records. Default: `application/json`; `application/octet-stream` with a serializer of its own. */
+  /** The header `content-type` of its records. Default: `application/json`; `application/octet-stream` with a custom serializer. */
   readonly contentType?: string;
-  /** Partitions of its own, chosen by key. Default: one per lane, which is written by that lane alone. */
+  /** Number of its own partitions, chosen by key. Default: one per lane, written only by that lane. */
   readonly partitions?: number;
   /** Keep only the newest record per key. Default false. */
   readonly compacted?: boolean;
@@ -59,9 +61,9 @@ export type RecordMakers<Topics extends TopicMap> = { readonly [Name in keyof To
 };
 
 /**
- * Makes a request of the same pipeline, in the form of its topic: it is written with the records beside it, and worked in the same lane. One that
- * its schema refuses, or that has no key, becomes a dead letter when its turn comes. Throws a {@link PipelineError} (HEADGATE_DEFINITION) where the
- * definition doesn't say `makesRequests`.
+ * Creates a request of the same pipeline, in the form of its topic. It is written with the other records, and worked in the same lane. If
+ * its schema refuses it, or it has no key, it becomes a dead letter when its turn comes. Throws a {@link PipelineError}
+ * (HEADGATE_DEFINITION) if the definition doesn't set `makesRequests`.
  */
 export type RequestMaker = (request: unknown) => PendingRecord;
 
@@ -70,14 +72,14 @@ export interface RecordMaker<Value> {
   /** One record. `value` is serialized at once: later changes to it change nothing. */
   (record: RecordContent & { readonly value: Value }): PendingRecord;
   /**
-   * Thousands of records with one key that are made as they are written, and perhaps more than once. They carry no CloudEvents headers. Each
-   * is given as a value, or as text to a topic of JSON: `before`, `textAt(index)` and `after`, one behind the other. Text throws a
-   * `PipelineError` (HEADGATE_INVALID_RECORD) for a topic with a serializer of its own.
+   * Thousands of records with one key, created while they are written, possibly more than once. They have no CloudEvents headers. Each is a
+   * value, or for a topic of JSON a text: `before`, `textAt(index)` and `after`, concatenated. A text throws a `PipelineError`
+   * (HEADGATE_INVALID_RECORD) for a topic with a custom serializer.
    */
   series(series: RecordSeriesContent<Value>): PendingRecord;
 }
 
-/** Records of `RecordMaker.series`: their key, their number, and how each is made. */
+/** Records of `RecordMaker.series`: their key, their number, and how to create each. */
 export type RecordSeriesContent<Value> = Pick<RecordContent, 'key'> & { readonly count: number } & (
     | { readonly valueAt: (index: number) => Value; readonly textAt?: never; readonly before?: never; readonly after?: never }
     | {
@@ -92,9 +94,9 @@ export type RecordSeriesContent<Value> = Pick<RecordContent, 'key'> & { readonly
 
 /** A record before it has its topic. */
 export interface RecordContent {
-  /** null: none. Where the topic has partitions of its own, the key decides which one. */
+  /** null: none. If the topic has its own partitions, the key selects one. */
   readonly key: string | Uint8Array | null;
-  /** Unique within its request, and the same when the record is made again. Default: the page's number or the key that was looked up. */
+  /** Unique within its request, and the same when the record is created again. Default: the page's number or the key of the lookup. */
   readonly id?: string;
   /** Its kind in the counts of events and displays. Default: its topic. */
   readonly kind?: string;
@@ -124,12 +126,15 @@ export interface OwnTopics {
   readonly topics: Readonly<Record<string, unknown>>;
 }
 
-/** The records of a list that a function of a definition gives. Throws for one that no maker made: it could go to any topic. */
+/**
+ * The records of a list that a function of a definition returns. Throws for a record that no maker created, because it could go to any
+ * topic.
+ */
 export function pendingRecords(of: UserFunction, own: OwnTopics, call: () => Iterable<PendingRecord> | undefined): PendingRecord[] {
   return callUserList(of, call).map((record) => madeRecord(of, own, record));
 }
 
-/** One such record. By its shape: a definition's module may have a copy of this package of its own. */
+/** One such record. Recognized by its shape, because a definition's module may have its own copy of this package. */
 export function madeRecord(of: UserFunction, { names, topics }: OwnTopics, pending: PendingRecord): PendingRecord {
   const { name, record } = Object(pending) as { readonly name?: unknown; readonly record?: { readonly topic?: unknown } };
   if (typeof name === 'string' && Object.hasOwn(topics, name) && record?.topic === names(`${of.pipeline}.${name}`)) return pending;
@@ -162,7 +167,7 @@ export interface OpenSerializersOptions {
   readonly signal: AbortSignal;
 }
 
-/** Opens the serializers of all topics at once. Throws a `PipelineError` (HEADGATE_USER_FUNCTION) where one fails, by its topic. */
+/** Opens the serializers of all topics at once. Throws a `PipelineError` (HEADGATE_USER_FUNCTION) with the topic if one fails. */
 export async function openSerializers({ pipelines, names, signal }: OpenSerializersOptions): Promise<Serializers> {
   const topics = pipelines.flatMap(({ name, topics: of }) =>
     Object.entries(of).map(([topicName, { serialize }]) => ({ pipeline: name, name: names(`${name}.${topicName}`), serialize })),
@@ -297,8 +302,8 @@ function holdsPromise(value: unknown): boolean {
 }
 
 /**
- * Throws a `PipelineError` (HEADGATE_INVALID_RECORD) for a part of a record that is neither text nor bytes: a service's answer need not be what
- * its type says.
+ * Throws a `PipelineError` (HEADGATE_INVALID_RECORD) for a part of a record that is neither text nor bytes: a service's response may differ
+ * from its type.
  */
 export function assertField(topicName: string, part: string, field: unknown): void {
   if (typeof field === 'string' || field instanceof Uint8Array) return;
@@ -314,13 +319,13 @@ export interface LogRecordsOptions {
   readonly pipeline: string;
   /** The request's id, which the records' ids begin with. */
   readonly request: string;
-  /** The rest of a record's id where it has none of its own; a second record of a topic adds `/1`, and so on. */
+  /** The rest of a record's ID if it has none; a second record of a topic adds `/1`, and so on. */
   readonly defaultId: string;
   /** More headers. Default none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Gives records their CloudEvents headers (binary mode), with ids that are the same when the records are made again. */
+/** Adds CloudEvents headers (binary mode) to records, with IDs that are the same when the records are created again. */
 export function logRecords(
   pending: readonly PendingRecord[],
   { pipeline, request, defaultId, headers }: LogRecordsOptions,

@@ -5,13 +5,13 @@ import { PipelineError } from './pipeline-error.ts';
 import { DEAD_LETTERS } from '../dead-letters/dead-letter.ts';
 import type { TopicNames } from './topic.ts';
 
-/** A dead letter without its content takes a third of it, however long its key, id and reason. */
+/** A dead letter without its content takes a third of it, however long its key, ID and reason. */
 const LEAST_RECORD_BYTES = 16_384;
 /** A walk's checkpoint, and a part of a lookup's keys, take up to 40 kB. */
 const LEAST_STATE_BYTES = 65_536;
 const USUAL_STATE_BYTES = 524_288;
 
-/** The part of a pipeline that its topics are made of. */
+/** The part of a pipeline that determines its topics. */
 export type PipelineTopics = Pick<Pipeline, 'name' | 'topics' | 'credentials' | 'usualBytes'> & Partial<Pick<Pipeline, 'makesRequests'>>;
 
 /** Every topic of a run. Throws a `PipelineError` (HEADGATE_DEFINITION) for two of one name. */

@@ -65,7 +65,7 @@ function failure({ pipeline, name, key }: UserFunction, what: string, cause?: un
   return new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, pipeline, cause, ...(key !== undefined && { key }) });
 }
 
-/** True for a promise, of whichever library. Its rejection is taken for read. */
+/** True for a promise of any library. Its rejection counts as handled. */
 export function isPromise(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || !('then' in value) || typeof value.then !== 'function') return false;
   if (value instanceof Promise) value.catch(() => undefined);

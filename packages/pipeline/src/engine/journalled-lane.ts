@@ -11,7 +11,7 @@ import type { TopicNames } from '../definition/topic.ts';
 export interface OpenJournalledLaneOptions {
   /** Log that has the lane. */
   readonly log: TopicLog;
-  /** Group under which the lane's state stands. */
+  /** Group of the lane's state. */
   readonly group: string;
   /** The lanes of pipelines that split their credentials. */
   readonly lanes: number;
@@ -29,7 +29,7 @@ export interface OpenJournalledLaneOptions {
   readonly onlyIfFree?: boolean;
   /** Reads the journals of the other lanes. Default: one reader for this lane. */
   readonly journals?: JournalReader;
-  /** As in `openLane`. Default: nobody. */
+  /** As in `openLane`. Default: none. */
   readonly onCommit?: (ms: number, works: readonly object[]) => void;
 }
 

@@ -3,13 +3,13 @@ import type { TopicLog } from '@headgate/topics';
 import type { Lane } from './lane.ts';
 import { type LaneState, STATE_KEYS, laneState } from './lane-state.ts';
 
-/** How a credential's budgets stood when that was committed. */
+/** The state of a credential's budgets when that was committed. */
 export interface JournalRecord {
   /** Name of the credential. */
   readonly credential: string;
-  /** A snapshot of each of the credential's budgets, as it was `ageMs` ago. */
+  /** A snapshot of each of the credential's budgets, `ageMs` old. */
   readonly value: readonly BudgetSnapshot[];
-  /** How long ago that was when the lane was opened, ms on the log's clock. */
+  /** Its age when the lane was opened, ms on the log's clock. */
   readonly ageMs: number;
 }
 
@@ -20,16 +20,16 @@ export interface LaneJournalOptions {
   readonly inherited?: readonly JournalRecord[];
 }
 
-/** A permit waits for its transaction and little else; slow disks get more. */
+/** A permit waits for little more than its transaction; slow disks get more time. */
 const SHORTEST_LEASE_MS = 1_000;
 const LONGEST_LEASE_MS = 60_000;
 
 /**
- * Keeps the budgets of a lane's credentials in the lane's state. A grant is in the next transaction: that of the page before it,
- * as a rule, so that it costs nothing extra. A settlement is written with the next transaction, at the latest when the lane is given up;
- * evidence of an answer without a page, at once.
- * The journal holds durations, which count from their commit by the log's clock: no two machines need agree on the time. On the machine
- * that has written them they count by the time since its start, because an embedded log's clock is the machine's, which may jump.
+ * Keeps the budgets of a lane's credentials in the lane's state. A grant is in the next transaction, usually that of the previous page, so
+ * that it costs nothing extra. A settlement is written with the next transaction, at the latest when the lane is released; evidence in a
+ * response without a page, at once. The journal contains durations, which count from their commit by the log's clock, so no two machines
+ * need agree on the time. On the machine that wrote them, they count by the time since its start, because an embedded log's clock is the
+ * machine's, which may jump.
  */
 export function laneJournal({ lane, clock, inherited = [] }: LaneJournalOptions): Journal {
   const openedMs = clock.monotonicMs();

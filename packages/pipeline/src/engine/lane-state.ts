@@ -13,7 +13,7 @@ export interface LaneValue {
 export interface LaneState {
   readonly prefix: string;
   under(this: void, prefix: string): readonly LaneValue[];
-  /** Undefined where there is none. */
+  /** Undefined if there is none. */
   get(this: void, key: string): unknown;
 }
 
@@ -42,9 +42,9 @@ export const STATE_KEYS = {
   finished: 'lane',
   /** Name of the topic of those requests. */
   requests: 'requests',
-  /** `budget/<credential>`: how its budgets stand. */
+  /** `budget/<credential>`: the state of its budgets. */
   budget: 'budget/',
-  /** `walk/<offset>`: where the walk of the request at that offset goes on. */
+  /** `walk/<offset>`: where the walk of the request at that offset continues. */
   walk: 'walk/',
   /** `answered/<offset>`: which keys of a lookup are answered. */
   answered: 'answered/',
@@ -54,6 +54,6 @@ export const STATE_KEYS = {
   text: 'text/',
   /** `last/<kind><key>`: the last complete crawl of a key. */
   last: 'last/',
-  /** `after/<kind><number>`: work behind a crawl that isn't finished. */
+  /** `after/<kind><number>`: unfinished work after a crawl. */
   after: 'after/',
 } as const;

@@ -30,7 +30,7 @@ export interface LaneSupervisorOptions {
 
 /** Works the lanes that are this process's, as lanes come and go. */
 export interface LaneSupervisor {
-  /** These partitions are ours, and no others: lanes that have come are opened, those that have gone are given up. */
+  /** These partitions are ours, and no others: opens lanes that were added, and releases those that were removed. */
   assign(partitions: readonly TopicPartition[]): void;
   /** They may be others' by now: no lane is taken until `assign` is called again. */
   doubt(): void;
@@ -48,11 +48,11 @@ export interface LaneSupervisor {
 }
 
 interface Supervised extends LaneName {
-  /** Aborted when the lane is to be given up. */
+  /** Aborted when the lane must be released. */
   readonly leave: AbortController;
   readonly opened: Promise<void>;
   held: PipelineLane | undefined;
-  /** What a failure has left undone. */
+  /** Work that a failure left undone. */
   unfinished?: LaneWork | undefined;
   ended: boolean;
 }
@@ -100,13 +100,13 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
     const one: Supervised = { ...laneOf(partition), leave: new AbortController(), opened: opened.promise, held: undefined, ended: false };
     supervised.set(name, one);
     opened.promise.catch(() => undefined);
-    // A lane that comes back is taken again when it has been given up.
+    // A lane that comes back is taken again after it was released.
     const work = (works.get(name) ?? Promise.resolve())
       .then(() => workOn(one, opened.resolve))
       .catch((error: unknown) => {
         if (!one.leave.signal.aborted && !all.aborted) {
           failures.push(error);
-          // With the last one the run ends, and says it.
+          // With the last one the run ends, and reports it.
           if (isAnyAtWork(one)) emit({ type: 'lane-left', pipeline: one.pipeline, lane: one.lane, reason: messageOf(error), failed: true });
         }
         // The start doesn't wait for a lane that the group has taken back.
@@ -132,7 +132,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
         await started.promise;
         await one.held.run(leave);
         const lost = one.held.lost();
-        // The lane has worked what was there; the run still says that it isn't all.
+        // The lane has worked what was there; the run still reports that some is missing.
         if (lost !== undefined && !leave.aborted) failures.push(lost);
       } catch (error) {
         if (error instanceof LaneLostError) reason = `${error.by ?? 'another process'} has taken it over`;

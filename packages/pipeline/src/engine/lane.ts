@@ -37,15 +37,15 @@ export interface Lane {
   /** The requests topic that an earlier holder's state is about. */
   readonly stateOf: string | undefined;
   isFinished(offset: number): boolean;
-  /** Offsets from the first to before the second hold no request: a log has marks of its own between records, and forgets old ones. */
+  /** Offsets from the first to before the second hold no request: a log has its own markers between records, and deletes old ones. */
   skip(from: number, before: number): void;
   /** The newest state of its partition, that of other groups too. */
   readonly state: StateReading;
-  /** The lane's state under a prefix, as it was when the lane was opened. */
+  /** The lane's state under a prefix, as of its opening. */
   stateUnder(this: void, prefix: string): readonly LaneValue[];
   /** Resolves when the contribution is durable. Contributions that come while a transaction is in flight share the next one. */
   commit(contribution: Contribution): Promise<void>;
-  /** The bytes of key, value and headers that a record of a topic may have, where this one has more; else undefined. */
+  /** The maximum bytes of a record's key, value and headers in a topic, if this record exceeds them; otherwise undefined. */
   tooLarge(record: NewRecord): number | undefined;
   /** The record that a change of its state is written as: for `tooLarge`. */
   stateRecord(change: StateChange): NewRecord;
@@ -76,7 +76,7 @@ export interface OpenLaneOptions {
   readonly signal?: AbortSignal;
   /** As in `LaneSpec`. Default false. */
   readonly onlyIfFree?: boolean;
-  /** Called with the duration of each transaction that is durable, ms, and the requests it is of. Default: nobody. */
+  /** Called with the duration of each durable transaction, ms, and its requests. Default: none. */
   readonly onCommit?: (ms: number, works: readonly object[]) => void;
 }
 
@@ -99,7 +99,7 @@ export async function openLane({
   const kept: LaneState = laneState(group, writer.state);
   const finishedBefore = kept.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined;
   const finished = offsetRanges(finishedBefore);
-  /** The first transaction says that there is a state: one that is deleted later is missed. */
+  /** The first transaction notes that there is a state, so that its deletion is noticed. */
   let isKept = finishedBefore !== undefined;
   const hooks: (() => readonly StateChange[])[] = [];
   const set = (tx: LaneTransaction, [key, value]: StateChange): void =>
@@ -149,7 +149,7 @@ export async function openLane({
       return committer.slowestMs;
     },
     async close() {
-      // A lane that can't be written any more is given up all the same.
+      // A lane that can't be written any more is still released.
       await committer.commit({ records: [] }).catch(() => undefined);
       await writer.close();
     },
@@ -161,7 +161,7 @@ export function recordBytes(record: NewRecord): number {
   return fieldsOf(record).reduce((sum, field) => sum + Buffer.byteLength(field), 0);
 }
 
-/** As many bytes as `recordBytes` counts, or more: a unit of UTF-16 takes three bytes of UTF-8 at most. */
+/** As many bytes as `recordBytes` counts, or more: a UTF-16 unit takes at most three bytes of UTF-8. */
 function mostBytes(record: NewRecord): number {
   return 3 * fieldsOf(record).reduce((sum, { length }) => sum + length, 0);
 }
@@ -205,8 +205,8 @@ function groupCommitter({ writer, clock, write, onCommit }: GroupCommitterOption
   return {
     commit(contribution: Contribution): Promise<void> {
       waiting.push(contribution);
-      // A commit waits for the one before it and fails where that fails: memory has noted the failed one's requests as finished, and a later
-      // transaction would write them so, though their records are not there.
+      // A commit waits for the previous one and fails if that fails: memory has marked the requests of the failed one as finished, and a
+      // later transaction would write that, although their records are missing.
       if (next === undefined) {
         last = next = start(last);
         next.catch((error: unknown) => {

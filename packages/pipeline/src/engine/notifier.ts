@@ -9,7 +9,7 @@ export interface Notifier {
   onFailure(callback: (error: unknown) => void): void;
   /** Resolves at the next notification, or after `atMostMs`. One waits at a time. */
   wait(atMostMs?: number): Promise<void>;
-  /** Waits in the same way, whatever has failed: for work that ends all the same. */
+  /** Waits in the same way, whatever has failed, for work that ends in any case. */
   waitOut(atMostMs: number): Promise<void>;
   /** Throws what has failed. */
   throwIfFailed(): void;

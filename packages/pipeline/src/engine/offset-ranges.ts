@@ -1,10 +1,10 @@
-/** Whole numbers, kept as ranges: what is finished of a partition or of a list, of which most is in one piece. */
+/** Whole numbers, stored as ranges: the finished part of a partition or a list, most of which is contiguous. */
 export interface OffsetRanges {
   /** Every number below it has been added. */
   readonly next: number;
   has(offset: number): boolean;
   add(offset: number): void;
-  /** Adds all from the first to the last; nothing where the last is below the first. */
+  /** Adds all from the first to the last; nothing if the last is below the first. */
   addRange(from: number, to: number): void;
   /** The argument from which `offsetRanges` restores the same ranges. */
   snapshot(): OffsetRangesSnapshot;

@@ -59,7 +59,7 @@ export interface LaneRun {
 export interface PipelineLane {
   /** Works until nothing is left, or until the signal. Rejects when the lane can't go on. */
   run(signal: AbortSignal): Promise<void>;
-  /** Finds out whether the lane is still this process's: one without work would not notice. Where it isn't, `run` rejects. */
+  /** Checks whether this process still holds the lane, because a lane without work would not notice. If it doesn't, `run` rejects. */
   confirm(): void;
   gauges(): RunGauges;
   /** Its unfinished work, for forecasts. */

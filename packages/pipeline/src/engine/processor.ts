@@ -15,7 +15,7 @@ export interface SourceControls {
     readonly budgets: readonly SourceBudgetGauge[];
     /** One for each unfinished query. Default: not known. */
     readonly queries?: readonly QueryStatus[];
-    /** Set while its service is down for everybody, where it waits that out. */
+    /** Set while its service is down, if the source waits that out. */
     readonly outage?: SourceOutage;
   };
   /** When its budgets' slots come free, for forecasts. Default: not known. */
@@ -41,7 +41,7 @@ export interface Processor<Request, Topics extends TopicMap> {
 /** Gives how large the last whole walk was that had the key of a request. */
 export type LastCrawlOf<Request> = (request: Request, key: string) => CrawlSize | undefined;
 
-/** How large a whole walk was. */
+/** The size of a complete walk. */
 export interface CrawlSize {
   /** Pages of the walk. */
   readonly pages: number;
@@ -85,7 +85,7 @@ export interface WorkerContext<Request, Topics extends TopicMap> {
   readonly keyOf: (request: Request, recordKey: string) => string;
   /** Emits an event of the run. */
   readonly emit: (event: RequestEvent | Extract<RunEvent, { type: 'notice' }>) => void;
-  /** Default: nobody records traces. */
+  /** Default: no traces. */
   readonly tracing?: Tracing | undefined;
 }
 
@@ -105,9 +105,9 @@ export interface Worker<Request> {
   readonly isBusy: boolean;
   /** Gives up what is still in flight after `stop`. */
   abandon(): void;
-  /** The requests taken and not finished, as they stand now. */
+  /** The unfinished requests it has taken, in their current state. */
   inWork(): InWork;
-  /** How large the last whole walk was that had the key of a request, as of now. */
+  /** The current size of the last complete walk with a request's key. */
   readonly lastCrawl: LastCrawlOf<Request>;
 }
 
@@ -116,7 +116,7 @@ export interface InWork {
   readonly walks: readonly WalkInWork[];
   /** Keys of lookups taken and not answered. */
   readonly keys: number;
-  /** The walk whose work behind it is being done, and the name of that work. */
+  /** The walk whose subsequent work is running, and the name of that work. */
   readonly behind?: { readonly key: string; readonly request: string; readonly name: string } | undefined;
 }
 

@@ -9,7 +9,7 @@ export interface RecordSizeOptions {
   readonly pipeline: string;
   readonly key: string;
   readonly lane: Pick<Lane, 'room' | 'tooLarge'>;
-  /** The function of the definition that made them: `records`. */
+  /** The function of the definition that created them: `records`. */
   readonly name: string;
   /** Which of the request's records it is: `page 28`. Default `its record`. */
   readonly which?: string;
@@ -58,7 +58,10 @@ function tooLarge(
   return new PipelineError({ code: 'HEADGATE_RECORD_TOO_LARGE', message, pipeline, key });
 }
 
-/** The largest record of a series; undefined where all are smaller than what its topic takes by far: thousands of texts need not be counted then. */
+/**
+ * The largest record of a series; undefined if all are far smaller than the limit of their topic, so that thousands of texts needn't be
+ * counted.
+ */
 function largeOf(series: RecordSeries, options: RecordSizeOptions): NewRecord | undefined {
   const { topic, key, count, valueAt, parts } = series;
   const { partAt = valueAt, before = '', after = '' } = parts ?? {};

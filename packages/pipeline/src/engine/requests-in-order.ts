@@ -11,12 +11,12 @@ export interface RequestsInOrderOptions {
   readonly partition: number;
   /** The first offset. */
   readonly from: number;
-  /** Unfinished requests, in any order: they come even where the topic no longer holds them. */
+  /** Unfinished requests, in any order: they are included even if the topic no longer has them. */
   readonly resumed: readonly RequestRecord[];
   readonly signal?: AbortSignal;
 }
 
-/** The requests of a lane in the order of their offsets, each once, to the end of the topic as it is now. */
+/** The requests of a lane in the order of their offsets, each once, up to the current end of the topic. */
 export async function* requestsInOrder({
   log,
   topic,
@@ -40,7 +40,7 @@ export async function* requestsInOrder({
   if (signal?.aborted !== true) yield* rest;
 }
 
-/** The unfinished requests in a lane's state, whatever kind of work began them: their topic may not hold them any more. */
+/** The unfinished requests in a lane's state, whatever kind of work started them: their topic may not have them any more. */
 export function resumedRequests(state: StateOfLane): readonly RequestRecord[] {
   const byOffset = new Map([...resumedLookups(state), ...resumedWalks(state)].map((record) => [record.offset, record]));
   return [...byOffset.values()];

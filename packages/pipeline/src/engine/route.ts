@@ -11,14 +11,14 @@ export type RoutedProcessors<Picked extends readonly [string, unknown], Topics e
 type RequestOf<Picked, Kind> = Picked extends readonly [infer Kinds, infer Request] ? (Kind extends Kinds ? Request : never) : never;
 
 /**
- * Works requests of several kinds: `pick` names the work of each, as `[kind, request]`. Every kind has a worker of its own in each lane,
- * and they share its budget and credit. Requests of two kinds may share a key: neither sees the other's last crawl, nor the value it carried.
+ * Works requests of several kinds: `pick` names the work of each, as `[kind, request]`. Every kind has its own worker in each lane, and
+ * they share its budget and credit. Requests of two kinds may share a key: neither sees the other's last crawl, nor the value it carried.
  */
 export function route<Request, const Picked extends readonly [kind: string, request: Request], Topics extends TopicMap>(
   pick: (request: Request) => Picked,
   works: RoutedProcessors<Picked, Topics>,
 ): Processor<Request, Topics> {
-  // Each work is given no other requests than those of its kind.
+  // Each work only gets requests of its kind.
   const byKind = new Map(Object.entries<Processor<Request, Topics>>(works as Readonly<Record<string, Processor<Request, Topics>>>));
   const all = [...byKind.values()];
   return {
@@ -96,7 +96,7 @@ interface PickedOptions<Request, One> {
   readonly request: Request;
 }
 
-/** What a request's kind has, and the request as `pick` gives it. */
+/** The work of a request's kind, and the request as `pick` returned it. */
 function picked<Request, One>(of: UserFunction, { pick, ones, request }: PickedOptions<Request, One>): readonly [One, Request] {
   const given = callUser(of, () => pick(request));
   const [kind, own] = callUser(of, () => [...given]) as [unknown, Request];

@@ -25,7 +25,7 @@ import { requestId } from '../dead-letters/pending-dead-letter.ts';
 export interface StartOptions {
   /** Stays open: the caller closes it, after `done`. */
   readonly log: TopicLog;
-  /** Each with a name of its own. */
+  /** Pipelines with distinct names. */
   readonly pipelines: readonly Pipeline[];
   /** Processes with the same group share the work. Default `headgate`. */
   readonly group?: string;
@@ -60,7 +60,7 @@ export interface StartOptions {
 export interface Running extends AsyncDisposable {
   /** Events as they happen; those before the first subscription come with it. Completes with the run. */
   readonly events: Observable<RunEvent>;
-  /** The run as it stands now. After its end take `RunResult.snapshot`: the lanes are given up by then. */
+  /** The current state of the run. After its end use `RunResult.snapshot`, because the lanes are released by then. */
   snapshot(): RunSnapshot;
   /**
    * Adds requests to a pipeline's requests topic, all or nothing, and resolves to their ids, in order: those of `RunSnapshot.work`, events and
@@ -82,7 +82,7 @@ export interface RunResult {
   readonly outcome: 'done' | 'stopped' | 'failed';
   /** Why lanes could not go on. */
   readonly failures: readonly unknown[];
-  /** The run as it stood at its end. */
+  /** The state of the run at its end. */
   readonly snapshot: RunSnapshot;
 }
 
@@ -90,9 +90,9 @@ export interface RunResult {
 const KEPT_EVENTS = 10_000;
 
 /**
- * Runs pipelines on a log: makes missing topics, joins the group, takes the lanes it is given and enqueues the lists. Rejects with what is
- * in the way (a `PipelineError`, an error of the log, or the reason of `signal`), after giving everything up that it took. Holds no global and installs no signal
- * handler; two runs may share a process.
+ * Runs pipelines on a log: creates missing topics, joins the group, takes the lanes it is assigned and enqueues the lists. Rejects with the
+ * reason (a `PipelineError`, an error of the log, or the reason of `signal`), after releasing everything it took. Holds no global state and
+ * installs no signal handler; two runs may share a process.
  */
 export async function start(options: StartOptions): Promise<Running> {
   const {
@@ -294,13 +294,13 @@ export async function start(options: StartOptions): Promise<Running> {
   };
 }
 
-/** Lanes after the end, with nothing of theirs in work: as they stood when they were looked at last. */
+/** Lanes after the end, with nothing of theirs in work, in their last known state. */
 function ended(lanes: readonly LaneGauge[], seen: readonly LaneGauge[]): readonly LaneGauge[] {
   const isSame = (one: LaneGauge, other: LaneGauge): boolean => one.pipeline === other.pipeline && one.lane === other.lane;
   return lanes.map((lane) => ({ ...lane, ...seen.find((one) => isSame(one, lane)), inWork: 0, keys: 0 }));
 }
 
-/** Rejects with the signal's reason where that aborts first: a log that can't be reached may take as long as it likes. */
+/** Rejects with the signal's reason if that aborts first: a log that can't be reached may take any time. */
 async function orAborted<Value>(signal: AbortSignal, work: Promise<Value>): Promise<Value> {
   const over = new AbortController();
   const aborted = new Promise<never>((_, reject) => {
@@ -350,7 +350,7 @@ function check(pipelines: readonly Pipeline[], lanes: number, maxRequests = 1): 
   }
 }
 
-/** All that the processes of a group have to agree on: which credentials each lane has, and their budgets. */
+/** Everything that the processes of a group must agree on: the credentials of each lane, and their budgets. */
 function fingerprint(pipelines: readonly Pipeline[], lanes: number): string {
   return digest(JSON.stringify({ lanes, pipelines: pipelines.map(({ name, agreed }) => [name, agreed]) }), 16);
 }

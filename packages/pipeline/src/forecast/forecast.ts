@@ -1,12 +1,12 @@
 import { type BudgetSlots, type FreeSlots, nextReset } from '@headgate/sources';
 
-/** A walk that is left: its next page, 1-based, and the pages it will have in all, where that is known. */
+/** An unfinished walk: its next page, 1-based, and the total number of its pages, if known. */
 export interface WalkSize {
   /** Its request, while it is in work: `<requests topic>-<partition>-<offset>`. */
   readonly request?: string;
   /** The next page, 1-based. */
   readonly page: number;
-  /** Pages in all, those that are written counted; absent where that isn't known. */
+  /** Total pages, including the written ones; absent if unknown. */
   readonly pages?: number;
 }
 
@@ -32,7 +32,7 @@ export interface LaneWork {
 
 /** Work that is left, and when it is done. */
 export interface Forecast {
-  /** HTTP requests that are left: exactly, or at least so many where the size of some walks isn't known. */
+  /** Remaining HTTP requests: exact, or a minimum if the size of some walks is unknown. */
   readonly requests: number;
   /** Walks of unknown size: those that were never walked before. */
   readonly unknown: number;
@@ -61,7 +61,7 @@ export function forecast(lanes: readonly LaneWork[], options: ForecastOptions): 
   };
 }
 
-/** The time that another credential at the end of the list saves, ms; undefined where that can't be known. */
+/** The time that another credential at the end of the list saves, ms; undefined if unknown. */
 export function savedByCredential(lanes: readonly LaneWork[], options: ForecastOptions): number | undefined {
   const { unknown, inMs } = forecast(lanes, options);
   if (unknown > 0) return undefined;
@@ -75,7 +75,7 @@ export function savedByCredential(lanes: readonly LaneWork[], options: ForecastO
   return inMs - forecast(more, options).inMs;
 }
 
-/** When each of the first walks of a lane is done, ms from now, as they take turns; most `atOnce` of them at the same time. */
+/** When each of the first walks of a lane is done, ms from now, as they take turns; at most `atOnce` of them at the same time. */
 export function walksDone(
   lane: LaneWork,
   { first, atOnce, ...options }: ForecastOptions & { readonly first: number; readonly atOnce: number },
@@ -88,13 +88,13 @@ export function walksDone(
   const lookups = Math.ceil(lane.keys / lane.keysAtOnce);
   return requestsUntilDone(pages, { atOnce, first }).map((turns, i) => {
     const own = pages[i] ?? 1;
-    // A walk that is done makes room for the next one; and each lookup has its turn as a walk has.
+    // A finished walk makes room for the next one. Lookups take turns, too.
     const until = Math.max(0, (isMore ? own * Math.max(1, lane.walks.length) : turns + Math.min(lookups, own)) - inFlight);
     return started({ pages: Math.min(requests, until), keys: 0 }, pace).inMs + own * (options.requestMs ?? 0);
   });
 }
 
-/** Pages still to come; undefined where that isn't known. */
+/** Remaining pages; undefined if unknown. */
 function pagesLeft({ page, pages }: WalkSize): number | undefined {
   return pages === undefined ? undefined : Math.max(1, pages - page + 1);
 }
@@ -135,7 +135,7 @@ interface Work {
 }
 
 interface Slots extends FreeSlots {
-  /** Free again so many ms after each start; Infinity: at the next reset alone. */
+  /** Free again this many ms after each start; Infinity: only at the next reset. */
   readonly againInMs: number;
 }
 
@@ -222,7 +222,7 @@ function startedBy({ free }: Pooled, ms: number): number {
   return free.reduce((sum, { inMs, count, againInMs }) => sum + (inMs > ms ? 0 : count * (Math.floor((ms - inMs) / againInMs) + 1)), 0);
 }
 
-/** When the last of so many starts, where each takes the next free slot: by `latest`, as it is known. */
+/** When the last of this many starts, if each takes the next free slot: at the latest by `latest`, if known. */
 function lastStart(budget: Pooled, need: number, latest: number): number {
   if (need === 0) return 0;
   const allBy = Math.max(...budget.free.map(({ inMs, count, againInMs }) => inMs + Math.ceil(need / count) * againInMs));
@@ -235,7 +235,7 @@ function lastStart(budget: Pooled, need: number, latest: number): number {
   return late;
 }
 
-/** The budget at a reset, when so many have started by then, the last of them at `lastMs`. */
+/** The budget at a reset, if this many have started by then, the last of them at `lastMs`. */
 function later(
   budget: Pooled,
   { need, lastMs, until, now }: { readonly need: number; readonly lastMs: number; readonly until: number; readonly now: number },
@@ -268,8 +268,8 @@ export interface RequestsUntilDoneOptions {
 }
 
 /**
- * Requests until each of the first of several walks is done, when they take turns as the fair queue lets them: each in work gets one
- * request a round, in the order they began. Exact where all are in work at once, else to within a round.
+ * Requests until each of the first of several walks is done, when they take turns in the fair queue: each active one gets one request per
+ * round, in the order they started. Exact if all are active at once, otherwise to within a round.
  */
 export function requestsUntilDone(pages: readonly number[], { atOnce, first }: RequestsUntilDoneOptions): number[] {
   /** The rounds after which each begins. */

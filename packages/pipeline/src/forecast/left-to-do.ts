@@ -25,7 +25,7 @@ export interface LeftToDoOptions {
   readonly log: LogView;
   /** Pipelines with the options of the runs. */
   readonly pipelines: readonly Pipeline[];
-  /** Of the runs. Default `headgate`. */
+  /** Group of the runs. Default `headgate`. */
   readonly group?: string;
   /** Default 1. */
   readonly lanes?: number;
@@ -43,19 +43,19 @@ export interface PipelineLeft {
   readonly pipeline: string;
   /** One for each lane of the pipeline, those without work too. */
   readonly lanes: readonly LaneLeft[];
-  /** Pieces of work behind started walks: they need no HTTP request. */
+  /** Pieces of work after started walks: they need no HTTP request. */
   readonly after: number;
-  /** How budgets stood in the lanes' journals. */
+  /** The state of budgets in the lanes' journals. */
   readonly journals: readonly JournalRecord[];
 }
 
-/** The work of one lane, and how its budgets stand by its journal: what `forecast` takes. */
+/** The work of one lane, and the state of its budgets in its journal: the input of `forecast`. */
 export interface LaneLeft extends LaneWork {
   /** Walks that aren't finished, and those of the configuration's list that are due. */
   readonly walks: readonly WalkLeft[];
 }
 
-/** A walk that isn't finished, and where it goes on. */
+/** An unfinished walk, and where it continues. */
 export interface WalkLeft extends WalkSize {
   /** Key of its request. */
   readonly key: string;

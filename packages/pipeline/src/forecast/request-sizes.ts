@@ -3,14 +3,14 @@ import type { RequestRecord } from '../definition/request.ts';
 import type { TopicMap } from '../definition/topic.ts';
 import type { LastCrawlOf, Left, Processor, StateOfLane } from '../engine/processor.ts';
 
-/** The part of a request's record that tells how much work it is. */
+/** The part of a request's record that determines how much work it is. */
 export type SizedRecord = Pick<RequestRecord, 'offset' | 'value' | 'resume'>;
 
 /** The work of a request, as far as it is known before it starts. */
 export type RequestSize =
   | (Extract<Left, { kind: 'walk' }> & {
       readonly key: string;
-      /** Pages it will have in all: by its definition's `expect`, or as many as the key's last whole walk had. */
+      /** Total pages: from its definition's `expect`, or from the key's last complete walk. */
       readonly pages?: number;
     })
   | Extract<Left, { kind: 'lookup' }>;
@@ -66,7 +66,7 @@ export interface LaneBacklogOptions {
   readonly monotonicMs: () => number;
 }
 
-/** Counts what a lane has not room for yet: each request is read once more than the lane reads it, and none is kept. */
+/** Counts the requests that a lane has no capacity for yet: each is read one time more than by the lane, and none is kept. */
 export function laneBacklog({ sizes, read, monotonicMs }: LaneBacklogOptions): LaneBacklog {
   const counts = { walks: 0, unknown: 0, pages: 0, keys: 0, keysAtOnce: 1 };
   /** All before it are taken, or counted. */

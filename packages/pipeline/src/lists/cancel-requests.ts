@@ -15,7 +15,7 @@ export interface CancelRequestsOptions {
   readonly pipeline: PipelineTopics;
   /** Key of the requests. */
   readonly key: string;
-  /** Of the runs. Default `headgate`. */
+  /** Group of the runs. Default `headgate`. */
   readonly group?: string;
   /** The lanes of pipelines that split their credentials. Default 1. */
   readonly lanes?: number;
@@ -38,7 +38,7 @@ export async function cancelRequests(options: CancelRequestsOptions): Promise<{ 
   let canceled = 0;
   let begun = 0;
   try {
-    // All of them before the first request is withdrawn: if a run holds one, all requests stay.
+    // All of them before withdrawing the first request: if a run holds one, all requests stay.
     for (let number = 0; number < lanesOf(pipeline, lanes); number += 1) {
       signal?.throwIfAborted();
       const shared = { log, group, lanes, names, clock, pipeline, number, onlyIfFree: true };

@@ -4,7 +4,7 @@ import type { NothingDue } from './request-list.ts';
 export interface ListScheduleOptions {
   /** When nothing is due, as the last look found. */
   readonly nothingDue: NothingDue;
-  /** Enqueues what is due, and says when nothing is. */
+  /** Enqueues due entries, and reports when nothing is due. */
   readonly look: () => Promise<NothingDue>;
   readonly clock: Clock;
   /** Called with the error of a failed check and the time until the next. */

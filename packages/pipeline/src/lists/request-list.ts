@@ -16,7 +16,7 @@ export interface RequestListOptions {
   readonly signal: AbortSignal;
 }
 
-/** Requests written in the first transaction; each has twice as many as the one before, up to the most: a log takes its time for each. */
+/** Requests in the first transaction; each later one has twice as many, up to the maximum, because a log needs time for each. */
 const FIRST_CHUNK = 1_000;
 const MOST_CHUNK = 8_000;
 /** A request that has been off every list for so long is forgotten: the state must not grow with every list there ever was. */
@@ -29,8 +29,9 @@ export interface NothingDue {
 }
 
 /**
- * Puts the pipelines' lists into their requests topics: a request per entry, once, again after `every`. Returns when nothing is due after
- * that, or when the signal aborts. Several processes may do so with the same list: each takes the same lane of its own, and writes what isn't marked there yet.
+ * Puts the pipelines' lists into their requests topics: one request per entry, once, or again after `every`. Returns when nothing is due
+ * after that, or when the signal aborts. Several processes may do this with the same list: each takes the same separate lane, and writes
+ * what isn't marked there yet.
  */
 export async function enqueueLists(options: RequestListOptions): Promise<NothingDue> {
   const { log, group, names, clock, signal } = options;
@@ -64,10 +65,10 @@ export async function enqueueLists(options: RequestListOptions): Promise<Nothing
   return { from: -Infinity, until: Infinity };
 }
 
-/** Requests by their markers: a list that names one twice means it once, as it is spelled first. */
+/** Requests by their markers: if a list contains one twice, it counts once, in its first spelling. */
 type Chunk = ReadonlyMap<string, MarkedRequest>;
 
-/** The next requests; `nothingDue`: behind the last of them. */
+/** The next requests; `nothingDue`: after the last of them. */
 function nextChunk(
   due: Generator<MarkedRequest, NothingDue>,
   size: number,
@@ -113,7 +114,10 @@ export function listedAndDue(
   return [...due.values()];
 }
 
-/** The listed requests that are due by the state as it stands when each is looked at. Returns when nothing is, once all of them are marked. */
+/**
+ * The listed requests that are due according to the current state when each is checked. Returns when none is due, once all of them are
+ * marked.
+ */
 function* dueRequests(
   options: ListOptions,
   state: ReadonlyMap<string, string>,
@@ -132,7 +136,7 @@ function* dueRequests(
   return { from, until };
 }
 
-/** `markedAt`: NaN where it isn't. A marker that lies more than a period ahead was written by a clock that was wrong. */
+/** `markedAt`: NaN if it isn't marked. A marker more than a period ahead was written by a clock that was wrong. */
 function notDue(markedAt: number, everyMs: number): NothingDue {
   return { from: markedAt - everyMs, until: markedAt + everyMs };
 }

@@ -43,21 +43,21 @@ export interface LookupRequests<Request> {
   ): LookupRequest<Request>;
   /** Writes the records of some keys, which are answered with them. */
   write(keys: readonly LookupKey<Request>[], records: readonly (NewRecord | RecordSeries)[]): Promise<void>;
-  /** Finishes a request that has no key: none could be answered. */
+  /** Finishes a request without keys, because none could be looked up. */
   finish(request: LookupRequest<Request>): Promise<void>;
 }
 
-/** Bytes of keys in one key of the state: half of what the state takes at the least. */
+/** Bytes of keys in one key of the state: half of the state's minimum limit. */
 const PART_BYTES = 32_000;
 
-/** Characters of a request in one key of the state: as JSON each takes six bytes at the most. */
+/** Characters of a request in one key of the state: in JSON, each takes at most six bytes. */
 const TEXT_PART = 5_000;
 
 /** A lane's state of requests that are partly answered. */
 interface Kept {
   /** Parts of its keys. */
   readonly parts: number;
-  /** Parts of its own text. */
+  /** The parts of its text. */
   readonly texts: number;
   readonly answered: OffsetRangesSnapshot;
 }
@@ -97,7 +97,7 @@ export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupReq
 
   const isDone = ({ answered, keys }: LookupRequest<Request>): boolean => answered.next >= keys.length;
 
-  /** A request that one transaction answers needs no state of its own: it is finished or it is not. */
+  /** A request answered by one transaction needs no state: either it is finished or it isn't. */
   const stateOf = (one: LookupRequest<Request>): readonly StateChange[] => {
     const { offset, record, keys, valid, answered } = one;
     // An invalid key need not be kept: its dead letter is written first.

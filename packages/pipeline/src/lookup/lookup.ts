@@ -20,11 +20,11 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
   readonly source: Api;
   /** The keys of a request, in any spelling. */
   keys(request: Request): readonly string[];
-  /** One spelling for each key; throws for a text that is none, which becomes a dead letter of its own. Default: the text. */
+  /** Returns one spelling for each key; throws for an invalid text, which becomes a separate dead letter. Default: the text. */
   normalize?(text: string): string;
   /**
-   * The request for some keys, for the dead letter of one: as the requests topic takes it. Where it gives none for that key, the dead letter
-   * has the whole request.
+   * The request for some keys, for the dead letter of one, in the form of the requests topic. If it returns none for that key, the dead
+   * letter contains the whole request.
    */
   requestOf(keys: readonly string[]): unknown;
   /** Requests up to `size` keys under credit. */
@@ -55,13 +55,13 @@ export interface LookupPosition<Request, Topics extends TopicMap> {
 export interface RequestedKey<Request> {
   /** The key in its one spelling, as `normalize` gives it. */
   readonly key: string;
-  /** The request that asks for the key, perhaps among others. */
+  /** The request for the key, possibly among others. */
   readonly request: Request;
   /** The id of its request: `<requests topic>-<partition>-<offset>`. */
   readonly id: string;
 }
 
-/** What became of the keys of one answer. A key without a record or a dead letter counts as answered. */
+/** The results for the keys of one response. A key without a record or a dead letter counts as answered. */
 export interface LookupOutcome {
   /** Records of each key, by its index in `requested`. A key whose records can't all be written becomes a dead letter, and none of them is. */
   readonly records: readonly { readonly index: number; readonly record: PendingRecord }[];
@@ -73,7 +73,7 @@ export interface LookupOutcome {
 export interface LookupDeadLetter {
   /** Index of the key in `requested`. */
   readonly index: number;
-  /** Its code and message stand in the dead letter. */
+  /** Its code and message appear in the dead letter. */
   readonly error: unknown;
   /** A part of the answer that can't be processed; `id` is unique within its request. Default: the key itself is what can't be had. */
   readonly part?: { readonly id: string; readonly record: unknown };
@@ -91,8 +91,8 @@ interface WaitingKey<Request> extends LookupKey<Request> {
 }
 
 /**
- * Works requests that are lookups: many requests share one HTTP request, and each key is answered by itself. A request that is partly
- * answered keeps in the lane's state which keys are.
+ * Works requests that are lookups: many requests share one HTTP request, and each key gets its own result. A partly answered request keeps
+ * the answered keys in the lane's state.
  */
 export function lookup<Api extends SourceControls, Request, Answers, Topics extends TopicMap>(
   definition: LookupDefinition<Api, Request, Answers, Topics>,
@@ -164,7 +164,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   let inFlight = 0;
   let queued = 0;
 
-  /** Work goes on by itself; its failure is the lane's. */
+  /** Work continues in the background; its failure is the lane's. */
   const run = (work: Promise<void>): void => {
     inFlight += 1;
     work
@@ -197,7 +197,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
 
   const requestOfKey = ({ record, keys }: LookupRequest<Request>, key: string): DeadLetterContent =>
     replayable(record, {
-      // The only key of its request has all that the request says.
+      // The only key of its request has everything that the request says.
       request: () => (keys.length > 1 ? callUser({ pipeline, key, name: 'requestOf' }, () => definition.requestOf([key])) : undefined),
       isFor(text) {
         const { valid, invalid } = sortedKeys(definition, context.read(text), { pipeline, key });
@@ -227,7 +227,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   };
 
   /**
-   * Sends batches while at least `least` keys wait and the quota has room, which the last batch is cut to; then one more waits for the
+   * Sends batches while at least `least` keys wait and the quota has capacity, to which the last batch is cut. Then one more waits for the
    * quota's reset.
    */
   const sendBatches = (least: number): void => {
@@ -267,14 +267,16 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     sendBatches(1);
   };
 
-  /** While a batch is under way, keys that wait lose nothing, and the queue may be read further: it is slow where it has not been read to its end. */
+  /**
+   * While a batch is in flight, waiting keys lose nothing, and the queue may be read further: it is slow if it hasn't been read to its end.
+   */
   const waitedLongest = (): void => {
     tellQueued();
     cancelTimer = undefined;
     if (underWay.size === 0) sendBatches(1);
   };
 
-  /** A batch is answered: perhaps the quota has room again for those that had to wait. */
+  /** A batch got its response: the quota may have capacity again for waiting ones. */
   const batchAnswered = (keys: readonly WaitingKey<Request>[]): void => {
     underWay.delete(keys);
     if (cancelTimer === undefined) sendBatches(underWay.size === 0 ? 1 : size);
@@ -282,8 +284,8 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   };
 
   /**
-   * Cuts batches to the quota's room that wait for its reset: a batch has lost its turn when its permit came too late or its attempt failed,
-   * and other requests have used a part of the room that it was made for.
+   * Cuts waiting batches to the quota's capacity: a batch has lost its turn if its permit came too late or its attempt failed, and other
+   * requests have used a part of its capacity.
    */
   const takeBack = (): void => {
     if (definition.room === undefined || stopping) return;
@@ -362,7 +364,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       } catch (error) {
         failure = letterOf(of, key, error);
       }
-      // A part of the answer isn't the key's own: no later request brings it again.
+      // A part of the response isn't the key's own: no later request returns it again.
       for (const { error, part } of deadLetters)
         if (part !== undefined || failure === undefined) letters.push(letterOf(of, key, error, part));
       if (failure !== undefined) letters.push(failure);

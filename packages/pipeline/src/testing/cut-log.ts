@@ -1,6 +1,6 @@
 import { type LaneWriter, type TopicLog, TopicLogError } from '@headgate/topics';
 
-/** Where a log is cut off. */
+/** The operation at which a log is cut off. */
 export interface CutLogOptions {
   /** The operation, 1-based, at which the log fails for good. */
   readonly at: number;
@@ -10,7 +10,7 @@ export interface CutLogOptions {
 
 /** A log, and how far it was used. */
 export interface CutLog {
-  /** Writes to the log that it was made of until it is cut off. */
+  /** Writes to the underlying log until it is cut off. */
   readonly log: TopicLog;
   /** Operations so far. */
   readonly operations: number;
@@ -19,8 +19,8 @@ export interface CutLog {
 }
 
 /**
- * Cuts a log off at one of its operations, before or after it. Afterwards the log is as a process leaves it that is killed there: a
- * transaction is whole or not there at all. Each operation from then on rejects with a `TopicLogError` (HEADGATE_TOPIC_LOG_FAILED).
+ * Cuts a log off at one of its operations, before or after it. Afterwards the log is in the state that a process killed there leaves: a
+ * transaction is complete or missing. Each later operation rejects with a `TopicLogError` (HEADGATE_TOPIC_LOG_FAILED).
  */
 export function cutLog(log: TopicLog, { at, isDurable }: CutLogOptions): CutLog {
   let operations = 0;

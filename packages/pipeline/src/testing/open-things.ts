@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '@headgate/throttle';
 export interface OpenThings extends Disposable {
   /** The machine's clock, whose timers are counted. */
   readonly clock: Clock;
-  /** The open things, in words; empty when none is. */
+  /** Descriptions of the open things; empty if there are none. */
   left(): readonly string[];
 }
 

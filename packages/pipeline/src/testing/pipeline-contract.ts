@@ -19,7 +19,7 @@ export interface ContractService extends AsyncDisposable {
 
 /** Options of {@link pipelineContract}. */
 export interface PipelineContractOptions<Service extends ContractService> {
-  /** Opens the log, whose records stay: an embedded file or a cluster. Each check has topics and a group of its own in it. */
+  /** Opens the log, whose records persist: an embedded file or a cluster. Each check has its own topics and group in it. */
   readonly openLog: () => Promise<TopicLog>;
   /**
    * Starts the service with budgets that the requests fill several times over, in windows of a second or less. `mended`: the service has
@@ -37,7 +37,7 @@ export interface PipelineContractOptions<Service extends ContractService> {
     readonly request: unknown;
     /** The code of its dead letter. */
     readonly code: string;
-    /** The records that it gives from a mended service, beside those of the failed run. */
+    /** The records that it returns from a mended service, in addition to those of the failed run. */
     readonly records: Readonly<Record<string, number>>;
   };
   /** Values of the requests topic that are no request. Default: none, broken JSON, and a list. */
@@ -46,11 +46,11 @@ export interface PipelineContractOptions<Service extends ContractService> {
   readonly seeds?: readonly number[];
 }
 
-/** One thing every pipeline does. */
+/** One promise of every pipeline. */
 export interface ContractCheck {
   /** A sentence about every pipeline, for the test's title. */
   readonly name: string;
-  /** Rejects with an `AssertionError` where the pipeline does otherwise. Takes real time: seconds, as windows go by. */
+  /** Rejects with an `AssertionError` if the pipeline doesn't keep the promise. Takes seconds of real time, as windows pass. */
   readonly run: () => Promise<void>;
 }
 
@@ -60,7 +60,7 @@ interface Reference {
   readonly requests: number;
   /** Operations on the log. */
   readonly operations: number;
-  /** Walks and keys: so many HTTP requests can be on their way. */
+  /** Walks and keys: this many HTTP requests can be in flight. */
   readonly units: number;
 }
 
@@ -68,7 +68,7 @@ interface Reference {
  * Checks the promises of every pipeline, with a test runner of your choice: its records come once and in order per key, wherever a run is
  * cut off or stopped, and its service never counts a request too many.
  *
- * A run is cut off in its own process, by a log that fails at a random operation, before it or behind it.
+ * A run is interrupted within its process, by a log that fails at a random operation, before or after it.
  */
 export function pipelineContract<Service extends ContractService>(contract: PipelineContractOptions<Service>): readonly ContractCheck[] {
   const { openLog, requests, records, failing, malformed = [null, '{', '[null]'], seeds = [1, 2] } = contract;
@@ -333,7 +333,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Waits until something is so, a second at most: a socket closes in the next turns. */
+/** Waits until a condition is true, at most a second: a socket closes in the next turns. */
 async function settled(isSo: () => boolean): Promise<void> {
   for (let i = 0; i < 100 && !isSo(); i += 1) await new Promise((resolve) => setTimeout(resolve, 10));
 }

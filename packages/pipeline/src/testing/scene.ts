@@ -21,7 +21,7 @@ export interface Letter {
   readonly error: { readonly code: string; readonly message: string };
 }
 
-/** One check's place on a log: topics and a group of its own. */
+/** The topics and the group of one check on a log. */
 export interface Scene extends AsyncDisposable {
   readonly log: TopicLog;
   readonly group: string;
@@ -36,7 +36,7 @@ export interface Scene extends AsyncDisposable {
   written(): Promise<Written>;
   letters(): Promise<readonly Letter[]>;
   left(): Promise<PipelineLeft>;
-  /** Takes and gives back each lane. Throws where one is held. */
+  /** Takes and releases each lane. Throws if one is held. */
   takeLanes(lanes: number): Promise<void>;
 }
 

@@ -8,7 +8,7 @@ import type { RunResult, Running } from '../engine/start.ts';
 export interface DoneInVirtualTimeOptions {
   /** Started with `clock`. */
   readonly running: Running;
-  /** The run's clock, and the one of its log and its service where they tell the time. */
+  /** The run's clock, also that of its log and service if they tell the time. */
   readonly clock: VirtualClock;
 }
 
@@ -41,12 +41,12 @@ export async function doneInVirtualTime({ running, clock }: DoneInVirtualTimeOpt
   return result;
 }
 
-/** True where all lanes wait for requests. */
+/** True if all lanes wait for requests. */
 function isIdle(lanes: readonly LaneGauge[]): boolean {
   return lanes.length > 0 && lanes.every(({ inWork, behind, keys }) => inWork + behind + keys === 0);
 }
 
-/** When the first wait ends, epoch ms; undefined where something is done meanwhile, or nobody knows. */
+/** When the first wait ends, epoch ms; undefined while something is being done, or if it is unknown. */
 function waitEnds(work: readonly WorkRow[]): number | undefined {
   let first = Infinity;
   for (const { doing } of work) {

@@ -11,9 +11,9 @@ export type RunEvent =
       readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
       /** The repository, user or product it was about, as its source names it. */
       readonly subject: string;
-      /** For anything but ok: what happened, in words. */
+      /** Description of every outcome except ok. */
       readonly reason?: string;
-      /** Status of the answer, where one came. */
+      /** Status of the response, if one arrived. */
       readonly status?: number;
       /** When it is tried again, ms from now; absent when it is not. */
       readonly retryInMs?: number;
@@ -28,7 +28,7 @@ export type RunEvent =
       readonly pipeline: string;
       /** Epoch ms. */
       readonly since: number;
-      /** Of the last attempt, in words. */
+      /** Reason of the last attempt. */
       readonly reason: string;
     }
   | {
@@ -62,7 +62,7 @@ export type RunEvent =
       readonly type: 'lane-left';
       readonly pipeline: string;
       readonly lane: number;
-      /** Why, where it was not given up in good order: `process 12 on host-b since … has taken it over`. */
+      /** The reason, unless it was released normally: `process 12 on host-b since … has taken it over`. */
       readonly reason?: string;
       /** No process resumes it before the cause is fixed and a new run starts; the other lanes go on. */
       readonly failed?: true;
@@ -84,7 +84,7 @@ export type RunEvent =
       readonly lane: number;
     }
   | {
-      /** At the end: so many lanes were other processes' to work. */
+      /** At the end: number of lanes that other processes held. */
       readonly type: 'lanes-elsewhere';
       readonly lanes: number;
     };
@@ -92,7 +92,7 @@ export type RunEvent =
 /** A happening to a request. */
 export type RequestEvent =
   | {
-      /** A walk begins here, or goes on behind its checkpoint. */
+      /** A walk starts here, or continues after its checkpoint. */
       readonly type: 'request-started';
       readonly pipeline: string;
       readonly lane: number;
@@ -101,7 +101,7 @@ export type RequestEvent =
       readonly request: string;
       /** The page it starts at, 1-based. */
       readonly page: number;
-      /** Of the pages before that one. */
+      /** Items of the previous pages. */
       readonly items: number;
       readonly resumed: boolean;
     }
@@ -151,12 +151,12 @@ export type RequestEvent =
       /** Records are durable. By topic, within the pipeline. */
       readonly type: 'records-written';
       readonly pipeline: string;
-      /** Of a walk's page, or of the keys of lookups. */
+      /** From a walk's page, or from the keys of lookups. */
       readonly kind: 'walk' | 'keys';
       readonly counts: Readonly<Record<string, number>>;
     }
   | {
-      /** The work behind a crawl has ended: the records this process has written for it, by topic and by their kinds. */
+      /** The work after a crawl ended: the records that this process has written for it, by topic and by their kinds. */
       readonly type: 'after-written';
       readonly pipeline: string;
       readonly key: string;
@@ -178,11 +178,11 @@ export type RequestEvent =
 export interface Reason {
   /** The error's own, such as `HEADGATE_USER_NOT_FOUND`. */
   readonly code: string;
-  /** In words, without secrets. */
+  /** A message without secrets. */
   readonly message: string;
 }
 
-/** How the work stands at one instant. Times are epoch ms. */
+/** The state of the work at one instant. Times are epoch ms. */
 export interface RunGauges {
   readonly budgets: readonly BudgetGauge[];
   readonly credits: readonly CreditGauge[];
@@ -200,11 +200,11 @@ export interface LaneGauge {
   readonly pipeline: string;
   /** Partition of the pipeline's requests topic, counted from 0. */
   readonly lane: number;
-  /** Requests and keys that it has taken and not finished, and unfinished work behind walks. */
+  /** Unfinished requests and keys that it has taken, and unfinished work after walks. */
   readonly inWork: number;
   /** Walks of its topic that it has not taken yet, as far as the topic was read. */
   readonly behind: number;
-  /** The topic was read to its end, as it was some seconds ago. */
+  /** The topic was read to its end, as of some seconds ago. */
   readonly isCounted: boolean;
   /** Keys of lookups that it has taken and not answered. */
   readonly keys: number;
@@ -216,7 +216,7 @@ export interface WorkGauge {
   readonly key: string;
   /** The walk's request; absent for the keys of the lane's lookups, all together. */
   readonly request?: string;
-  /** Pages that the walk is expected to have in all, where that is known. */
+  /** Expected total pages of the walk, if known. */
   readonly expected?: number;
   readonly doing: Doing;
 }
@@ -228,16 +228,16 @@ export type Doing =
   /** Its last attempt failed, and the next one comes then. */
   | { readonly state: 'retrying'; readonly at: number; readonly reason: string }
   /**
-   * Waits for a budget, for room downstream (for records before its own to be written), for a service that is down to answer another
-   * request, or, with `concurrency`, for another request to end. `until`: where that is known.
+   * Waits for a budget, for capacity downstream (until earlier records are written), for a service that is down to answer another request,
+   * or, with `concurrency`, for another request to end. `until`: if known.
    */
   | { readonly state: 'waiting'; readonly for: 'budget' | 'downstream' | 'service' | 'concurrency'; readonly until?: number }
   /** The log is writing a page of it, or the grant of its next request. */
   | { readonly state: 'writing' }
-  /** All its pages are written, and the work behind the walk goes on. `name`: of that work. */
+  /** All its pages are written, and the work after the walk continues. `name`: of that work. */
   | { readonly state: 'behind'; readonly name: string };
 
-/** How one budget of one credential stands in this process. */
+/** The state of one budget of one credential in this process. */
 export interface BudgetGauge {
   /** Name of the pipeline. */
   readonly pipeline: string;
@@ -253,13 +253,13 @@ export interface BudgetGauge {
   readonly windowMs: number;
   /** Requests in the current window, those in flight counted. */
   readonly used: number;
-  /** When the next request may start, no later than now where it may at once; undefined while requests in flight decide it. */
+  /** When the next request may start, not later than now if it may at once; undefined while that depends on requests in flight. */
   readonly freeAt?: number;
   /** The next reset of a quota. */
   readonly resetsAt?: number;
 }
 
-/** The room downstream of one lane of this process, in items. */
+/** The capacity downstream of one lane of this process, in items. */
 export interface CreditGauge {
   /** Name of the pipeline. */
   readonly pipeline: string;

@@ -2,7 +2,7 @@
 export interface Histogram {
   /** Upper bounds of the buckets, ms, inclusive; one more bucket takes what is above. */
   readonly boundsMs: readonly number[];
-  /** Of each bucket by itself. */
+  /** Count of each bucket alone. */
   readonly counts: readonly number[];
   /** All durations together, ms. */
   readonly sumMs: number;

@@ -11,7 +11,7 @@ export interface LaneGaugesOptions {
   readonly sources: readonly SourceControls[];
   readonly credits: CreditPool;
   readonly inWork: InWork;
-  /** All that the lane has taken and not finished. */
+  /** Everything unfinished that the lane has taken. */
   readonly load: number;
   /** Pages that requests in work are expected to have, by offset. */
   readonly expected: ReadonlyMap<number, number>;
@@ -23,7 +23,7 @@ export interface LaneGaugesOptions {
 /** A wait below a display's own delay is none. */
 const NO_WAIT_MS = 20;
 
-/** How a lane stands: each request in work by what its source says of it. */
+/** The state of a lane: each active request with what its source reports. */
 export function laneGauges(options: LaneGaugesOptions): RunGauges {
   const { pipeline, lane, sources, credits, inWork, load, expected, behind, now } = options;
   const gauges = sources.map((source) => source.gauges());

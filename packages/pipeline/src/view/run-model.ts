@@ -9,9 +9,9 @@ import { forecast, walksDone } from '../forecast/forecast.ts';
 export interface RunSnapshot {
   /** When the run began. */
   readonly startedAt: number;
-  /** When the snapshot was made. */
+  /** Time of the snapshot. */
   readonly now: number;
-  /** When the last event came; the start where none did. */
+  /** Time of the last event, or of the start if there was none. */
   readonly lastEventAt: number;
   /** By name, in the order of `start`'s. */
   readonly pipelines: Readonly<Record<string, PipelineSnapshot>>;
@@ -44,13 +44,13 @@ export interface RunSnapshot {
 
 /** How much of the work of the lanes held here is done. */
 export interface Progress {
-  /** HTTP requests that brought what they were to bring, in this run. */
+  /** Successful HTTP requests of this run. */
   readonly done: number;
-  /** HTTP requests that are left; at least so many where `isExact` is false: some walks were never walked before, or a lane has failed. */
+  /** Remaining HTTP requests; a minimum if `isExact` is false, because some walks are new or a lane has failed. */
   readonly left: number;
   /** False where `left` and `doneAt` are lower bounds. */
   readonly isExact: boolean;
-  /** When the last of them is answered, or no sooner than that where `isExact` is false; absent where nothing is left. */
+  /** Time of the last response, or the earliest time if `isExact` is false; absent if nothing is left. */
   readonly doneAt?: number;
 }
 
@@ -58,7 +58,7 @@ export interface Progress {
 export interface PipelineSnapshot {
   /** Name of its items. */
   readonly unit: string;
-  /** Most items of a page of a walk, where its definition says it. */
+  /** Maximum items per page of a walk, if its definition says so. */
   readonly pageItems?: number;
   /** HTTP attempts by outcome. */
   readonly attempts: Readonly<Record<string, number>>;
@@ -68,13 +68,13 @@ export interface PipelineSnapshot {
   readonly attemptTimes: Histogram;
   /** When the last attempt succeeded. */
   readonly lastSuccessAt?: number;
-  /** Of the log's transactions. */
+  /** Durations of the log's transactions. */
   readonly commitTimes: Histogram;
   /** Attempts that met a fault, by the HTTP status of their answer or `none`. */
   readonly faults: Readonly<Record<string, number>>;
   /**
-   * Set while no attempt succeeds: since when, how many failed, the last reason, and when the next attempt comes, where that is known.
-   * `waiting`: requests that leave the attempts to one of them, where the service is down for all.
+   * Set while no attempt succeeds: the start, the number of failures, the last reason, and the time of the next attempt, if known.
+   * `waiting`: requests that leave the attempts to one of them while the service is down.
    */
   readonly failing?: {
     readonly since: number;
@@ -120,11 +120,11 @@ export interface WalkRow {
   readonly pages: number;
   /** Items of those pages. */
   readonly items: number;
-  /** Pages it is expected to have in all, where that is known. */
+  /** Expected total pages, if known. */
   readonly expected?: number;
-  /** When its last page is answered, where the sizes of all walks of its lane are known: of the first 50 of a lane. */
+  /** Time of its last page's response, if the sizes of all walks of its lane are known: for the first 50 of a lane. */
   readonly doneAt?: number;
-  /** While it is worked, and while work behind it goes on. */
+  /** While it is worked, and while work after it continues. */
   readonly doing?: Doing;
   /** Why it has failed; absent while it hasn't. */
   readonly error?: Reason;
@@ -144,7 +144,7 @@ export interface KeysRow {
   readonly isExact: boolean;
   /** Their durable records by topic, within the pipeline. */
   readonly records: Readonly<Record<string, number>>;
-  /** The activity of the first lane of this process that has keys in work; absent where none has. */
+  /** The activity of the first lane of this process with active keys; absent if there is none. */
   readonly doing?: Doing;
 }
 
@@ -157,9 +157,11 @@ export interface RunModel {
   apply(event: RunEvent): void;
   /** A transaction of a pipeline's lane took so long. */
   committed(pipeline: string, ms: number): void;
-  /** Since when every attempt of a pipeline has met a fault, epoch ms; undefined while they succeed. */
+  /** Start of the time in which every attempt of a pipeline failed, epoch ms; undefined while attempts succeed. */
   readonly failingSince: (pipeline: string) => number | undefined;
-  /** `left` gives the work that is left; called after an event, and once a second. Without it the last forecast stands, and no time is said. */
+  /**
+   * `left` returns the remaining work; called after an event, and once a second. Without it, the last forecast stays, and no time is shown.
+   */
   snapshot(gauges: RunGauges, left?: () => readonly LaneWork[]): RunSnapshot;
   /** Renews the forecast, for a run that is about to release its lanes. */
   forecast(left: readonly LaneWork[]): void;
@@ -169,7 +171,7 @@ const KEPT_WALKS = 1_000;
 const KEPT_AWAY = 10_000;
 const KEPT_LETTERS = 20;
 const FORECAST_EVERY_MS = 1_000;
-/** Walks of a lane with a finish time of their own: each costs a look at all others. */
+/** Walks of a lane with their own finish time: each one requires a look at all others. */
 const FORECAST_WALKS = 50;
 
 /** A walk; `isAway`: another process works its lane, or none. */
@@ -401,7 +403,7 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
 }
 
 interface PipelineForecast extends Forecast {
-  /** Requests that were done when it was made. */
+  /** Requests that were done at the time of the forecast. */
   readonly doneBefore: number;
 }
 
@@ -479,13 +481,13 @@ function* walkRows(walks: Iterable<Walk>, { work }: RunGauges, doneAts: Readonly
       ...(gauge !== undefined && { doing: gauge.doing }),
     };
   }
-  // Work behind a walk that an earlier run has completed.
+  // Work after a walk that an earlier run completed.
   for (const { pipeline, lane, key, request = '', doing } of gauges.values()) {
     if (doing.state === 'behind') yield { kind: 'walk', pipeline, lane, key, request, state: 'completed', pages: 0, items: 0, doing };
   }
 }
 
-/** When the first walks of a lane are done, by their requests; empty where a walk of unknown size takes its turns among them. */
+/** When the first walks of a lane are done, by request; empty if a walk of unknown size takes turns with them. */
 function walksDoneIn(lane: LaneWork, options: ForecastOptions): [request: string, doneAt: number][] {
   if ((lane.behind?.unknown ?? 0) > 0 || lane.walks.some(({ pages }) => pages === undefined)) return [];
   const done = walksDone(lane, { ...options, first: FORECAST_WALKS, atOnce: MAX_IN_WORK });

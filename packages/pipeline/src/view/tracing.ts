@@ -2,17 +2,17 @@ import type { Attributes, Context, Link, Span, TraceAPI } from '@opentelemetry/a
 import type { Clock } from '@headgate/throttle';
 import type { Reason, RunEvent } from './events.ts';
 
-/** Spans of requests in work, of their attempts and of the transactions they are written in. Each request is told by an object of its own. */
+/** Spans of active requests, of their attempts and of the transactions that contain them. Each request is identified by its own object. */
 export interface Tracing {
   /** A request is being worked, or keys that are looked up together. */
   begin(work: object, about: WorkAbout): void;
-  /** The headers that name its span to whoever reads its records: none where the span isn't recorded. */
+  /** The headers that name its span to readers of its records: none if the span isn't recorded. */
   headers(work: object): Readonly<Record<string, string>> | undefined;
-  /** The headers that name the caller's active span: none where there is none, or it isn't recorded. */
+  /** The headers that name the caller's active span: none if there is none, or it isn't recorded. */
   callerHeaders(): Readonly<Record<string, string>> | undefined;
   /** It is worked no longer: it has ended, with an error or without, or goes on elsewhere. */
   end(work: object, error?: Reason): void;
-  /** An attempt has ended. `work`: what it was for, where that is known. */
+  /** An attempt has ended. `work`: its request, if known. */
   attempt(event: Omit<Extract<RunEvent, { type: 'attempt' }>, 'type'>, work: object | undefined): void;
   /** A transaction is durable. `works`: whose records it has. */
   committed(about: { readonly pipeline: string; readonly lane: number; readonly ms: number }, works: readonly object[]): void;
@@ -21,7 +21,7 @@ export interface Tracing {
 export interface WorkAbout {
   readonly pipeline: string;
   readonly lane: number;
-  /** Of a walk. */
+  /** For a walk. */
   readonly key?: string;
   readonly request?: string;
   /** The page it begins at, 1-based. */
@@ -30,10 +30,10 @@ export interface WorkAbout {
   readonly keys?: number;
 }
 
-/** Where version 1 of the API keeps what an SDK has registered. */
+/** Where version 1 of the API stores what an SDK has registered. */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 
-/** Undefined where no SDK has registered a tracer provider: then nothing is loaded for it, and nothing is done. */
+/** Undefined if no SDK has registered a tracer provider: then nothing is loaded or recorded. */
 export async function openTracing(clock: Clock): Promise<Tracing | undefined> {
   const registered = (globalThis as { readonly [REGISTERED]?: { readonly trace?: unknown } })[REGISTERED];
   if (registered?.trace === undefined) return undefined;
@@ -84,14 +84,14 @@ export async function openTracing(clock: Clock): Promise<Tracing | undefined> {
     committed({ pipeline, lane, ms }, works) {
       const own = works.flatMap((work) => spans.get(work) ?? []);
       const [first] = own;
-      // A grant alone is part of its attempt.
+      // A grant without a page is part of its attempt.
       if (first === undefined) return;
       const endedAt = clock.epochMs();
       const links = own.map((span): Link => ({ context: span.spanContext() }));
       tracer
         .startSpan(
           `${pipeline} transaction`,
-          // Of several requests none is the parent.
+          // With several requests, none is the parent.
           {
             startTime: endedAt - ms,
             attributes: { 'headgate.pipeline': pipeline, 'headgate.lane': lane },

@@ -19,10 +19,11 @@ import { sizedRecords } from '../engine/record-size.ts';
 import { pendingDeadLetter } from '../dead-letters/pending-dead-letter.ts';
 
 /**
- * Work behind a whole walk that has completed: it may read the log back, and its records are written in chunks, each in a transaction.
- * After a crash it is called again and the records that are durable are skipped by counting: it has to give the same records in the same
- * order. Work that throws becomes a dead letter, and is called again when the lane is opened next; with `HEADGATE_STATE_LOST` as the error's
- * code, for records that are gone, it is given up with a warning. A lane runs one at a time. `previous` is the key's last whole walk before this one, where its records are known.
+ * Work after a complete walk: it may read the log back, and its records are written in chunks, each in a transaction. After a crash it is
+ * called again, and durable records are skipped by counting, so it must return the same records in the same order. Work that throws becomes
+ * a dead letter, and is called again when the lane is opened next. If the error's code is `HEADGATE_STATE_LOST`, for records that are gone,
+ * it is given up with a warning. A lane runs one at a time. `previous` is the key's last complete walk before this one, if its records are
+ * known.
  */
 export type After<Topics extends TopicMap> = (
   crawl: Crawl,
@@ -30,7 +31,7 @@ export type After<Topics extends TopicMap> = (
   io: AfterIo<Topics>,
 ) => AsyncIterable<PendingRecord>;
 
-/** A whole walk that has completed. */
+/** A complete walk that has finished. */
 export interface Crawl {
   /** Key of its request. */
   readonly key: string;
@@ -44,7 +45,7 @@ export interface Crawl {
   readonly offsets: Readonly<Record<string, number>>;
 }
 
-/** What {@link After} may use, for the lane that the crawl belongs to. */
+/** Resources of {@link After}, for the lane that the crawl belongs to. */
 export interface AfterIo<Topics extends TopicMap> {
   /** Reads the crawls back: `readBytes` with `partition`, from an offset of `Crawl.offsets`. */
   readonly log: TopicLog;
@@ -56,7 +57,7 @@ export interface AfterIo<Topics extends TopicMap> {
   readonly topics: RecordMakers<Topics>;
   /** The run's clock. */
   readonly clock: Clock;
-  /** Aborts when the lane is given up. Started work is called again where the lane is opened next. */
+  /** Aborts when the lane is released. Started work is called again when the lane is opened next. */
   readonly signal: AbortSignal;
   /** Emits a notice of level `warn`, at once, with the crawl's key before it. */
   readonly warn: (message: string) => void;
@@ -68,11 +69,11 @@ export interface AfterWork {
   readonly isBusy: boolean;
   /** The walk whose work is being done. */
   readonly current: { readonly key: string; readonly request: string; readonly name: string } | undefined;
-  /** The value that a key's last whole walk has carried to its end. */
+  /** The value that a key's last complete walk carried to its end. */
   carried(key: string): Json | undefined;
-  /** The last whole walk of a key, those of this run among them. */
+  /** The last complete walk of a key, including those of this run. */
   lastCrawl(key: string): LastCrawl | undefined;
-  /** The ends of the pipeline's topics: a walk that begins now has no record before them. */
+  /** The ends of the pipeline's topics: a walk that starts now has no record before them. */
   offsets(): Promise<Readonly<Record<string, number>>>;
   /** A walk's last page is about to be written. */
   ending(crawl: EndedWalk): EndingWalk;
@@ -93,18 +94,18 @@ export interface EndingWalk {
   start(): void;
 }
 
-/** The last whole walk of a key, as the lane's state keeps it. */
+/** The last complete walk of a key, in the form of the lane's state. */
 export interface LastCrawl {
   /** For forecasts, as `items`. */
   readonly pages: number;
   readonly items: number;
   /** For the next walk. */
   readonly carried?: Json | undefined;
-  /** For the work behind the next one. */
+  /** For the work after the next one. */
   readonly crawl?: Omit<Crawl, 'key'> | undefined;
 }
 
-/** Work behind a walk, as the lane's state keeps it. */
+/** Work after a walk, in the form of the lane's state. */
 interface Unfinished {
   readonly crawl: Crawl;
   readonly previous?: Crawl | undefined;
@@ -131,7 +132,7 @@ const CHUNK = 5_000;
 /** A key that hasn't been walked for so long is forgotten: the state must not grow with every key there ever was. */
 const FORGET_AFTER_MS = 90 * 86_400_000;
 
-/** The last whole walks that a lane's state knows of, by key. `kind`: as in `WorkerContext`. */
+/** The last complete walks in a lane's state, by key. `kind`: as in `WorkerContext`. */
 export function lastCrawls(state: StateOfLane, kind: string): ReadonlyMap<string, LastCrawl> {
   return new Map(state(STATE_KEYS.last + kind).map(({ key, value }) => [key, value as LastCrawl]));
 }
@@ -227,7 +228,9 @@ export function afterWork<Topics extends TopicMap>(
     }
   };
 
-  /** Keeps the work for the next opening of the lane: the next walk is compared with this one, and nothing else would make its records. */
+  /**
+   * Keeps the work for the next opening of the lane: the next walk is compared with this one, and nothing else would create its records.
+   */
   const fail = async (unfinished: Unfinished, stateKey: string, thrown: unknown, written: number): Promise<void> => {
     const { crawl, previous } = unfinished;
     const { code, message } = reasonOf(thrown);

@@ -56,7 +56,7 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
     return sizedRecords(pending, { ...of, request: id, defaultId: change.state, headers: tracing?.headers(walk), lane, which });
   };
 
-  /** A walk's first transaction says that it was started; a resumed one has said so. */
+  /** A walk's first transaction says that it was started; a resumed one has already said so. */
   const started = (walk: Walking) => (pageAfter(walk.state.at) === 1 ? lifecycle(walk, { state: 'started', pages: 0, items: 0 }) : []);
 
   return {

@@ -5,7 +5,7 @@ import type { SourceControls } from '../engine/processor.ts';
 import type { Reason } from '../view/events.ts';
 import type { After } from './after.ts';
 
-/** A source of pages: what `defineSource` makes, or anything else with its controls and its `query`. */
+/** A source of pages: the result of `defineSource`, or any object with its controls and its `query`. */
 export interface WalkedSource<Query, Page> extends SourceControls {
   /** Requests a page under credit, as `Source.query` of `@headgate/sources`. */
   query(query: Query, options: QueryOptions): Promise<Delivery<Page>>;
@@ -17,7 +17,7 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
   readonly source: WalkedSource<Query, Page>;
   /** How a request's walk gets from page to page. Called whenever the walk begins or continues. */
   paging(request: Request, start: { readonly carried: Json | undefined }): Paging<Query, Page, Cursor>;
-  /** Transforms between pages and records. Their state goes into the checkpoint by itself. */
+  /** Transforms between pages and records. Their state is stored in the checkpoint automatically. */
   readonly through?: readonly Transform<Page, Page>[] | readonly [Transform<Page, Value>];
   /** The records of a page, written in one transaction with its checkpoint. */
   records(value: Value, at: WalkPosition<Request, Topics>): Iterable<PendingRecord>;
@@ -33,17 +33,17 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
   credentialOf?(page: Page): string;
   /** Records of a walk's change of state: in its first transaction, its last one, and that of its dead letter. */
   lifecycle?(change: WalkChange, at: Omit<WalkPosition<Request, Topics>, 'page' | 'carried' | 'warn' | 'refuse'>): Iterable<PendingRecord>;
-  /** How a page's records are made smaller, for the dead letter of one that its topic doesn't take: `take smaller pages`. */
+  /** How to make a page's records smaller, for the dead letter of one that its topic doesn't accept: `take smaller pages`. */
   readonly smallerBy?: string;
   /** True for a request of all pages. Default: every request. `plan` and `after` don't compare a walk of some pages with others. */
   whole?(request: Request): boolean;
-  /** Work behind a whole walk that has completed, such as comparing it with the one before. */
+  /** Work after a complete walk, such as comparing it with the previous one. */
   readonly after?: After<NoInfer<Topics>>;
   /** Name of that work, for notices: `the comparison of its last two crawls`. Default `the work behind its walk`. */
   readonly afterName?: string;
 }
 
-/** The page that records are made of, and its walk. */
+/** The page from which records are created, and its walk. */
 export interface WalkPosition<Request, Topics extends TopicMap> {
   /** The request, as the definition's schema gives it. */
   readonly request: Request;
@@ -53,7 +53,7 @@ export interface WalkPosition<Request, Topics extends TopicMap> {
   readonly id: string;
   /** 1-based. */
   readonly page: number;
-  /** What the last complete walk of the key has carried, as `paging` got it: for all pages of this walk the same. */
+  /** The value that the last complete walk of the key carried, as `paging` got it: the same for all pages of this walk. */
   readonly carried: Json | undefined;
   /** Makes records: `topics.records({ key, value })`. */
   readonly topics: RecordMakers<Topics>;

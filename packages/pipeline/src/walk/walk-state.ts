@@ -16,9 +16,9 @@ export interface WalkState<Cursor extends NonNullable<Json>> {
   readonly through?: Readonly<Record<string, Json>> | undefined;
   /** Values of `carry`: of the walk before, and of the pages of this one. */
   readonly carried?: { readonly before?: Json | undefined; readonly now?: Json | undefined } | undefined;
-  /** By topic: no record of the walk lies before this offset. Kept where there is work behind the walk. */
+  /** By topic: no record of the walk lies before this offset. Stored if there is work after the walk. */
   readonly offsets?: Readonly<Record<string, number>> | undefined;
-  /** The walk began where the one of a dead letter had failed. */
+  /** The walk started where the walk of a dead letter had failed. */
   readonly isRest?: true | undefined;
   /** The request's own text: its topic may not hold it as long as the walk takes. */
   readonly request: string | null;
@@ -42,7 +42,7 @@ export function pageAfter({ pages = 0 }: { readonly pages?: number } = {}): numb
   return pages + 1;
 }
 
-/** What a dead letter keeps of a walk, so that its replay continues there: it is a walk of its own, whose pages count from 1. */
+/** The part of a walk that a dead letter stores, so that its replay continues there: it is a separate walk, whose pages count from 1. */
 interface RestNote<Cursor extends NonNullable<Json>> extends Pick<WalkState<Cursor>, 'through' | 'carried'> {
   readonly cursor: Cursor;
 }

@@ -71,7 +71,7 @@ export interface Walk<Request, Cursor extends NonNullable<Json>> {
   readonly call: <Result>(name: string, call: () => Result) => Result;
 }
 
-/** A request that was taken, and where its walk begins if another one has left it midway. */
+/** A request that was taken, and where its walk begins if another one left it midway. */
 interface Job<Request, Cursor extends NonNullable<Json>> {
   readonly record: RequestRecord;
   readonly request: Request;
@@ -147,8 +147,8 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
     current.state = { ...current.state, offsets: await after.offsets() };
   };
 
-  // The grant for the next page is in the transaction of this one, and its request is sent after that: a crash repeats one page at most.
-  // So nothing may be waited for between a page and its commit.
+  // The grant for the next page is in the transaction of this one, and its request is sent after that, so a crash repeats at most one page.
+  // Nothing may wait between a page and its commit.
   const pagesOf = (current: Walking) => {
     const { key, request, state, call } = current;
     const transforms = openTransforms<Page, Value>(definition.through ?? [], state.through, { pipeline, key });
@@ -172,7 +172,7 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
       leave(current);
       return;
     }
-    // A source that somebody else has stopped sends nothing more.
+    // A source that other code has stopped sends nothing more.
     if (endsSource(error) || endsLane(error) || (isStop(error) && !isStopping)) {
       // First: what is left when the lane fails has this walk.
       notifier.fail(error);

@@ -1,4 +1,4 @@
-// kafkajs declares its index alone; the others nothing.
+// kafkajs declares only its index, and the others nothing.
 declare module 'kafkajs/src/*' {
   const inside: unknown;
   export default inside;

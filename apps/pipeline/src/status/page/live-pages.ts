@@ -17,7 +17,7 @@ export interface LivePagesOptions {
 /** The status page, and what keeps it up to date. */
 export interface LivePages {
   readonly contentSecurityPolicy: string;
-  /** The document as it stands now. `query`: of its address, which filters the requests. */
+  /** The current document. `query`: of its address, which filters the requests. */
   document(query: string): string;
   readonly streams: PageStreams;
 }

@@ -1,6 +1,6 @@
 import { safeText } from '../text/safe-text.ts';
 
-/** Text that is HTML already: `markup` makes it, and nothing else. */
+/** Text that is already HTML; only `markup` creates it. */
 export class Html {
   readonly text: string;
   constructor(text: string) {
@@ -10,7 +10,7 @@ export class Html {
 
 type Value = string | number | Html | readonly Html[];
 
-/** HTML of a template. Every value that is not HTML is shown as text: no tag and no attribute can come of it. */
+/** HTML of a template. Every value that isn't HTML is shown as text, so it can't become a tag or an attribute. */
 export function markup(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
   const all = strings.flatMap((text, i) => {
     const value = values[i];

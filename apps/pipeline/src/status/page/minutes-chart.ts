@@ -7,7 +7,7 @@ import { Html, markup } from './markup.ts';
 interface Series {
   /** The CSS class that gives it its colour. */
   readonly name: string;
-  /** The word behind its number: `answered`. */
+  /** The word after its number: `answered`. */
   readonly words: string;
   readonly of: (minute: Minute) => number;
 }
@@ -26,7 +26,7 @@ export interface ChartOptions {
 const HEIGHT = 48;
 const FEWEST = 15;
 
-/** A bar for each minute of the run, of its last 6 hours: a figure whose caption says in words what it shows. */
+/** A bar for each minute of the run, for its last 6 hours: a figure whose caption describes it. */
 export function minutesChart({ what, series, minutes, startedAt, now, times }: ChartOptions): Html {
   const last = Math.floor(now / MINUTE_MS);
   const width = Math.min(KEPT_MINUTES, Math.max(FEWEST, last - Math.floor(startedAt / MINUTE_MS) + 1));

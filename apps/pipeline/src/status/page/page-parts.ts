@@ -12,10 +12,10 @@ import { type Html, markup } from './markup.ts';
 import { minutesChart } from './minutes-chart.ts';
 import type { WorkFilter } from './work-filter.ts';
 
-/** The children of an element of the page, in order, each an element with a key of its own among them. */
+/** The children of a page element, in order, each an element with its own key. */
 export type Part = ReadonlyMap<string, string>;
 
-/** All that changes on the page. */
+/** Everything that changes on the page. */
 export interface PageFrame {
   readonly title: string;
   readonly state: RunState;

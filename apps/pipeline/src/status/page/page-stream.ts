@@ -7,7 +7,7 @@ import { type WorkFilter, workFilter } from './work-filter.ts';
 
 export interface PageStreamsOptions {
   readonly clock: Clock;
-  /** Sees the run now, once for all who look; gives the page as it stands then, by filter. */
+  /** Takes a snapshot of the run, once for all viewers; returns the page of that moment, by filter. */
   readonly look: () => (filter: WorkFilter) => PageFrame;
   /** Names the page's script and style; a page that has others loads itself anew. */
   readonly version: string;
@@ -39,7 +39,7 @@ interface Client {
   fullSinceMs: number | undefined;
 }
 
-/** Works while somebody looks; costs nothing otherwise. */
+/** Works while the page is open somewhere; costs nothing otherwise. */
 export function pageStreams({ clock, look, version }: PageStreamsOptions): PageStreams {
   const clients = new Set<Client>();
   let stop: (() => void) | undefined;
@@ -58,7 +58,7 @@ export function pageStreams({ clock, look, version }: PageStreamsOptions): PageS
       const frame = look();
       for (const client of clients) send(client, frame(client.filter));
     } catch {
-      // They ask again, and are told that the run can't be read.
+      // They reconnect, and learn that the run can't be read.
       for (const { response } of clients) response.destroy();
     }
   };
@@ -112,7 +112,7 @@ interface Changes {
   readonly words: string;
   readonly parts: readonly {
     readonly id: string;
-    /** The keys of all its children, where they are others now, or in another order. */
+    /** The keys of all its children, if they or their order changed. */
     readonly order?: readonly string[];
     /** The new and the changed ones among them. */
     readonly children: readonly (readonly [key: string, html: string])[];

@@ -5,13 +5,13 @@ import { Html, markup } from './markup.ts';
 import type { PageFrame, Part } from './page-parts.ts';
 import { ROWS, STATES, type WorkFilter } from './work-filter.ts';
 
-/** The page's script and style, as they stand in the document. */
+/** The page's script and style, as in the document. */
 export interface PageAssets {
   readonly script: string;
   readonly style: string;
-  /** Of both: a page that is older than the run reloads itself. */
+  /** Version of both: a page that is older than the run reloads itself. */
   readonly version: string;
-  /** Lets this script and this style in, and nothing else. */
+  /** Permits only this script and this style. */
   readonly contentSecurityPolicy: string;
 }
 
@@ -48,7 +48,7 @@ export interface StatusPageOptions {
   readonly assets: PageAssets;
 }
 
-/** The whole document as it stands now; its script keeps it up to date. */
+/** The whole current document; its script keeps it up to date. */
 export function statusPage({ frame: { title, state, parts }, filter, assets }: StatusPageOptions): string {
   const part = (id: string): Html => childrenOf(parts.get(id));
   const option = (value: string | number, isChosen: boolean): Html =>

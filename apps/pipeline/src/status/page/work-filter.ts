@@ -1,16 +1,16 @@
 /** The requests that somebody looks for. */
 export interface WorkFilter {
-  /** In their names, whatever its case; empty: all. */
+  /** Part of their names, in any case; empty: all. */
   readonly text: string;
   readonly state: (typeof STATES)[number];
-  /** Rows at most. */
+  /** Maximum rows. */
   readonly most: number;
 }
 
 export const STATES = ['all', 'working', 'failed', 'done'] as const;
 export const ROWS = [25, 100, 300] as const;
 
-/** Reads the query of an address; whatever it does not understand is as if it were not there. */
+/** Parses the query of an address; ignores what it doesn't understand. */
 export function workFilter(query: string): WorkFilter {
   const given = new URLSearchParams(query);
   return {

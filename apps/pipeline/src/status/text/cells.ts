@@ -7,7 +7,7 @@ export function displayWidth(text: string): number {
   return stringWidth(text);
 }
 
-/** The text in at most `width` cells, its end replaced by `…` where it is longer. */
+/** The text in at most `width` cells, its end replaced by `…` if it is longer. */
 export function fitWidth(text: string, width: number): string {
   if (width <= 0) return '';
   if (displayWidth(text) <= width) return text;

@@ -1,7 +1,7 @@
 import { escapedControls } from './escaped-controls.ts';
 import { safeText } from './safe-text.ts';
 
-/** A line of a log for what no reporter tells: before it is there, and after it has ended. */
+/** A log line for messages without a reporter: before it exists, and after it has ended. */
 export function jsonMessage({ level, at, event, message }: JsonMessage): string {
   return `${escapedControls(JSON.stringify({ level, time: new Date(at).toISOString(), event, msg: safeText(message, 2_000) }))}\n`;
 }

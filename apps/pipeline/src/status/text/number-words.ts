@@ -23,7 +23,7 @@ export function singularOf(plural: string): string {
   return /(?:ss|us|is)$/.test(plural) ? plural : plural.replace(/s$/, '');
 }
 
-/** A share as per cent with one decimal, rounded down so that only the whole is `100 %`: `99.9 %`. */
+/** A share as a percentage with one decimal, rounded down so that only all of it is `100 %`: `99.9 %`. */
 export function percentWords(share: number): string {
   const tenths = Math.floor(share * 1000 + 1e-9);
   return `${tenths % 10 === 0 ? tenths / 10 : (tenths / 10).toFixed(1)} %`;

@@ -1,10 +1,10 @@
 import { safeText } from './safe-text.ts';
 import { wrappedLine } from './wrapped-line.ts';
 
-/** Where words go. */
+/** Stream for messages. */
 export interface Output {
   readonly isTTY?: boolean;
-  /** Cells of a terminal's line; 0 where the terminal doesn't say. */
+  /** Cells of a terminal's line; 0 if the terminal doesn't say. */
   readonly columns?: number;
   write(text: string): unknown;
 }
@@ -13,8 +13,8 @@ export interface Output {
 const LONGEST_LINE = 16_384;
 
 /**
- * Words that hold nothing a terminal would obey but line feeds, and no line without an end, whatever is repeated in them. On a terminal lines
- * are broken between words.
+ * Messages without terminal control characters except line feeds, and without endless lines, whatever they repeat. On a terminal, lines are
+ * broken between words.
  */
 export function plainOutput(stream: Output): Output {
   return {

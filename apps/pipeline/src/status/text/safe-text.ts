@@ -4,8 +4,8 @@ import { stripVTControlCharacters } from 'node:util';
 const unsafe = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
 
 /**
- * Text from outside (names, reasons) made fit to be printed: one line, nothing a terminal would obey, at most `maxLength` characters.
- * Escape sequences go, line breaks and tabs become blanks, whatever else is not text becomes U+FFFD.
+ * Makes external text (names, reasons) printable: one line, no terminal control characters, at most `maxLength` characters. Removes escape
+ * sequences, replaces line breaks and tabs with blanks, and anything else that isn't text with U+FFFD.
  */
 export function safeText(text: string, maxLength = 300): string {
   // Cut first: a hostile megabyte need not be searched.
@@ -16,6 +16,6 @@ export function safeText(text: string, maxLength = 300): string {
 function cut(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   const head = text.slice(0, maxLength - 1);
-  // Not through the middle of a surrogate pair.
+  // Not in the middle of a surrogate pair.
   return `${head.replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

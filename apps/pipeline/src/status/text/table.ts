@@ -2,15 +2,15 @@ import { bar, displayWidth, fitWidth, padWidth } from './cells.ts';
 
 export type Tone = 'good' | 'wait' | 'bad';
 
-/** A line of a table: a name, how far it is, numbers, and what is to be said about it. */
+/** A row of a table: a name, its progress, numbers, and a note. */
 export interface TableRow {
   readonly name: string;
-  /** 0 to 1, where that is known. */
+  /** 0 to 1, if known. */
   readonly share?: number;
   readonly progress: string;
   readonly amount: string;
   readonly note: string;
-  /** What colour the note has. */
+  /** The color of the note. */
   readonly tone?: Tone;
 }
 
@@ -27,9 +27,8 @@ const widestBar = 18;
 const narrowestBar = 5;
 
 /**
- * Lays rows out in columns no wider than `width` cells all together; the bars take what the words leave, and go first where it is narrow.
- * `notes`: cells kept free for them whether they are there or not, so that no bar changes with a note; a longer one is cut rather than that
- * all bars go.
+ * Lays rows out in columns no wider than `width` cells in total. The bars take the remaining space, and disappear first if it is narrow.
+ * `notes`: cells kept free for notes, so that no bar changes with a note; a longer note is cut before all bars disappear.
  */
 export function tableLines(rows: readonly TableRow[], width: number, notes: number): readonly TableLine[] {
   const names = Math.min(widestName, widest(rows, 'name'));

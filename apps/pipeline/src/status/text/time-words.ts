@@ -15,7 +15,7 @@ const dayMs = 86_400_000;
 const lastInstant = 8.64e15 - 2 * dayMs;
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sept', 'Oct', 'Nov', 'Dec'];
 
-/** Says instants in one time zone. `Intl` says the same, and loads 8 MB for it. */
+/** Formats instants in one time zone. `Intl` does the same, but loads 8 MB. */
 export function createTimeWords({ timeZone }: TimeWordsOptions = {}): TimeWords {
   /** An instant as its clock and its calendar show it: `2026-11-24T14:20:00.000Z`. */
   const shown = (at: number): string => {

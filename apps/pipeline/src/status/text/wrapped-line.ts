@@ -1,8 +1,8 @@
 import { displayWidth } from './cells.ts';
 
 /**
- * A line in pieces of at most `width` cells, broken between words; a longer word stays whole. The pieces behind the first stand under the last
- * column that begins in the line's first half, or else a little to the right of its beginning.
+ * Splits a line between words into pieces of at most `width` cells; a longer word stays whole. Later pieces are indented to the last column
+ * that begins in the first half of the line, or else slightly.
  */
 export function wrappedLine(line: string, width: number): readonly string[] {
   if (displayWidth(line) <= width) return [line];

@@ -21,7 +21,7 @@ export class AnswerReader {
     return this.#bytes.readBigInt64BE(this.#skip(8));
   }
 
-  /** '' where there is none. */
+  /** '' if there is none. */
   string(): string {
     const length = Math.max(0, this.#flexible ? this.#unsignedVarint() - 1 : this.int16());
     const start = this.#skip(length);

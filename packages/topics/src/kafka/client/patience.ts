@@ -3,26 +3,26 @@ import { MissingRightError, rightsWords } from '../../missing-right-error.ts';
 import { chain, verdictOf } from './driver-errors.ts';
 import { isTopicUnknown } from './error-kinds.ts';
 
-/** For one who works with the brokers: whether a fault is waited out, and telling that it is. */
+/** Decides for one client of the brokers whether to wait out an error, and reports that it waits. */
 export interface Patience {
   waitsOut(error: unknown): boolean;
   /** `sinceMs`: since when nothing has come back, epoch ms; default now. */
   missed(error: unknown, sinceMs?: number): void;
   /** It works again, or fails for another reason. */
   reached(): void;
-  /** It is given up: where brokers were away for it, they are so until another reaches them. */
+  /** The work is given up. If brokers were unreachable for it, they stay so until another client reaches them. */
   gaveUp(): void;
 }
 
 export interface PatienceOptions {
   readonly watcher: AvailabilityWatcher;
-  /** An error in words. */
+  /** The text of an error. */
   readonly failureText: (error: unknown) => string;
   /** A right that the user lacks is waited for like a broker that is away. */
   readonly waitsForRights: boolean;
 }
 
-/** By then a topic that the brokers don't know is certainly missing, and the error says so: the brokers themselves answer. */
+/** By then a topic that the brokers don't know is certainly missing, and the error says so: the brokers themselves respond. */
 const CERTAIN_WITHIN_MS = 6_000;
 
 export function patience({ watcher, failureText, waitsForRights }: PatienceOptions): Patience {

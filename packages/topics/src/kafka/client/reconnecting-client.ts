@@ -27,8 +27,8 @@ export class ReconnectingClient<C extends Connection> {
   }
 
   /**
-   * Runs `work` until it goes well, fails for good, or `signal` aborts: then it rejects with the signal's reason at once, also where a broker
-   * owes `work` an answer. Brokers that are away are waited for.
+   * Runs `work` until it succeeds, fails for good, or `signal` aborts. Then it rejects with the signal's reason at once, even if a broker
+   * owes `work` a response. Waits for unreachable brokers.
    */
   async run<T>(work: (connection: C) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const over = signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal]);

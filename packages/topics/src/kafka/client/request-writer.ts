@@ -39,19 +39,19 @@ export class RequestWriter {
     return this;
   }
 
-  /** A whole number, as text where it may be larger than JavaScript's. */
+  /** A whole number, as text if it may be larger than JavaScript's. */
   int64(value: number | string): this {
     this.#end = this.#room(8).writeBigInt64BE(BigInt(value), this.#end);
     return this;
   }
 
-  /** null: none, where the protocol allows that. */
+  /** null: none, if the protocol allows that. */
   string(value: string | null): this {
     if (value === null) return this.#flexible ? this.#unsignedVarint(0) : this.int16(-1);
     const length = Buffer.byteLength(value);
     if (this.#flexible) this.#unsignedVarint(length + 1);
     else this.int16(length);
-    // More room moves the end, which `+=` would read before.
+    // Growing changes the end, which `+=` would have read before.
     const bytes = this.#room(length);
     this.#end += bytes.write(value, this.#end);
     return this;
@@ -92,7 +92,7 @@ export class RequestWriter {
     this.#start = this.#end;
   }
 
-  /** The bytes to write to, with so many more at their end. */
+  /** The bytes to write to, with this many more at their end. */
   #room(more: number): Buffer {
     if (this.#end + more > this.#bytes.length) {
       const begun = this.#bytes.subarray(this.#start, this.#end);

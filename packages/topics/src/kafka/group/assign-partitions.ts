@@ -10,7 +10,7 @@ export interface Owner {
 export interface AssignPartitionsOptions {
   /** Every partition of all topics, each once. */
   readonly partitions: readonly TopicPartition[];
-  /** At least one, each id once. */
+  /** At least one, each ID once. */
   readonly members: readonly Owner[];
 }
 

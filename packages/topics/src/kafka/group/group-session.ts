@@ -94,7 +94,7 @@ export class GroupSession {
     }, Math.ceil(leftMs));
   }
 
-  /** Not from inside kafkajs: what a listener throws there breaks off the join. */
+  /** Not from within kafkajs: an error thrown in a listener would interrupt the join. */
   #tell(): void {
     const partitions = this.#lost ? undefined : (this.#joined?.partitions ?? []);
     queueMicrotask(() => {

@@ -3,7 +3,7 @@ import type { TopicPartition } from '../../topic-log.ts';
 import type { Joined } from './group-session.ts';
 import { stickyAssigner } from './sticky-assigner.ts';
 
-/** So many fit into a session: a few may be lost. */
+/** Heartbeats per session: a few may be lost. */
 const HEARTBEATS = 6;
 /** kafkajs looks whether a heartbeat is due, or the consumer to be stopped, only this often. */
 const CHECK_MS = 250;

@@ -12,7 +12,9 @@ export interface StickyAssignerOptions {
   readonly owned: () => readonly TopicPartition[];
 }
 
-/** The partition assigner of all our groups: partitions stay where they are, and members with another agreement than the leader's get none. */
+/**
+ * The partition assigner of all our groups: partitions stay where they are, and members whose agreement differs from the leader's get none.
+ */
 export function stickyAssigner(options: StickyAssignerOptions): PartitionAssigner {
   return ({ cluster }) => ({
     name: NAME,

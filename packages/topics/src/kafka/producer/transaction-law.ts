@@ -1,20 +1,22 @@
 /**
- * The law of exactly once: every step that a writer takes with the transactions of one transactional id, in order. A lane and the appends of a
- * log take their steps from here, and a model explores the same steps beside brokers that lose requests, answers and end markers.
+ * The law of exactly once: every step that a writer takes with the transactions of one transactional ID, in order. Lanes and the appends of
+ * a log take their steps from here, and a model explores the same steps with brokers that lose requests, responses and end markers.
  *
  * A broker may acknowledge a commit and forget to tell partitions about it (KAFKA-20734). Such a transaction stays open there, and the next end
  * marker of the same transactional id decides about it. Three rules keep what was acknowledged:
  *
- * 1. A transaction counts as soon as all of its records are in the log. Its note, a record of the same transaction, says which those are.
- * 2. Nothing is written behind a transaction before every partition has shown that the one before it has ended. So an end marker never
- *    decides about two transactions.
- * 3. Whoever begins, a newcomer or the same writer after a fault, first aborts whatever is open. Then it looks for the newest transaction that
- *    is in the log as a whole, and writes again those of its records that were aborted. An abort can be interrupted and repeated at any point
- *    without another outcome, so that it doesn't matter how often a writer dies here, or how many try at once.
+ * 1. A transaction counts as soon as all of its records are in the log. Its note, a record of the same transaction, lists them.
+ * 2. Nothing is written after a transaction before every partition has shown its end. So an end marker never decides about two
+ *   transactions.
+ * 3. A writer that starts, a new one or the same one after an error, first aborts whatever is open. Then it looks for the newest
+ *   transaction that is completely in the log, and writes again those of its records that were aborted. An abort can be interrupted and
+ *   repeated at any point with the same result, so it doesn't matter how often a writer dies here, or how many try at once.
  */
 export type Law<Content, Noted = NotedTransaction> = Generator<Step<Content, Noted>, void, void>;
 
-/** One step. Its outcome is written into it before the next one is asked for; a step that fails ends the law, and the writer begins again. */
+/**
+ * One step. Its outcome is written into it before the next one is requested. A step that fails ends the law, and the writer starts again.
+ */
 export type Step<Content, Noted = NotedTransaction> = Fence | End | Look | Write<Content> | Read<Noted> | Find<Content, Noted>;
 
 /** Gets a new epoch: older producers of the transactional id are refused, and the transaction that the coordinator knows as open is aborted. */
@@ -46,7 +48,7 @@ export interface Write<Content> {
 /** Reads the notes of earlier transactions. */
 export interface Read<Noted = NotedTransaction> {
   readonly do: 'read';
-  /** From the newest one that is known to be whole, in the order of the log. */
+  /** From the newest one that is known to be complete, in the order of the log. */
   transactions: readonly Noted[];
 }
 
@@ -73,7 +75,7 @@ export interface Find<Content, Noted = NotedTransaction> {
   lost: Content | undefined;
 }
 
-/** One transaction behind the last one, from the first record to the acknowledged commit. Resolving, it counts. */
+/** One transaction after the last one, from the first record to the acknowledged commit. If it resolves, the transaction counts. */
 export function* write<Content>(content: Content, id?: TransactionId): Law<Content, never> {
   yield* settle(true);
   yield { do: 'write', content, ...(id !== undefined && { id }) };
@@ -89,7 +91,7 @@ export function* settle<Content>(commit: boolean): Law<Content, never> {
   }
 }
 
-/** The first steps of every producer: only behind them does it know what has been written, and may write itself. */
+/** The first steps of every producer: only after them does it know what has been written, and may write. */
 export function* begin<Content, Noted extends NotedTransaction = NotedTransaction>(barrier: Content | undefined): Law<Content, Noted> {
   yield { do: 'fence' };
   yield { do: 'end', commit: false, again: true };

@@ -15,8 +15,8 @@ export interface BearerToken {
   /** The token itself, a secret: sent to the brokers, never logged. */
   readonly value: string;
   /**
-   * Where a fresh token will appear, in words, e.g. the name of a file: the driver then waits for it, and doesn't present an expired one to
-   * the brokers. Default: no fresh token comes, and a refused token ends the calls in flight.
+   * Where a fresh token will appear, such as the name of a file: the driver then waits for it, and doesn't present an expired one to the
+   * brokers. Default: no fresh token comes, and a refused token ends the calls in flight.
    */
   readonly renewedIn?: string;
 }
@@ -25,8 +25,9 @@ export interface BearerToken {
 type Authentication = (connection: Pick<AuthenticationProviderArgs, 'saslAuthenticate'>) => Authenticator;
 
 /**
- * Authenticates by a bearer token (RFC 7628), and calls `token` each time. Rejects with the rejection of `token`; with `TokenRefusedError`,
- * which says why the brokers refuse it; or with a `StaleTokenError` while the driver waits for a fresh one. None of them holds the token.
+ * Authenticates with a bearer token (RFC 7628), and calls `token` each time. Rejects with the rejection of `token`; with
+ * `TokenRefusedError`, which says why the brokers refuse it; or with a `StaleTokenError` while the driver waits for a fresh one. None of
+ * them contains the token.
  */
 export function bearerAuthentication(token: () => Promise<BearerToken>): Authentication {
   /** A token that was good has had its time when it is refused; the first one may be for other brokers. */
@@ -79,7 +80,7 @@ function tokenRefused(message: string): Error {
   return Object.assign(new TopicLogError({ code: 'HEADGATE_KAFKA_TOKEN_REFUSED', message }), { retriable: false });
 }
 
-/** `status` of section 3.2.2; the rest is the brokers' own words, which may be any. */
+/** `status` of section 3.2.2; the rest is the brokers' own text, which may be anything. */
 function statusOf(refusal: string): string {
   const [, status] = /"status"\s*:\s*"([\w .-]+)"/.exec(refusal) ?? [];
   return status?.slice(0, LONGEST_WORD) ?? 'without a status';
@@ -106,7 +107,10 @@ function withoutLength(bytes: Buffer): Buffer {
 
 const LATEST_MS = 8.64e15;
 
-/** When a JSON web token expires (RFC 7519, section 4.1.4), ms since the epoch; undefined where it doesn't say, or is none. Nothing is verified. */
+/**
+ * When a JSON web token expires (RFC 7519, section 4.1.4), ms since the epoch; undefined if it doesn't say, or isn't one. Nothing is
+ * verified.
+ */
 function tokenExpiryMs(token: string): number | undefined {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());

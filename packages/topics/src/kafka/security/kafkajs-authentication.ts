@@ -4,11 +4,13 @@ import type { BearerToken } from './bearer-authentication.ts';
 
 type Authentication = (connection: AuthenticationProviderArgs) => Authenticator;
 
-/** The user that the brokers are to know, and how it proves that. */
+/** The user for the brokers, and its proof. */
 export type KafkaSaslOptions =
   | KafkaPasswordOptions
   | {
-      /** The mechanism `AWS` of kafkajs, for brokers that have a login module for it (kafka-auth-aws-iam); Amazon MSK's own is another one. */
+      /**
+       * The mechanism `AWS` of kafkajs, for brokers with a login module for it (kafka-auth-aws-iam); Amazon MSK has its own, different one.
+       */
       readonly mechanism: 'aws';
       /** Unique id of the user or role, such as `AIDA…`. */
       readonly authorizationIdentity: string;
@@ -27,7 +29,7 @@ export type KafkaSaslOptions =
 
 /** A name and a password for the brokers. */
 export interface KafkaPasswordOptions {
-  /** As the brokers are configured. `plain` sends the password as it is: use it with TLS alone. */
+  /** As configured on the brokers. `plain` sends the password unencrypted: use it only with TLS. */
   readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
   /** The name that the brokers know the user by. */
   readonly username: string;
@@ -78,7 +80,7 @@ export function kafkajsAuthentication(sasl: PlainSasl): Authentication {
   });
 }
 
-/** The words of the broker, or of kafkajs where a broker can't prove who it is; neither holds a secret. */
+/** The text of the broker, or of kafkajs if a broker can't prove its identity; neither contains a secret. */
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : 'without a reason';
   return message.replace(/^SASL .*? authentication failed: /u, '').replace(/[.\s]+$/u, '');

@@ -3,9 +3,8 @@ import { bearerAuthentication } from './bearer-authentication.ts';
 import { type KafkaSaslOptions, kafkajsAuthentication } from './kafkajs-authentication.ts';
 
 /**
- * Gives the `sasl` option of kafkajs, for oauthbearer with an authentication of our own: kafkajs 2.2.4 doesn't read the brokers' answer, so
- * that a refused token looks like a connection that closes. The other mechanisms are kafkajs's own, with lost connections distinguished
- * from refusals.
+ * Returns the `sasl` option of kafkajs, with our own authentication for oauthbearer: kafkajs 2.2.4 doesn't read the brokers' response, so a
+ * refused token looks like a closed connection. The other mechanisms are kafkajs's own, with lost connections distinguished from refusals.
  */
 export function saslForKafkajs(sasl: KafkaSaslOptions): NonNullable<KafkaConfig['sasl']> {
   if (sasl.mechanism === 'oauthbearer') {
