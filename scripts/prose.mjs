@@ -11,6 +11,7 @@ const COVERED = [
   'docs/README.md',
   'docs/a-first-session.md',
   'docs/alerting.md',
+  'docs/any-api.md',
   'docs/commands.md',
   'docs/configuration.md',
   'docs/consuming.md',
