@@ -27,7 +27,6 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
     const members = options.credentials.map((credential) =>
       sourceCredential({ credential, budgets, maxDelayMs, clock, journal: options.journal }),
     );
-    const queue = admission<RunningQuery>({ clock });
     const breaker = new CircuitBreaker({
       clock,
       random: options.random,
@@ -45,6 +44,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
       })),
       clock,
     });
+    const queue = admission<RunningQuery>({ pool, clock });
     const wires = connections({
       env,
       dispatcher,

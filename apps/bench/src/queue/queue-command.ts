@@ -70,10 +70,10 @@ interface HeadgateQueueOptions {
 function headgateQueue({ waiters, walks = false, signal }: HeadgateQueueOptions): OneAtATime {
   const pool = credentialPool({ members: [{ name: 'app', budgets: [rateBudget({ limit: 2 * waiters, windowMs: 3_600_000 })] }] });
   const credits = creditPool({ max: 1 });
-  const door = admission();
+  const door = admission({ pool });
   return async (task) => {
     const more = { ...(walks && { walk: {} }), ...(signal !== undefined && { signal }) };
-    const permit = await door.acquire({ pool, credits, items: 1, ...more });
+    const permit = await door.acquire({ credits, items: 1, ...more });
     permit.sent();
     await task();
     permit.answered();

@@ -23,14 +23,14 @@ export async function microCosts(): Promise<MicroCosts> {
 async function microsPerPage({ pages, items }: { readonly pages: number; readonly items: readonly string[] }): Promise<number> {
   const budget = rateBudget({ limit: 1_000_000, windowMs: 1_000 });
   const pool = credentialPool({ members: [{ name: 'app', budgets: [budget] }] });
-  const door = admission();
+  const door = admission({ pool });
   const credits = creditPool({ max: 4 * ITEMS });
   let asked = 0;
   const reader: PageReader<readonly string[]> = {
     async read({ credits: room, signal }) {
       if (asked === pages) return undefined;
       asked += 1;
-      const permit = await door.acquire({ pool, credits: room, items: ITEMS, signal });
+      const permit = await door.acquire({ credits: room, items: ITEMS, signal });
       permit.sent();
       permit.answered();
       permit.credit.resize(items.length);

@@ -178,9 +178,9 @@ test('the last request starts when it does, under a rate and a quota, at whateve
       ];
       const { inMs } = forecast([work({ walks: pages(requests), budgets: slots })], { now: clock.epochMs() });
       let startedAt = 0;
-      const [queue, credits] = [admission({ clock }), creditPool({ max: Infinity })];
+      const [queue, credits] = [admission({ pool, clock }), creditPool({ max: Infinity })];
       for (let i = 0; i < requests; i += 1)
-        void queue.acquire({ pool, credits, items: 1 }).then((permit) => {
+        void queue.acquire({ credits, items: 1 }).then((permit) => {
           startedAt = clock.monotonicMs();
           permit.answered();
         });
@@ -267,13 +267,13 @@ describe('requestsUntilDone', () => {
 async function asServed(all: readonly number[], limit: number): Promise<number[]> {
   const clock = virtualClock();
   const pool = credentialPool({ members: [{ name: 'app', budgets: [rateBudget({ limit, windowMs: 1_000, clock })] }], clock });
-  const queue = admission({ clock });
+  const queue = admission({ pool, clock });
   const credits = creditPool({ max: Infinity });
   let granted = 0;
   const walks = all.map(async (own) => {
     const walk = {};
     for (let page = 0; page < own; page += 1) {
-      const permit = await queue.acquire({ pool, credits, items: 1, walk });
+      const permit = await queue.acquire({ credits, items: 1, walk });
       granted += 1;
       if (page === own - 1) {
         permit.answered();

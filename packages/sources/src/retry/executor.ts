@@ -158,7 +158,6 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       const waitedFromMs = breaker.upMs();
       try {
         return await admission.acquire({
-          pool,
           weights,
           countedWithinMs,
           credits,

@@ -3,14 +3,6 @@ import type { Clock } from '../clock.ts';
 import type { CredentialPool, Grant } from './credential-pool.ts';
 import type { Credit, CreditPool } from './credit-pool.ts';
 
-/** Waiters for one pool that can't go yet. */
-interface Blocked {
-  readonly at: number;
-  readonly weights: readonly (readonly number[])[];
-}
-
-const NOBODY: Blocked = { at: Infinity, weights: [] };
-
 interface PlainQueued {
   readonly walk?: object;
   readonly share?: number;
@@ -27,7 +19,7 @@ interface Waiter extends AcquireOptions, PlainQueued {
  * The simplest admission: one list of waiting requests, scanned from its beginning at every event. `admission` has to grant the same
  * permits in the same order.
  */
-export function plainAdmission({ clock }: { readonly clock: Clock }): Admission {
+export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool; readonly clock: Clock }): Admission {
   const queue = new PlainFairQueue<Waiter>();
   const watched = new Map<CreditPool, { waiters: number; readonly unwatch: () => void }>();
   let cancelTimer: (() => void) | undefined;
@@ -62,7 +54,7 @@ export function plainAdmission({ clock }: { readonly clock: Clock }): Admission 
 
   const refuse = (): void => {
     for (const waiter of queue) {
-      const { pool, weights } = waiter;
+      const { weights } = waiter;
       if (pool.bears(weights)) continue;
       remove(waiter);
       waiter.reject(pool.exhausted ?? tooHeavy(weights));
@@ -72,29 +64,30 @@ export function plainAdmission({ clock }: { readonly clock: Clock }): Admission 
   /** Grants to all who may go; returns when the next may. */
   const serve = (): number => {
     refuse();
-    const blocked = new Map<CredentialPool, Blocked>();
+    const ahead: (readonly number[])[] = [];
+    let wakeAt = Infinity;
     const full = new Set<CreditPool>();
     for (const waiter of queue) {
-      const { pool, weights, credits, items } = waiter;
+      const { weights, credits, items, countedWithinMs } = waiter;
       // Behind a request that doesn't fit, no other of the same downstream goes first: small pages would starve a big one.
       if (full.has(credits) || !credits.hasRoom(items)) {
         full.add(credits);
         continue;
       }
-      const before = blocked.get(pool) ?? NOBODY;
-      if (before.weights.some((one) => costsAsMuch(weights, one))) continue;
+      if (ahead.some((one) => costsAsMuch(weights, one))) continue;
       const at = pool.freeAt(weights);
       const isFree = at <= clock.monotonicMs();
-      if (!isFree || putsOff(waiter, before)) {
-        blocked.set(pool, { at: isFree ? before.at : Math.min(before.at, at), weights: [...before.weights, weights] });
+      if (!isFree || (ahead.length > 0 && !pool.delaysNone(weights, { ahead, countedWithinMs }))) {
+        if (!isFree) wakeAt = Math.min(wakeAt, at);
+        ahead.push(weights);
         continue;
       }
       remove(waiter);
       // A waiter that passes others has not had its turn: for later ones the round is still that of those who wait.
-      if (before.weights.length === 0) queue.served(waiter);
+      if (ahead.length === 0) queue.served(waiter);
       hand(waiter, pool.take(weights), credits.reserve(items));
     }
-    return Math.min(Infinity, ...[...blocked.values()].map(({ at }) => at));
+    return wakeAt;
   };
 
   /** Gives the permit over, once its grant is durable. */
@@ -117,21 +110,21 @@ export function plainAdmission({ clock }: { readonly clock: Clock }): Admission 
 
   const waiting = (): readonly Waiting[] => {
     const offset = clock.epochMs() - clock.monotonicMs();
-    const first = new Map<CredentialPool, number>();
-    return [...queue].map(({ label, pool, weights, credits, items }) => {
+    let first: number | undefined;
+    return [...queue].map(({ label, weights, credits, items }) => {
       const said = label === undefined ? {} : { label };
       if (!credits.hasRoom(items)) return { ...said, for: 'downstream' as const };
       const own = pool.bears(weights) ? pool.freeAt(weights) : Infinity;
       // A waiter that could go but still waits is waiting for earlier ones.
-      const at = own === -Infinity ? (first.get(pool) ?? own) : own;
-      first.set(pool, Math.min(first.get(pool) ?? Infinity, at));
+      const at = own === -Infinity ? (first ?? own) : own;
+      first = Math.min(first ?? Infinity, at);
       return { ...said, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };
     });
   };
 
   return {
     acquire(options) {
-      const { signal, pool, weights = [] } = options;
+      const { signal, weights = [] } = options;
       return new Promise<Permit>((resolve, reject) => {
         if (signal?.aborted) {
           reject(signal.reason);
@@ -172,12 +165,6 @@ export function plainAdmission({ clock }: { readonly clock: Clock }): Admission 
 /** A request that no budget could ever bear must neither wait for ever nor stop others. */
 function tooHeavy(weights: readonly number[]): RangeError {
   return new RangeError(`admission: no credential's limits are large enough for weights of ${weights.join(', ')}`);
-}
-
-/** True when it might delay a request that waits before it. */
-function putsOff({ pool, weights, countedWithinMs }: Waiter, { weights: ahead }: Blocked): boolean {
-  if (ahead.length === 0) return false;
-  return !pool.delaysNone(weights, { ahead, countedWithinMs });
 }
 
 function costsAsMuch(one: readonly number[], other: readonly number[]): boolean {

@@ -13,16 +13,16 @@ function gate({ limit = 2, windowMs = 1_000, names = ['app'] }: { limit?: number
     members: names.map((name) => ({ name, budgets: [rateBudget({ limit, windowMs, guardMs: 0, clock })] })),
     clock,
   });
-  return { clock, pool, gate: admission({ clock }) };
+  return { clock, pool, gate: admission({ pool, clock }) };
 }
 
 describe('admission', () => {
   it('takes token and credit in one step, first come first served, each as early as its window permits', async () => {
-    const { clock, pool, gate: door } = gate();
+    const { clock, gate: door } = gate();
     const credits = plenty();
     const granted: string[] = [];
     for (const label of ['a', 'b', 'c', 'd', 'e']) {
-      void door.acquire({ pool, credits, items: 1, label }).then((permit) => {
+      void door.acquire({ credits, items: 1, label }).then((permit) => {
         granted.push(`${label}@${clock.monotonicMs()}`);
         permit.sent();
         clock.schedule(100, () => permit.answered());
@@ -35,9 +35,9 @@ describe('admission', () => {
   it('uses no token while there is no room downstream, and goes on at once when there is', async () => {
     const { clock, pool, gate: door } = gate();
     const credits = creditPool({ max: 10 });
-    const first = await door.acquire({ pool, credits, items: 10 });
+    const first = await door.acquire({ credits, items: 10 });
     let second = false;
-    void door.acquire({ pool, credits, items: 10, label: '@alpha' }).then(() => (second = true));
+    void door.acquire({ credits, items: 10, label: '@alpha' }).then(() => (second = true));
     await clock.advance(3_600_000);
     expect(second).toBe(false);
     expect(pool.members[0]?.budgets[0]?.used).toBe(1);
@@ -48,15 +48,16 @@ describe('admission', () => {
   });
 
   it('grants nothing while its credential is held, and one by one where each grant holds it again', async () => {
-    const { clock, gate: door } = gate();
+    const clock = virtualClock();
     let heldUntilMs = 300;
     const budgets = [rateBudget({ limit: 9, windowMs: 1_000, guardMs: 0, clock })];
     const pool = credentialPool({ members: [{ name: 'app', budgets, heldUntilMs: () => heldUntilMs }], clock });
+    const door = admission({ pool, clock });
     const granted: string[] = [];
     for (const label of ['a', 'b', 'c']) {
       const onGranted = (): void => void (heldUntilMs = Infinity);
       void door
-        .acquire({ pool, credits: plenty(), items: 1, label, onGranted })
+        .acquire({ credits: plenty(), items: 1, label, onGranted })
         .then(() => granted.push(`${label}@${clock.monotonicMs()}`));
     }
     await clock.advance(299);
@@ -72,24 +73,24 @@ describe('admission', () => {
   });
 
   it('lets no request wait behind the downstream of another', async () => {
-    const { pool, gate: door } = gate();
+    const { gate: door } = gate();
     const stuck = creditPool({ max: 1 });
-    await door.acquire({ pool, credits: stuck, items: 1 });
-    void door.acquire({ pool, credits: stuck, items: 1 });
-    const other = await door.acquire({ pool, credits: plenty(), items: 1 });
+    await door.acquire({ credits: stuck, items: 1 });
+    void door.acquire({ credits: stuck, items: 1 });
+    const other = await door.acquire({ credits: plenty(), items: 1 });
     expect(other.credential).toBe('app');
   });
 
   it('does not let small requests starve a big one of the same downstream', async () => {
-    const { clock, pool, gate: door } = gate({ limit: 100 });
+    const { clock, gate: door } = gate({ limit: 100 });
     const credits = creditPool({ max: 10 });
     const order: string[] = [];
-    const small = await door.acquire({ pool, credits, items: 5 });
-    void door.acquire({ pool, credits, items: 10, label: 'big' }).then((permit) => {
+    const small = await door.acquire({ credits, items: 5 });
+    void door.acquire({ credits, items: 10, label: 'big' }).then((permit) => {
       order.push('big');
       permit.credit.release();
     });
-    void door.acquire({ pool, credits, items: 5, label: 'late' }).then(() => order.push('late'));
+    void door.acquire({ credits, items: 5, label: 'late' }).then(() => order.push('late'));
     await clock.settle();
     expect(order).toEqual([]);
     small.credit.release();
@@ -98,24 +99,25 @@ describe('admission', () => {
   });
 
   it('gives the place up when aborted, and keeps neither timer nor listener', async () => {
-    const { clock, pool, gate: door } = gate({ limit: 1 });
+    const { clock, gate: door } = gate({ limit: 1 });
     const credits = plenty();
-    const first = await door.acquire({ pool, credits, items: 1 });
+    const first = await door.acquire({ credits, items: 1 });
     first.sent();
     first.answered();
     const abort = new AbortController();
-    const waiting = door.acquire({ pool, credits, items: 1, signal: abort.signal });
+    const waiting = door.acquire({ credits, items: 1, signal: abort.signal });
     expect(door.waiting()).toHaveLength(1);
     expect(clock.pending).toBe(1);
     abort.abort(new Error('enough'));
     await expect(waiting).rejects.toThrow('enough');
-    await expect(door.acquire({ pool, credits, items: 1, signal: abort.signal })).rejects.toThrow('enough');
+    await expect(door.acquire({ credits, items: 1, signal: abort.signal })).rejects.toThrow('enough');
     expect([door.waiting().length, clock.pending]).toEqual([0, 0]);
   });
 
   it('looks at the clock again when a timer fires early', async () => {
     const { clock, pool } = gate({ limit: 1 });
     const hasty = admission({
+      pool,
       clock: {
         monotonicMs: () => clock.monotonicMs(),
         epochMs: () => clock.epochMs(),
@@ -123,39 +125,39 @@ describe('admission', () => {
       },
     });
     const credits = plenty();
-    const first = await hasty.acquire({ pool, credits, items: 1 });
+    const first = await hasty.acquire({ credits, items: 1 });
     first.sent();
     first.answered();
     let at = 0;
-    void hasty.acquire({ pool, credits, items: 1 }).then(() => (at = clock.monotonicMs()));
+    void hasty.acquire({ credits, items: 1 }).then(() => (at = clock.monotonicMs()));
     await clock.advance(999);
     expect(at).toBe(0);
   });
 
   it('takes whichever credential may go first, and wears none out while others idle', async () => {
-    const { pool, gate: door } = gate({ limit: 2, names: ['a', 'b', 'c'] });
+    const { gate: door } = gate({ limit: 2, names: ['a', 'b', 'c'] });
     const names: string[] = [];
-    for (let i = 0; i < 6; i += 1) names.push((await door.acquire({ pool, credits: plenty(), items: 1 })).credential);
+    for (let i = 0; i < 6; i += 1) names.push((await door.acquire({ credits: plenty(), items: 1 })).credential);
     expect(names).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
   });
 
   it('lets the next go as soon as an answer tells that its request has cost less, and none where others use the budget', async () => {
     const { clock, pool, gate: door } = gate({ limit: 5 });
     const credits = plenty();
-    const first = await door.acquire({ pool, credits, items: 1, weights: [5] });
+    const first = await door.acquire({ credits, items: 1, weights: [5] });
     first.sent();
     first.answered([{ remaining: 0, resetInMs: 1_000 }]);
     let granted = false;
-    void door.acquire({ pool, credits, items: 1, weights: [3] }).then(() => (granted = true));
+    void door.acquire({ credits, items: 1, weights: [3] }).then(() => (granted = true));
     first.corrected([4]);
     await clock.settle();
     // The service counts 5, so one of them is another client's.
     expect([granted, pool.members[0]?.budgets[0]?.used]).toEqual([false, 5]);
     const other = gate({ limit: 5 });
-    const permit = await other.gate.acquire({ pool: other.pool, credits, items: 1, weights: [5] });
+    const permit = await other.gate.acquire({ credits, items: 1, weights: [5] });
     permit.sent();
     permit.answered();
-    void other.gate.acquire({ pool: other.pool, credits, items: 1, weights: [3] }).then(() => (granted = true));
+    void other.gate.acquire({ credits, items: 1, weights: [3] }).then(() => (granted = true));
     permit.corrected([2]);
     await other.clock.settle();
     expect(granted).toBe(true);
@@ -164,9 +166,9 @@ describe('admission', () => {
   it('goes on without a credential that turned bad, and fails with its reason when it was the last', async () => {
     const { pool, gate: door } = gate({ names: ['a', 'b'] });
     pool.retire('a', new Error('a was revoked'));
-    expect((await door.acquire({ pool, credits: plenty(), items: 1 })).credential).toBe('b');
-    await door.acquire({ pool, credits: plenty(), items: 1 });
-    const waiting = door.acquire({ pool, credits: plenty(), items: 1 });
+    expect((await door.acquire({ credits: plenty(), items: 1 })).credential).toBe('b');
+    await door.acquire({ credits: plenty(), items: 1 });
+    const waiting = door.acquire({ credits: plenty(), items: 1 });
     pool.retire('b', new Error('b was revoked'));
     door.wake();
     await expect(waiting).rejects.toThrow('b was revoked');
@@ -183,11 +185,11 @@ describe('admission', () => {
     };
     const budget = rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock });
     const pool = credentialPool({ members: [{ name: 'app', budgets: [budget], journal }], clock });
-    const door = admission({ clock });
+    const door = admission({ pool, clock });
     const credits = creditPool({ max: 10 });
 
     let got = false;
-    const first = door.acquire({ pool, credits, items: 10 }).then((permit) => {
+    const first = door.acquire({ credits, items: 10 }).then((permit) => {
       got = true;
       return permit;
     });
@@ -198,13 +200,13 @@ describe('admission', () => {
     permit.aborted();
     permit.credit.release();
 
-    const second = door.acquire({ pool, credits, items: 10 });
+    const second = door.acquire({ credits, items: 10 });
     written[1]?.reject(new Error('disk full'));
     await expect(second).rejects.toThrow('disk full');
     expect([budget.used, credits.outstanding]).toEqual([0, 0]);
 
     const abort = new AbortController();
-    const third = door.acquire({ pool, credits, items: 10, signal: abort.signal });
+    const third = door.acquire({ credits, items: 10, signal: abort.signal });
     abort.abort(new Error('enough'));
     written[2]?.resolve();
     await expect(third).rejects.toThrow('enough');
@@ -213,9 +215,9 @@ describe('admission', () => {
   });
 
   it('refuses at once what no budget could ever bear, and goes on with the others', async () => {
-    const { pool, gate: door } = gate({ limit: 2 });
-    await expect(door.acquire({ pool, credits: plenty(), items: 1, weights: [3] })).rejects.toThrow(RangeError);
-    expect((await door.acquire({ pool, credits: plenty(), items: 1 })).credential).toBe('app');
+    const { gate: door } = gate({ limit: 2 });
+    await expect(door.acquire({ credits: plenty(), items: 1, weights: [3] })).rejects.toThrow(RangeError);
+    expect((await door.acquire({ credits: plenty(), items: 1 })).credential).toBe('app');
   });
 
   describe('with credentials of unlike limits', () => {
@@ -225,17 +227,18 @@ describe('admission', () => {
         name: `of ${limit}`,
         budgets: [rateBudget({ limit, windowMs: 1_000, guardMs: 0, clock })],
       }));
-      return { clock, pool: credentialPool({ members, clock }), door: admission({ clock }) };
+      const pool = credentialPool({ members, clock });
+      return { clock, pool, door: admission({ pool, clock }) };
     };
 
     it('gives what is heavy to one that can bear it, and lets it wait for that one', async () => {
-      const { clock, pool, door } = unlike();
+      const { clock, door } = unlike();
       const credits = creditPool({ max: 2 });
-      const first = await door.acquire({ pool, credits, items: 1, weights: [4] });
+      const first = await door.acquire({ credits, items: 1, weights: [4] });
       first.sent();
       const granted: string[] = [];
       const ask = (weight: number): void =>
-        void door.acquire({ pool, credits, items: 1, weights: [weight] }).then(({ credential }) => granted.push(`${weight} ${credential}`));
+        void door.acquire({ credits, items: 1, weights: [weight] }).then(({ credential }) => granted.push(`${weight} ${credential}`));
       ask(4);
       ask(5);
       await clock.settle();
@@ -249,9 +252,9 @@ describe('admission', () => {
     it('refuses only requests that no remaining credential can bear', async () => {
       const { clock, pool, door } = unlike();
       const credits = creditPool({ max: 1 });
-      const first = await door.acquire({ pool, credits, items: 1 });
-      const heavy = door.acquire({ pool, credits, items: 1, weights: [4] });
-      const light = door.acquire({ pool, credits, items: 1, weights: [2] });
+      const first = await door.acquire({ credits, items: 1 });
+      const heavy = door.acquire({ credits, items: 1, weights: [4] });
+      const light = door.acquire({ credits, items: 1, weights: [2] });
       pool.retire('of 5', new Error('revoked'));
       expect(door.waiting().map((waiting) => waiting.for)).toEqual(['downstream', 'downstream']);
       first.aborted();
@@ -263,12 +266,12 @@ describe('admission', () => {
   });
 
   it('does not let a big walk starve a small one', async () => {
-    const { clock, pool, gate: door } = gate({ limit: 1 });
+    const { clock, gate: door } = gate({ limit: 1 });
     const credits = plenty();
     const served: string[] = [];
     const [big, small] = [{}, {}];
     const ask = (label: string, walk: object): void =>
-      void door.acquire({ pool, credits, items: 1, label, walk }).then((permit) => {
+      void door.acquire({ credits, items: 1, label, walk }).then((permit) => {
         served.push(label);
         permit.sent();
         permit.answered();
@@ -280,11 +283,11 @@ describe('admission', () => {
   });
 
   it('gives a started walk its turn among newcomers, however many come', async () => {
-    const { clock, pool, gate: door } = gate({ limit: 1 });
+    const { clock, gate: door } = gate({ limit: 1 });
     const credits = plenty();
     const served: string[] = [];
     const ask = (label: string, walk: object): void =>
-      void door.acquire({ pool, credits, items: 1, label, walk }).then((permit) => {
+      void door.acquire({ credits, items: 1, label, walk }).then((permit) => {
         served.push(label);
         permit.sent();
         permit.answered();
@@ -301,14 +304,14 @@ describe('admission', () => {
 
   // Where each that comes or goes looks at all the others it takes minutes.
   it('bears many waiting requests: with one downstream and one signal', async () => {
-    const { clock, pool, gate: door } = gate({ limit: 200_000 });
+    const { clock, gate: door } = gate({ limit: 200_000 });
     const credits = creditPool({ max: 1 });
     const abort = new AbortController();
-    const first = await door.acquire({ pool, credits, items: 1 });
+    const first = await door.acquire({ credits, items: 1 });
     let granted = 0;
     let refused = 0;
     for (let i = 0; i < 20_000; i += 1) {
-      door.acquire({ pool, credits, items: 1, ...(i % 2 === 0 && { signal: abort.signal }) }).then(
+      door.acquire({ credits, items: 1, ...(i % 2 === 0 && { signal: abort.signal }) }).then(
         (permit) => {
           granted += 1;
           permit.credit.release();
@@ -330,7 +333,7 @@ describe('a disposed permit', () => {
     const budget = rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, maxDelayMs: 300, clock });
     const pool = credentialPool({ members: [{ name: 'app', budgets: [budget] }], clock });
     const credits = creditPool({ max: 1 });
-    return { budget, credits, permit: await admission({ clock }).acquire({ pool, credits, items: 1 }) };
+    return { budget, credits, permit: await admission({ pool, clock }).acquire({ credits, items: 1 }) };
   };
   it.each([
     { how: 'never sent', settle: [], freeAt: 0 },

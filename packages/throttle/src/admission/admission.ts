@@ -7,14 +7,14 @@ import { WaitingLines } from './waiting-lines.ts';
 
 /** Options of {@link admission}. */
 export interface AdmissionOptions {
+  /** The credentials of which any may carry a request. */
+  readonly pool: CredentialPool;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
 }
 
 /** Options of `Admission.acquire`: what one request costs, and its origin. */
 export interface AcquireOptions<Label = string> {
-  /** The credentials of which any may carry the request. */
-  readonly pool: CredentialPool;
   /** The request's cost in each budget of the pool's members, in their order. Default 1 each. */
   readonly weights?: readonly number[];
   /** Capacity downstream to take `items` from. */
@@ -72,15 +72,6 @@ export interface Admission<Label = string> {
   wake(): void;
 }
 
-/** Waiters for one pool that can't go yet. */
-interface Blocked {
-  /** When the first of them may. */
-  readonly at: number;
-  readonly weights: readonly (readonly number[])[];
-}
-
-const NOBODY: Blocked = { at: Infinity, weights: [] };
-
 interface Waiter<Label = unknown> extends AcquireOptions<Label>, Queued {
   readonly weights: readonly number[];
   readonly resolve: (permit: Permit) => void;
@@ -91,9 +82,9 @@ interface Waiter<Label = unknown> extends AcquireOptions<Label>, Queued {
  * Creates an admission: walks take turns, first come, first served among equals. No request waits because another's downstream is full, or
  * for a heavier request that it doesn't delay.
  */
-export function admission<Label = string>({ clock = systemClock() }: AdmissionOptions = {}): Admission<Label> {
+export function admission<Label = string>({ pool, clock = systemClock() }: AdmissionOptions): Admission<Label> {
   const queue = new FairQueue<Waiter<Label>>();
-  const lines = new WaitingLines<Waiter<Label>>({ onRoom: () => look() });
+  const lines = new WaitingLines<Waiter<Label>>({ onRoom: () => grantReady() });
   const aborts = new AbortWatch();
   let cancelTimer: (() => void) | undefined;
 
@@ -107,72 +98,73 @@ export function admission<Label = string>({ clock = systemClock() }: AdmissionOp
   };
 
   /** Grants all requests that may start, and checks again when the next one may. */
-  const look = (): void => {
+  const grantReady = (): void => {
     cancelTimer?.();
     cancelTimer = undefined;
     const wakeAt = queue.isEmpty ? Infinity : serve();
-    if (wakeAt < Infinity) cancelTimer = clock.schedule(Math.max(0, wakeAt - clock.monotonicMs()), look);
+    if (wakeAt < Infinity) cancelTimer = clock.schedule(Math.max(0, wakeAt - clock.monotonicMs()), grantReady);
   };
 
   const refuse = (): void => {
-    for (const waiter of lines.unservable()) {
+    for (const waiter of lines.unservable((weights) => pool.bears(weights))) {
       remove(waiter);
-      waiter.reject(waiter.pool.exhausted ?? tooHeavy(waiter.weights));
+      waiter.reject(pool.exhausted ?? tooHeavy(waiter.weights));
     }
   };
 
   /** Grants all requests that may start; returns when the next one may. */
   const serve = (): number => {
-    if (lines.isAnyExhausted) refuse();
-    const blocked = new Map<CredentialPool, Blocked>();
-    const looking = lines.look();
+    if (pool.exhausted !== undefined) refuse();
+    /** The costs of requests that can't start yet, and when the first of them may. */
+    const ahead: (readonly number[])[] = [];
+    let wakeAt = Infinity;
+    const scan = lines.scan();
     try {
-      for (let waiter = looking.first(); waiter !== undefined; waiter = looking.first()) {
-        const { pool, weights, credits, items } = waiter;
+      for (let waiter = scan.first(); waiter !== undefined; waiter = scan.first()) {
+        const { weights, credits, items, countedWithinMs } = waiter;
         if (!pool.bears(weights)) {
           queue.delete(waiter);
-          looking.refused(waiter);
+          scan.refused(waiter);
           waiter.reject(tooHeavy(weights));
           continue;
         }
-        if (looking.isFull(waiter)) continue;
-        const before = blocked.get(pool) ?? NOBODY;
-        if (before.weights.some((one) => costsAsMuch(weights, one))) {
-          looking.pass(waiter);
+        if (scan.isFull(waiter)) continue;
+        if (ahead.some((one) => costsAsMuch(weights, one))) {
+          scan.pass(waiter);
           continue;
         }
         // One instant for all of the decision: what was free may not be so a moment later.
         const now = clock.monotonicMs();
         const at = pool.freeAt(weights, now);
         const isFree = at <= now;
-        if (!isFree || putsOff(waiter, before, now)) {
-          blocked.set(pool, { at: isFree ? before.at : Math.min(before.at, at), weights: [...before.weights, weights] });
+        const mayDelay = ahead.length > 0 && !pool.delaysNone(weights, { ahead, countedWithinMs, nowMs: now });
+        if (!isFree || mayDelay) {
+          if (!isFree) wakeAt = Math.min(wakeAt, at);
+          ahead.push(weights);
           // If no waiting request costs less, none can go; otherwise only its own line is skipped.
-          if (costsAsMuch([], weights)) looking.close(waiter);
+          if (costsAsMuch([], weights)) scan.close(waiter);
           continue;
         }
         queue.delete(waiter);
-        looking.granted(waiter);
+        scan.granted(waiter);
         // A waiter that passes others has not had its turn: for later ones the round is still that of those who wait.
-        if (before.weights.length === 0) queue.served(waiter);
+        if (ahead.length === 0) queue.served(waiter);
         hand(waiter, pool.take(weights, now), credits.reserve(items));
       }
     } finally {
-      looking.end();
+      scan.end();
     }
-    let wakeAt = Infinity;
-    for (const { at } of blocked.values()) wakeAt = Math.min(wakeAt, at);
     return wakeAt;
   };
 
   /** True if a grant can't delay another request, and this one needn't wait. */
-  const mayGoAtOnce = ({ pool, weights, credits, items }: Waiter, now: number): boolean =>
+  const mayGoAtOnce = ({ weights, credits, items }: Waiter, now: number): boolean =>
     queue.isEmpty && credits.hasRoom(items) && pool.freeAt(weights, now) <= now;
 
   /** Gives the permit over, once its grant is durable. */
   const hand = (waiter: Waiter, grant: Grant, credit: Credit): void => {
     waiter.onGranted?.(grant.credential);
-    const permit = permitOf(grant, credit, look);
+    const permit = permitOf(grant, credit, grantReady);
     if (grant.durable === undefined) {
       waiter.resolve(permit);
       return;
@@ -190,29 +182,29 @@ export function admission<Label = string>({ clock = systemClock() }: AdmissionOp
 
   const waiting = (): readonly Waiting<Label>[] => {
     const offset = clock.epochMs() - clock.monotonicMs();
-    const first = new Map<CredentialPool, number>();
+    let first: number | undefined;
     const stands = new Map<object | undefined, { readonly hasRoom: boolean; readonly own: number }>();
-    const standing = ({ pool, weights, credits, items }: Waiter) => {
+    const standing = ({ weights, credits, items }: Waiter) => {
       const hasRoom = credits.hasRoom(items);
       return { hasRoom, own: hasRoom && pool.bears(weights) ? pool.freeAt(weights) : Infinity };
     };
     return Array.from(queue, (waiter) => {
-      const { label, pool } = waiter;
+      const { label } = waiter;
       const line = lines.lineOf(waiter);
       const { hasRoom, own } = stands.get(line) ?? standing(waiter);
       stands.set(line, { hasRoom, own });
       const said = label === undefined ? {} : { label };
       if (!hasRoom) return { ...said, for: 'downstream' as const };
       // A waiter that could go but still waits is waiting for earlier ones.
-      const at = own === -Infinity ? (first.get(pool) ?? own) : own;
-      first.set(pool, Math.min(first.get(pool) ?? Infinity, at));
+      const at = own === -Infinity ? (first ?? own) : own;
+      first = Math.min(first ?? Infinity, at);
       return { ...said, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };
     });
   };
 
   return {
     acquire(options) {
-      const { signal, pool, weights = [] } = options;
+      const { signal, weights = [] } = options;
       return new Promise<Permit>((resolve, reject) => {
         if (signal?.aborted) {
           reject(signal.reason);
@@ -225,7 +217,7 @@ export function admission<Label = string>({ clock = systemClock() }: AdmissionOp
         const abort = (): void => {
           remove(waiter);
           waiter.reject(signal?.reason);
-          look();
+          grantReady();
         };
         let forget: (() => void) | undefined;
         const watch = (): void => {
@@ -255,13 +247,13 @@ export function admission<Label = string>({ clock = systemClock() }: AdmissionOp
         }
         watch();
         add(waiter);
-        look();
+        grantReady();
       });
     },
     waiting,
     wake() {
       refuse();
-      look();
+      grantReady();
     },
   };
 }
@@ -269,12 +261,6 @@ export function admission<Label = string>({ clock = systemClock() }: AdmissionOp
 /** A request that no budget could ever afford must neither wait forever nor block others. */
 function tooHeavy(weights: readonly number[]): RangeError {
   return new RangeError(`admission: no credential's limits are large enough for weights of ${weights.join(', ')}`);
-}
-
-/** True when it might delay a request that waits before it. */
-function putsOff({ pool, weights, countedWithinMs }: Waiter, { weights: ahead }: Blocked, nowMs: number): boolean {
-  if (ahead.length === 0) return false;
-  return !pool.delaysNone(weights, { ahead, countedWithinMs, nowMs });
 }
 
 function costsAsMuch(one: readonly number[], other: readonly number[]): boolean {

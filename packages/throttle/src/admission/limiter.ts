@@ -155,7 +155,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
   const pool = credentialPool({ members, clock });
   const byName = new Map(members.map((member) => [member.name, member]));
   const credits = creditPool({ max: concurrency });
-  const door = admission({ clock });
+  const door = admission({ pool, clock });
   const weightsOf = (weight: RunOptions['weight']): readonly number[] =>
     typeof weight === 'number'
       ? Array.from({ length: Math.max(...members.map((one) => one.budgets.length)) }, () => weight)
@@ -169,7 +169,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
     work: Work<C, R>,
     { signal, weights }: Attempt,
   ): Promise<{ readonly result: R | Refused | Failed } | undefined> => {
-    const permit = await door.acquire({ pool, credits, items: 1, weights, ...(signal !== undefined && { signal }) });
+    const permit = await door.acquire({ credits, items: 1, weights, ...(signal !== undefined && { signal }) });
     let isNew = true;
     const turned = (): void => void (isNew = false);
     // The next turn of the event loop, and in virtual time the next instant.

@@ -35,8 +35,8 @@ async function starts({ perSecond, perDay, toResetMs, asked }: Play, mayPass: bo
     rateBudget({ limit: perSecond, windowMs: 1_000, maxDelayMs: 1_000, clock }),
     dailyBudget({ limit: perDay, maxDelayMs: 1_000, clock }),
   ];
-  const door = admission({ clock });
   const pool = credentialPool({ members: [{ name: 'key', budgets }], clock });
+  const door = admission({ pool, clock });
   const credits = creditPool({ max: Infinity });
   const walks = Array.from({ length: 3 }, () => ({}));
   const started = asked.map(() => Infinity);
@@ -44,7 +44,7 @@ async function starts({ perSecond, perDay, toResetMs, asked }: Play, mayPass: bo
     clock.schedule(atMs, () => {
       const whose = walks[walk];
       const given = { ...(mayPass && { countedWithinMs: LONGEST_MS }), ...(whose !== undefined && { walk: whose }) };
-      void door.acquire({ pool, weights: [1, weight], credits, items: 1, ...given }).then((permit) => {
+      void door.acquire({ weights: [1, weight], credits, items: 1, ...given }).then((permit) => {
         started[i] = clock.monotonicMs();
         if (ending !== 'unsent') permit.sent();
         clock.schedule(answerMs, () => (ending === 'answered' ? permit.answered() : permit.aborted()));
@@ -98,12 +98,11 @@ describe('admission', () => {
   it('ends no round for those that passed: who comes after them has the turn it would have had', async () => {
     const clock = virtualClock();
     const pool = credentialPool({ members: [{ name: 'key', budgets: [dailyBudget({ limit: 10, clock })] }], clock });
-    const [door, credits, walk] = [admission({ clock }), creditPool({ max: Infinity }), {}];
+    const [door, credits, walk] = [admission({ pool, clock }), creditPool({ max: Infinity }), {}];
     const order: string[] = [];
     const ask = (label: string, weight: number, whose?: object): void =>
       void door
         .acquire({
-          pool,
           credits,
           items: 1,
           weights: [weight],
@@ -130,10 +129,9 @@ describe('admission', () => {
   it('says until when those wait who could go, but for those before them', async () => {
     const clock = virtualClock({ epochMs: Date.UTC(2026, 0, 1, 20) });
     const pool = credentialPool({ members: [{ name: 'key', budgets: [dailyBudget({ limit: 150, clock })] }], clock });
-    const [door, credits] = [admission({ clock }), creditPool({ max: Infinity })];
+    const [door, credits] = [admission({ pool, clock }), creditPool({ max: Infinity })];
     const ask = (weight: number, countedWithinMs?: number) =>
       door.acquire({
-        pool,
         credits,
         items: 1,
         label: `${weight}`,
@@ -149,9 +147,9 @@ describe('admission', () => {
     await clock.settle();
     const until = Date.UTC(2026, 0, 2) + 5_000;
     expect(door.waiting()).toEqual([100, 1, 49].map((weight) => ({ label: `${weight}`, for: 'budget', until })));
-    const door2 = admission({ clock });
-    void door2.acquire({ pool, credits, items: 1, weights: [100] });
-    await door2.acquire({ pool, credits, items: 1, weights: [50], countedWithinMs: 60_000 });
+    const door2 = admission({ pool, clock });
+    void door2.acquire({ credits, items: 1, weights: [100] });
+    await door2.acquire({ credits, items: 1, weights: [50], countedWithinMs: 60_000 });
     expect(pool.members[0]?.budgets[0]?.used).toBe(150);
   });
 });
@@ -161,10 +159,10 @@ describe('requests of unlike budgets', () => {
     const clock = virtualClock();
     const budgets = ['core', 'search'].map(() => rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock }));
     const pool = credentialPool({ members: [{ name: 'a', budgets }], clock });
-    const door = admission({ clock });
+    const door = admission({ pool, clock });
     const granted: string[] = [];
     const acquire = async (label: string, weights: readonly number[]): Promise<void> => {
-      (await door.acquire({ pool, weights, credits: creditPool({ max: Infinity }), items: 1, label })).answered();
+      (await door.acquire({ weights, credits: creditPool({ max: Infinity }), items: 1, label })).answered();
       granted.push(label);
     };
     const all = Promise.all([

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { NEVER, Observable, Subject } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { type Admission, type Permit, admission } from './admission.ts';
-import { type CredentialPool, credentialPool } from './credential-pool.ts';
+import { credentialPool } from './credential-pool.ts';
 import { creditPool } from './credit-pool.ts';
 import { PageStream } from '../pages/page-stream.ts';
 import { rateBudget } from '../budget/rate-budget.ts';
@@ -17,13 +17,13 @@ describe('a stalled downstream', () => {
     const clock = virtualClock();
     const budget = rateBudget({ limit: 15, windowMs: 900_000, clock });
     const pool = credentialPool({ members: [{ name: 'app', budgets: [budget] }], clock });
-    const door = admission({ clock });
+    const door = admission({ pool, clock });
     const credits = creditPool({ max: 20_000 });
     const requests: number[] = [];
     const moves = new Subject<void>();
     let most = 0;
     const walks = Array.from({ length: 20 }, () =>
-      endlessWalk({ clock, pool, door, onRequest: () => requests.push(clock.monotonicMs()) })
+      endlessWalk({ clock, door, onRequest: () => requests.push(clock.monotonicMs()) })
         .drain(() => new Observable<never>((page) => moves.subscribe(() => page.complete())), { credits })
         .subscribe(),
     );
@@ -45,7 +45,7 @@ describe('a stalled downstream', () => {
     const clock = virtualClock();
     const pool = credentialPool({ members: [{ name: 'app', budgets: [rateBudget({ limit: 1_000, windowMs: 1_000, clock })] }], clock });
     let requests = 0;
-    const walk = endlessWalk({ clock, pool, door: admission({ clock }), onRequest: () => (requests += 1) })
+    const walk = endlessWalk({ clock, door: admission({ pool, clock }), onRequest: () => (requests += 1) })
       .drain(() => NEVER, { maxOutstanding: 20_000 })
       .subscribe();
     await clock.advance(10_000);
@@ -72,15 +72,15 @@ describe('a machine that stops the program', () => {
       };
       const budget = rateBudget({ limit: 4, windowMs: 1_000, clock: stopped });
       const pool = credentialPool({ members: [{ name: 'app', budgets: [budget] }], clock: stopped });
-      const door = admission({ clock: stopped });
+      const door = admission({ pool, clock: stopped });
       const credits = creditPool({ max: room });
-      const first = await door.acquire({ pool, credits, items: 1 });
+      const first = await door.acquire({ credits, items: 1 });
       first.sent();
       first.answered([{ remaining: 3, resetInMs: 1_000 }]);
       await clock.advance(20);
-      const second = door.acquire({ pool, credits, items: 1 });
+      const second = door.acquire({ credits, items: 1 });
       await clock.advance(4);
-      const third = door.acquire({ pool, credits, items: 1 });
+      const third = door.acquire({ credits, items: 1 });
       first.credit.release();
       await clock.advance(100);
       expect([await second, await third]).toHaveLength(2);
@@ -104,7 +104,7 @@ describe('any interleaving', () => {
         const clock = virtualClock();
         const budget = rateBudget({ limit, windowMs: 1_000, guardMs: 0, maxDelayMs: 100, clock });
         const pool = credentialPool({ members: [{ name: 'app', budgets: [budget] }], clock });
-        const door = admission({ clock });
+        const door = admission({ pool, clock });
         const credits = creditPool({ max: 20 });
         const held: Permit[] = [];
         const settled = new Set<Permit>();
@@ -128,7 +128,7 @@ describe('any interleaving', () => {
             const cancel = new AbortController();
             cancels.push(cancel);
             asked += 1;
-            door.acquire({ pool, credits, items, signal: cancel.signal }).then(
+            door.acquire({ credits, items, signal: cancel.signal }).then(
               (permit) => {
                 served += 1;
                 held.push(permit);
@@ -161,17 +161,16 @@ describe('any interleaving', () => {
 
 interface WalkOptions {
   readonly clock: VirtualClock;
-  readonly pool: CredentialPool;
   readonly door: Admission;
   readonly onRequest: () => void;
 }
 
-function endlessWalk({ clock, pool, door, onRequest }: WalkOptions): PageStream<number> {
+function endlessWalk({ clock, door, onRequest }: WalkOptions): PageStream<number> {
   return new PageStream(() => {
     let page = 0;
     return {
       async read({ credits, signal }) {
-        const permit = await door.acquire({ pool, credits, items: PAGE, signal });
+        const permit = await door.acquire({ credits, items: PAGE, signal });
         permit.sent();
         onRequest();
         await new Promise<void>((resolve) => clock.schedule(ROUND_TRIP_MS, resolve));

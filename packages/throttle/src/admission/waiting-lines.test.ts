@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { handClock } from '../budget/budget-simulation.fixture.ts';
-import { rateBudget } from '../budget/rate-budget.ts';
-import { credentialPool } from './credential-pool.ts';
 import { type CreditPool, creditPool } from './credit-pool.ts';
 import { type Lined, WaitingLines } from './waiting-lines.ts';
 
 function scene() {
-  const clock = handClock();
-  const budgets = [rateBudget({ limit: 100, windowMs: 1_000, clock }), rateBudget({ limit: 100, windowMs: 1_000, clock })];
-  const pool = credentialPool({ members: [{ name: 'a', budgets }], clock });
   let watchers = 0;
   const room = creditPool({ max: 100 });
   const credits: CreditPool = {
@@ -23,14 +17,13 @@ function scene() {
     },
   };
   const request = (turn: number, items: number, weights: readonly number[] = []): Lined => ({
-    pool,
     credits,
     items,
     weights,
     turn,
     arrival: turn,
   });
-  return { lines: new WaitingLines<Lined>({ onRoom: () => undefined }), pool, request, watchers: () => watchers };
+  return { lines: new WaitingLines<Lined>({ onRoom: () => undefined }), request, watchers: () => watchers };
 }
 
 describe('waiting lines', () => {
@@ -51,22 +44,21 @@ describe('waiting lines', () => {
     const [late, first, early] = [request(3, 5), request(2, 6), request(1, 5)];
     lines.add(late);
     lines.add(first);
-    expect(lines.look().first()).toBe(first);
+    expect(lines.scan().first()).toBe(first);
     lines.add(early);
-    expect(lines.look().first()).toBe(early);
+    expect(lines.scan().first()).toBe(early);
     lines.delete(early);
-    expect(lines.look().first()).toBe(first);
+    expect(lines.scan().first()).toBe(first);
   });
 
-  it('forget a pool and a downstream for which no request waits', () => {
-    const { lines, pool, request, watchers } = scene();
+  it('forget a downstream for which no request waits', () => {
+    const { lines, request, watchers } = scene();
     const all = [request(1, 5), request(2, 5), request(3, 6, [0, 1])];
     for (const one of all) lines.add(one);
-    pool.retire('a', new Error('revoked'));
     for (const one of all) {
-      expect([lines.isAnyExhausted, watchers()]).toEqual([true, 1]);
+      expect(watchers()).toBe(1);
       lines.delete(one);
     }
-    expect([lines.isAnyExhausted, watchers()]).toEqual([false, 0]);
+    expect([lines.scan().first(), watchers()]).toEqual([undefined, 0]);
   });
 });

@@ -1,4 +1,3 @@
-import type { CredentialPool } from './credential-pool.ts';
 import type { CreditPool } from './credit-pool.ts';
 import { byTurn, type Queued } from './fair-queue.ts';
 import { IndexedHeap, type Placed } from './indexed-heap.ts';
@@ -6,7 +5,6 @@ import { OrderedList } from './ordered-list.ts';
 
 /** A request waits for one of these. */
 export interface Lined extends Queued {
-  readonly pool: CredentialPool;
   readonly weights: readonly number[];
   readonly credits: CreditPool;
   readonly items: number;
@@ -17,19 +15,7 @@ interface Line<Request extends Lined> extends Placed {
   readonly requests: OrderedList<Request>;
   readonly items: number;
   readonly key: string;
-  readonly pool: PoolLines<Request>;
   readonly downstream: Downstream<Request>;
-}
-
-interface PoolLines<Request extends Lined> extends Placed {
-  readonly pool: CredentialPool;
-  /** Distinguishes pools in a line's key. */
-  readonly number: number;
-  /** By the turns of their first requests; without the lines of a parked downstream, and those that the current look has passed over. */
-  readonly heap: IndexedHeap<Line<Request>>;
-  lines: number;
-  /** The number of its lines that cost nothing in some budget. */
-  partial: number;
 }
 
 interface Downstream<Request extends Lined> {
@@ -40,7 +26,7 @@ interface Downstream<Request extends Lined> {
   isParked: boolean;
 }
 
-/** A downstream as a look has found it. */
+/** A downstream as a scan has found it. */
 interface Seen<Request> {
   /** The last granted request; those before it have capacity. */
   granted: Request | undefined;
@@ -48,15 +34,17 @@ interface Seen<Request> {
 }
 
 /**
- * The requests of one queue, in one line for each pool, downstream, cost and size. The first request of each line is enough to find the
+ * The requests of one queue, in one line for each downstream, cost and size. The first request of each line is enough to find the
  * next one to start, however many wait.
  */
 export class WaitingLines<Request extends Lined> {
-  readonly #pools = new Map<CredentialPool, PoolLines<Request>>();
+  /** By the turns of their first requests; without the lines of a parked downstream, and those that the current scan has passed over. */
+  readonly #heap = new IndexedHeap<Line<Request>>(byHead);
   readonly #downstreams = new Map<CreditPool, Downstream<Request>>();
   readonly #lineOf = new WeakMap<Request, Line<Request>>();
   readonly #onRoom: () => void;
-  #numbers = 0;
+  /** The number of lines that cost nothing in some budget. */
+  #partial = 0;
 
   /** `onRoom` is called whenever credit comes back in a downstream that a request waits for. */
   constructor({ onRoom }: { readonly onRoom: () => void }) {
@@ -64,39 +52,35 @@ export class WaitingLines<Request extends Lined> {
   }
 
   add(request: Request): void {
-    const pool = this.#poolOf(request.pool);
     const downstream = this.#downstreamOf(request.credits);
-    unpark(downstream);
-    const key = `${pool.number} ${request.items} ${request.weights.join(' ')}`;
+    this.#unpark(downstream);
+    const key = `${request.items} ${request.weights.join(' ')}`;
     const found = downstream.lines.get(key);
-    const line = found ?? { requests: new OrderedList<Request>(byTurn), items: request.items, key, pool, downstream, place: -1 };
+    const line = found ?? { requests: new OrderedList<Request>(byTurn), items: request.items, key, downstream, place: -1 };
     line.requests.add(request);
     this.#lineOf.set(request, line);
     if (found === undefined) {
       downstream.lines.set(key, line);
-      pool.lines += 1;
-      if (request.weights.includes(0)) pool.partial += 1;
-      pool.heap.push(line);
-    } else pool.heap.moved(line);
+      if (request.weights.includes(0)) this.#partial += 1;
+      this.#heap.push(line);
+    } else this.#heap.moved(line);
   }
 
   /** Takes a request out, if it is in. */
   delete(request: Request): void {
     const line = this.#lineOf.get(request);
     if (line === undefined || !line.requests.delete(request)) return;
-    const { pool, downstream } = line;
+    const { downstream } = line;
     if (line.requests.first === undefined) {
-      pool.heap.remove(line);
-      pool.lines -= 1;
-      if (request.weights.includes(0)) pool.partial -= 1;
-      if (pool.lines === 0) this.#pools.delete(pool.pool);
+      this.#heap.remove(line);
+      if (request.weights.includes(0)) this.#partial -= 1;
       downstream.lines.delete(line.key);
       if (downstream.lines.size === 0) {
         downstream.unwatch();
         this.#downstreams.delete(downstream.credits);
       }
-    } else if (line.place !== -1) pool.heap.moved(line);
-    unpark(downstream);
+    } else if (line.place !== -1) this.#heap.moved(line);
+    this.#unpark(downstream);
   }
 
   /** Requests with the same line differ only in their turns. */
@@ -104,35 +88,20 @@ export class WaitingLines<Request extends Lined> {
     return this.#lineOf.get(request);
   }
 
-  /** True when a request waits for a pool whose last credential has left. */
-  get isAnyExhausted(): boolean {
-    for (const { pool } of this.#pools.values()) if (pool.exhausted !== undefined) return true;
-    return false;
-  }
-
   /** Requests that no remaining credential could ever serve, by their turns. */
-  unservable(): readonly Request[] {
+  unservable(bears: (weights: readonly number[]) => boolean): readonly Request[] {
     const found: Request[] = [];
     for (const { lines } of this.#downstreams.values()) {
-      for (const { pool, requests } of lines.values()) {
-        if (requests.first === undefined || pool.pool.bears(requests.first.weights)) continue;
+      for (const { requests } of lines.values()) {
+        if (requests.first === undefined || bears(requests.first.weights)) continue;
         for (const request of requests) found.push(request);
       }
     }
     return found.sort(byTurn);
   }
 
-  look(): Look<Request> {
-    return new Look(this, this.#pools.values(), this.#lineOf);
-  }
-
-  #poolOf(pool: CredentialPool): PoolLines<Request> {
-    const found = this.#pools.get(pool);
-    if (found !== undefined) return found;
-    this.#numbers += 1;
-    const lines: PoolLines<Request> = { pool, number: this.#numbers, heap: new IndexedHeap(byFirst), lines: 0, partial: 0, place: -1 };
-    this.#pools.set(pool, lines);
-    return lines;
+  scan(): Scan<Request> {
+    return new Scan({ lines: this, heap: this.#heap, lineOf: this.#lineOf, hasPartial: () => this.#partial > 0 });
   }
 
   #downstreamOf(credits: CreditPool): Downstream<Request> {
@@ -143,33 +112,44 @@ export class WaitingLines<Request extends Lined> {
       lines: new Map(),
       isParked: false,
       unwatch: credits.onRelease(() => {
-        unpark(downstream);
+        this.#unpark(downstream);
         this.#onRoom();
       }),
     };
     this.#downstreams.set(credits, downstream);
     return downstream;
   }
+
+  #unpark(downstream: Downstream<Request>): void {
+    if (!downstream.isParked) return;
+    downstream.isParked = false;
+    for (const line of downstream.lines.values()) this.#heap.push(line);
+  }
 }
 
-/** One look at those who wait, by their turns, without those whom an earlier one keeps from going. */
-class Look<Request extends Lined> {
-  readonly #lines: WaitingLines<Request>;
-  readonly #lineOf: WeakMap<Request, Line<Request>>;
-  /** The pools that may still serve a request. */
-  readonly #open = new IndexedHeap<PoolLines<Request>>((a, b) => byHead(a.heap.peek(), b.heap.peek()));
+interface ScanOptions<Request extends Lined> {
+  readonly lines: WaitingLines<Request>;
+  readonly heap: IndexedHeap<Line<Request>>;
+  readonly lineOf: WeakMap<Request, Line<Request>>;
+  /** True while a line waits that costs nothing in some budget. */
+  readonly hasPartial: () => boolean;
+}
+
+/** One scan of those who wait, by their turns, without those whom an earlier one keeps from going. */
+class Scan<Request extends Lined> {
+  readonly #options: ScanOptions<Request>;
   readonly #passed: Line<Request>[] = [];
   readonly #seen = new Map<Downstream<Request>, Seen<Request>>();
+  /** No other request can start. */
+  #isClosed = false;
 
-  constructor(lines: WaitingLines<Request>, pools: Iterable<PoolLines<Request>>, lineOf: WeakMap<Request, Line<Request>>) {
-    this.#lines = lines;
-    this.#lineOf = lineOf;
-    for (const pool of pools) this.#open.push(pool);
+  constructor(options: ScanOptions<Request>) {
+    this.#options = options;
   }
 
   /** Whose turn it is. */
   first(): Request | undefined {
-    return this.#open.peek()?.heap.peek()?.requests.first;
+    return this.#isClosed ? undefined : this.#options.heap.peek()?.requests.first;
   }
 
   /**
@@ -177,7 +157,7 @@ class Look<Request extends Lined> {
    * pages would starve a big one. It and later requests of its line are then skipped.
    */
   isFull(first: Request): boolean {
-    const line = this.#lineOf.get(first);
+    const line = this.#options.lineOf.get(first);
     if (line === undefined) return false;
     const { downstream } = line;
     const { credits } = downstream;
@@ -198,41 +178,36 @@ class Look<Request extends Lined> {
     return seen.isFull;
   }
 
-  /** No request of this one's line can go in this look. */
+  /** No request of this one's line can start in this scan. */
   pass(first: Request): void {
-    const line = this.#lineOf.get(first);
+    const line = this.#options.lineOf.get(first);
     if (line === undefined) return;
-    line.pool.heap.remove(line);
+    this.#options.heap.remove(line);
     this.#passed.push(line);
-    this.#reorder(line.pool);
   }
 
-  /** No request can go with this one's pool in this look, except those that cost nothing in some budget. */
+  /** No request can start in this scan, except those that cost nothing in some budget. */
   close(first: Request): void {
-    const line = this.#lineOf.get(first);
-    if (line === undefined) return;
-    if (line.pool.partial > 0) this.pass(first);
-    else this.#open.remove(line.pool);
+    if (this.#options.hasPartial()) this.pass(first);
+    else this.#isClosed = true;
   }
 
   /** Takes the first out: no credential that is left could ever serve it. */
   refused(first: Request): void {
-    const line = this.#lineOf.get(first);
-    this.#lines.delete(first);
-    if (line !== undefined) this.#reorder(line.pool);
+    this.#options.lines.delete(first);
   }
 
   /** Removes the first one: it starts, and has taken its capacity. */
   granted(first: Request): void {
     this.refused(first);
-    const line = this.#lineOf.get(first);
+    const line = this.#options.lineOf.get(first);
     const seen = line === undefined ? undefined : this.#seen.get(line.downstream);
     if (seen !== undefined) seen.granted = first;
   }
 
   end(): void {
     for (const line of this.#passed) {
-      if (line.requests.first !== undefined && line.place === -1 && !line.downstream.isParked) line.pool.heap.push(line);
+      if (line.requests.first !== undefined && line.place === -1 && !line.downstream.isParked) this.#options.heap.push(line);
     }
   }
 
@@ -242,28 +217,9 @@ class Look<Request extends Lined> {
     for (const line of downstream.lines.values()) if (byHead(line, first) < 0) first = line;
     if (first === undefined || downstream.credits.hasRoom(first.items)) return false;
     downstream.isParked = true;
-    for (const line of downstream.lines.values()) {
-      line.pool.heap.remove(line);
-      this.#reorder(line.pool);
-    }
+    for (const line of downstream.lines.values()) this.#options.heap.remove(line);
     return true;
   }
-
-  #reorder(pool: PoolLines<Request>): void {
-    if (pool.place === -1) return;
-    if (pool.heap.peek() === undefined) this.#open.remove(pool);
-    else this.#open.moved(pool);
-  }
-}
-
-function unpark<Request extends Lined>(downstream: Downstream<Request>): void {
-  if (!downstream.isParked) return;
-  downstream.isParked = false;
-  for (const line of downstream.lines.values()) line.pool.heap.push(line);
-}
-
-function byFirst<Request extends Lined>(one: Line<Request>, other: Line<Request>): number {
-  return byHead(one, other);
 }
 
 /** By the turns of their first ones; an empty line comes last. */

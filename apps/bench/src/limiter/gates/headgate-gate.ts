@@ -20,10 +20,10 @@ function openGate({ limit, windowMs, clock }: GateOptions, journal: Journal | un
   for (const snapshot of entry?.restored ?? []) budget.restore(snapshot);
   const pool = credentialPool({ members: [{ name: 'app', budgets: [budget], ...(entry !== undefined && { journal: entry }) }], clock });
   const credits = creditPool({ max: Infinity });
-  const door = admission({ clock });
+  const door = admission({ pool, clock });
   return {
     async pass(send) {
-      const permit = await door.acquire({ pool, credits, items: ITEMS });
+      const permit = await door.acquire({ credits, items: ITEMS });
       permit.sent();
       const answer = await send();
       const { accepted, remaining, resetInMs } = answer;

@@ -36,8 +36,8 @@ async function started(clock = virtualClock(), from = file) {
   const entry = journal.open('app', () => [budget.snapshot()]);
   for (const snapshot of entry.restored ?? []) budget.restore(snapshot);
   const pool = credentialPool({ members: [{ name: 'app', budgets: [budget], journal: entry }], clock });
-  const door = admission({ clock });
-  const acquire = () => door.acquire({ pool, credits: creditPool({ max: Infinity }), items: 1 });
+  const door = admission({ pool, clock });
+  const acquire = () => door.acquire({ credits: creditPool({ max: Infinity }), items: 1 });
   return { clock, journal, budget, acquire };
 }
 
