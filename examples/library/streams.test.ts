@@ -26,7 +26,7 @@ function watchedSource({ url }: FollowersSandbox, signals: AbortSignal[]): Follo
   return followers({
     baseUrl: url,
     credentials: [{ name: 'app', signer: bearer('token') }],
-    timeout: 3_600_000,
+    timeoutMs: 3_600_000,
     fetch: async (address, init) => {
       if (init?.signal) signals.push(init.signal);
       return await fetch(address, init);

@@ -111,7 +111,10 @@ function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verd
         retryInMs: bodyMs ?? refusalWaitMs({ answer, epochMs }) ?? fixedMs,
       };
     case 'missing':
-      return { kind: 'gone', error: error('HEADGATE_NOT_FOUND', `${subject}: ${service} doesn't have it (${said}). Check the request.`) };
+      return {
+        kind: 'not-found',
+        error: error('HEADGATE_NOT_FOUND', `${subject}: ${service} doesn't have it (${said}). Check the request.`),
+      };
     case 'empty':
       return { kind: 'ok', value: emptyPage(stream, query) };
     case 'refused':
@@ -164,10 +167,10 @@ function emptyPage(stream: Stream, { stream: name, cursor }: RestQuery): RestPag
 function pageVerdict(stream: Stream, { value, answer, context }: Answered, keyParameters: readonly string[]): Verdict<RestPage> {
   const { query } = context;
   const found = recordsOf(stream.records, value);
-  if ('missing' in found) return { kind: 'unfit', where: found.missing };
+  if ('missing' in found) return { kind: 'schema-mismatch', where: found.missing };
   const digest = (stream.pages?.page ?? stream.pages?.offset) === undefined ? undefined : digestOf(found.records);
   const next = nextOf(stream, { value, answer, context }, found.records, digest);
-  if ('unfit' in next) return { kind: 'unfit', where: next.unfit };
+  if ('unfit' in next) return { kind: 'schema-mismatch', where: next.unfit };
   if ('repeated' in next) {
     const { service, subject } = context;
     const message = `${subject}: ${service} gave the same page twice. Check where the number of the page goes, or write repeats: end.`;

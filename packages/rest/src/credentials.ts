@@ -17,7 +17,7 @@ import { kindOf, scalarOf } from './json-value.ts';
 export type RestCredential = RestOptions['credentials'][number];
 
 /** How a section's tokens are requested: through the same proxy, with the same authority, within the same time. */
-export interface TokenOptions extends Pick<SourceOptions, 'env' | 'timeout' | 'proxy' | 'ca'> {
+export interface TokenOptions extends Pick<SourceOptions, 'env' | 'timeoutMs' | 'proxy' | 'ca'> {
   readonly baseUrl: string;
   readonly clock: Clock;
 }

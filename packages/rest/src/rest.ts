@@ -111,7 +111,7 @@ function pipelineOf(name: string, section: RestOptions) {
   };
   const optionsOf = ({ credentials, ...io }: PipelineIo<RestCredential>): SourceOptions => {
     const { baseUrl, timeout, retryFor, concurrency, proxy, ca } = section;
-    const way = { baseUrl, timeout, ...(proxy !== undefined && { proxy: proxy() }), ...(ca !== undefined && { ca }) };
+    const way = { baseUrl, timeoutMs: timeout, ...(proxy !== undefined && { proxy: proxy() }), ...(ca !== undefined && { ca }) };
     return {
       retryForMs: retryFor,
       ...(concurrency !== undefined && { concurrency }),

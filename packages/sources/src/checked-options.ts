@@ -48,7 +48,7 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
     value >= least && value <= most ? value : refuse(option, `a number from ${least} to ${most}, got ${value}`);
   const whole = (option: string, value: number): number =>
     value >= 1 && (Number.isSafeInteger(value) || value === Infinity) ? value : refuse(option, `a whole number from 1, got ${value}`);
-  const { timeout = 30_000, maxBodyBytes = 16 * 1024 * 1024, retryForMs = 600_000, maxDelayMs = 5_000 } = options;
+  const { timeoutMs = 30_000, maxBodyBytes = 16 * 1024 * 1024, retryForMs = 600_000, maxDelayMs = 5_000 } = options;
   const { userAgent = `headgate/${VERSION}`, proxy, ca, env = process.env, clock = systemClock(), random = Math.random } = options;
   const budgets = mergedBudgets(own, options);
   if (Object.keys(budgets).length === 0) return refuse('limit', 'given: { requests, windowMs }');
@@ -73,7 +73,7 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
     credentials: options.credentials,
     budgets,
     concurrency: whole('concurrency', options.concurrency ?? Infinity),
-    timeoutMs: between('timeout', timeout, 1, LONGEST_TIMEOUT_MS),
+    timeoutMs: between('timeoutMs', timeoutMs, 1, LONGEST_TIMEOUT_MS),
     maxBodyBytes: between('maxBodyBytes', maxBodyBytes, 1, 2 ** 30),
     retryForMs: between('retryForMs', retryForMs, 0, Infinity),
     waitOutOutages: options.waitOutOutages ?? false,

@@ -117,7 +117,7 @@ describe('a transient failure', () => {
   });
 
   test('of a time-out: the injected clock decides, and the token is not back before the service must have counted it', async () => {
-    const scene = await play([hang, ok], { timeout: 30_000, limit: { requests: 1, windowMs: MINUTE_MS }, maxDelayMs: 5_000 });
+    const scene = await play([hang, ok], { timeoutMs: 30_000, limit: { requests: 1, windowMs: MINUTE_MS }, maxDelayMs: 5_000 });
     const requested = scene.query();
     await scene.requests(1);
     await scene.clock.advance(29_999);
@@ -280,7 +280,7 @@ describe('a clock that the service refuses', () => {
 
 describe('doubt', () => {
   test('is settled by one more request after a quiet window', async () => {
-    const scene = await play([said('doubtful'), said('doubtful')]);
+    const scene = await play([said('ambiguous'), said('ambiguous')]);
     const requested = scene.query().catch((error: unknown) => error);
     await expect.poll(() => scene.events.length).toBe(1);
     await scene.clock.advance(MINUTE_MS);
@@ -291,7 +291,7 @@ describe('doubt', () => {
   });
 
   test('was not right', async () => {
-    const scene = await play([said('doubtful'), ok]);
+    const scene = await play([said('ambiguous'), ok]);
     expect(await scene.drive(scene.query(), 1_000)).toMatchObject({ value: 'good' });
   });
 
@@ -304,10 +304,13 @@ describe('doubt', () => {
   });
 });
 
-test.each(['gone', 'fatal'] as const)('%s ends it at once', async (kind) => {
+test.each([
+  ['not-found', 'gone'],
+  ['fatal', 'fatal'],
+] as const)('%s ends it at once', async (kind, outcome) => {
   const scene = await play([said(kind)]);
   await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_TOY', subject: '/x' });
-  expect(scene.events).toMatchObject([{ outcome: kind, status: 200 }]);
+  expect(scene.events).toMatchObject([{ outcome, status: 200 }]);
 });
 
 test('a classifier that throws ends that query with an error, not the process', async () => {
@@ -448,7 +451,7 @@ test('an observer that throws is reported once, as a warning of the process', as
   const onAttempt = vi.fn<() => void>(() => {
     throw new Error('no such metric');
   });
-  const scene = await play([ok, said('gone')], { onAttempt });
+  const scene = await play([ok, said('not-found')], { onAttempt });
   expect((await scene.query()).value).toBe('good');
   await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_TOY' });
   expect(onAttempt).toHaveBeenCalledTimes(2);
@@ -464,7 +467,7 @@ describe('aborting', () => {
       [[hang], 0],
       [[said('rate-limited')], 1],
       [[said('transient')], 1],
-      [[said('doubtful')], 1],
+      [[said('ambiguous')], 1],
     ] as const) {
       const scene = await play(script, { random: () => 0.999 });
       const abort = new AbortController();
@@ -512,7 +515,7 @@ describe('aborting', () => {
 });
 
 describe('equal failures in a row', () => {
-  const refuse = (kind: 'gone' | 'fatal', times: number) => Array.from({ length: times }, () => said(kind));
+  const refuse = (kind: 'not-found' | 'fatal', times: number) => Array.from({ length: times }, () => said(kind));
   const ends = { code: 'HEADGATE_FAILURES_IN_A_ROW', endsSource: true };
   const own = { code: 'HEADGATE_TOY', endsSource: false };
 
@@ -533,10 +536,10 @@ describe('equal failures in a row', () => {
   });
 
   test('count for what does not exist only until there is a success', async () => {
-    const early = await play(refuse('gone', 9), { stopAfterFailures: 3 });
+    const early = await play(refuse('not-found', 9), { stopAfterFailures: 3 });
     for (let i = 0; i < 3; i += 1) await expect(early.query()).rejects.toMatchObject(own);
     await expect(early.query()).rejects.toMatchObject(ends);
-    const late = await play([ok, ...refuse('gone', 9)], { stopAfterFailures: 3 });
+    const late = await play([ok, ...refuse('not-found', 9)], { stopAfterFailures: 3 });
     await late.query();
     for (let i = 0; i < 9; i += 1) await expect(late.query()).rejects.toMatchObject(own);
   });
@@ -594,7 +597,7 @@ test('a definition needs no more than its requests and verdicts, and its error c
       const value: unknown = JSON.parse(body.toString());
       if (typeof value === 'string') return { kind: 'ok', value };
       return {
-        kind: 'gone',
+        kind: 'not-found',
         error: new SourceError({ code: 'NO_SUCH_TOY', message: 'There is no such toy.', retryable: false, service: 'toy' }),
       };
     },
@@ -625,9 +628,9 @@ describe('options', () => {
     [{ credentials: [credential('')] }, 'a name is empty'],
     [{ limit: { requests: 1.5, windowMs: 1 } }, 'limit must be a whole number'],
     [{ limit: { requests: 1, windowMs: 0 } }, 'limit must be a window'],
-    [{ timeout: 0 }, 'timeout must be'],
-    [{ timeout: NaN }, 'timeout must be'],
-    [{ timeout: 2 ** 31 }, 'timeout must be'],
+    [{ timeoutMs: 0 }, 'timeoutMs must be'],
+    [{ timeoutMs: NaN }, 'timeoutMs must be'],
+    [{ timeoutMs: 2 ** 31 }, 'timeoutMs must be'],
     [{ concurrency: 0 }, 'concurrency must be a whole number from 1, got 0'],
     [{ concurrency: 1.5 }, 'concurrency must be a whole number from 1, got 1.5'],
     [{ maxBodyBytes: 0 }, 'maxBodyBytes must be'],

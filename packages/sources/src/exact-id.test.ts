@@ -15,9 +15,12 @@ test('ids are text with every digit, however the service spells them', () => {
 });
 
 test.each(['1.5', 'null', '""', 'true', '{}'])('%s is no id', (id) => {
-  expect(jsonVerdict(answer(`{"ids":[${id}]}`), schema)).toMatchObject({ kind: 'unfit', where: expect.stringContaining('ids.0: ') });
+  expect(jsonVerdict(answer(`{"ids":[${id}]}`), schema)).toMatchObject({
+    kind: 'schema-mismatch',
+    where: expect.stringContaining('ids.0: '),
+  });
 });
 
 test('an id that was rounded is refused', () => {
-  expect(jsonVerdict(answer('{"ids":[9007199254740993]}'), schema, JSON.parse)).toMatchObject({ kind: 'unfit' });
+  expect(jsonVerdict(answer('{"ids":[9007199254740993]}'), schema, JSON.parse)).toMatchObject({ kind: 'schema-mismatch' });
 });

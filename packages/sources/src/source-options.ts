@@ -16,7 +16,7 @@ export interface SourceOptions {
   /** Maximum concurrent requests of each credential: a whole number from 1. Default: as many as its budgets permit. */
   readonly concurrency?: number;
   /** For one attempt, all in all: connecting, sending, headers and body. Default 30,000 ms. */
-  readonly timeout?: number;
+  readonly timeoutMs?: number;
   /** Maximum bytes of a body, as sent and as decoded. Default 16 MiB. */
   readonly maxBodyBytes?: number;
   /**
@@ -33,7 +33,7 @@ export interface SourceOptions {
   readonly waitOutOutages?: boolean;
   /**
    * Ends the source after this many requests in a row that a response ended with the same code and status: later requests reject with
-   * `HEADGATE_FAILURES_IN_A_ROW`, and nothing more is sent. A `gone` counts only before the first success. Default: never.
+   * `HEADGATE_FAILURES_IN_A_ROW`, and nothing more is sent. A `not-found` counts only before the first success. Default: never.
    */
   readonly stopAfterFailures?: number;
   /** Maximum number of requests that this source and others may send. Default: no maximum. */

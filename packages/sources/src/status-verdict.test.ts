@@ -16,15 +16,15 @@ const judged = (status: number, body = '{}', headers: Readonly<Record<string, st
   statusVerdict({ status, headers, body: Buffer.from(body) }, context, z.object({ id: z.string() }), { parse: parseExact });
 
 test.each([
-  [200, 'unfit', undefined],
-  [204, 'unfit', undefined],
+  [200, 'schema-mismatch', undefined],
+  [204, 'schema-mismatch', undefined],
   [304, 'fatal', 'HEADGATE_UNEXPECTED_STATUS'],
   [400, 'fatal', 'HEADGATE_BAD_REQUEST'],
   [401, 'unauthorized', 'HEADGATE_UNAUTHORIZED'],
   [403, 'fatal', 'HEADGATE_FORBIDDEN'],
-  [404, 'gone', 'HEADGATE_NOT_FOUND'],
+  [404, 'not-found', 'HEADGATE_NOT_FOUND'],
   [408, 'transient', undefined],
-  [410, 'gone', 'HEADGATE_NOT_FOUND'],
+  [410, 'not-found', 'HEADGATE_NOT_FOUND'],
   [418, 'fatal', 'HEADGATE_UNEXPECTED_STATUS'],
   [420, 'rate-limited', undefined],
   [422, 'fatal', 'HEADGATE_UNEXPECTED_STATUS'],

@@ -46,7 +46,7 @@ export function statusVerdict<Value>(
   }
   if (status === 404 || status === 410) {
     const message = `${subject}: ${service} doesn't have it (${status}). Check the request; if everything is missing, check baseUrl.`;
-    return { kind: 'gone', error: error('HEADGATE_NOT_FOUND', message) };
+    return { kind: 'not-found', error: error('HEADGATE_NOT_FOUND', message) };
   }
   const code = status === 403 ? 'HEADGATE_FORBIDDEN' : status === 400 ? 'HEADGATE_BAD_REQUEST' : 'HEADGATE_UNEXPECTED_STATUS';
   const message = `${subject}: ${service} refuses the request (${status}), and a retry won't change that. Check the request and the credential's rights.`;

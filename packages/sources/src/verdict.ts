@@ -27,7 +27,7 @@ export type Verdict<Value> =
        * Complete and readable, but different from the expected response: retried once, in case another machine of the service responds,
        * then given up. `where`: the place and what is expected there, without a text of the response: `data: expected a list, got null`.
        */
-      readonly kind: 'unfit';
+      readonly kind: 'schema-mismatch';
       readonly where: string;
     }
   | {
@@ -43,12 +43,12 @@ export type Verdict<Value> =
     }
   | {
       /** Perhaps `error`, perhaps a refusal for its rate: retried once after a quiet window, then `error` is final. */
-      readonly kind: 'doubtful';
+      readonly kind: 'ambiguous';
       readonly error: SourceError;
     }
   | {
       /** The requested resource doesn't exist or is hidden from us. */
-      readonly kind: 'gone';
+      readonly kind: 'not-found';
       readonly error: SourceError;
     }
   | {

@@ -61,7 +61,7 @@ const source = defineSource<Query, z.output<typeof page>>({
   toRequest: ({ shelf, page }) => ({ method: 'GET', path: \`/shelf/\${shelf}\`, query: { page: String(page) } }),
   classify(answer, { query }) {
     const code = 'NO_SHELF';
-    if (answer.status === 404) return { kind: 'gone', error: new SourceError({ code, message: \`\${query.shelf}: no such shelf.\`, retryable: false, service: 'shelves' }) };
+    if (answer.status === 404) return { kind: 'not-found', error: new SourceError({ code, message: \`\${query.shelf}: no such shelf.\`, retryable: false, service: 'shelves' }) };
     const body = jsonBody(answer, JSON.parse);
     const read = body.kind === 'json' ? page.safeParse(body.value) : undefined;
     return read?.success === true ? { kind: 'ok', value: read.data } : { kind: 'transient', reason: \`answered \${answer.status}\` };

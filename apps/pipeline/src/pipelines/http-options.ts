@@ -56,7 +56,7 @@ export function sourceOptions(baseUrl: string, options: z.output<typeof http>): 
   const { timeout, maxBody, maxDelay, retryFor, userAgent, proxy: through, ca } = options;
   return {
     baseUrl,
-    timeout,
+    timeoutMs: timeout,
     maxBodyBytes: maxBody,
     maxDelayMs: maxDelay,
     retryForMs: retryFor,

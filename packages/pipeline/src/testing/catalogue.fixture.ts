@@ -78,7 +78,7 @@ const catalogueSource = defineSource<ShelfQuery, ShelfPage>({
   limit: { requests: 1_000, windowMs: 1_000 },
   toRequest: ({ shelf, from }) => ({ method: 'GET', path: `/${shelf}`, ...(from !== undefined && { query: { from } }) }),
   classify(answer, { query }) {
-    if (answer.status === 404) return { kind: 'gone', error: noShelf(query.shelf) };
+    if (answer.status === 404) return { kind: 'not-found', error: noShelf(query.shelf) };
     if (answer.status === 401) return { kind: 'unauthorized', error: refusedToken() };
     const body = jsonBody(answer, JSON.parse);
     if (body.kind === 'broken') return { kind: 'transient', reason: body.reason };
@@ -130,7 +130,7 @@ export function catalogue(onPage: (page: ShelfPage) => void = () => undefined): 
         source: catalogueSource({
           ...io,
           baseUrl,
-          timeout,
+          timeoutMs: timeout,
           ...(limit && { limit }),
           credentials: [{ name: 'token', signer: bearer(token) }],
         } satisfies SourceOptions),

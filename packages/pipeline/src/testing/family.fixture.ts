@@ -31,7 +31,7 @@ const treeSource = defineSource<{ readonly name: string; readonly page: number }
   classify(given, { query: { name } }) {
     if (given.status === 404) {
       const message = `There is no ${name}.`;
-      return { kind: 'gone', error: new SourceError({ code: 'HEADGATE_NO_MEMBER', message, retryable: false, service: 'tree' }) };
+      return { kind: 'not-found', error: new SourceError({ code: 'HEADGATE_NO_MEMBER', message, retryable: false, service: 'tree' }) };
     }
     const body = jsonBody(given, JSON.parse);
     return body.kind === 'json' ? { kind: 'ok', value: answer.parse(body.value) } : { kind: 'transient', reason: body.reason };

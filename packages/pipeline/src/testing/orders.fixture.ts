@@ -38,7 +38,7 @@ const ordersSource = defineSource<Query, OrdersPage>({
   classify(answer, { query: { customer } }) {
     if (answer.status === 404) {
       const message = `There is no customer ${customer}.`;
-      return { kind: 'gone', error: new SourceError({ code: 'HEADGATE_NO_CUSTOMER', message, retryable: false, service: 'orders' }) };
+      return { kind: 'not-found', error: new SourceError({ code: 'HEADGATE_NO_CUSTOMER', message, retryable: false, service: 'orders' }) };
     }
     const body = jsonBody(answer, JSON.parse);
     return body.kind === 'json' ? { kind: 'ok', value: ordersPage.parse(body.value) } : { kind: 'transient', reason: body.reason };

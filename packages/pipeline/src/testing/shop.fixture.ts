@@ -37,7 +37,7 @@ const shopSource = defineSource<Query, ShopPage>({
   classify(given, { query: { names } }) {
     if (given.status === 404) {
       const message = `There is no customer ${names.join()}.`;
-      return { kind: 'gone', error: new SourceError({ code: 'HEADGATE_NO_CUSTOMER', message, retryable: false, service: 'shop' }) };
+      return { kind: 'not-found', error: new SourceError({ code: 'HEADGATE_NO_CUSTOMER', message, retryable: false, service: 'shop' }) };
     }
     const body = jsonBody(given, JSON.parse);
     return body.kind === 'json' ? { kind: 'ok', value: answer.parse(body.value) } : { kind: 'transient', reason: body.reason };

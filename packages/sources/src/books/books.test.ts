@@ -21,7 +21,7 @@ function open(server: BooksSandbox, options: Partial<BooksOptions> = {}): Books 
     baseUrls: server.urls,
     key: KEY,
     limit: { requests: 5, windowMs: 20 },
-    timeout: 30_000,
+    timeoutMs: 30_000,
     random: () => 0,
     env: {},
     ...options,
@@ -38,7 +38,7 @@ describe.each([
       { kind: 'found', requested: isbn, isbn, record: { isbn13: isbn, pages: [], msrp: 12.5 } },
       { kind: 'missing', requested: other, isbn: other },
     ],
-    unfit: [
+    mismatches: [
       { body: '{"data":"kept to itself"}', where: 'data: expected a list, got text' },
       { body: '{"message":"kept to itself"}', where: 'data: expected a list, got nothing' },
       { body: '["kept to itself"]', where: 'expected an object with data, got a list' },
@@ -63,7 +63,7 @@ describe.each([
       page: (n: number) => JSON.stringify({ author: 'Ada Brook', books: Array.from({ length: 100 }, () => ({ isbn13: isbn, n })) }),
       option: 'maxPages',
     },
-    unfit: [
+    mismatches: [
       { body: '{"author":"kept to itself","books":null}', where: 'books: expected a list, got null' },
       { body: '"kept to itself"', where: 'expected an object with books, got text' },
     ],
@@ -76,11 +76,11 @@ describe.each([
       return { value: await api.book(isbn, { ...(signal !== undefined && { signal }) }), credit };
     },
     expected: { kind: 'found', requested: isbn, isbn, record: { isbn13: isbn } },
-    unfit: [{ body: '{"isbn":"kept to itself"}', where: 'book: expected an object, got nothing' }],
+    mismatches: [{ body: '{"isbn":"kept to itself"}', where: 'book: expected an object, got nothing' }],
   },
-])('the contract of every source, with $endpoint', ({ query, body, expected, unfit, ...more }) => {
+])('the contract of every source, with $endpoint', ({ query, body, expected, mismatches, ...more }) => {
   const endless = 'endlessWalk' in more && { endlessWalk: more.endlessWalk };
-  test.each(sourceContract<Books, unknown>({ open: books, query, body, expected, unfit, ...endless }))('$name', async ({ run }) => {
+  test.each(sourceContract<Books, unknown>({ open: books, query, body, expected, mismatches, ...endless }))('$name', async ({ run }) => {
     await expect(run()).resolves.toBeUndefined();
   });
 });
@@ -90,7 +90,7 @@ test('250 ISBNs and two authors on the default plan: 3 + 2 requests, never two i
   const unknown = sampleIsbns(249).slice(242);
   const requested = [...known.slice(0, 100), '978-not-one', ...unknown, ...known.slice(100), known[7] ?? ''];
   await using server = await startBooks({ unknown: [...unknown] });
-  await using api = open(server, { limit: { requests: 1, windowMs: 1_000 }, timeout: 10_000 });
+  await using api = open(server, { limit: { requests: 1, windowMs: 1_000 }, timeoutMs: 10_000 });
   const [answers, plain, odd] = await Promise.all([
     lastValueFrom(
       api
@@ -123,7 +123,7 @@ test('250 ISBNs and two authors on the default plan: 3 + 2 requests, never two i
 describe("an author's pages", () => {
   test('come one by one, each for a request of the same budget', async () => {
     await using server = await startBooks();
-    await using api = open(server, { limit: { requests: 1, windowMs: 1_000 }, timeout: 10_000 });
+    await using api = open(server, { limit: { requests: 1, windowMs: 1_000 }, timeoutMs: 10_000 });
     const pages: AuthorPage[] = [];
     // The author has 39 books.
     for await (const page of api.authorPages('Ada', { pageSize: 20 })) pages.push(page);
@@ -169,7 +169,7 @@ test.each(faults)('%s in the middle of a lookup: every ISBN is answered once', a
   const requested = sampleIsbns(60);
   await using server = await startBooks({ ...swift, faults: [{ name, at: 4 }] });
   // Enough for a busy machine's good answers, too.
-  await using api = open(server, { maxBatch: 5, timeout: 2_000 });
+  await using api = open(server, { maxBatch: 5, timeoutMs: 2_000 });
   const answers = await lastValueFrom(api.lookup(from(requested)).pipe(toArray()));
   expect(answers.map((answer) => answer.requested)).toEqual(requested);
   expect(answers.every(({ kind }) => kind === 'found')).toBe(true);
@@ -206,7 +206,7 @@ describe('one book', () => {
 
   test('aborting ends the wait with the signal’s reason', async () => {
     await using server = await startBooks({ faults: [{ name: 'hang', at: 1 }] });
-    await using api = open(server, { timeout: 30_000 });
+    await using api = open(server, { timeoutMs: 30_000 });
     const abort = new AbortController();
     const requested = api.book(isbn, { signal: abort.signal });
     abort.abort(new Error('enough'));
@@ -420,7 +420,7 @@ function thrownBy(act: () => unknown): unknown {
 
 test('a signal ends a lookup and a walk of an author from outside, with its reason', async () => {
   await using server = await startBooks({ ...swift, faults: [{ name: 'hang', at: 1, times: 2 }] });
-  await using api = open(server, { timeout: 60_000 });
+  await using api = open(server, { timeoutMs: 60_000 });
   const left = new Error('no longer wanted');
   const walks: readonly ((signal: AbortSignal) => Promise<unknown>)[] = [
     (signal) => lastValueFrom(api.lookup(['9780306406157'], { signal })),

@@ -74,9 +74,9 @@ test.each([
   ['{"ok":true}', 'book: expected an object, got nothing', 'books: expected a list, got nothing'],
   ['{"data":{},"books":{}}', 'book: expected an object, got nothing', 'books: expected a list, got an object'],
 ])('200 with %s does not fit', (body, asBook, asAuthor) => {
-  expect(judged(book, 200, { body })).toEqual({ kind: 'unfit', where: asBook });
-  expect(judged(author, 200, { body })).toEqual({ kind: 'unfit', where: asAuthor });
-  expect(judged(batch, 200, { body })).toMatchObject({ kind: 'unfit', where: expect.stringContaining('data') });
+  expect(judged(book, 200, { body })).toEqual({ kind: 'schema-mismatch', where: asBook });
+  expect(judged(author, 200, { body })).toEqual({ kind: 'schema-mismatch', where: asAuthor });
+  expect(judged(batch, 200, { body })).toMatchObject({ kind: 'schema-mismatch', where: expect.stringContaining('data') });
 });
 
 test.each([
@@ -103,15 +103,15 @@ test.each([['errorMessage'], ['error_message'], ['message']])('404 with a limit 
 test('404 that says something else is believed, unless we were refused a moment ago', () => {
   const body = { errorMessage: 'Not Found' };
   expect(judged(book, 404, { body })).toMatchObject({
-    kind: 'gone',
+    kind: 'not-found',
     error: { code: 'HEADGATE_BOOK_NOT_FOUND', subject: '9780306406157', status: 404 },
   });
   expect(judged(author, 404, { body })).toMatchObject({
-    kind: 'gone',
+    kind: 'not-found',
     error: { code: 'HEADGATE_AUTHOR_NOT_FOUND', subject: 'Ada / Brook? & é' },
   });
   expect(judged(book, 404, { body, recentlyRefused: true })).toMatchObject({
-    kind: 'doubtful',
+    kind: 'ambiguous',
     error: { code: 'HEADGATE_BOOK_NOT_FOUND' },
   });
 });
@@ -122,7 +122,7 @@ test.each([
   ['words of another type', { errorMessage: 404 }],
   ['a name with limit words in it', { errorMessage: 'Author "Too Many Limits" was not found' }],
 ])('404 with %s leaves a doubt', (_, body) => {
-  expect(judged(book, 404, { body })).toMatchObject({ kind: 'doubtful', error: { code: 'HEADGATE_BOOK_NOT_FOUND' } });
+  expect(judged(book, 404, { body })).toMatchObject({ kind: 'ambiguous', error: { code: 'HEADGATE_BOOK_NOT_FOUND' } });
 });
 
 test.each([400, 401, 403, 404, 410, 413])('%s with HTML or another text is the answer of a gateway', (status) => {
@@ -138,7 +138,7 @@ test.each([400, 401, 403, 404, 410, 413])('%s with HTML or another text is the a
 
 test('404 to a batch is never about an ISBN', () => {
   expect(judged(batch, 404, { body: { message: 'Not Found' } })).toMatchObject({
-    kind: 'doubtful',
+    kind: 'ambiguous',
     error: { code: 'HEADGATE_BATCH_NOT_FOUND' },
   });
 });

@@ -42,7 +42,7 @@ export function classifyBooks({
       if (said.about === 'limit') return { kind: 'rate-limited', ...said.limit };
       // A batch leaves out what the service doesn't know: a 404 to one is not about an ISBN.
       const plain = said.about === 'the request' && !recentlyRefused && query.kind !== 'batch';
-      return { kind: plain ? 'gone' : 'doubtful', error: notFound(answered) };
+      return { kind: plain ? 'not-found' : 'ambiguous', error: notFound(answered) };
     }
     if (query.kind === 'batch' && (status === 400 || status === 413 || status === 422)) {
       return { kind: 'fatal', error: batchRefused({ ...answered, maxBatch }) };

@@ -53,8 +53,8 @@ function readOther(json: unknown, { answered, refusal }: Pick<ReadAnswerOptions,
   const said = readRefusal(refusal);
   if (said.about === 'limit') return { kind: 'rate-limited', ...said.limit };
   const [field, kind] = EXPECTED[answered.query.kind];
-  if (!isRecord(json)) return { kind: 'unfit', where: `expected an object with ${field}, got ${jsonKind(json)}` };
-  return { kind: 'unfit', where: `${field}: expected ${kind}, got ${jsonKind(json[field])}` };
+  if (!isRecord(json)) return { kind: 'schema-mismatch', where: `expected an object with ${field}, got ${jsonKind(json)}` };
+  return { kind: 'schema-mismatch', where: `${field}: expected ${kind}, got ${jsonKind(json[field])}` };
 }
 
 /** The field of a response that holds the records, and its kind. */

@@ -36,7 +36,7 @@ test('an unknown field of any depth passes, and crashes nothing', () => {
 
 test.each(['9007199254740990.6', '0.99999999999999999999', '1e3', '1.0', '1234567890123456.04'])('an id spelled %s does not fit', (id) => {
   const where = expect.stringMatching(/^ids\.1: expected digits of at most 64 bits, got (text|a number)$/);
-  expect(judge(200, `{"ids":[12,${id}],"next_cursor":0,"next_cursor_str":"0"}`)).toEqual({ kind: 'unfit', where });
+  expect(judge(200, `{"ids":[12,${id}],"next_cursor":0,"next_cursor_str":"0"}`)).toEqual({ kind: 'schema-mismatch', where });
 });
 
 describe('cursors', () => {
@@ -67,9 +67,9 @@ describe('cursors', () => {
   test.each([undefined, ...useless])('the one that is needed may not be %s', (field) => {
     for (const name of ['next_cursor', 'next_cursor_str']) {
       const cursor = field === undefined ? '' : `,"${name}":${field}`;
-      expect(judge(200, `{"ids":["1"],"previous_cursor":7${cursor}}`)).toMatchObject({ kind: 'unfit' });
+      expect(judge(200, `{"ids":["1"],"previous_cursor":7${cursor}}`)).toMatchObject({ kind: 'schema-mismatch' });
       const back = field === undefined ? '' : `,"previous${name.slice(4)}":${field}`;
-      expect(judge(200, `{"ids":["1"],"next_cursor":7${back}}`, {}, 'previous')).toMatchObject({ kind: 'unfit' });
+      expect(judge(200, `{"ids":["1"],"next_cursor":7${back}}`, {}, 'previous')).toMatchObject({ kind: 'schema-mismatch' });
     }
   });
 });
@@ -77,11 +77,11 @@ describe('cursors', () => {
 const coded = (code: number, message = 'said'): string => JSON.stringify({ errors: [{ code, message }] });
 
 test.each([
-  [404, 17, 'gone', 'HEADGATE_USER_NOT_FOUND'],
-  [404, 34, 'gone', 'HEADGATE_USER_NOT_FOUND'],
-  [404, 50, 'gone', 'HEADGATE_USER_NOT_FOUND'],
-  [403, 63, 'gone', 'HEADGATE_USER_SUSPENDED'],
-  [401, 179, 'gone', 'HEADGATE_USER_PROTECTED'],
+  [404, 17, 'not-found', 'HEADGATE_USER_NOT_FOUND'],
+  [404, 34, 'not-found', 'HEADGATE_USER_NOT_FOUND'],
+  [404, 50, 'not-found', 'HEADGATE_USER_NOT_FOUND'],
+  [403, 63, 'not-found', 'HEADGATE_USER_SUSPENDED'],
+  [401, 179, 'not-found', 'HEADGATE_USER_PROTECTED'],
   [401, 32, 'unauthorized', 'HEADGATE_AUTHENTICATION_FAILED'],
   [403, 64, 'unauthorized', 'HEADGATE_CREDENTIAL_SUSPENDED'],
   [401, 89, 'unauthorized', 'HEADGATE_TOKEN_INVALID'],
@@ -90,11 +90,11 @@ test.each([
   [401, 999, 'unauthorized', 'HEADGATE_UNAUTHORIZED'],
   [403, 999, 'fatal', 'HEADGATE_FORBIDDEN'],
   [400, 999, 'fatal', 'HEADGATE_BAD_REQUEST'],
-  [404, 999, 'gone', 'HEADGATE_USER_NOT_FOUND'],
+  [404, 999, 'not-found', 'HEADGATE_USER_NOT_FOUND'],
   [418, 999, 'fatal', 'HEADGATE_UNEXPECTED_STATUS'],
   [204, 999, 'fatal', 'HEADGATE_UNEXPECTED_STATUS'],
   // The body counts more than the status.
-  [200, 34, 'gone', 'HEADGATE_USER_NOT_FOUND'],
+  [200, 34, 'not-found', 'HEADGATE_USER_NOT_FOUND'],
 ])('%i with code %i: %s, %s', (status, code, kind, named) => {
   expect(judge(status, coded(code))).toMatchObject({
     kind,
@@ -103,13 +103,13 @@ test.each([
 });
 
 test('of several errors the one that is known decides', () => {
-  expect(judge(403, '{"errors":[{"code":1,"message":"what"},{"code":63,"message":"Suspended"}]}')).toMatchObject({ kind: 'gone' });
+  expect(judge(403, '{"errors":[{"code":1,"message":"what"},{"code":63,"message":"Suspended"}]}')).toMatchObject({ kind: 'not-found' });
 });
 
 test('a protected account, in the other envelope', () => {
   const verdict = judge(401, '{"request":"/1.1/followers/ids.json","error":"Not authorized."}');
-  expect(verdict).toMatchObject({ kind: 'gone', error: { code: 'HEADGATE_USER_PROTECTED' } });
-  expect(verdict.kind === 'gone' && verdict.error.message).toMatch(/^@alpha: the account is protected \(401 "Not authorized\."\)\. /);
+  expect(verdict).toMatchObject({ kind: 'not-found', error: { code: 'HEADGATE_USER_PROTECTED' } });
+  expect(verdict.kind === 'not-found' && verdict.error.message).toMatch(/^@alpha: the account is protected \(401 "Not authorized\."\)\. /);
 });
 
 describe('a refusal for the rate', () => {
@@ -178,7 +178,7 @@ test.each([
   ['{"ids":[],"next_cursor_str":"onward"}', `next_cursor: ${cursor}, got text`],
   ['{"ids":[],"next_cursor":1.5}', `next_cursor: ${cursor}, got a number`],
 ])('%s does not fit', (body, where) => {
-  expect(judge(200, body)).toEqual({ kind: 'unfit', where });
+  expect(judge(200, body)).toEqual({ kind: 'schema-mismatch', where });
 });
 
 test('Retry-After of a service that failed is minded', () => {
@@ -222,7 +222,7 @@ describe('more ids than requested', () => {
     for (const id of ['9', '"9"', ' 9']) {
       expect(judge(200, `{"ids":${listOf(10_000, id)},"next_cursor":0}`)).toMatchObject({ kind: 'ok', value: { ids: { length: 10_000 } } });
       expect(judge(200, `{"ids":${listOf(10_001, id)},"next_cursor":0}`)).toEqual({
-        kind: 'unfit',
+        kind: 'schema-mismatch',
         where: 'ids: expected at most 5,000 (count), got 10,001',
       });
     }
@@ -236,7 +236,7 @@ describe('more ids than requested', () => {
     const body = Buffer.from(`${opening}${listOf(3_000_000, id)},"next_cursor":0}`);
     const parse = vi.spyOn(JSON, 'parse');
     onTestFinished(() => parse.mockRestore());
-    expect(judge(200, body)).toEqual({ kind: 'unfit', where: 'ids: expected at most 5,000 (count), got 3,000,000' });
+    expect(judge(200, body)).toEqual({ kind: 'schema-mismatch', where: 'ids: expected at most 5,000 (count), got 3,000,000' });
     expect(parse).not.toHaveBeenCalled();
   });
 });

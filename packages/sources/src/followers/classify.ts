@@ -19,7 +19,7 @@ export function classify(answer: HttpResponse, context: ClassifyContext<Follower
     const plain = pageFastPath(answer.body, { needed, mostIds });
     if (plain !== undefined) return okay(plain, context);
     const ids = answer.body.length > LEAST_ID_BYTES * mostIds ? idCount(answer.body) : 0;
-    if (ids > mostIds) return { kind: 'unfit', where: `ids: expected at most ${inWords(count)} (count), got ${inWords(ids)}` };
+    if (ids > mostIds) return { kind: 'schema-mismatch', where: `ids: expected at most ${inWords(count)} (count), got ${inWords(ids)}` };
   }
   const body = jsonBody(answer, JSON.parse);
   if (status !== 200) {
@@ -97,7 +97,7 @@ function judged(answer: HttpResponse, context: ClassifyContext<FollowersQuery>, 
     case 'HEADGATE_USER_NOT_FOUND':
     case 'HEADGATE_USER_SUSPENDED':
     case 'HEADGATE_USER_PROTECTED':
-      return { kind: 'gone', error: followerError({ code: meaning, user: query.label, credential, status, said }) };
+      return { kind: 'not-found', error: followerError({ code: meaning, user: query.label, credential, status, said }) };
     case 'HEADGATE_AUTHENTICATION_FAILED':
     case 'HEADGATE_AUTHENTICATION_BAD':
     case 'HEADGATE_TOKEN_INVALID':

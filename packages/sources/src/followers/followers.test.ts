@@ -29,7 +29,7 @@ describe('the contract of every source', () => {
       credential: 'contract',
       next: 'last',
     },
-    unfit: [
+    mismatches: [
       {
         body: JSON.stringify({ ...page, ids: Array.from({ length: 10_001 }, () => '9') }),
         where: 'ids: expected at most 5,000 (count), got 10,001',
@@ -109,7 +109,7 @@ describe('a walk', () => {
   test.each(faults)('%s in the middle: nothing is lost and nothing comes twice', async (name) => {
     const fault: Fault = name === '429' ? { name, at: 3, retryAfterMs: 1_000 } : { name, at: 3 };
     await using server = await startFollowers({ users: { alpha: { followers: 12 } }, faults: [fault] });
-    await using api = open(server, { timeout: MINUTE_MS, clock: givesUp(3), maxBodyBytes: 100_000 });
+    await using api = open(server, { timeoutMs: MINUTE_MS, clock: givesUp(3), maxBodyBytes: 100_000 });
     const pages = await collect(api, { count: 2 });
     expect(pages.flatMap(({ ids }) => ids)).toEqual(server.followersOf('alpha'));
     expect(server.requests).toHaveLength(7);

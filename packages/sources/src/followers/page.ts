@@ -52,18 +52,18 @@ export interface ReadPageOptions {
 export type ReadPage =
   | { readonly kind: 'page'; readonly content: PageContent }
   /** `where`: the place in it that doesn't fit, and what is expected there; nothing of its text. */
-  | { readonly kind: 'unfit'; readonly where: string };
+  | { readonly kind: 'schema-mismatch'; readonly where: string };
 
 /** Reads a page from parsed JSON. The unneeded cursor is `0` if the page has none. */
 export function readPage(value: unknown, options: ReadPageOptions, isExact = false): ReadPage {
   const { text, needed } = options;
   const parsed = wirePage.safeParse(value);
-  if (!parsed.success) return unfit(whereOfIds(value));
+  if (!parsed.success) return mismatch(whereOfIds(value));
   const page = parsed.data;
   const cursors = { next: cursorOf(page, 'next_cursor'), previous: cursorOf(page, 'previous_cursor') };
   if (cursors[needed] === undefined) {
     const name = `${needed}_cursor`;
-    return unfit(`${name}: expected a whole number or its digits, got ${jsonKind(page[`${name}_str`] ?? page[name])}`);
+    return mismatch(`${name}: expected a whole number or its digits, got ${jsonKind(page[`${name}_str`] ?? page[name])}`);
   }
   const { next = '0', previous = '0' } = cursors;
   const ids: string[] = [];
@@ -74,7 +74,7 @@ export function readPage(value: unknown, options: ReadPageOptions, isExact = fal
     if (!isExact && hasLostDigits(given)) return readExactPage(options);
     hasNumbers ||= typeof given === 'number';
     const id = typeof given === 'number' ? String(given) : given;
-    if (typeof id !== 'string' || !fitsUint64(id)) return unfit(whereOfId(i, given));
+    if (typeof id !== 'string' || !fitsUint64(id)) return mismatch(whereOfId(i, given));
     ids.push(id);
   }
   // `1e3` and `1.0` are whole after parsing, but the service may not send them.
@@ -82,7 +82,7 @@ export function readPage(value: unknown, options: ReadPageOptions, isExact = fal
   // All at once: thousands of small tests would take longer than the parsing did.
   if (/[^0-9]/.test(ids.join(''))) {
     const at = ids.findIndex((id) => /[^0-9]/.test(id));
-    return unfit(whereOfId(at, page.ids[at]));
+    return mismatch(whereOfId(at, page.ids[at]));
   }
   return { kind: 'page', content: { ids, nextCursor: String(next), previousCursor: String(previous) } };
 }
@@ -93,13 +93,13 @@ function readExactPage(options: ReadPageOptions): ReadPage {
   try {
     exact = parseSpelled(options.text());
   } catch {
-    return unfit('ids, cursors: expected whole numbers, in JSON that is nested less deeply');
+    return mismatch('ids, cursors: expected whole numbers, in JSON that is nested less deeply');
   }
   return readPage(exact, options, true);
 }
 
-function unfit(where: string): ReadPage {
-  return { kind: 'unfit', where };
+function mismatch(where: string): ReadPage {
+  return { kind: 'schema-mismatch', where };
 }
 
 function whereOfIds(value: unknown): string {

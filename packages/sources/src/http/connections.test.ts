@@ -107,7 +107,7 @@ describe('a proxy that lets nothing through', () => {
     const sockets: Socket[] = [];
     const silent = createTcpServer((socket) => sockets.push(socket.on('error', () => undefined)));
     const port = await listening(silent);
-    const error = await failure(open({ baseUrl: 'http://api.example', proxy: `https://localhost:${port}`, timeout: 200 }));
+    const error = await failure(open({ baseUrl: 'http://api.example', proxy: `https://localhost:${port}`, timeoutMs: 200 }));
     expect(error).toContain(`cannot connect to the proxy localhost:${port}: timed out within 200 ms`);
     for (const socket of sockets) socket.destroy();
     silent.close();

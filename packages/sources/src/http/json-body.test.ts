@@ -20,7 +20,7 @@ test.each([
   ['{"items":[{"id":"secret","kind":"a"}]}', 'items.0.id: expected number, got text'],
   ['{"items":[{"id":1,"kind":"secret"}]}', 'items.0.kind: unexpected value (invalid_value), got text'],
 ])('a body that does not fit is reported by its place, and nothing of it is quoted: %s', (body, where) => {
-  expect(jsonVerdict(answer(body), schema)).toEqual({ kind: 'unfit', where });
+  expect(jsonVerdict(answer(body), schema)).toEqual({ kind: 'schema-mismatch', where });
 });
 
 test.each(['<html>', '', '{"items":'])('a body that is no JSON may be better next time: %s', (body) => {

@@ -35,7 +35,7 @@ export function jsonBody(answer: HttpResponse, parse: (text: string) => unknown)
 }
 
 /**
- * The verdict on a JSON body: `ok` with its value, `unfit` with the place that doesn't match the schema, `transient` for a body that isn't
+ * The verdict on a JSON body: `ok` with its value, `schema-mismatch` with the place that doesn't match the schema, `transient` for a body that isn't
  * JSON. `parse` defaults to `parseExact`, which returns integers beyond 2^53 as text; `exactId` accepts either.
  */
 export function jsonVerdict<Value>(
@@ -46,7 +46,7 @@ export function jsonVerdict<Value>(
   const body = jsonBody(answer, parse);
   if (body.kind === 'broken') return { kind: 'transient', reason: body.reason };
   const parsed = schema.safeParse(body.value);
-  return parsed.success ? { kind: 'ok', value: parsed.data } : { kind: 'unfit', where: whereOf(parsed.error, body.value) };
+  return parsed.success ? { kind: 'ok', value: parsed.data } : { kind: 'schema-mismatch', where: whereOf(parsed.error, body.value) };
 }
 
 /** Quotes nothing of the response: a schema's messages may contain it. */

@@ -98,7 +98,7 @@ describe('a signer', () => {
       signals.push(signal);
       return signals.length === 1 ? new Promise<string>(() => undefined) : 'token';
     });
-    const scene = await play([], { credentials: names(signer), timeout: 5_000 });
+    const scene = await play([], { credentials: names(signer), timeoutMs: 5_000 });
     const requested = scene.query();
     await scene.clock.advance(4_999);
     expect(scene.events).toHaveLength(0);

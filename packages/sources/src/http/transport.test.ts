@@ -117,7 +117,7 @@ describe('a fetch', () => {
   });
 
   test('is aborted with its request, whose token is not back before the service must have counted it', async () => {
-    const scene = await play([hang], { fetch: viaFetch, timeout: 30_000, limit: { requests: 1, windowMs: MINUTE_MS } });
+    const scene = await play([hang], { fetch: viaFetch, timeoutMs: 30_000, limit: { requests: 1, windowMs: MINUTE_MS } });
     const abort = new AbortController();
     const requested = scene.query('/x', abort.signal);
     await scene.requests(1);

@@ -191,11 +191,11 @@ const KINDS: ReadonlySet<string> = new Set<Verdict<never>['kind']>([
   'ok',
   'rate-limited',
   'transient',
-  'unfit',
+  'schema-mismatch',
   'unauthorized',
   'clock-wrong',
-  'doubtful',
-  'gone',
+  'ambiguous',
+  'not-found',
   'fatal',
 ]);
 

@@ -78,7 +78,7 @@ function service({ meets, weights, lookMs = 0, ...options }: ServiceOptions) {
       });
       if (status === 200) return { kind: 'ok', value: body.toString() };
       if (status === 429) return { kind: 'rate-limited', reason: '429', retryInMs: 1_000 };
-      if (status < 500) return { kind: 'gone', error };
+      if (status < 500) return { kind: 'not-found', error };
       return { kind: 'transient', reason: `status ${status}`, retryInMs: retryAfterMs({ headers, epochMs }) };
     },
     subject: (path) => path,
@@ -133,7 +133,7 @@ describe('an outage of everybody', () => {
     '%s: one request probes, and none is given up',
     async (fault) => {
       const hour = 60 * MINUTE_MS;
-      const scene = service({ meets: (_, now) => (now < hour ? fault : 200), timeout: 5_000 });
+      const scene = service({ meets: (_, now) => (now < hour ? fault : 200), timeoutMs: 5_000 });
       for (const path of paths(50)) scene.query(path);
       await scene.clock.advance(30 * MINUTE_MS);
       expect(scene.source.gauges().outage).toMatchObject({ since: Date.UTC(2026, 0, 1), waiting: expect.any(Number) as number });
@@ -408,7 +408,7 @@ describe('a credential that is ill', () => {
         },
         credentials: [credential('a'), credential('b')],
         limit: { requests: 5, windowMs: 1_000 },
-        timeout: 5_000,
+        timeoutMs: 5_000,
       });
       for (const path of paths(600)) scene.query(path);
       await scene.clock.advance(10_000);
@@ -447,7 +447,7 @@ describe('a few requests that meet nothing but faults, with no other to compare 
     ['one whose answer breaks off', ['cut']],
     ['ten of all kinds', [500, 502, 503, 504, 522, 'reset', 'silence', 'cut', 'endless', { status: 503, retryAfter: 3_600 }]],
   ])('%s: are waited for a day, and given up with that reason', async (_, met) => {
-    const scene = service({ meets: (path) => met[Number(path.split('/')[2])] ?? 200, timeout: 5_000 });
+    const scene = service({ meets: (path) => met[Number(path.split('/')[2])] ?? 200, timeoutMs: 5_000 });
     const names = paths(met.length, 'bad');
     for (const path of names) scene.query(path);
     await scene.clock.advance(24 * HOUR_MS);

@@ -60,7 +60,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
     const progress: Progress = {
       deadline: backoff({ nowMs: () => breaker.upMs(), random, retryForMs }),
       wasAmbiguous: false,
-      wasUnfit: false,
+      wasMismatch: false,
       redirect: undefined,
       redirects: 0,
       stale: false,

@@ -12,10 +12,10 @@ const SECRET_PAUSE_MS = 5_000;
 /** The memory of one query from attempt to attempt. */
 export interface Progress {
   readonly deadline: Backoff;
-  /** Set when a response was doubtful: the next one like it is believed. */
+  /** Set when a response was ambiguous: the next one like it is believed. */
   wasAmbiguous: boolean;
   /** Set when a response did not fit: the next one like it ends the query. */
-  wasUnfit: boolean;
+  wasMismatch: boolean;
   /** The address of the last redirect, and how many came in a row. */
   redirect: Redirect | undefined;
   redirects: number;
@@ -117,12 +117,12 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
         }
       }
     }
-    case 'unfit': {
+    case 'schema-mismatch': {
       const { where } = verdict;
-      const wasRetried = progress.wasUnfit;
+      const wasRetried = progress.wasMismatch;
       const pauseMs = wasRetried ? undefined : progress.deadline.failed();
-      progress.wasUnfit = true;
-      if (pauseMs === undefined) return { kind: 'reject', outcome: 'fatal', error: unfit(options, where, wasRetried) };
+      progress.wasMismatch = true;
+      if (pauseMs === undefined) return { kind: 'reject', outcome: 'fatal', error: schemaMismatch(options, where, wasRetried) };
       return { kind: 'retry', outcome: 'transient', reason: `the response doesn't match: ${where}`, retryInMs: pauseMs, pauseMs };
     }
     case 'unauthorized': {
@@ -145,17 +145,17 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       const done = correction === 'corrected' ? '; corrected' : ": more than a day isn't corrected, so the request is retried";
       return { kind: 'retry', outcome: 'transient', reason: `${credential.name}: the ${clock}${done}`, retryInMs: 0, pauseMs: 0 };
     }
-    case 'doubtful': {
+    case 'ambiguous': {
       if (progress.wasAmbiguous) return { kind: 'reject', outcome: 'gone', error: verdict.error };
       progress.wasAmbiguous = true;
       const retryInMs = credential.backOffOneWindow(options.weights);
       const reason = `${verdict.error.message} It may be a rate limit, so it is retried once after a quiet window.`;
       return { kind: 'retry', outcome: 'transient', reason, retryInMs, pauseMs: retryInMs };
     }
-    case 'gone':
+    case 'not-found':
     case 'fatal':
       credential.accepted();
-      return { kind: 'reject', outcome: verdict.kind, error: verdict.error };
+      return { kind: 'reject', outcome: verdict.kind === 'fatal' ? 'fatal' : 'gone', error: verdict.error };
   }
 }
 
@@ -189,7 +189,7 @@ function gaveUp(
 }
 
 /** A response doesn't match. `wasRetried`: the previous one didn't, either. */
-function unfit({ about }: RetryDecisionOptions, where: string, wasRetried: boolean): SourceError {
+function schemaMismatch({ about }: RetryDecisionOptions, where: string, wasRetried: boolean): SourceError {
   const message =
     `${about.subject}: the response (${about.status}) doesn't match the ${about.service} service: ${where}. ` +
     `${wasRetried ? "A retry didn't help. " : ''}Check baseUrl. If it is right, the service has changed or has an error: try another day.`;

@@ -9,5 +9,5 @@ export {
   type EndlessWalk,
   sourceContract,
   type SourceContractOptions,
-  type UnfitAnswer,
+  type MismatchingResponse,
 } from './source-contract.ts';

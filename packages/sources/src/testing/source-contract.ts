@@ -18,7 +18,7 @@ export interface SourceContractOptions<Api extends AsyncDisposable, Value> {
   /** The value of a good response. The credential is named `contract`. */
   readonly expected: Value;
   /** Valid JSON with status 200 that isn't a valid answer. Default: none, for a service whose every JSON is a response. */
-  readonly unfit?: readonly UnfitAnswer[];
+  readonly mismatches?: readonly MismatchingResponse[];
   /** A walk that the service never lets come to its end. Default: none, for a source without walks. */
   readonly endlessWalk?: EndlessWalk<Api>;
 }
@@ -34,7 +34,7 @@ export interface EndlessWalk<Api> {
 }
 
 /** Valid JSON that isn't a valid answer. */
-export interface UnfitAnswer {
+export interface MismatchingResponse {
   /** The JSON text, sent with status 200. */
   readonly body: string;
   /** Words of the error: the place that doesn't fit, and the kind that is expected there. */
@@ -63,7 +63,7 @@ export interface ContractCheck {
  * Each check starts its own misbehaving server on 127.0.0.1, and needs no network.
  */
 export function sourceContract<Api extends AsyncDisposable, Value>(contract: SourceContractOptions<Api, Value>): readonly ContractCheck[] {
-  const { body, expected, unfit = [], endlessWalk } = contract;
+  const { body, expected, mismatches = [], endlessWalk } = contract;
 
   const play = async (
     script: readonly Respond[],
@@ -75,7 +75,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       baseUrl: server.url,
       credentials: [{ name: 'contract', signer: bearer(SECRET) }],
       limit: { requests: 100, windowMs: 60_000 },
-      timeout: 5_000,
+      timeoutMs: 5_000,
       maxBodyBytes: Math.max(MOST_BYTES, body.length),
       random: () => 0,
       env: {},
@@ -161,7 +161,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
     recovers('HTML with 503, then a good response', [html(503)]),
     recovers('HTML with 200, then a good response', [html(200)]),
     recovers('a reset, then a good response', [reset]),
-    recovers('a timeout, then a good response', [hang], { timeout: 500 }),
+    recovers('a timeout, then a good response', [hang], { timeoutMs: 500 }),
     recovers('an incomplete response, then a good one', [cut(body)]),
     recovers('truncated JSON, then a good response', [whole(body.slice(0, body.length >> 1))]),
     recovers('an empty body, then a good response', [whole('')]),
@@ -170,8 +170,8 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
     recovers('an unknown encoding, then a good response', [
       (_, response) => response.writeHead(200, { 'content-encoding': 'x-own', 'content-type': 'application/json' }).end(body),
     ]),
-    ...unfit.slice(0, 1).map((one) => recovers('JSON of another form, then a good response', [whole(one.body)])),
-    ...unfit.map((one) =>
+    ...mismatches.slice(0, 1).map((one) => recovers('JSON of another form, then a good response', [whole(one.body)])),
+    ...mismatches.map((one) =>
       fails(`JSON of another form is requested twice, and the error names the place: ${one.where}`, whole(one.body), (error, server) => {
         assert.equal(error.code, 'HEADGATE_UNFIT_ANSWER');
         assert.equal(error.endsSource, false);
@@ -338,7 +338,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
             assert.equal(credits.outstanding, 0, 'credit is still held');
             await until(() => server.requests[0]?.socket.destroyed === true);
           },
-          { timeout: 30_000 },
+          { timeoutMs: 30_000 },
         ),
     },
   ];

@@ -31,7 +31,10 @@ interface Play {
 }
 
 /** All that can be seen of it: what was granted, in what order and when, who was refused, who waits for what, and the timers. */
-async function seen({ steps, limits, room, pool: which }: Play, make: (options: { readonly pool: CredentialPool; readonly clock: Clock }) => Pick<Admission, 'acquire' | 'waiting' | 'wake'>) {
+async function seen(
+  { steps, limits, room, pool: which }: Play,
+  make: (options: { readonly pool: CredentialPool; readonly clock: Clock }) => Pick<Admission, 'acquire' | 'waiting' | 'wake'>,
+) {
   const clock = virtualClock();
   const log: unknown[] = [];
   const budget = (limit: number) => rateBudget({ limit, windowMs: 1_000, guardMs: 0, maxDelayMs: 100, clock });

@@ -56,9 +56,7 @@ describe('admission', () => {
     const granted: string[] = [];
     for (const label of ['a', 'b', 'c']) {
       const onGranted = (): void => void (heldUntilMs = Infinity);
-      void door
-        .acquire({ credits: plenty(), items: 1, label, onGranted })
-        .then(() => granted.push(`${label}@${clock.monotonicMs()}`));
+      void door.acquire({ credits: plenty(), items: 1, label, onGranted }).then(() => granted.push(`${label}@${clock.monotonicMs()}`));
     }
     await clock.advance(299);
     expect(granted).toEqual([]);
