@@ -2,7 +2,7 @@ import { type Clock, type Journal, systemClock } from '@headgate/throttle';
 import { budgetOf, mergedBudgets, type NamedBudgets } from './budgets.ts';
 import { proxyVariables } from './http/connections.ts';
 import type { RequestAllowance } from './request-allowance.ts';
-import { SourceError } from './source-error.ts';
+import { readable, SourceError, thrown } from './source-error.ts';
 import type { AttemptEvent, Budgets, Credential, SourceOptions } from './source-options.ts';
 import { VERSION } from './version.ts';
 
@@ -102,8 +102,9 @@ function observer(service: string, onAttempt: (event: AttemptEvent) => void = ()
     } catch (error) {
       if (warned) return;
       warned = true;
-      const words = error instanceof Error ? `${error.name}: ${error.message}` : "a value that isn't an Error";
-      process.emitWarning(`${service}: onAttempt threw ${words}. Its requests continue. Fix it: its further errors aren't shown.`);
+      process.emitWarning(
+        `${service}: onAttempt threw ${thrown(readable(error))}. Its requests continue. Fix it: its further errors aren't shown.`,
+      );
     }
   };
 }

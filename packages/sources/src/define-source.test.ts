@@ -393,6 +393,41 @@ describe('a definition that throws ends that query with its cause, and no other'
     expect((await scene.query('/y')).value).toBe('good');
   });
 
+  const revoked = Proxy.revocable({}, {});
+  revoked.revoke();
+  test.each<[string, unknown]>([
+    [
+      'whose message throws',
+      Object.defineProperty(new Error('no'), 'message', {
+        get() {
+          throw new Error('no message');
+        },
+      }),
+    ],
+    ['whose message is a symbol', Object.assign(new Error('no'), { message: Symbol('no text') })],
+    ['that is a revoked proxy', revoked.proxy],
+  ])('an error %s is no fault of the credential', async (_, error) => {
+    const broken = (): never => {
+      throw error;
+    };
+    for (const name of ['toRequest', 'classify', 'subject', 'items', 'itemsOf', 'weights', 'evidence'] as const) {
+      const scene = await play([], {}, { [name]: broken });
+      await expect(scene.query()).rejects.toMatchObject({
+        code: name === 'classify' ? 'HEADGATE_CLASSIFY' : 'HEADGATE_DEFINITION',
+        message: expect.stringContaining(`${name} of the toy source threw Error: it threw a value that can't be read`),
+        endsSource: false,
+      });
+    }
+  });
+
+  test('a message that quotes a whole response is cut', async () => {
+    const subject = (): never => {
+      throw new Error('x'.repeat(1_000_000));
+    };
+    const error: unknown = await (await play([], {}, { subject })).query().catch((reason: unknown) => reason);
+    expect(String(error).length).toBeLessThan(3_000);
+  });
+
   test('an error that it makes itself is kept as it is', async () => {
     const own = new SourceError({ code: 'HEADGATE_TOY', message: '/x: no such thing', retryable: false, service: 'toy' });
     const scene = await play(

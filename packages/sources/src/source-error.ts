@@ -109,7 +109,8 @@ export interface OfDefinitionOptions<T> {
 export function ofDefinition<T>({ service, subject, name, call }: OfDefinitionOptions<T>): T {
   try {
     return atOnce(call());
-  } catch (cause) {
+  } catch (error) {
+    const cause = readable(error);
     if (cause instanceof SourceError) throw cause;
     const message = `${subject ?? service}: ${name} of the ${service} source threw ${thrown(cause)}. Fix the definition of the source.`;
     throw new SourceError({
@@ -123,9 +124,22 @@ export function ofDefinition<T>({ service, subject, name, call }: OfDefinitionOp
   }
 }
 
+/** A message that quotes a whole response or request is cut: every dead letter and log line has it. */
+const MAX_WORDS = 2_000;
+
 /** Describes the error that a definition's function has thrown. */
 export function thrown(cause: unknown): string {
-  return cause instanceof Error ? `${cause.name}: ${cause.message}` : "a value that isn't an Error";
+  return cause instanceof Error ? `${cause.name}: ${cause.message}`.slice(0, MAX_WORDS) : "a value that isn't an Error";
+}
+
+/** Returns what a user's function has thrown, or an Error in its place if reading it throws: a revoked proxy, or a getter that throws. */
+export function readable(error: unknown): unknown {
+  try {
+    if (error instanceof Error) [error.name, error.message, error.stack, 'code' in error && error.code].join();
+    return error;
+  } catch {
+    return new Error("it threw a value that can't be read");
+  }
 }
 
 /** Returns the result of a definition's function. Throws a `TypeError` for a promise, whose rejection would end the process. */

@@ -1,9 +1,23 @@
 import { inspect } from 'node:util';
 
-/** A thrown or returned value, in words. */
-export function textOf(cause: unknown): string {
-  if (cause instanceof Error) return `${cause.name}: ${cause.message}`;
-  return typeof cause === 'string' ? cause : inspect(cause, { depth: 1 }).slice(0, 200);
+/** A message that quotes a whole page is cut: every dead letter and log line has it. */
+const MAX_WORDS = 2_000;
+const MAX_VALUE = 200;
+
+/** A value of a user's function, or an error that it threw, in words. */
+export function textOf(value: unknown): string {
+  if (value instanceof Error) return `${value.name}: ${value.message}`.slice(0, MAX_WORDS);
+  return typeof value === 'string' ? value.slice(0, MAX_WORDS) : inspect(value, { depth: 1, customInspect: false }).slice(0, MAX_VALUE);
+}
+
+/** Returns what a user's function has thrown, or an Error in its place if reading it throws: a revoked proxy, or a getter that throws. */
+export function readable(error: unknown): unknown {
+  try {
+    if (error instanceof Error) [error.name, error.message, error.stack, 'code' in error && error.code].join();
+    return error;
+  } catch {
+    return new Error("it threw a value that can't be read");
+  }
 }
 
 /** The first line of the stack below the message, in brackets. */

@@ -1,6 +1,6 @@
 import { PipelineError } from './pipeline-error.ts';
 import { isSourceError } from '../engine/source-error.ts';
-import { placeOf, textOf } from './thrown.ts';
+import { placeOf, readable, textOf } from './thrown.ts';
 
 /** A function of a definition. */
 export interface UserFunction {
@@ -16,14 +16,13 @@ export interface UserFunction {
  * error for a promise, which would end the process if it rejected.
  */
 export function callUser<Result>(of: UserFunction, call: () => Result): Result {
-  let result: Result;
   try {
-    result = call();
-  } catch (cause) {
+    return answered(of, call());
+  } catch (error) {
+    const cause = readable(error);
     if (cause instanceof PipelineError || isSourceError(cause)) throw cause;
     throw userError(of, cause);
   }
-  return answered(of, result);
 }
 
 /** The result of a function of a definition whose errors are passed on as they are. Throws for a promise. */

@@ -1,6 +1,6 @@
 import type { TopicMap } from '../definition/topic.ts';
 import { textOf } from '../definition/thrown.ts';
-import { callUser, misuse, type UserFunction } from '../definition/user-function.ts';
+import { callUserList, misuse, type UserFunction } from '../definition/user-function.ts';
 import type { Processor, Worker, WorkerContext } from './processor.ts';
 
 /** The work of each kind that `pick` names, which takes the requests that it names so. */
@@ -98,8 +98,7 @@ interface PickedOptions<Request, One> {
 
 /** The work of a request's kind, and the request as `pick` returned it. */
 function picked<Request, One>(of: UserFunction, { pick, ones, request }: PickedOptions<Request, One>): readonly [One, Request] {
-  const given = callUser(of, () => pick(request));
-  const [kind, own] = callUser(of, () => [...given]) as [unknown, Request];
+  const [kind, own] = callUserList<unknown>(of, () => pick(request)) as [unknown, Request];
   const one = typeof kind === 'string' ? ones.get(kind) : undefined;
   if (one === undefined) throw misuse(of, `names no such work: ${textOf(kind)}`, `There are ${[...ones.keys()].join(', ')}`);
   return [one, own];

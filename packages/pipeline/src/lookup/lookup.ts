@@ -1,7 +1,7 @@
 import type { CreditPool, Delivery } from '@headgate/throttle';
 import type { NewRecord, RecordSeries } from '@headgate/topics';
 import { endsSource, isStop } from '../engine/source-error.ts';
-import { textOf } from '../definition/thrown.ts';
+import { readable, textOf } from '../definition/thrown.ts';
 import { type UserFunction, answered, callUser, callUserList, misuse, userError } from '../definition/user-function.ts';
 import { offsetRanges } from '../engine/offset-ranges.ts';
 import { PipelineError } from '../definition/pipeline-error.ts';
@@ -326,8 +326,9 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       );
       if (typeof delivery?.credit?.release !== 'function')
         throw misuse(name, `returns ${textOf(delivery)}`, "It must return what the source's query returns");
-    } catch (error) {
+    } catch (thrown) {
       if (!underWay.has(keys)) return;
+      const error = readable(thrown);
       if (isStop(error) || endsSource(error) || isAbandoned) throw error;
       // Whatever a source rejects with when it is stopped: the keys are requested again.
       if (stopping) return;

@@ -1,6 +1,7 @@
 import type { Clock, Json } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import { endsLane } from '../engine/source-error.ts';
+import { readable } from '../definition/thrown.ts';
 import type { StateChange } from '../engine/lane.ts';
 import { STATE_KEYS } from '../engine/lane-state.ts';
 import { PipelineError } from '../definition/pipeline-error.ts';
@@ -214,7 +215,8 @@ export function afterWork<Topics extends TopicMap>(
     try {
       await write(work, unfinished, stateKey, { counts, kinds });
       isDone = true;
-    } catch (error) {
+    } catch (thrown) {
+      const error = readable(thrown);
       if (signal.aborted || endsLane(error)) throw error;
       await fail(
         unfinished,

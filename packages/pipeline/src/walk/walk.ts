@@ -5,7 +5,7 @@ import { reasonOf } from '../dead-letters/dead-letter.ts';
 import { pendingDeadLetter, requestId } from '../dead-letters/pending-dead-letter.ts';
 import { PipelineError } from '../definition/pipeline-error.ts';
 import { type RequestRecord, requestContent } from '../definition/request.ts';
-import { textOf } from '../definition/thrown.ts';
+import { readable, textOf } from '../definition/thrown.ts';
 import type { TopicMap } from '../definition/topic.ts';
 import { callUser, misuse } from '../definition/user-function.ts';
 import type { Processor, Worker, WorkerContext } from '../engine/processor.ts';

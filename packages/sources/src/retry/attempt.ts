@@ -11,7 +11,7 @@ import { type SignedRequest, signRequest } from '../http/sign-request.ts';
 import { isUnder, type WireRequest, wireRequest } from '../http/wire-request.ts';
 import type { LimitCheck } from '../limit-check.ts';
 import type { SourceRequest, WholeDefinition } from '../source-definition.ts';
-import { atOnce, ofDefinition, SourceError, thrown } from '../source-error.ts';
+import { atOnce, ofDefinition, readable, SourceError, thrown } from '../source-error.ts';
 import type { Verdict } from '../verdict.ts';
 import { lastingSecret, type SharedSecret } from './shared-secret.ts';
 import type { SourceCredential } from './source-credential.ts';
@@ -99,9 +99,10 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
       permit.aborted();
       return { verdict: { kind: 'unauthorized', error: shared(other, about) } };
     }
-  } catch (error) {
+  } catch (thrownBy) {
     permit.aborted();
     signal.throwIfAborted();
+    const error = readable(thrownBy);
     return { verdict: unsigned(error, about), unsent: true, awaitsSecret: isAwaitedSecret(error) };
   }
   const redact = redaction(signed.secrets);
@@ -177,7 +178,8 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
     const verdict = redactedVerdict(atOnce(definition.classify(answer, context)), redact);
     if (verdict.kind === 'ok' && verdict.cost !== undefined) permit.corrected(inOrder(verdict.cost, names));
     return { verdict, status, secret: lastingSecret(signed.secrets) };
-  } catch (cause) {
+  } catch (error) {
+    const cause = readable(error);
     const words = redact(thrown(cause));
     const message = `${about.subject}: the response (${status}) couldn't be classified: classify of the ${service} source threw ${words}. Fix the definition of the source.`;
     return {
