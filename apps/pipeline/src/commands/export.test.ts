@@ -117,6 +117,15 @@ test('two exports into one file leave one of them, whole', async () => {
   expect((await readdir(cwd)).toSorted()).toEqual(['headgate.db', 'headgate.yaml', 'ids.ndjson']);
 });
 
+test('nothing is written over the log, by whatever name', async () => {
+  const cwd = await logWith({ 'followers.ids': [idValue('7')] });
+  await symlink('headgate.db', join(cwd, 'link.csv'));
+  for (const out of ['headgate.db', './headgate.db-wal', 'headgate.db-shm', 'link.csv', join(cwd, 'headgate.db')]) {
+    await expect(exported(cwd, { topic: 'followers.ids', out })).rejects.toThrow(/is the log, which the export would overwrite/);
+  }
+  expect((await exported(cwd, { topic: 'followers.ids' })).out).toContain('"id":"7"');
+});
+
 test('a pipe and a device are written into, and a link keeps leading where it did', async () => {
   const cwd = await logWith({ 'followers.ids': [idValue('7')] });
   const line = expect.stringContaining('"id":"7"');

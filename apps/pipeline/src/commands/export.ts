@@ -54,6 +54,8 @@ export async function exportTopic(
   }
   const target = out === undefined ? undefined : await targetOf(resolve(cwd, out));
   const path = target?.path;
+  if (path !== undefined && topics.driver === 'sqlite' && (await isFileOfLog(path, topics.file)))
+    throw new UsageError(`export: ${shown(String(out))} is the log, which the export would overwrite. Name another file.`);
   // Unique to this export, because another may write to the same file.
   const partial = target?.isStream === true ? target.path : `${path}.${process.pid}-${randomBytes(4).toString('hex')}.part`;
   const stream: NodeJS.WritableStream & { destroy?(): unknown } = path === undefined ? stdout : createWriteStream(partial);
@@ -99,6 +101,12 @@ async function targetOf(out: string): Promise<{ readonly path: string; readonly 
     if (error instanceof UsageError) throw error;
     return { path: out, isStream: false };
   }
+}
+
+/** Whether a path is the embedded log itself, or a file that SQLite keeps next to it. */
+async function isFileOfLog(path: string, file: string): Promise<boolean> {
+  const log = await realpath(file).catch(() => file);
+  return ['', '-wal', '-shm'].some((end) => path === `${log}${end}`);
 }
 
 class ExportError extends Error {
