@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
@@ -35,6 +37,16 @@ it('ends when a slow reader has all that was written, where pipes are asynchrono
   ];
   const { status, stdout } = spawnSync(process.execPath, [...flags, BIN, '--version'], { encoding: 'utf8' });
   expect([status, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+});
+
+it('in a folder that was deleted says so', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'gone-'));
+  const command = `cd "$0" && rmdir "$0" && exec "$@"`;
+  const flags = ['--conditions=@headgate/source', '--disable-warning=ExperimentalWarning'];
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', command, folder, process.execPath, ...flags, BIN, 'check'], {
+    encoding: 'utf8',
+  });
+  expect([status, stdout, stderr]).toEqual([2, '', 'headgate: the working folder no longer exists. Change to another one.\n']);
 });
 
 /** Lines of a terminal are broken by it. */

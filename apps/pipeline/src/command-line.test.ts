@@ -120,6 +120,12 @@ it('says as JSON what is wrong with a configuration, each problem by itself, and
   ]);
 });
 
+it('a maximum of no requests is wrong usage', async () => {
+  const { code, stdout, stderr } = await headgate(['run', '--max-requests', '0']);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toContain('Write a whole number from 1.');
+});
+
 it('the help of each command has the options of all, and two examples', async () => {
   const { stdout } = await headgate(['--help']);
   const names = [...stdout.matchAll(/^ {2}([a-z]+) (?=.* {2,}\S|\[)/gm)].map(([, name = '']) => name).filter((name) => name !== 'help');

@@ -189,7 +189,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .option('--follow', 'Keep running, and work on jobs as they are enqueued')
     .option('--fail-on-dead-letters', 'Exit with 1 if dead letters are open, including those of earlier runs')
     .option('--only <pipeline[:key]>', 'Run only this pipeline, or only its jobs with this key, such as followers:@alpha')
-    .option('--max-requests <n>', 'Stop after N HTTP requests, retries included', wholeNumber)
+    .option('--max-requests <n>', 'Stop after N HTTP requests, retries included', positiveNumber)
     .option('--sandbox', 'Start emulators of both services, and run a few jobs against them')
     .option('--kafka', 'With --sandbox: start a real Kafka broker and write to it until you stop the run (needs Java 17)')
     .action(async ({ sandbox: sandboxed = false, kafka = false, ...flags }: RunFlags) => {
@@ -350,6 +350,12 @@ function sandboxOptions(command: Command): Command {
 function wholeNumber(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw new InvalidArgumentError('Write a whole number.');
+  return value;
+}
+
+function positiveNumber(text: string): number {
+  const value = wholeNumber(text);
+  if (value === 0) throw new InvalidArgumentError('Write a whole number from 1.');
   return value;
 }
 

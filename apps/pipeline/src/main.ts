@@ -32,24 +32,36 @@ for (const stream of [stdout, stderr]) {
 }
 
 const { runCommandLine } = await import('./command-line.ts');
-const code = stop.signal.aborted
-  ? 130
-  : await runCommandLine(process.argv.slice(2), {
-      cwd: process.cwd(),
-      env,
-      stdin,
-      stdout,
-      stderr,
-      clock: async () => (await import('@headgate/throttle')).systemClock(),
-      signal: stop.signal,
-      deadline: stop.deadline,
-      importing,
-    });
+const cwd = workingFolder();
+if (cwd === undefined) stderr.write('headgate: the working folder no longer exists. Change to another one.\n');
+let code = cwd === undefined ? 2 : 130;
+if (cwd !== undefined && !stop.signal.aborted) {
+  code = await runCommandLine(process.argv.slice(2), {
+    cwd,
+    env,
+    stdin,
+    stdout,
+    stderr,
+    clock: async () => (await import('@headgate/throttle')).systemClock(),
+    signal: stop.signal,
+    deadline: stop.deadline,
+    importing,
+  });
+}
 process.exitCode ??= code;
 // If a pipe is asynchronous, output may still be on its way to a slow reader.
 await Promise.all([stdout, stderr].map(async (stream) => await new Promise<void>((resolve) => void stream.write('', () => resolve()))));
 // A connection that a library has left open must not keep a command from ending.
 setTimeout(() => exit(), LINGER_MS).unref();
+
+/** Undefined if it was deleted: Node throws then. */
+function workingFolder(): string | undefined {
+  try {
+    return process.cwd();
+  } catch {
+    return undefined;
+  }
+}
 
 /**
  * Ends the process even if a thread hangs. Node's exit waits for its threads, and one may be blocked in a system call (a pipe without a

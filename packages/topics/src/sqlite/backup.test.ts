@@ -57,6 +57,7 @@ describe('a backup', () => {
     expect(readdirSync(folder).toSorted()).toEqual(['copy.db', 'log.db']);
     await expect(backupSqliteTopicLog({ file, to: join(folder, 'none', 'copy.db') })).rejects.toMatchObject({
       code: 'HEADGATE_TOPIC_LOG_OPEN',
+      message: expect.stringContaining("its folder doesn't exist. Create it, or name another file."),
     });
   });
 

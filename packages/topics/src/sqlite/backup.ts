@@ -78,7 +78,8 @@ async function claim(path: string): Promise<void> {
   try {
     await (await open(path, 'wx', 0o600)).close();
   } catch (cause) {
-    throw cannotBeMade(path, (cause as NodeJS.ErrnoException).message, cause);
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw cannotBeMade(path, code === 'ENOENT' ? "its folder doesn't exist. Create it, or name another file." : message, cause);
   }
 }
 
