@@ -151,3 +151,15 @@ async function flaws(yaml: string): Promise<readonly string[]> {
     }, secret);
   }
 }
+
+test.each(['hub*x', 'toString', '12:30:45', 'Hub', 'headgate', 'a'.repeat(51)])(
+  'a section %s that no pipeline can be called is a problem with a place',
+  async (name) => {
+    const yaml = `"${name}": { use: rest, baseUrl: "https://api.example.com", credentials: [{ name: a }], limit: { requests: 1, window: 1s }, streams: { s: { get: / } } }`;
+    const error: unknown = await load(yaml).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(ConfigError);
+    expect((error as ConfigError).problems).toEqual([
+      expect.objectContaining({ line: 1, column: 1, message: expect.stringContaining("isn't a valid pipeline name. Write up to 50") }),
+    ]);
+  },
+);

@@ -19,6 +19,10 @@ import type { ReadConfig } from './whole-config.ts';
 import { pairsOf, yamlFile } from './yaml-file.ts';
 import { type YamlSection, bareVariable, withoutBraces, yamlValues } from './yaml-values.ts';
 
+const PIPELINE_NAME = /^[a-z][a-z0-9-]{0,49}$/;
+const BAD_NAME =
+  "isn't a valid pipeline name. Write up to 50 lowercase letters, digits and hyphens, starting with a letter; headgate is reserved.";
+
 export interface YamlConfigOptions {
   /** As the user named it. */
   readonly file: string;
@@ -121,7 +125,9 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     if (shownUse === quoted(use.source)) open.set(use.range[0], use.range[1] - use.range[0]);
     if (use.source === 'rest') {
       names.push(...namesIn(sections.get(name) ?? null));
-      return (await import('@headgate/rest')).rest(name);
+      if (PIPELINE_NAME.test(name) && name !== 'headgate') return (await import('@headgate/rest')).rest(name);
+      problems.push({ origin: values.originOf([name]), at: 'key', message: BAD_NAME });
+      return undefined;
     }
     const modulePath = resolve(folder, use.source);
     const isPackage = isPackageName(use.source) && !existsSync(modulePath);
@@ -153,7 +159,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     if (name === 'topics' || name === 'status') continue;
     const use = isMap(node) ? pairsOf(node).find((pair) => pair.name === 'use') : undefined;
     // Keys stand under it: it is a name, and no secret whose colon was forgotten.
-    if (isMap(node) && /^[a-z][a-z0-9-]{0,49}$/.test(name) && (use !== undefined || isShowable(name))) names.push(name);
+    if (isMap(node) && PIPELINE_NAME.test(name) && (use !== undefined || isShowable(name))) names.push(name);
     if (use !== undefined) uses.add(name);
     const pipeline = use === undefined ? defined.get(name) : await own(name, use.value);
     if (pipeline !== undefined) candidates.set(name, pipeline);
