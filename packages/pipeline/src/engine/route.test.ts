@@ -190,3 +190,21 @@ describe('only a request of unknown kind is a dead letter:', () => {
     expect(await itemsOf(place.log)).toEqual(['good']);
   });
 });
+
+test.each(['BAD', 'bad'])('a source that rejects with an error that nothing can read ends request %s alone', async (shelf) => {
+  await using place = await temporaryLog();
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const onPage = (what: string): void => {
+    if (what.startsWith(shelf)) throw proxy as Error;
+  };
+  const { outcome } = await workedOff(
+    place.log,
+    shelves(() => routed(shelvesApi({ onPage }))),
+    [shelf, 'good', 'more'],
+  );
+  expect(outcome).toBe('done');
+  expect(await itemsOf(place.log)).toContain('more');
+  const [dead] = await valuesOf<{ readonly error: { readonly message: string } }>(place.log, 'shelves.dead-letters');
+  expect(dead?.error.message).toContain("it threw a value that can't be read");
+});

@@ -167,7 +167,8 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
     return pages.drain((page) => defer(() => writer.write(current, page, transforms)), { credits, readAhead: 1, walk: current });
   };
 
-  const fail = (current: Walking, error: unknown): void => {
+  const fail = (current: Walking, thrown: unknown): void => {
+    const error = readable(thrown);
     if (laneFailed) {
       leave(current);
       return;
