@@ -73,7 +73,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     parse: (value: unknown) => ParsedOptions<Value>,
     advise: (value: Value) => Iterable<OptionIssue>,
   ): Promise<Value | undefined> {
-    const [problemsBefore, warningsBefore] = [problems.length, warnings.length];
+    const before = problems.length;
     const read = values.section(name);
     if (uses.has(name)) Reflect.deleteProperty(Object(read.value) as object, 'use');
     if (read.hasLists) {
@@ -85,13 +85,12 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     const jsonSchema = lazily(() => jsonSchemaOf(schema));
     readNotes(name, read, jsonSchema);
     const about = { schema: jsonSchema, originOf: (at: KeyPath) => values.originOf([name, ...at]), hidden: read.hidden };
-    if (parsed.issues === undefined) {
-      warnings.push(...sectionProblems([...advise(parsed.value)], { ...about, areWarnings: true }));
-      return problems.length > problemsBefore ? undefined : parsed.value;
+    if (parsed.issues !== undefined) {
+      problems.push(...sectionProblems(parsed.issues, about));
+      return undefined;
     }
-    problems.push(...sectionProblems(parsed.issues, about));
-    warnings.splice(warningsBefore);
-    return undefined;
+    warnings.push(...sectionProblems([...advise(parsed.value)], { ...about, areWarnings: true }));
+    return problems.length > before ? undefined : parsed.value;
   }
 
   /** Reads what schemas have noted about the values that they took. */

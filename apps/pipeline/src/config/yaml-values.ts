@@ -181,12 +181,12 @@ export function yamlValues(root: YAMLMap.Parsed, { lookup, folder, readText, pro
   return {
     section,
     originOf(path) {
-      let at: Origin = { ...whole, isTold: false };
+      let at = whole;
       let value: unknown = values;
       for (const [i, part] of path.entries()) {
         const next = origins.get(value)?.[part];
         if (next === undefined) return { ...at, path: [...at.path, ...path.slice(i)], node: undefined, range: at.keyRange };
-        at = { ...next, isTold: at.isTold === true || next.isTold === true };
+        at = next;
         value = (value as Readonly<Record<string | number, unknown>>)[part];
       }
       return at;

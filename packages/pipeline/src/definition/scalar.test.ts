@@ -79,8 +79,11 @@ it('a schema that contains itself', () => {
 });
 
 it('notes what schemas took a value for', () => {
+  const text = z.string();
   const options = z.strictObject({
+    text,
     token: secret().exactOptional(),
+    hidden: text.optional().meta({ writeOnly: true }),
     piped: z.string().pipe(secret() as z.ZodType<unknown, string>),
     file: path(),
     address: z.url(),
@@ -90,7 +93,9 @@ it('notes what schemas took a value for', () => {
   });
   const entry = { file: 'list.txt' };
   const given = written({
+    text: 't',
     token: 's',
+    hidden: 's',
     piped: 's',
     file: 'f',
     address: 'https://a.example',
@@ -103,7 +108,9 @@ it('notes what schemas took a value for', () => {
   const notes = (of: Scalar | undefined) =>
     Object.entries({ ...of }).flatMap(([note, is]) => (is === true && note !== 'hasVariable' ? [note] : []));
   expect(Object.entries(given).map(([key, one]) => [key, ...notes(one[0]?.['file'] ?? one[0] ?? one)])).toEqual([
+    ['text', 'isKnown'],
     ['token', 'isKnown', 'isSecret'],
+    ['hidden', 'isKnown', 'isSecret'],
     ['piped', 'isKnown', 'isSecret'],
     ['file', 'isKnown', 'isPath'],
     ['address', 'isKnown', 'isAddress'],

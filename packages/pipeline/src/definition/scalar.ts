@@ -142,7 +142,8 @@ function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Cop
     case 'array': {
       const element = copyOf(def.element, [], copies);
       const several = (value: unknown): unknown => {
-        if (element.takes.includes('text') && Array.isArray(value)) for (const one of value) noteList(one);
+        if (element.takes.includes('text') && Array.isArray(value))
+          for (const one of value) if (isMapping(one) && isScalar(one['file'])) one['file'].namesList = true;
         // A list whose entries are all commented out is empty.
         return value === null ? [] : value;
       };
@@ -185,10 +186,6 @@ function asWritten({ text, bare, hasVariable }: Scalar): unknown {
 function note(scalar: Scalar, traits: readonly Trait[]): void {
   scalar.isKnown = true;
   for (const trait of traits) scalar[trait] = true;
-}
-
-function noteList(entry: unknown): void {
-  if (isMapping(entry) && Object.keys(entry).length === 1 && isScalar(entry['file'])) entry['file'].namesList = true;
 }
 
 /** The same without scalars, for a schema that takes anything. */
