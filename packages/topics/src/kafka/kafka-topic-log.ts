@@ -28,29 +28,27 @@ import type {
 } from '../topic-log.ts';
 import { type Availability, type AvailabilityChange, availability } from '../availability.ts';
 import { BrokerAddresses, assertAdvertised } from './client/broker-addresses.ts';
-import { BrokerSockets } from './client/broker-sockets.ts';
-import { patchConnection } from './client/connection-patch.ts';
+import { Connections } from './client/connections.ts';
 import { assertKnownKafkajs, type ConsumerConfig, type KafkaConfig } from './client/kafkajs-internals.ts';
 import { failureText, refusal, verdictOf } from './client/driver-errors.ts';
-import type { Cluster } from './client/broker.ts';
-import { type ClusterAdmin, newAdmin, newCluster, newConsumer } from './client/kafkajs-cluster.ts';
+import { type Cluster, type ClusterConfig, newCluster, newConsumer } from './client/cluster.ts';
 import { isNoneReady, refusesUser } from './client/error-kinds.ts';
-import { patchRequestQueue } from './client/request-queue-patch.ts';
-import { describeAllTopics, createTopics } from './admin/topics.ts';
-import { EmptyRanges } from './consumer/empty-ranges.ts';
-import { groupOffsets } from './consumer/group-offsets.ts';
+import { createTopics, describeAllTopics, topicInfo } from './admin/topics.ts';
+import { groupOffsets } from './reader/group-offsets.ts';
 import { awaitHandover, holderToSpare } from './lane/handover.ts';
 import { TransactionalProducer } from './producer/transactional-producer.ts';
 import { KafkaLaneWriter } from './lane/lane-writer.ts';
 import { ReconnectingClient } from './client/reconnecting-client.ts';
 import { type GroupMembership, Member } from './group/member.ts';
 import { type Patience, patience } from './client/patience.ts';
-import { ReadYourWrites } from './consumer/read-your-writes.ts';
-import { findOpenTransaction } from './consumer/open-transaction.ts';
+import { ReadYourWrites } from './reader/read-your-writes.ts';
+import { findOpenTransaction } from './reader/open-transaction.ts';
 import { Appender } from './producer/appender.ts';
 import { TransactionSession, type TransactionSessionOptions } from './producer/transaction-session.ts';
-import { missingRights } from './rights/missing-rights.ts';
-import { BatchSplitter, COMPRESSIONS, registerCodecs } from './record-batch/index.ts';
+import { missingRights } from './admin/missing-rights.ts';
+import { BatchSplitter } from './wire/split-batches.ts';
+import { COMPRESSIONS } from './wire/codecs.ts';
+import { registerCodecs } from './client/codecs.ts';
 import { RecordSender } from './producer/record-sender.ts';
 import { isStaleToken } from './security/bearer-authentication.ts';
 import type { KafkaSaslOptions } from './security/kafkajs-authentication.ts';
@@ -58,8 +56,7 @@ import { saslForKafkajs } from './security/sasl-for-kafkajs.ts';
 import { StatePartition } from './lane/state-partition.ts';
 import { abortable, withinTime } from './client/time-limit.ts';
 import { MetadataCache } from './admin/metadata-cache.ts';
-import { topicInfo } from './admin/topic-info.ts';
-import { KafkaTopicReader } from './consumer/topic-reader.ts';
+import { EmptyRanges, KafkaTopicReader } from './reader/topic-reader.ts';
 
 /** Options of {@link kafkaTopicLog}. */
 export interface KafkaTopicLogOptions {
@@ -97,6 +94,7 @@ const REQUEST_TIMEOUT_MS = 15_000;
 /** A broker that is frozen takes connections and answers nothing. */
 const REACHABLE_WITHIN_MS = 7_000;
 const OPEN_PAUSES = { leastMs: 250, firstMs: 500, mostMs: 1_000 };
+const SESSION_TIMEOUT_MS = 6_000;
 /** Beyond what it waits for. */
 const JOIN_TAKES_MS = 2_000;
 const RETRY = { initialRetryTime: 30, retries: 6, maxRetryTime: 1_000 };
@@ -112,8 +110,6 @@ const BROKERS_APART_MS = 1_000;
  */
 export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<TopicLog> {
   assertKnownKafkajs();
-  patchRequestQueue();
-  patchConnection();
   registerCodecs();
   const { brokers, clientId = 'headgate', ssl = false, sasl } = options;
   const config: KafkaConfig = {
@@ -157,14 +153,13 @@ function whyNotOpen(error: unknown, ssl: boolean): string {
 
 class KafkaTopicLog implements TopicLog {
   readonly #id = randomUUID();
-  readonly #config: KafkaConfig;
+  readonly #config: ClusterConfig;
   readonly #options: KafkaTopicLogOptions;
   readonly #availability: Availability;
   readonly #addresses: BrokerAddresses;
-  readonly #sockets: BrokerSockets;
+  readonly #connections: Connections;
   readonly #transactionTimeout: { ms: number };
   readonly #cluster: ReconnectingClient<Cluster>;
-  readonly #admin: ReconnectingClient<ClusterAdmin>;
   readonly #metadata: MetadataCache;
   readonly #sender: RecordSender;
   readonly #readYourWrites = new ReadYourWrites();
@@ -190,16 +185,20 @@ class KafkaTopicLog implements TopicLog {
     this.#addresses = new BrokerAddresses(options.brokers);
     this.#transactionTimeout = { ms: options.transactionTimeoutMs ?? 60_000 };
     this.#availability = availability(options.onAvailability ?? (() => undefined));
-    this.#sockets = new BrokerSockets(this.#availability, this.#addresses);
+    this.#connections = new Connections({
+      availability: this.#availability,
+      addresses: this.#addresses,
+      // A join is answered when the others have joined, too, or have been silent for a session.
+      joinsWithinMs: (options.sessionTimeoutMs ?? SESSION_TIMEOUT_MS) + JOIN_TAKES_MS,
+    });
     this.#config = {
       ...config,
-      socketFactory: this.#sockets.make,
+      connections: this.#connections,
       // Without any kafkajs stops trying.
-      brokers: () => (this.#sockets.closed ? [] : [...options.brokers]),
+      brokers: () => (this.#connections.closed ? [] : [...options.brokers]),
     };
     this.#cluster = this.#newClient();
-    this.#admin = new ReconnectingClient({ create: () => newAdmin(this.#config), patience: this.#patience });
-    this.#metadata = new MetadataCache(this.#admin);
+    this.#metadata = new MetadataCache(this.#cluster);
     this.#appender = new Appender({
       session: (transactionalId, session) => this.#session(transactionalId, { ...session, signal: this.#closing.signal }),
       client: this.#cluster,
@@ -225,7 +224,7 @@ class KafkaTopicLog implements TopicLog {
       await assertAdvertised(cluster);
     } catch (error) {
       // Closing then need not wait for requests in flight.
-      this.#sockets.close();
+      this.#connections.close();
       throw error;
     }
   }
@@ -239,7 +238,7 @@ class KafkaTopicLog implements TopicLog {
     let hasAnswered = false;
     for (const backoff = new Backoff(OPEN_PAUSES); ; await backoff.pause()) {
       try {
-        return await this.#admin.once(async ({ cluster }) => {
+        return await this.#cluster.once(async (cluster) => {
           hasAnswered = true;
           await cluster.refreshMetadata();
           return cluster;
@@ -258,7 +257,7 @@ class KafkaTopicLog implements TopicLog {
   ): Promise<CreatedTopics> {
     this.#assertOpen();
     const { replication = 3 } = this.#options;
-    const { descriptions, ...done } = await this.#admin.run((admin) => createTopics({ admin, topics, replication, validateOnly }));
+    const { descriptions, ...done } = await this.#cluster.run((cluster) => createTopics({ cluster, topics, replication, validateOnly }));
     this.#metadata.note(descriptions);
     return done;
   }
@@ -267,7 +266,7 @@ class KafkaTopicLog implements TopicLog {
     this.#assertOpen();
     const topics =
       names === undefined
-        ? await this.#admin.run((admin) => describeAllTopics(admin))
+        ? await this.#cluster.run((cluster) => describeAllTopics(cluster))
         : await this.#metadata.refresh(names.map((topic) => ({ topic, partition: 0 })));
     return await this.#cluster.run(async (cluster) => {
       const infos: TopicInfo[] = [];
@@ -362,13 +361,12 @@ class KafkaTopicLog implements TopicLog {
 
   async joinGroup(options: JoinGroupOptions): Promise<GroupMember> {
     this.#assertOpen();
-    const { sessionTimeoutMs = 6_000 } = this.#options;
-    // A join is answered when the others have joined, too, or have been silent for a session.
-    const config = { ...this.#config, socketFactory: this.#sockets.patient(sessionTimeoutMs + JOIN_TAKES_MS) };
-    const kafka = { consumer: (consumer: ConsumerConfig) => newConsumer(config, consumer) };
+    const { sessionTimeoutMs = SESSION_TIMEOUT_MS } = this.#options;
+    const kafka = { consumer: (consumer: ConsumerConfig) => newConsumer(this.#config, consumer) };
     const faults = this.#patience();
     const membership = new Member({
       kafka,
+      cluster: () => newCluster(this.#config),
       ...options,
       sessionTimeoutMs,
       waitsOut: (error) => faults.waitsOut(error),
@@ -430,8 +428,8 @@ class KafkaTopicLog implements TopicLog {
     await Promise.allSettled([...this.#memberships.keys()].map((membership) => membership.leave()));
     this.#availability.close();
     this.#closing.abort();
-    await Promise.allSettled([this.#appender.close(), this.#admin.close(), ...[...this.#clients].map((client) => client.close())]);
-    this.#sockets.close();
+    await Promise.allSettled([this.#appender.close(), ...[...this.#clients].map((client) => client.close())]);
+    this.#connections.close();
   }
 
   async #assertLane(lane: LaneSpec, topicPartitions: readonly TopicPartition[]): Promise<void> {
@@ -440,9 +438,9 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async #takeLane(writer: KafkaLaneWriter, { name, onlyIfFree = false }: LaneSpec): Promise<void> {
-    const held = onlyIfFree ? await holderToSpare({ writer, admin: this.#admin, log: this.#id }) : undefined;
+    const held = onlyIfFree ? await holderToSpare({ writer, client: this.#cluster, log: this.#id }) : undefined;
     if (held !== undefined) throw new LaneHeldError({ lane: name, pid: held.pid, sinceMs: held.sinceMs });
-    await awaitHandover({ writer, admin: this.#admin, log: this.#id, handoverMs: this.#options.handoverMs ?? 5_000 });
+    await awaitHandover({ writer, client: this.#cluster, log: this.#id, handoverMs: this.#options.handoverMs ?? 5_000 });
     await writer.open();
   }
 

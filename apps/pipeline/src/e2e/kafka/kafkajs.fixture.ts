@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { patchRequestQueue } from '../../../../../packages/topics/src/kafka/client/request-queue-patch.ts';
+import { letQueuesIdle } from '../../../../../packages/topics/src/kafka/faults/idle-queues.fixture.ts';
 
 /** What is used here of kafkajs, which only the Kafka driver depends on. */
 export interface PlainKafka {
@@ -112,7 +112,7 @@ const NO_LOG = 0;
 
 /** A client as anybody may have it: nothing of the driver is in between. Unpatched, its idle connections give a timer a negative delay, of which Node warns. */
 export function plainKafka(brokers: readonly string[]): PlainKafka {
-  patchRequestQueue();
+  letQueuesIdle();
   const driver = fileURLToPath(new URL('../../../../../packages/topics/package.json', import.meta.url));
   const { Kafka } = createRequire(driver)('kafkajs') as KafkaJs;
   const retry = { initialRetryTime: 50, maxRetryTime: 500, retries: 20 };

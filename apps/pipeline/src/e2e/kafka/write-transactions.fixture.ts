@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { NewRecord } from '@headgate/topics';
-import { patchRequestQueue } from '../../../../../packages/topics/src/kafka/client/request-queue-patch.ts';
+import { letQueuesIdle } from '../../../../../packages/topics/src/kafka/faults/idle-queues.fixture.ts';
 
 /** What is used here of kafkajs, which only the Kafka driver depends on. */
 interface KafkaJs {
@@ -35,7 +35,7 @@ export interface WrittenTransaction {
 
 /** Writes transactions one after another by kafkajs alone. */
 export async function writeTransactions(brokers: readonly string[], transactions: readonly WrittenTransaction[]): Promise<void> {
-  patchRequestQueue();
+  letQueuesIdle();
   const { Kafka } = driversRequire()('kafkajs') as KafkaJs;
   const kafka = new Kafka({ brokers: [...brokers], logLevel: NO_LOG });
   const producer = kafka.producer({ transactionalId: 'consuming-test', idempotent: true, maxInFlightRequests: 1 });

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import { availability } from '../../availability.ts';
 import { BrokerAddresses } from '../client/broker-addresses.ts';
-import { BrokerSockets } from '../client/broker-sockets.ts';
+import { Connections } from '../client/connections.ts';
 import { ReconnectingClient } from '../client/reconnecting-client.ts';
 import { plainKafka } from '../faults/committed-records.fixture.ts';
 import { type ProxiedBroker, holdFirst, proxiedBroker } from '../faults/proxied-broker.fixture.ts';
-import { newAdmin } from '../client/kafkajs-cluster.ts';
+import { newCluster } from '../client/cluster.ts';
 import { patienceOf } from '../client/patience.fixture.ts';
 import { MetadataCache } from './metadata-cache.ts';
 
@@ -33,9 +33,9 @@ describe.skipIf(why !== undefined)(`what is known of topics${because}`, () => {
     const config = {
       brokers: [...proxied.brokers],
       clientId: 'book',
-      socketFactory: new BrokerSockets(untold, new BrokerAddresses([])).make,
+      connections: new Connections({ availability: untold, addresses: new BrokerAddresses([]), joinsWithinMs: 1 }),
     };
-    const client = new ReconnectingClient({ create: () => newAdmin(config), patience: () => patienceOf(untold) });
+    const client = new ReconnectingClient({ create: () => newCluster(config), patience: () => patienceOf(untold) });
     const metadata = new MetadataCache(client);
     const places = [{ topic: 'roomy', partition: 0 }];
     await metadata.withPartitions([{ topic: 'roomy', key: 'k', value: 'v' }]);

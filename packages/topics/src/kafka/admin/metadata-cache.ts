@@ -1,20 +1,20 @@
 import { partitionForKey } from '../../partition-for-key.ts';
 import { InvalidRecordError, TopicUnknownError } from '../../topic-errors.ts';
 import type { NewRecord, RecordRoom, RecordSeries, TopicPartition } from '../../topic-log.ts';
-import type { ClusterAdmin } from '../client/kafkajs-cluster.ts';
+import type { Cluster } from '../client/cluster.ts';
 import { type TopicDescription, describeTopics } from './topics.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
-import { messageBytesFor, recordBytes } from './record-size.ts';
+import { messageBytesFor, recordBytes } from '../wire/record-size.ts';
 
 export type WithPartition<Record extends NewRecord | RecordSeries> = Record & { readonly partition: number };
 
 /** Caches the descriptions of topics and fetches one again where it doesn't fit. A topic counts as missing only when that is certain. */
 export class MetadataCache {
-  readonly #client: ReconnectingClient<ClusterAdmin>;
+  readonly #client: ReconnectingClient<Cluster>;
   /** Keeps deleted topics, without partitions: appends in flight to them still need the size limit. */
   readonly #topics = new Map<string, TopicDescription>();
 
-  constructor(client: ReconnectingClient<ClusterAdmin>) {
+  constructor(client: ReconnectingClient<Cluster>) {
     this.#client = client;
   }
 
@@ -45,7 +45,7 @@ export class MetadataCache {
       const known = this.#topics.get(topic)?.partitions ?? 0;
       wanted.set(topic, Math.max(1, known, partition + 1, wanted.get(topic) ?? 0));
     }
-    const found = await this.#client.run((admin) => describeTopics(admin, wanted));
+    const found = await this.#client.run((cluster) => describeTopics(cluster, wanted));
     for (const topic of wanted.keys()) {
       const known = this.#topics.get(topic);
       const description = found.get(topic) ?? (known && { ...known, partitions: 0 });

@@ -1,6 +1,6 @@
 import type { TopicMismatch } from '../../topic-errors.ts';
 import type { NewTopicSpec } from '../../topic-log.ts';
-import { messageBytesFor } from './record-size.ts';
+import { messageBytesFor } from '../wire/record-size.ts';
 
 /** A topic as the brokers describe it. */
 export interface FoundTopic {

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import type { Broker, Cluster } from '../client/broker.ts';
-import type { ClusterAdmin } from '../client/kafkajs-cluster.ts';
+import type { Cluster } from '../client/cluster.ts';
+import type { TopicToCreate } from '../requests/topics.ts';
 import { warnings } from './topic-requirements.ts';
 import { createTopics } from './topics.ts';
 
 const PARTITION = { partitionId: 0, leader: 1, replicas: [1] };
 
 test('a new topic is described by a broker that knows it, however the brokers take turns', async () => {
-  const { admin, made } = laggingCluster();
+  const { cluster, made } = laggingCluster();
   const topics = [{ name: 'records', partitions: 1 }];
-  const { created, descriptions } = await createTopics({ admin, topics, replication: 1, validateOnly: false });
+  const { created, descriptions } = await createTopics({ cluster, topics, replication: 1, validateOnly: false });
   expect({ made, created, descriptions: [...descriptions] }).toEqual({
     made: ['records'],
     created: ['records'],
@@ -23,9 +23,9 @@ test.for([
 ])(
   'a topic that keeps its records is created so, whatever the brokers do by default: $keepsRecords',
   async ({ keepsRecords, retention }) => {
-    const { admin, settings } = laggingCluster();
+    const { cluster, settings } = laggingCluster();
     const topics = [{ name: 'records', partitions: 1, keepsRecords }];
-    await createTopics({ admin, topics, replication: 1, validateOnly: false });
+    await createTopics({ cluster, topics, replication: 1, validateOnly: false });
     expect(settings).toEqual({ 'max.message.bytes': '8388608', ...retention });
   },
 );
@@ -52,39 +52,30 @@ test.for([
 });
 
 /** Two brokers that take turns; the first never hears of a topic. */
-function laggingCluster(): { readonly admin: ClusterAdmin; readonly made: string[]; readonly settings: Record<string, string> } {
+function laggingCluster(): { readonly cluster: Cluster; readonly made: string[]; readonly settings: Record<string, string> } {
   const made: string[] = [];
   const settings: Record<string, string> = {};
-  const brokerOf = (knows: () => boolean): Broker => {
-    const answer = () => ({
-      topicMetadata: [{ topic: 'records', topicErrorCode: knows() ? 0 : 3, partitionMetadata: knows() ? [PARTITION] : [] }],
-    });
-    return {
-      lookupRequest: () => () => ({ request: {}, response: {} }),
-      connectionPool: { send: async () => await Promise.resolve(answer()) },
-      async describeConfigs() {
-        if (!knows()) throw Object.assign(new Error('unknown'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' });
-        const configEntries = [{ configName: 'max.message.bytes', configValue: '8388608' }];
-        return await Promise.resolve({ resources: [{ resourceName: 'records', configEntries }] });
-      },
-    } as object as Broker;
-  };
-  const [lagging, knowing] = [brokerOf(() => false), brokerOf(() => made.length > 0)];
+  const [lagging, knowing] = [{ knows: () => false }, { knows: () => made.length > 0 }];
   let turn = 0;
-  const findConnectedBroker = async (): Promise<Broker> => await Promise.resolve(turn++ % 2 === 0 ? lagging : knowing);
-  const cluster = { brokerPool: { findConnectedBroker, brokers: {}, metadata: null } } as object as Cluster;
-  const admin = {
-    cluster,
-    async createTopics({ topics }: { readonly topics: readonly NewTopic[] }) {
-      made.push(...topics.map(({ topic }) => topic));
-      for (const { configEntries } of topics) for (const { name, value } of configEntries) settings[name] = value;
-      return await Promise.resolve(true);
+  const findConnectedBroker = async () => await Promise.resolve(turn++ % 2 === 0 ? lagging : knowing);
+  const answers = {
+    Metadata: (isKnown: boolean) => ({
+      topicMetadata: [{ topic: 'records', topicErrorCode: isKnown ? 0 : 3, partitionMetadata: isKnown ? [PARTITION] : [] }],
+    }),
+    DescribeConfigs(isKnown: boolean) {
+      if (!isKnown) throw Object.assign(new Error('unknown'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' });
+      return new Map([['records', new Map([['max.message.bytes', '8388608']])]]);
     },
-  } as object as ClusterAdmin;
-  return { admin, made, settings };
-}
-
-interface NewTopic {
-  readonly topic: string;
-  readonly configEntries: readonly { readonly name: string; readonly value: string }[];
+    CreateTopics(_: boolean, topics: readonly TopicToCreate[]) {
+      made.push(...topics.map(({ topic }) => topic));
+      for (const topic of topics) Object.assign(settings, topic.settings);
+      return undefined;
+    },
+  };
+  const ask = async (
+    { api }: { readonly api: keyof typeof answers },
+    { topics }: { readonly topics: readonly TopicToCreate[] },
+    { broker }: { readonly broker?: typeof lagging } = {},
+  ) => await Promise.resolve(answers[api](broker?.knows() ?? true, topics));
+  return { cluster: { ask, brokerPool: { findConnectedBroker, brokers: {}, metadata: null } } as object as Cluster, made, settings };
 }

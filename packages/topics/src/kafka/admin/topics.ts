@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff } from '../../backoff.ts';
 import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
-import { type TopicMismatch, TopicMismatchError } from '../../topic-errors.ts';
-import type { CreatedTopics, NewTopicSpec, TopicSpec } from '../../topic-log.ts';
-import type { Broker } from '../client/broker.ts';
-import type { ClusterAdmin } from '../client/kafkajs-cluster.ts';
+import { type TopicMismatch, TopicMismatchError, TopicUnknownError } from '../../topic-errors.ts';
+import type { CreatedTopics, NewTopicSpec, TopicInfo, TopicSpec } from '../../topic-log.ts';
+import type { Cluster } from '../client/cluster.ts';
+import type { Broker } from '../client/send-request.ts';
 import { chain, refusalText, verdictOf } from '../client/driver-errors.ts';
-import { ConfigResourceTypes } from '../client/kafkajs-internals.ts';
+import { assertPartitions, partitionOffsets } from '../reader/fetch.ts';
+import { createPartitions, createTopics as createTopicsRequest, describeConfigs } from '../requests/topics.ts';
 import { type FoundTopic, READ_SETTINGS, isCompacted, maxMessageBytes, mismatches, warnings } from './topic-requirements.ts';
-import { type TopicMetadata, certainTopicMetadata, topicMetadata } from './topic-metadata.ts';
+import { type TopicMetadata, certainTopicMetadata, topicMetadata } from '../client/topic-metadata.ts';
 
 /** Settings of a compacted topic: one clock, the brokers', stamps the records, and opening a lane reads little. */
 const STATE_SETTINGS: Readonly<Record<string, string>> = {
@@ -40,7 +41,7 @@ export interface TopicDescription {
 }
 
 export interface CreateTopicsOptions {
-  readonly admin: ClusterAdmin;
+  readonly cluster: Cluster;
   readonly topics: readonly NewTopicSpec[];
   /** Copies of each partition. */
   readonly replication: number;
@@ -54,26 +55,26 @@ export interface PreparedTopics extends CreatedTopics {
 }
 
 /** Makes what is missing, lets grow what is too small. Throws `TopicMismatchError` before anything is changed. */
-export async function createTopics({ admin, topics, replication, validateOnly }: CreateTopicsOptions): Promise<PreparedTopics> {
+export async function createTopics({ cluster, topics, replication, validateOnly }: CreateTopicsOptions): Promise<PreparedTopics> {
   const there = await findTopics(
-    admin,
+    cluster,
     topics.map(({ name }) => name),
   );
   const known = topics.flatMap((spec) => {
     const found = there.get(spec.name);
     return found === undefined ? [] : [{ spec, found }];
   });
-  const brokers = admin.cluster.brokerPool.metadata?.brokers.length ?? 1;
+  const brokers = cluster.brokerPool.metadata?.brokers.length ?? 1;
   const [first, ...others] = known.flatMap(({ spec, found }) => mismatches(spec, found));
   if (first !== undefined) throw new TopicMismatchError({ ...first, others });
   const missing = topics.filter(({ name }) => !there.has(name));
-  if (missing.length > 0) await createMissing({ admin, topics: missing, replication, validateOnly });
+  if (missing.length > 0) await createMissing({ cluster, topics: missing, replication, validateOnly });
   // A requests topic grows when all that its lanes write to has grown.
   const grown = known.flatMap(({ spec, found }) => (found.partitions < spec.partitions ? [spec] : [])).toSorted(requestsLast);
-  await assertMayGrow(admin, grown);
-  if (!validateOnly) for (const spec of grown) await grow(admin, spec, false);
+  await assertMayGrow(cluster, grown);
+  if (!validateOnly) for (const spec of grown) await grow(cluster, spec, false);
   const changed = validateOnly ? [] : [...missing, ...grown];
-  const now = changed.length === 0 ? there : new Map([...there, ...(await knownTopics(admin, changed, there))]);
+  const now = changed.length === 0 ? there : new Map([...there, ...(await knownTopics(cluster, changed, there))]);
   return {
     descriptions: descriptionsOf(now),
     created: missing.map(({ name }) => name),
@@ -97,10 +98,10 @@ function warningLines(topics: readonly { readonly name: string; readonly texts: 
 }
 
 /** Throws a `MissingRightError` that names all topics for which the user lacks the right, before any of them grows. */
-async function assertMayGrow(admin: ClusterAdmin, topics: readonly TopicSpec[]): Promise<void> {
+async function assertMayGrow(cluster: Cluster, topics: readonly TopicSpec[]): Promise<void> {
   const missing: MissingRight[] = [];
   for (const spec of topics) {
-    await grow(admin, spec, true).catch((error: unknown) => {
+    await grow(cluster, spec, true).catch((error: unknown) => {
       if (!(error instanceof MissingRightError)) throw error;
       missing.push(...error.rights);
     });
@@ -108,8 +109,8 @@ async function assertMayGrow(admin: ClusterAdmin, topics: readonly TopicSpec[]):
   if (missing.length > 0) throw new MissingRightError(missing);
 }
 
-async function grow(admin: ClusterAdmin, { name, partitions }: TopicSpec, validateOnly: boolean): Promise<void> {
-  const growing = admin.createPartitions({ validateOnly, topicPartitions: [{ topic: name, count: partitions }] });
+async function grow(cluster: Cluster, { name, partitions }: TopicSpec, validateOnly: boolean): Promise<void> {
+  const growing = cluster.ask(createPartitions, { topics: [{ topic: name, partitions }], validateOnly });
   await growing.catch((error: unknown) => refuse(error, name, `can't get ${partitions} partitions`));
 }
 
@@ -118,38 +119,57 @@ async function grow(admin: ClusterAdmin, { name, partitions }: TopicSpec, valida
  * there before may have none.
  */
 async function knownTopics(
-  { cluster }: ClusterAdmin,
+  cluster: Cluster,
   wanted: readonly TopicSpec[],
   before: ReadonlyMap<string, FoundTopic>,
 ): Promise<ReadonlyMap<string, FoundTopic>> {
   const names = wanted.map(({ name }) => name);
   for (const deadline = performance.now() + KNOWN_WITHIN_MS; performance.now() < deadline; await sleep(LOOK_AGAIN_MS)) {
     const broker = await cluster.brokerPool.findConnectedBroker();
-    const there = await topicMetadata(broker, names);
+    const there = await topicMetadata(cluster, names, broker);
     const isKnown = ({ name, partitions }: TopicSpec): boolean => {
       const found = there.get(name) ?? [];
       const old = before.get(name)?.partitions ?? 0;
       return found.length >= partitions && found.every(({ partitionId, leader }) => partitionId < old || leader >= 0);
     };
-    if (wanted.every(isKnown)) return await describedTopics(broker, there);
+    if (wanted.every(isKnown)) return await describedTopics(cluster, broker, there);
   }
   throw new Error(`The brokers do not list new topics within ${KNOWN_WITHIN_MS / 1_000} s: ${names.join(', ')}`);
 }
 
 /** The descriptions of all topics but the brokers' own. */
-export async function describeAllTopics({ cluster }: ClusterAdmin): Promise<ReadonlyMap<string, TopicDescription>> {
+export async function describeAllTopics(cluster: Cluster): Promise<ReadonlyMap<string, TopicDescription>> {
   const broker = await cluster.brokerPool.findConnectedBroker();
-  const all = [...(await topicMetadata(broker, null))].filter(([name]) => !name.startsWith('__'));
-  return descriptionsOf(await describedTopics(broker, new Map(all)));
+  const all = [...(await topicMetadata(cluster, null, broker))].filter(([name]) => !name.startsWith('__'));
+  return descriptionsOf(await describedTopics(cluster, broker, new Map(all)));
 }
 
 /** Describes the topics that exist. A topic that is missing here, or has fewer partitions than `wanted` says, is so for certain. */
 export async function describeTopics(
-  { cluster }: ClusterAdmin,
+  cluster: Cluster,
   wanted: ReadonlyMap<string, number>,
 ): Promise<ReadonlyMap<string, TopicDescription>> {
   const found = await certainTopicMetadata(cluster, wanted);
-  return descriptionsOf(await describedTopics(await cluster.brokerPool.findConnectedBroker(), found));
+  return descriptionsOf(await describedTopics(cluster, await cluster.brokerPool.findConnectedBroker(), found));
+}
+
+/** With its offsets as they are now; undefined where it has been deleted since, as anybody's topic may be. */
+export async function topicInfo(
+  cluster: Cluster,
+  name: string,
+  { partitions: count, compacted }: TopicDescription,
+): Promise<TopicInfo | undefined> {
+  const partitions = Array.from({ length: count }, (_, partition) => partition);
+  try {
+    await assertPartitions(cluster, name, partitions);
+  } catch (error) {
+    if (error instanceof TopicUnknownError) return undefined;
+    throw error;
+  }
+  const earliest = await partitionOffsets(cluster, name, partitions, 'earliest');
+  const stable = await partitionOffsets(cluster, name, partitions, 'stable');
+  const offsets = partitions.map((partition) => ({ earliest: earliest.get(partition) ?? 0, end: stable.get(partition) ?? 0 }));
+  return { name, partitions: count, compacted, offsets };
 }
 
 function descriptionsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<string, TopicDescription> {
@@ -161,41 +181,33 @@ function descriptionsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<st
   );
 }
 
-async function createMissing({ admin, topics: missing, replication, validateOnly }: CreateTopicsOptions): Promise<void> {
+async function createMissing({ cluster, topics: missing, replication, validateOnly }: CreateTopicsOptions): Promise<void> {
   // Two of three copies have to have a record before it counts, so that one broker may be away.
   const safety = replication > 1 ? { 'min.insync.replicas': String(replication - 1) } : {};
   const topics = missing.map(({ name, partitions, compacted = false, keepsRecords = false }) => ({
     topic: name,
-    numPartitions: partitions,
-    replicationFactor: replication,
-    configEntries: Object.entries({ ...(compacted ? STATE_SETTINGS : RECORD_SETTINGS), ...(keepsRecords && KEPT_SETTINGS), ...safety }).map(
-      ([key, value]) => ({
-        name: key,
-        value,
-      }),
-    ),
+    partitions,
+    replication,
+    settings: { ...(compacted ? STATE_SETTINGS : RECORD_SETTINGS), ...(keepsRecords && KEPT_SETTINGS), ...safety },
   }));
   const [{ name: first } = { name: '' }] = missing;
   const deadline = performance.now() + BROKERS_WITHIN_MS;
   for (const backoff = new Backoff(PAUSES); ; await backoff.pause()) {
     try {
-      if (await admin.createTopics({ topics, validateOnly, waitForLeaders: false })) return;
-      // Another process was first, or this broker has not heard of them yet. The next attempt checks whether they fit.
-      throw new Error('Some of the topics that were missing are there after all.');
+      return await cluster.ask(createTopicsRequest, { topics, validateOnly });
     } catch (error) {
       if (!lacksBrokers(error)) refuse(error, first, "can't be made");
-      if (performance.now() >= deadline) await refuseCopies(admin, first, replication, error);
+      if (performance.now() >= deadline) await refuseCopies(cluster, first, replication, error);
     }
   }
 }
 
 /** A broker counts once it has been there, up or not. */
 function lacksBrokers(error: unknown): boolean {
-  const { errors = [] } = error as { readonly errors?: readonly { readonly type?: string }[] };
-  return errors.some(({ type }) => type === 'INVALID_REPLICATION_FACTOR');
+  return [...chain(error)].some(({ type }) => type === 'INVALID_REPLICATION_FACTOR');
 }
 
-async function refuseCopies({ cluster }: ClusterAdmin, topic: string, replication: number, cause: unknown): Promise<never> {
+async function refuseCopies(cluster: Cluster, topic: string, replication: number, cause: unknown): Promise<never> {
   await cluster.refreshMetadata();
   const { length: up } = cluster.getNodeIds();
   if (up >= replication) refuse(cause, topic, "can't be made");
@@ -206,24 +218,16 @@ async function refuseCopies({ cluster }: ClusterAdmin, topic: string, replicatio
 }
 
 /** The topics as one broker knows them; a missing topic may be unknown to this broker only. */
-async function findTopics({ cluster }: ClusterAdmin, names: readonly string[]): Promise<ReadonlyMap<string, FoundTopic>> {
+async function findTopics(cluster: Cluster, names: readonly string[]): Promise<ReadonlyMap<string, FoundTopic>> {
   const broker = await cluster.brokerPool.findConnectedBroker();
-  return await describedTopics(broker, await topicMetadata(broker, names));
+  return await describedTopics(cluster, broker, await topicMetadata(cluster, names, broker));
 }
 
 /** With their settings, sorted by name: `broker` is one that knows of them, as another may not yet. kafkajs's own way finds the controller first. */
-async function describedTopics(broker: Broker, topics: TopicMetadata): Promise<ReadonlyMap<string, FoundTopic>> {
+async function describedTopics(cluster: Cluster, broker: Broker, topics: TopicMetadata): Promise<ReadonlyMap<string, FoundTopic>> {
   if (topics.size === 0) return new Map();
   const names = [...topics.keys()].toSorted();
-  const { resources } = await broker.describeConfigs({
-    resources: names.map((name) => ({ type: ConfigResourceTypes.TOPIC, name, configNames: [...READ_SETTINGS] })),
-  });
-  const settings = new Map(
-    resources.map(({ resourceName, configEntries }) => [
-      resourceName,
-      new Map(configEntries.map(({ configName, configValue }) => [configName, configValue])),
-    ]),
-  );
+  const settings = await cluster.ask(describeConfigs, { topics: names, settings: READ_SETTINGS }, { broker });
   return new Map(
     names.map((name) => {
       const all = topics.get(name) ?? [];

@@ -1,9 +1,9 @@
 import { TopicLogError } from '../../topic-log-error.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Cluster } from './broker.ts';
+import type { Cluster } from './cluster.ts';
 import { failureText, verdictOf } from './driver-errors.ts';
 import { brokerOf } from './error-kinds.ts';
-import { askBroker } from './metadata-request.ts';
+import { metadata as metadataRequest } from '../requests/topics.ts';
 import { withinTime } from './time-limit.ts';
 
 /** The next broker is tried after this, while the ones before it may still answer. */
@@ -54,7 +54,7 @@ export async function assertAdvertised(cluster: Cluster): Promise<void> {
     await sleep(index * NEXT_AFTER_MS, undefined, { signal: over.signal });
     try {
       // A proxy or a load balancer may accept a connection without a broker behind it.
-      await askBroker(await cluster.findBroker({ nodeId }), []);
+      await cluster.ask(metadataRequest, { topics: [] }, { broker: await cluster.findBroker({ nodeId }) });
     } catch (error) {
       failures.set(`${host}:${port}`, failureText(error));
       throw error;

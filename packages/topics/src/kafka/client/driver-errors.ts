@@ -61,6 +61,7 @@ export function verdictOf(error: unknown): Verdict {
 
 const VERDICTS: Readonly<Record<ErrorKind, Verdict>> = {
   refresh: 'passes',
+  soon: 'passes',
   again: 'passes',
   anew: 'passes',
   fenced: 'passes',

@@ -1,7 +1,7 @@
 import { InvalidRecordError } from '../../topic-errors.ts';
 import { chain, kindOf } from './driver-errors.ts';
-import { RecordTooLargeError } from '../record-batch/index.ts';
-import { messageBytesForBatch } from '../admin/record-size.ts';
+import { RecordTooLargeError } from '../wire/split-batches.ts';
+import { messageBytesForBatch } from '../wire/record-size.ts';
 
 /** True when the brokers refuse this user's authentication. */
 export function refusesUser(error: unknown): boolean {
@@ -38,12 +38,6 @@ export function isFenced(error: unknown): boolean {
 /** True when a group with members refuses the commits of others. */
 export function isOfMembersAlone(error: unknown): boolean {
   return [...chain(error)].some((each) => kindOf(each) === 'anew');
-}
-
-/** True when brokers refuse a request, or all the parts of it that they do refuse, because the metadata it was addressed by is out of date. */
-export function isStale(error: unknown): boolean {
-  if (error instanceof AggregateError) return error.errors.every(isStale);
-  return error instanceof Error && kindOf(error) === 'refresh';
 }
 
 /** True when a broker takes smaller batches only. */

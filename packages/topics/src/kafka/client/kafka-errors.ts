@@ -2,6 +2,7 @@
  * The meaning of an error code of Kafka's protocol to the client that is refused.
  *
  * - `refresh`: leader or coordinator is another one, or not known yet: the same request succeeds with fresh metadata;
+ * - `soon`: nothing was done, and the same request succeeds within a moment: a transaction is still being ended, or a coordinator begins;
  * - `again`: the same request succeeds later;
  * - `anew`: a new producer, or a new member of the group, goes on;
  * - `fenced`: a newer producer of the transactional id has taken over;
@@ -9,7 +10,7 @@
  * - `record`: the broker never takes that record;
  * - `final`: somebody has to change a setting, of ours or of the brokers.
  */
-export type ErrorKind = 'refresh' | 'again' | 'anew' | 'fenced' | 'right' | 'record' | 'final';
+export type ErrorKind = 'refresh' | 'soon' | 'again' | 'anew' | 'fenced' | 'right' | 'record' | 'final';
 
 /** A final error's meaning for the user. */
 export interface Refusal {
@@ -40,20 +41,21 @@ export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
   NEW_LEADER_ELECTED: 'refresh',
   REBOOTSTRAP_REQUIRED: 'refresh',
 
+  GROUP_LOAD_IN_PROGRESS: 'soon',
+  CONCURRENT_TRANSACTIONS: 'soon',
+
   // A broker that starts, stops or lags behind its cluster.
   UNKNOWN: 'again',
   BROKER_NOT_AVAILABLE: 'again',
   STALE_CONTROLLER_EPOCH: 'again',
   STALE_BROKER_EPOCH: 'again',
   OFFSET_OUT_OF_RANGE: 'again',
-  GROUP_LOAD_IN_PROGRESS: 'again',
   // Bytes that the network has changed: connections have no other guard.
   CORRUPT_MESSAGE: 'again',
   REQUEST_TIMED_OUT: 'again',
   NETWORK_EXCEPTION: 'again',
   NOT_ENOUGH_REPLICAS: 'again',
   NOT_ENOUGH_REPLICAS_AFTER_APPEND: 'again',
-  CONCURRENT_TRANSACTIONS: 'again',
   FETCH_SESSION_ID_NOT_FOUND: 'again',
   INVALID_FETCH_SESSION_EPOCH: 'again',
   FETCH_SESSION_TOPIC_ID_ERROR: 'again',
@@ -172,13 +174,3 @@ export function errorKind(type: string): ErrorKind | undefined {
   const known = KAFKA_ERRORS[type];
   return typeof known === 'object' ? known.kind : known;
 }
-
-/** The last transaction of the transactional id is still being ended: its markers are written within milliseconds, unless a broker is away. */
-export const ENDING: ReadonlySet<string> = new Set(['CONCURRENT_TRANSACTIONS']);
-/** The same, or a coordinator that begins. */
-export const STARTING: ReadonlySet<string> = new Set([
-  ...ENDING,
-  'NOT_COORDINATOR_FOR_GROUP',
-  'GROUP_COORDINATOR_NOT_AVAILABLE',
-  'GROUP_LOAD_IN_PROGRESS',
-]);

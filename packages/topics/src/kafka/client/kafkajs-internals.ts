@@ -3,7 +3,6 @@
 import type { Socket } from 'node:net';
 import type * as kafkajs from 'kafkajs';
 import description from 'kafkajs/package.json' with { type: 'json' };
-import admin from 'kafkajs/src/admin/index.js';
 import awsIam from 'kafkajs/src/broker/saslAuthenticator/awsIam.js';
 import plain from 'kafkajs/src/broker/saslAuthenticator/plain.js';
 import scram256 from 'kafkajs/src/broker/saslAuthenticator/scram256.js';
@@ -14,19 +13,14 @@ import consumer from 'kafkajs/src/consumer/index.js';
 import errors from 'kafkajs/src/errors.js';
 import emitter from 'kafkajs/src/instrumentation/emitter.js';
 import loggers from 'kafkajs/src/loggers/index.js';
-import connection from 'kafkajs/src/network/connection.js';
-import requestQueue from 'kafkajs/src/network/requestQueue/index.js';
 import socketFactory from 'kafkajs/src/network/socketFactory.js';
-import configResourceTypes from 'kafkajs/src/protocol/configResourceTypes.js';
-import encoder from 'kafkajs/src/protocol/encoder.js';
 import protocolError from 'kafkajs/src/protocol/error.js';
 import compression from 'kafkajs/src/protocol/message/compression/index.js';
-import protocolRequests from 'kafkajs/src/protocol/requests/index.js';
 import { TopicLogError } from '../../topic-log-error.ts';
-import type { Broker, Cluster } from './broker.ts';
+import type { Metadata } from '../requests/topics.ts';
+import type { Broker } from './send-request.ts';
 
 export type {
-  Admin,
   Assignment,
   AuthenticationProviderArgs,
   Authenticator,
@@ -38,29 +32,98 @@ export type {
   PartitionAssigner,
 } from 'kafkajs';
 
-export type CompressionType = kafkajs.CompressionTypes;
-
 /** The release that these insides are of. */
 const KNOWN_VERSION = '2.2.4';
 
-export interface BrokerPool {
-  createBroker: (options: object) => Broker & { metadata(topics?: readonly string[]): Promise<unknown> };
-  /** Answers null where all brokers have failed. */
-  withBroker: <T>(work: (one: { readonly nodeId: string; readonly broker: Broker }) => Promise<T>) => Promise<T | null>;
+/** Internals of kafkajs's broker. */
+export interface KafkajsBroker extends Broker, Record<Membership, MembershipRequest> {
+  metadata(topics?: readonly string[]): Promise<Metadata>;
+  findGroupCoordinator(options: CoordinatorOptions): Promise<{ readonly coordinator: { readonly nodeId: number }; readonly host: string }>;
+  fetch(options: {
+    readonly isolationLevel: number;
+    readonly maxWaitTime: number;
+    readonly minBytes: number;
+    readonly maxBytes: number;
+    readonly topics: readonly {
+      readonly topic: string;
+      readonly partitions: readonly { readonly partition: number; readonly fetchOffset: string; readonly maxBytes: number }[];
+    }[];
+  }): Promise<{ readonly responses: readonly { readonly partitions: readonly FetchedPartition[] }[] }>;
 }
 
-/** Encodes primitive types of the protocol. */
-interface Encoder {
-  writeArray(names: readonly string[], type: 'string', length: number): Encoder;
-  writeBoolean(value: boolean): Encoder;
+type Membership = 'joinGroup' | 'syncGroup' | 'heartbeat' | 'leaveGroup' | 'describeGroups';
+type MembershipRequest = (options: { readonly groupId?: string; readonly groupIds?: readonly string[] }) => Promise<unknown>;
+
+interface CoordinatorOptions {
+  readonly groupId: string;
+  readonly coordinatorType?: number;
 }
 
-/** Internals of kafkajs's connection that its patches use. */
+/** A partition as kafkajs decodes it. */
+export interface FetchedPartition {
+  readonly partition: number;
+  readonly highWatermark: string;
+  /** Answered since Kafka 0.11. */
+  readonly lastStableOffset: string;
+  /** In the order in which they ended. */
+  readonly abortedTransactions: readonly { readonly producerId: string; readonly firstOffset: string }[] | null;
+  readonly messages: readonly FetchedMessage[];
+}
+
+export interface FetchedMessage {
+  readonly offset: string;
+  readonly timestamp: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers?: Readonly<Record<string, Buffer | readonly Buffer[] | null | undefined>>;
+  readonly isControlRecord: boolean;
+  readonly batchContext: {
+    readonly producerId: string;
+    readonly inTransaction: boolean;
+    readonly firstOffset: string;
+    readonly lastOffsetDelta: number;
+    readonly producerEpoch: number;
+    readonly firstSequence: number;
+  };
+}
+
+/**
+ * Internals of kafkajs's cluster that fetch a partition from an offset without joining a group. Its public consumers always join one, which
+ * costs every read a rebalance (3 s with a broker's default settings) and leaves groups behind.
+ */
+interface KafkajsCluster {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  isConnected(): boolean;
+  refreshMetadata(): Promise<void>;
+  /** The IDs of the brokers that are up. */
+  getNodeIds(): readonly string[];
+  addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
+  findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number; readonly leader: number }[];
+  findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>;
+  findBroker(options: { readonly nodeId: string | number }): Promise<Broker>;
+  findControllerBroker(): Promise<Broker>;
+  findGroupCoordinator(options: CoordinatorOptions): Promise<Broker>;
+  readonly connectionPoolBuilder: { build(address?: object): Promise<{ map(each: (connection: KafkajsConnection) => void): void }> };
+  readonly brokerPool: {
+    createBroker: (options: object) => KafkajsBroker;
+    /** Answers null if all brokers have failed. */
+    withBroker: <T>(work: (one: { readonly nodeId: string; readonly broker: Broker }) => Promise<T>) => Promise<T | null>;
+    findConnectedBroker(): Promise<Broker>;
+    /** By node ID. */
+    readonly brokers: Readonly<Record<string, Broker>>;
+    /** With each broker's address as it advertises it. */
+    readonly metadata: Pick<Metadata, 'brokers'> | null;
+  };
+}
+
+/** Internals of kafkajs's connection. */
 export interface KafkajsConnection {
   connect(): Promise<unknown>;
-  connectAsDelivered?(): Promise<unknown>;
-  connecting?: Promise<unknown> | undefined;
   isConnected(): boolean;
+  isAuthenticated(): boolean;
+  processData(data: Buffer): void;
+  socketFactory: kafkajs.ISocketFactory;
   readonly socket?: Socket;
   /** While it authenticates: an answer may be empty then. */
   readonly authHandlers?: object | null;
@@ -68,49 +131,37 @@ export interface KafkajsConnection {
   chunks: Buffer[];
   bytesBuffered: number;
   bytesNeeded: number;
-  processData(data: Buffer): void;
-  processDataAsDelivered?(data: Buffer): void;
-  isAuthenticated(): boolean;
-  isAuthenticatedAsDelivered?(): boolean;
   /** A value of `process.hrtime()`. */
   readonly authenticatedAt?: readonly [seconds: number, nanoseconds: number] | null;
+  readonly requestQueue: RequestQueue;
 }
 
-/** Internals of kafkajs's request queue that its patch uses. */
+/** Internals of kafkajs's request queue. */
 export interface RequestQueue {
   readonly pending: readonly unknown[];
-  /** Requests that were sent and are not answered, by their ids. */
+  /** Requests that were sent and are not answered, by their IDs, in their order. */
   readonly inflight: ReadonlyMap<number, SentRequest>;
-  readonly enforceRequestTimeout: boolean;
-  readonly requestTimeout: number;
-  requestTimeoutIntervalId: NodeJS.Timeout | null;
   /** Milliseconds since the epoch; -1 when never. */
   readonly throttledUntil: number;
   throttleCheckTimeoutId: NodeJS.Timeout | null;
   checkPendingRequests(): void;
   scheduleCheckPendingRequests(): void;
-  scheduleRequestTimeoutCheck(): void;
-  isConnected(): boolean;
-  /** Ends the look for overdue requests. */
-  destroy(): void;
 }
 
 export interface SentRequest {
-  /** Milliseconds. */
+  readonly entry: { readonly apiKey: number; readonly answersWithinMs?: number | undefined };
+  /** When it fails, milliseconds. */
   readonly requestTimeout: number;
   timeoutRequest(): void;
 }
 
 type Authenticate = (sasl: object) => (connection: kafkajs.AuthenticationProviderArgs) => kafkajs.Authenticator;
 
-export const BaseCluster = cluster as new (options: object) => Cluster & { readonly brokerPool: BrokerPool };
-export const createAdmin = admin as (options: object) => kafkajs.Admin;
+export const BaseCluster = cluster as new (options: object) => KafkajsCluster;
 export const createConsumer = consumer as (options: object) => kafkajs.Consumer;
 export const EventEmitter = emitter as new () => object;
 export const kafkajsSockets = socketFactory as () => kafkajs.ISocketFactory;
-export const KafkajsEncoder = encoder as new () => Encoder;
 export const AssignerProtocol = assignerProtocol as typeof kafkajs.AssignerProtocol;
-export const ConfigResourceTypes = configResourceTypes as typeof kafkajs.ConfigResourceTypes;
 
 type CreateLogger = (options: { readonly level: number; readonly logCreator: () => () => void }) => kafkajs.Logger;
 export const createLogger: CreateLogger = (loggers as { readonly createLogger: CreateLogger }).createLogger;
@@ -118,20 +169,8 @@ export const createLogger: CreateLogger = (loggers as { readonly createLogger: C
 type ErrorFromCode = (code: number) => Error;
 export const createErrorFromCode: ErrorFromCode = (protocolError as { readonly createErrorFromCode: ErrorFromCode }).createErrorFromCode;
 
-interface Requests {
-  readonly Metadata: unknown;
-}
-export const requests: Requests = (protocolRequests as { readonly requests: Requests }).requests;
-
-export const connectionPrototype: KafkajsConnection = (connection as { readonly prototype: KafkajsConnection }).prototype;
-export const requestQueuePrototype: RequestQueue = (requestQueue as { readonly prototype: RequestQueue }).prototype;
-
-const { Types, Codecs } = compression as {
-  readonly Types: typeof kafkajs.CompressionTypes;
-  readonly Codecs: typeof kafkajs.CompressionCodecs;
-};
-export const CompressionTypes: typeof kafkajs.CompressionTypes = Types;
-export const CompressionCodecs: typeof kafkajs.CompressionCodecs = Codecs;
+export const CompressionCodecs: typeof kafkajs.CompressionCodecs = (compression as { readonly Codecs: typeof kafkajs.CompressionCodecs })
+  .Codecs;
 
 type Errors = Pick<typeof kafkajs, 'KafkaJSNotImplemented'>;
 export const KafkaJSNotImplemented: Errors['KafkaJSNotImplemented'] = (errors as Errors).KafkaJSNotImplemented;

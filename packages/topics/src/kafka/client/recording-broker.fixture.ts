@@ -1,11 +1,13 @@
-import type { Broker } from './broker.ts';
-import { RequestWriter } from './request-writer.ts';
-import { withTransactions } from './transaction-requests.ts';
+import type { Request } from '../requests/request.ts';
+import { RequestWriter } from '../wire/request-writer.ts';
+import { refusalError } from './answered-error.ts';
+import { type Broker, sendRequest } from './send-request.ts';
 
 /** A broker of kafkajs without a socket: it keeps each request, and answers what `answer` writes. */
-export interface RecordingBroker extends Broker {
+export interface RecordingBroker {
   /** The frames, each with its size before it. */
   readonly requests: readonly Buffer[];
+  ask<Options, Answer>(request: Request<Options, Answer>, options: Options): Promise<Answer>;
 }
 
 export interface RecordingBrokerOptions {
@@ -40,11 +42,16 @@ export function recordingBroker({ version, answer, flexible = false }: Recording
     },
   };
   const broker = {
-    requests,
     versions: Object.fromEntries(Array.from({ length: 100 }, (_, apiKey) => [apiKey, { maxVersion: version }])),
-    lookupRequest: <T>(_: number, definition: { readonly versions: readonly number[]; protocol(chosen: { version: number }): T }): T =>
-      definition.protocol({ version: Math.min(version, Math.max(...definition.versions)) }),
     connectionPool: { getConnection: () => Promise.resolve(connection) },
+  } as object as Broker;
+  return {
+    requests,
+    async ask(request, options) {
+      const answered = await sendRequest(broker, request, options);
+      const refused = refusalError(answered.refusals);
+      if (refused !== undefined) throw refused;
+      return answered.answer;
+    },
   };
-  return withTransactions(broker as object as RecordingBroker);
 }

@@ -1,26 +1,26 @@
 import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { expect, it, vi } from 'vitest';
+import type { RequestQueue, SentRequest } from './kafkajs-internals.ts';
 import { Watchdog } from './watchdog.ts';
 
 it('a broker that owes an answer at six looks is missed, until it answers', async () => {
   await using wire = await newWire();
   wire.look(10);
-  wire.client.write('request');
+  wire.send();
   await once(wire.broker, 'data');
   wire.look(5);
   expect(wire.told).toEqual([]);
   wire.look(3);
   expect(wire.told).toEqual(['127.0.0.1:9092 does not answer']);
-  wire.broker.write('answer');
-  await once(wire.client, 'data');
+  await wire.answer();
   wire.look(10);
   expect(wire.told).toEqual(['127.0.0.1:9092 does not answer', 'reached']);
 });
 
 it('is missed since the first check that found an answer owed', async () => {
   await using wire = await newWire();
-  wire.client.write('request');
+  wire.send();
   await once(wire.broker, 'data');
   vi.useFakeTimers({ toFake: ['Date'] });
   try {
@@ -44,7 +44,8 @@ it('a broker that accepts no connection is missed after four checks, also by wai
     socket,
     broker: 'broker-1:9092',
     watcher,
-    answerWithinMs: 8_000,
+    connection: { requestQueue: queueOf(new Map()) },
+    joinsWithinMs: 8_000,
     explained: (reason) => `${reason}, as ever`,
   });
   for (let look = 0; look < 3; look += 1) watchdog.check();
@@ -56,9 +57,13 @@ it('a broker that accepts no connection is missed after four checks, also by wai
   socket.destroy();
 });
 
-it('one that may take longer is missed later', async () => {
-  await using wire = await newWire({ answerWithinMs: 8_000 });
-  wire.client.write('request');
+it.for([
+  { what: 'a request that may take longer', entry: { apiKey: 1, answersWithinMs: 8_000 } },
+  { what: 'a join, which waits for others', entry: { apiKey: 11 } },
+  { what: 'the end of a join', entry: { apiKey: 14 } },
+])('$what is missed later', async ({ entry }) => {
+  await using wire = await newWire();
+  wire.send(entry);
   await once(wire.broker, 'data');
   wire.look(15);
   expect(wire.told).toEqual([]);
@@ -66,14 +71,60 @@ it('one that may take longer is missed later', async () => {
   expect(wire.told).toEqual(['127.0.0.1:9092 does not answer']);
 });
 
+it('one that answers one of two requests is missed for the other', async () => {
+  await using wire = await newWire();
+  wire.send();
+  wire.send();
+  await once(wire.broker, 'data');
+  wire.look(5);
+  await wire.answer();
+  wire.look(5);
+  expect(wire.told).toEqual([]);
+  wire.look(1);
+  expect(wire.told).toEqual(['127.0.0.1:9092 does not answer']);
+});
+
+it('one that sends an answer bit by bit is not missed, and is when it stops amid it', async () => {
+  await using wire = await newWire();
+  wire.send();
+  for (let bit = 0; bit < 4; bit += 1) {
+    wire.broker.write('part');
+    await once(wire.client, 'data');
+    wire.look(5);
+  }
+  expect(wire.told).toEqual([]);
+  wire.look(1);
+  expect(wire.told).toEqual(['127.0.0.1:9092 does not answer']);
+});
+
+it('a broker that owes the answer to an authentication is missed', async () => {
+  await using wire = await newWire({ authHandlers: {} });
+  wire.look(6);
+  expect(wire.told).toEqual(['127.0.0.1:9092 does not answer']);
+});
+
+it('a request fails when it is overdue, however the clock is set', async () => {
+  await using wire = await newWire();
+  const { overdue } = wire.send({ apiKey: 1 }, 2_000);
+  vi.useFakeTimers({ toFake: ['Date'] });
+  try {
+    vi.setSystemTime(Date.now() + 3_600_000);
+    wire.look(4);
+    expect(overdue).not.toHaveBeenCalled();
+    wire.look(1);
+    expect(overdue).toHaveBeenCalledOnce();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 it('one that takes its time, but less than that, is not', async () => {
   await using wire = await newWire();
   for (let request = 0; request < 5; request += 1) {
-    wire.client.write('request');
+    wire.send();
     await once(wire.broker, 'data');
     wire.look(5);
-    wire.broker.write('answer');
-    await once(wire.client, 'data');
+    await wire.answer();
   }
   expect(wire.told).toEqual([]);
 });
@@ -82,7 +133,7 @@ it('a closed connection is missed a while longer: its requests in flight report 
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   try {
     await using wire = await newWire();
-    wire.client.write('request');
+    wire.send();
     await once(wire.broker, 'data');
     wire.look(6);
     wire.watchdog.end();
@@ -94,7 +145,11 @@ it('a closed connection is missed a while longer: its requests in flight report 
   }
 });
 
-async function newWire({ answerWithinMs }: { readonly answerWithinMs?: number } = {}) {
+function queueOf(inflight: ReadonlyMap<number, SentRequest>): RequestQueue {
+  return { inflight } as RequestQueue;
+}
+
+async function newWire({ authHandlers = null }: { readonly authHandlers?: object | null } = {}) {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -110,19 +165,35 @@ async function newWire({ answerWithinMs }: { readonly answerWithinMs?: number } 
     reached: () => void told.push('reached'),
     gaveUp: () => undefined,
   };
+  const inflight = new Map<number, SentRequest>();
   const watchdog = new Watchdog({
+    connection: { requestQueue: queueOf(inflight), authHandlers },
     socket: client,
     broker: '127.0.0.1:9092',
     watcher,
-    ...(answerWithinMs !== undefined && { answerWithinMs }),
+    joinsWithinMs: 8_000,
     explained: String,
   });
+  let sent = 0;
   return {
     client,
     broker,
     told,
     since,
     watchdog,
+    send(entry: SentRequest['entry'] = { apiKey: 0 }, requestTimeout = Infinity) {
+      const overdue = vi.fn<() => void>();
+      inflight.set((sent += 1), { entry, requestTimeout, timeoutRequest: overdue });
+      client.write('request');
+      return { overdue };
+    },
+    /** The oldest request. */
+    async answer() {
+      broker.write('answer');
+      await once(client, 'data');
+      const [oldest = 0] = inflight.keys();
+      inflight.delete(oldest);
+    },
     look: (times: number) => {
       for (let look = 0; look < times; look += 1) watchdog.check();
     },

@@ -1,46 +1,49 @@
 import type { Socket } from 'node:net';
 import type { AvailabilityWatcher } from '../../availability.ts';
+import { ANSWERS_WITHIN_MS } from '../requests/request.ts';
+import type { KafkajsConnection, SentRequest } from './kafkajs-internals.ts';
 
-/** Between two checks. They are counted, not timed: a process that was stopped finds its answers only when it goes on. */
+/** Between two checks. They are counted, not timed: a process that was stopped finds its answers only when it continues. */
 export const CHECK_MS = 500;
-const ANSWER_WITHIN_MS = 3_000;
 /** Less than kafkajs waits for a connection, before it begins with the next. */
-const UNCONNECTED_CHECKS = 4;
+const CONNECTS_WITHIN_MS = 2_000;
 /** Requests that fail with the connection report that themselves within this time. */
 const LINGER_MS = 2_000;
+/** The numbers of JoinGroup and SyncGroup, which wait for the other members. */
+const JOINS: ReadonlySet<number> = new Set([11, 14]);
 
 export interface WatchdogOptions {
+  readonly connection: Pick<KafkajsConnection, 'requestQueue' | 'authHandlers'>;
   readonly socket: Socket;
   /** `host:port` */
   readonly broker: string;
   readonly watcher: AvailabilityWatcher;
   /** Adds to what is wrong. */
   readonly explained: (reason: string) => string;
-  /** How long answers may take, ms. Default 3000. */
-  readonly answerWithinMs?: number;
+  /** How long a broker may owe the answer to JoinGroup or SyncGroup, ms. */
+  readonly joinsWithinMs: number;
 }
 
 /**
- * Notices a broker that accepts no connection, or owes an answer and sends nothing: a frozen broker keeps its connections, and requests to
- * it fail much later.
+ * Looks after what a socket's broker owes: to accept the connection, or the answer to the oldest request in flight, since a broker answers one after the
+ * other. A broker that sends no byte of that answer for as long as the request allows is reported: a frozen one keeps its connections, and requests to
+ * it fail much later. Those fail here, too, by counted checks: kafkajs goes by the wall clock, which may be set, and looks 10 times a second.
  */
 export class Watchdog {
   readonly #options: WatchdogOptions;
-  readonly #mostChecks: number;
-  /** Bytes written when the newest answer came. Requests wait for each other's answers, so that all of these are answered. */
-  #answeredBytes = 0;
+  readonly #looks = new WeakMap<SentRequest, number>();
+  /** What was owed at the last check, and the bytes that had been read. */
+  #owed: object | undefined;
+  #bytesRead = 0;
   #checks = 0;
-  /** The time of the first check that found an answer owed. */
+  /** The time of the first check that found it owed. */
   #sinceMs = 0;
   #isTold = false;
 
   constructor(options: WatchdogOptions) {
     this.#options = options;
-    this.#mostChecks = Math.ceil((options.answerWithinMs ?? ANSWER_WITHIN_MS) / CHECK_MS);
     const { socket } = options;
     const answered = (): void => {
-      this.#answeredBytes = socket.bytesWritten;
-      this.#checks = 0;
       if (this.#isTold) options.watcher.reached();
       this.#isTold = false;
     };
@@ -50,13 +53,23 @@ export class Watchdog {
 
   /** To be called every `CHECK_MS`. */
   check(): void {
-    const { socket, broker } = this.#options;
+    const { socket, broker, connection } = this.#options;
     if (socket.writableEnded) return this.end();
-    const { connecting } = socket;
-    if (!connecting && socket.bytesWritten === this.#answeredBytes) return;
-    this.#checks += 1;
+    const { inflight } = connection.requestQueue;
+    const [oldest] = inflight.values();
+    const owed = socket.connecting ? socket : (oldest ?? connection.authHandlers ?? undefined);
+    const isSame = owed === this.#owed && socket.bytesRead === this.#bytesRead;
+    this.#checks = owed === undefined ? 0 : isSame ? this.#checks + 1 : 1;
+    this.#owed = owed;
+    this.#bytesRead = socket.bytesRead;
     if (this.#checks === 1) this.#sinceMs = Date.now();
-    if (this.#checks === (connecting ? UNCONNECTED_CHECKS : this.#mostChecks)) this.#tell(`${broker} does not answer`);
+    const withinMs = socket.connecting ? CONNECTS_WITHIN_MS : this.#withinMs(oldest);
+    if (owed !== undefined && this.#checks === Math.ceil(withinMs / CHECK_MS)) this.#tell(`${broker} does not answer`);
+    for (const request of inflight.values()) {
+      const looks = this.#looks.get(request) ?? 0;
+      this.#looks.set(request, looks + 1);
+      if (looks * CHECK_MS >= request.requestTimeout) request.timeoutRequest();
+    }
   }
 
   /** No more requests follow on the connection. */
@@ -64,6 +77,11 @@ export class Watchdog {
     if (this.#isTold) setTimeout(() => this.#options.watcher.reached(), LINGER_MS).unref();
     this.#isTold = false;
     this.#checks = 0;
+  }
+
+  #withinMs(request: SentRequest | undefined): number {
+    const { answersWithinMs, apiKey = -1 } = request?.entry ?? {};
+    return answersWithinMs ?? (JOINS.has(apiKey) ? this.#options.joinsWithinMs : ANSWERS_WITHIN_MS);
   }
 
   #tell(reason: string): void {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
-import { patchRequestQueue } from '../client/request-queue-patch.ts';
+import { letQueuesIdle } from './idle-queues.fixture.ts';
 
 /** A record as a reader of committed records sees it. */
 export interface SeenRecord {
@@ -16,7 +16,7 @@ const LOOK_AGAIN_MS = 200;
 
 /** A client of kafkajs's own, for what the driver under test shall not do itself. */
 export function plainKafka(brokers: readonly string[]): Kafka {
-  patchRequestQueue();
+  letQueuesIdle();
   return new Kafka({
     clientId: 'onlooker',
     brokers: [...brokers],

@@ -3,14 +3,14 @@ import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { kafkaTopicLog } from '../index.ts';
-import type { Broker } from '../client/broker.ts';
+import type { KafkajsBroker } from '../client/kafkajs-internals.ts';
 import { committedRecords, plainKafka } from './committed-records.fixture.ts';
 
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
 const require = createRequire(import.meta.url);
-const { prototype } = require('kafkajs/src/broker') as { readonly prototype: Pick<Broker, 'fetch'> };
+const { prototype } = require('kafkajs/src/broker') as { readonly prototype: Pick<KafkajsBroker, 'fetch'> };
 const realFetch = prototype.fetch;
 
 describe.skipIf(why !== undefined)(`a batch of which compaction has taken${because}`, () => {
@@ -69,7 +69,7 @@ describe.skipIf(why !== undefined)(`a batch of which compaction has taken${becau
     const many = Array.from({ length: 2_000 }, () => ['many', 'old'] as const);
     await compacted('frame', [many, [['large', 'x'.repeat(1_000_000)]], [['many', 'new']], [['last', '']]], ['large', 'many', 'last']);
     let fetches = 0;
-    prototype.fetch = async function (this: Broker, options) {
+    prototype.fetch = async function (this: KafkajsBroker, options) {
       fetches += 1;
       return await realFetch.call(this, options);
     };

@@ -3,40 +3,43 @@ import { createRequire } from 'node:module';
 import { afterEach, describe, inject, it } from 'vitest';
 import type { AvailabilityChange } from '../../availability.ts';
 import { kafkaTopicLog } from '../index.ts';
-import type { Broker } from '../client/broker.ts';
+import { Cluster } from '../client/cluster.ts';
+import type { KafkajsBroker } from '../client/kafkajs-internals.ts';
+import type { Broker } from '../client/send-request.ts';
+import type { Answered, Request } from '../requests/request.ts';
 
 const { why, ...broker } = inject('kafkaBroker');
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
 const require = createRequire(import.meta.url);
 const { prototype } = require('kafkajs/src/broker') as {
-  readonly prototype: { fetch: (this: Broker, ...options: Parameters<Broker['fetch']>) => ReturnType<Broker['fetch']> };
+  readonly prototype: {
+    fetch: (this: KafkajsBroker, ...options: Parameters<KafkajsBroker['fetch']>) => ReturnType<KafkajsBroker['fetch']>;
+  };
 };
 const realFetch = prototype.fetch;
 
-type Protocol = (chosen: { readonly version: number }) => (options: object) => {
-  readonly response: { readonly decode: (answer: Buffer) => Promise<{ readonly brokers: readonly object[] }> };
-};
-const { requests } = require('kafkajs/src/protocol/requests') as { readonly requests: { readonly Metadata: { protocol: Protocol } } };
-const realMetadata = requests.Metadata.protocol;
+const exchange = Reflect.get(Cluster.prototype, 'exchange');
 
 /** As a broker answers that its controller has lost sight of, for the next so many requests. Answers how many of them are left. */
 function forgeNoBrokers(count: number): () => number {
   let left = count;
-  requests.Metadata.protocol = (chosen) => (options) => {
-    const { response, ...rest } = realMetadata(chosen)(options);
-    const decode = async (bytes: Buffer) => {
-      const answer = await response.decode(bytes);
-      return left-- > 0 ? { ...answer, brokers: [] } : answer;
-    };
-    return { ...rest, response: { ...response, decode } };
+  Cluster.prototype.exchange = async function <Options, Answer>(
+    this: Cluster,
+    asked: Broker,
+    request: Request<Options, Answer>,
+    options: Options,
+  ): Promise<Answered<Answer>> {
+    const answered = (await exchange.call(this, asked, request as never, options)) as Answered<Answer>;
+    if (request.api !== 'Metadata' || left-- <= 0) return answered;
+    return { ...answered, answer: { ...answered.answer, brokers: [] } };
   };
   return () => left;
 }
 
 /** As brokers answer that have not read their remote storage in time, while `isSlow` says so. */
 function forgeSlowRemoteStorage(isSlow: () => boolean): void {
-  prototype.fetch = async function (this: Broker, options) {
+  prototype.fetch = async function (this: KafkajsBroker, options) {
     const { responses } = await realFetch.call(this, options);
     if (!isSlow()) return { responses };
     return {
@@ -47,7 +50,7 @@ function forgeSlowRemoteStorage(isSlow: () => boolean): void {
 
 describe.skipIf(why !== undefined)(`an answer without brokers${because}`, { timeout: 60_000 }, () => {
   afterEach(() => {
-    requests.Metadata.protocol = realMetadata;
+    Cluster.prototype.exchange = exchange;
   });
 
   // kafkajs asks seven times.

@@ -1,13 +1,27 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRequire } from 'node:module';
 import type { Producer } from 'kafkajs';
-import { answeredError } from '../client/ask.ts';
-import type { Broker, Cluster, OffsetCommitOptions, ProduceOptions, ProducerEpoch, TransactionOptions } from '../client/broker.ts';
-import { clusterOptions, newCluster } from '../client/kafkajs-cluster.ts';
+import { answeredError } from '../client/answered-error.ts';
+import { Cluster, clusterOptions, newCluster } from '../client/cluster.ts';
+import type { Broker } from '../client/send-request.ts';
 import type { TopicPartition } from '../../topic-log.ts';
-import type { BatchRecord } from '../record-batch/batch-record.ts';
-import { encodeRecords } from '../record-batch/encode-records.ts';
-import { notStale, notTooEarly } from '../producer/too-early.ts';
-import { batchPieces } from '../record-batch/index.ts';
+import { partitionKey } from '../../topic-partition.ts';
+import type { BatchRecord } from '../wire/batch-record.ts';
+import { encodeRecords } from '../wire/encode-records.ts';
+import { batchPieces } from '../wire/record-batch.ts';
+import { TransactionalProducer } from '../producer/transactional-producer.ts';
+import type { AboutPartitions, Answered, Request } from '../requests/request.ts';
+import {
+  type ProduceOptions,
+  type ProducerEpoch,
+  type TransactionOptions,
+  addOffsetsToTxn,
+  addPartitionsToTxn,
+  endTxn,
+  initProducerId,
+  produce,
+  txnOffsetCommit,
+} from '../requests/transactions.ts';
 import { kafkajsSockets } from './kafkajs-sockets.fixture.ts';
 import { plainKafka } from './committed-records.fixture.ts';
 
@@ -26,16 +40,16 @@ export function forgottenTopicProducer(brokers: readonly string[], transactional
   const kafka = plainKafka(brokers);
   class ForgetfulCluster extends KafkajsCluster {
     override async findGroupCoordinator(options: { readonly groupId: string; readonly coordinatorType?: number }): Promise<Broker> {
-      const coordinator = await super.findGroupCoordinator(options);
-      const answering: Partial<Broker> = {
+      const coordinator = (await super.findGroupCoordinator(options)) as object as Coordinator;
+      const answering: Coordinator = {
         initProducerId: (request) => coordinator.initProducerId(request),
         endTxn: (request) => coordinator.endTxn(request),
         addPartitionsToTxn: async (request) => {
-          const { topics } = without(forgotten, request);
+          const topics = request.topics.filter(({ topic }) => topic !== forgotten);
           if (topics.length > 0) await coordinator.addPartitionsToTxn({ ...request, topics });
         },
       };
-      return answering as Broker;
+      return answering as object as Broker;
     }
   }
   const cluster = new ForgetfulCluster({
@@ -43,6 +57,13 @@ export function forgottenTopicProducer(brokers: readonly string[], transactional
     maxInFlightRequests: 1,
   });
   return createProducer({ cluster, logger: kafka.logger(), idempotent: true, transactionalId, transactionTimeout: 60_000 });
+}
+
+/** Of kafkajs's own. */
+interface Coordinator {
+  initProducerId(request: object): Promise<unknown>;
+  endTxn(request: object): Promise<unknown>;
+  addPartitionsToTxn(request: { readonly topics: readonly { readonly topic: string }[] }): Promise<unknown>;
 }
 
 /** As such a producer's first transaction, in protocol 2: two topics get a record each, and one of them no mark. */
@@ -57,9 +78,7 @@ export async function forgottenTopicTransaction(options: {
   const config = { brokers: [...brokers], requestTimeout: 30_000, socketFactory: kafkajsSockets() };
   const cluster = newCluster(config);
   await cluster.connect();
-  await cluster.addMultipleTargetTopics([told.topic, forgotten.topic]);
-  const broker = await cluster.findGroupCoordinator({ groupId: transactionalId, coordinatorType: 1 });
-  const producer = await broker.initProducerId({ transactionalId, transactionTimeout: 60_000 });
+  const producer = await cluster.ask(initProducerId, { transactionalId, transactionTimeout: 60_000 });
   for (const [{ topic, partition, record }, protocol] of [
     [told, 2],
     // A broker takes it without a word to the coordinator.
@@ -67,13 +86,9 @@ export async function forgottenTopicTransaction(options: {
   ] as const) {
     const batch = { records: encodeRecords([record]).bytes, count: 1, timestampMs: Date.now(), codec: 0 };
     const topicPartitions = [{ topic, partition, batch: batchPieces(batch, { ...producer, baseSequence: 0 }) }];
-    // A broker that has just been made leader may not know it yet.
-    await notStale(
-      () => broker.produceBatches({ transactionalId, protocol, topicPartitions }),
-      () => cluster.refreshMetadata(),
-    );
+    await cluster.ask(produce[protocol], { transactionalId, topicPartitions });
   }
-  await broker.endTxn({ transactionalId, ...producer, protocol: 2, transactionResult: end === 'commit' });
+  await cluster.ask(endTxn[2], { transactionalId, ...producer, transactionResult: end === 'commit' });
   await cluster.disconnect();
 }
 
@@ -109,71 +124,94 @@ export function refusing(client: string, codeFor: (api: string) => number | unde
   refusals.set(client, codeFor);
 }
 
+/** While a transaction that writes nothing ends others again. */
+const endingAgain = new AsyncLocalStorage<true>();
+
 function patchBrokers(): void {
   if (isPatched) return;
   isPatched = true;
-  const { prototype } = require('kafkajs/src/cluster') as { readonly prototype: object };
-  const patched = new WeakSet<Broker>();
-  for (const name of ['findGroupCoordinator', 'findBroker']) {
-    const find = Reflect.get(prototype, name) as (options: object) => Promise<Broker>;
-    Reflect.set(prototype, name, async function (this: Cluster, options: object): Promise<Broker> {
-      const broker = await Reflect.apply(find, this, [options]);
-      if (!patched.has(broker)) {
-        forgetIn(broker);
-        refuseIn(broker);
-      }
-      patched.add(broker);
-      if (name === 'findGroupCoordinator') assertTaken(broker, 'FindCoordinator');
-      return broker;
-    });
-  }
+  const exchange = Reflect.get(Cluster.prototype, 'exchange');
+  Cluster.prototype.exchange = async function <Options, Answer>(
+    this: Cluster,
+    broker: Broker,
+    request: Request<Options, Answer>,
+    options: Options,
+  ) {
+    const { clientId = '' } = broker.connectionPool as { readonly clientId?: string };
+    const code = COORDINATED.has(request.api) ? refusals.get(clientId)?.(request.api) : undefined;
+    if (code !== undefined) throw answeredError(code);
+    const sending: Sending = { cluster: this, send: async (asked, its) => await exchange.call(this, broker, asked as never, its) };
+    const forgotten = endingAgain.getStore() ? undefined : await forget(sending, request, options as object);
+    return (forgotten ?? (await exchange.call(this, broker, request as never, options))) as Answered<Answer>;
+  };
+  const endAgain = Reflect.get(TransactionalProducer.prototype, 'endAgain');
+  TransactionalProducer.prototype.endAgain = async function (...args) {
+    await endingAgain.run(true, () => endAgain.apply(this, args));
+  };
 }
 
-function forgetIn(broker: Partial<Broker>): void {
-  const { addPartitionsToTxn, addOffsetsToTxn, txnOffsetCommit, produceBatches } = broker;
-  // kafkajs's own.
-  if (addPartitionsToTxn === undefined || addOffsetsToTxn === undefined || txnOffsetCommit === undefined || produceBatches === undefined)
-    return;
-  const tell = async ({ told }: Told, transaction: TransactionOptions): Promise<void> => {
-    const { transactionalId, producerId, producerEpoch } = transaction;
-    if (told === undefined) return;
-    const topics = [{ topic: told, partitions: [0] }];
-    await notTooEarly(() => addPartitionsToTxn({ transactionalId, producerId, producerEpoch, topics }));
-  };
-  Object.assign(broker, {
-    // A transaction that writes nothing names no protocol.
-    async addPartitionsToTxn(request: AddedPartitions) {
-      if (request.protocol === undefined) return await addPartitionsToTxn(request);
-      const forgotten = request.topics.filter(({ topic }) => armed.has(topic));
-      for (const { topic } of forgotten) await tell(armed.get(topic) ?? { told: undefined }, request);
-      const topics = request.topics.filter((each) => !forgotten.includes(each));
-      if (topics.length > 0) await addPartitionsToTxn({ ...request, topics });
-      for (const { topic } of forgotten) armed.delete(topic);
-    },
-    async addOffsetsToTxn(request: Parameters<Broker['addOffsetsToTxn']>[0]) {
-      if (request.protocol === undefined || !armed.delete(request.groupId)) await addOffsetsToTxn(request);
-    },
-    async txnOffsetCommit(request: OffsetCommitOptions) {
-      if (request.protocol !== 2 || !armed.has(request.groupId)) return await txnOffsetCommit(request);
-      await txnOffsetCommit({ ...request, protocol: 1 });
-      armed.delete(request.groupId);
-    },
-    async produceBatches(request: ProduceOptions) {
-      const { transactionalId, topicPartitions } = request;
-      if (request.protocol !== 2 || transactionalId === null) return await produceBatches(request);
-      const isForgotten = ({ topic }: TopicPartition): boolean => armed.has(topic);
-      const forgotten = topicPartitions.filter(isForgotten);
-      const rest = topicPartitions.filter((produced) => !isForgotten(produced));
-      if (forgotten.length === 0) return await produceBatches(request);
-      const told = rest.length === 0 ? [] : await produceBatches({ ...request, topicPartitions: rest });
-      for (const { topic, batch } of forgotten)
-        await tell(armed.get(topic) ?? { told: undefined }, { transactionalId, ...producerOf(batch) });
-      // A broker takes it without a word to the coordinator.
-      const untold = await produceBatches({ ...request, protocol: 1, topicPartitions: forgotten });
-      for (const { topic } of forgotten) armed.delete(topic);
-      return topicPartitions.map((produced) => untold[forgotten.indexOf(produced)] ?? told[rest.indexOf(produced)] ?? -1);
-    },
-  });
+type Done = Answered<ReadonlyMap<string, unknown>>;
+
+interface Sending {
+  readonly cluster: Cluster;
+  readonly send: (request: unknown, options: object) => Promise<Answered<unknown>>;
+}
+
+/** Answers in place of the broker if the request is about something that is to be forgotten. */
+async function forget(sending: Sending, request: unknown, options: object): Promise<Answered<unknown> | undefined> {
+  if (request === addPartitionsToTxn) return await forgetPartitions(sending, options as TransactionOptions & AboutPartitions);
+  if (request === produce[2]) return await forgetRecords(sending, options as ProduceOptions);
+  const { groupId } = options as { readonly groupId: string };
+  if (request === addOffsetsToTxn && armed.delete(groupId)) return { throttleMs: 0, refusals: [], answer: undefined };
+  if (request !== txnOffsetCommit[2] || !armed.has(groupId)) return undefined;
+  const answered = await sending.send(txnOffsetCommit[1], options);
+  if (answered.refusals.length === 0) armed.delete(groupId);
+  return answered;
+}
+
+async function forgetPartitions(sending: Sending, options: TransactionOptions & AboutPartitions): Promise<Done | undefined> {
+  const { forgotten, rest } = split(options.topicPartitions);
+  if (forgotten.length === 0) return undefined;
+  for (const { topic } of forgotten) await tell(sending, topic, options);
+  const told = await sendRest(sending, addPartitionsToTxn, options, rest);
+  if (told.refusals.length > 0) return told;
+  for (const { topic } of forgotten) armed.delete(topic);
+  return { ...told, answer: new Map([...told.answer, ...forgotten.map((place) => [partitionKey(place), undefined] as const)]) };
+}
+
+async function forgetRecords(sending: Sending, options: ProduceOptions): Promise<Done | undefined> {
+  const { forgotten, rest } = split(options.topicPartitions);
+  const { transactionalId } = options;
+  if (forgotten.length === 0 || transactionalId === null) return undefined;
+  const told = await sendRest(sending, produce[2], options, rest);
+  if (told.refusals.length > 0) return told;
+  for (const { topic, batch } of forgotten) await tell(sending, topic, { transactionalId, ...producerOf(batch) });
+  // A broker takes it without a word to the coordinator.
+  const untold = (await sending.send(produce[1], { ...options, topicPartitions: forgotten })) as Done;
+  if (untold.refusals.length === 0) for (const { topic } of forgotten) armed.delete(topic);
+  return { ...untold, answer: new Map([...told.answer, ...untold.answer]) };
+}
+
+function split<Place extends TopicPartition>(
+  all: readonly Place[],
+): { readonly forgotten: readonly Place[]; readonly rest: readonly Place[] } {
+  const forgotten = all.filter(({ topic }) => armed.has(topic));
+  return { forgotten, rest: all.filter((place) => !forgotten.includes(place)) };
+}
+
+async function sendRest({ send }: Sending, request: unknown, options: object, rest: readonly TopicPartition[]): Promise<Done> {
+  if (rest.length === 0) return { throttleMs: 0, refusals: [], answer: new Map() };
+  return (await send(request, { ...options, topicPartitions: rest })) as Done;
+}
+
+async function tell(
+  { cluster }: Sending,
+  topic: string,
+  { transactionalId, producerId, producerEpoch }: TransactionOptions,
+): Promise<void> {
+  const { told } = armed.get(topic) ?? { told: undefined };
+  if (told === undefined) return;
+  await cluster.ask(addPartitionsToTxn, { transactionalId, producerId, producerEpoch, topicPartitions: [{ topic: told, partition: 0 }] });
 }
 
 /** A batch's header names its producer: id at byte 43, epoch at byte 51. */
@@ -182,34 +220,13 @@ function producerOf(pieces: readonly Buffer[]): ProducerEpoch {
   return { producerId: batch.readBigInt64BE(43).toString(), producerEpoch: batch.readInt16BE(51) };
 }
 
-/** The requests of a coordinator, by the names of the driver's methods. */
-const COORDINATED: Readonly<Record<string, string>> = {
-  initProducerId: 'InitProducerId',
-  addPartitionsToTxn: 'AddPartitionsToTxn',
-  addOffsetsToTxn: 'AddOffsetsToTxn',
-  txnOffsetCommit: 'TxnOffsetCommit',
-  endTxn: 'EndTxn',
-  pendingOffsets: 'OffsetFetch',
-};
-
-function refuseIn(broker: Broker): void {
-  for (const [method, api] of Object.entries(COORDINATED)) {
-    const request = Reflect.get(broker, method) as ((options: object) => Promise<unknown>) | undefined;
-    if (request === undefined) continue;
-    Reflect.set(broker, method, async (options: object) => {
-      assertTaken(broker, api);
-      return await Reflect.apply(request, broker, [options]);
-    });
-  }
-}
-
-function assertTaken(broker: Broker, api: string): void {
-  const code = refusals.get((broker.connectionPool as { readonly clientId?: string }).clientId ?? '')?.(api);
-  if (code !== undefined) throw answeredError(code);
-}
-
-type AddedPartitions = Parameters<Broker['addPartitionsToTxn']>[0];
-
-function without(forgotten: string, request: AddedPartitions): AddedPartitions {
-  return { ...request, topics: request.topics.filter(({ topic }) => topic !== forgotten) };
-}
+/** The requests of a coordinator. */
+const COORDINATED: ReadonlySet<string> = new Set([
+  'FindCoordinator',
+  'InitProducerId',
+  'AddPartitionsToTxn',
+  'AddOffsetsToTxn',
+  'TxnOffsetCommit',
+  'EndTxn',
+  'OffsetFetch',
+]);

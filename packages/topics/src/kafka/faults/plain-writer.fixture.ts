@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Kafka, type ProducerConfig, logLevel } from 'kafkajs';
-import { patchRequestQueue } from '../client/request-queue-patch.ts';
+import { letQueuesIdle } from './idle-queues.fixture.ts';
 
 export interface PlainWriterOptions {
   readonly brokers: readonly string[];
@@ -20,7 +20,7 @@ export interface PlainWriter extends AsyncDisposable {
 }
 
 export async function plainWriter({ brokers, clientId, topic, retry }: PlainWriterOptions): Promise<PlainWriter> {
-  patchRequestQueue();
+  letQueuesIdle();
   const kafka = new Kafka({ clientId, brokers: [...brokers], logLevel: logLevel.NOTHING });
   const retries = retry === undefined ? {} : { retry };
   const producer = kafka.producer({ transactionalId: randomUUID(), idempotent: true, maxInFlightRequests: 1, ...retries });

@@ -9,8 +9,8 @@ import { describe, expect, it } from 'vitest';
 import { LaneLostError } from '../../lane-errors.ts';
 import { TopicLogError } from '../../topic-log-error.ts';
 import type { LaneSpec, TopicLog } from '../../topic-log.ts';
-import { newCluster } from '../client/kafkajs-cluster.ts';
-import { askBroker } from '../client/metadata-request.ts';
+import { newCluster } from '../client/cluster.ts';
+import { metadata } from '../requests/topics.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { committedRecords } from './committed-records.fixture.ts';
 import { kafkajsSockets } from './kafkajs-sockets.fixture.ts';
@@ -210,7 +210,7 @@ async function untilLeaderless(address: string, stop: () => void): Promise<void>
     const broker = await cluster.brokerPool.findConnectedBroker();
     stop();
     for (;;) {
-      const { topicMetadata } = await askBroker(broker, null);
+      const { topicMetadata } = await cluster.ask(metadata, { topics: null }, { broker });
       if (topicMetadata.some(({ partitionMetadata }) => partitionMetadata.some(({ leader }) => leader === NO_LEADER))) return;
     }
   } catch {

@@ -7,9 +7,9 @@ import { TopicLostError, TopicMismatchError, TopicUnknownError } from '../../top
 import type { NewTopicSpec, TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { plainKafka } from './committed-records.fixture.ts';
-import { newCluster } from '../client/kafkajs-cluster.ts';
+import { newCluster } from '../client/cluster.ts';
 import { StatePartition } from '../lane/state-partition.ts';
-import { ReadYourWrites } from '../consumer/read-your-writes.ts';
+import { ReadYourWrites } from '../reader/read-your-writes.ts';
 import { newPages } from './pages.fixture.ts';
 
 const { why, ...broker } = inject('kafkaBroker');

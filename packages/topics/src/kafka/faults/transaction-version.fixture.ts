@@ -1,6 +1,8 @@
 import { startKafkaBroker } from '@headgate/sandbox/kafka-broker';
-import { answeredError, ask } from '../client/ask.ts';
-import { newCluster } from '../client/kafkajs-cluster.ts';
+import { newCluster } from '../client/cluster.ts';
+import type { Request } from '../requests/request.ts';
+import { refusalsOf } from '../requests/partition-answers.ts';
+import { transactionProtocol } from '../requests/transactions.ts';
 import { kafkajsSockets } from './kafkajs-sockets.fixture.ts';
 import { type ProxiedBroker, proxiedBroker } from './proxied-broker.fixture.ts';
 
@@ -24,25 +26,27 @@ export async function setTransactionVersion(brokers: readonly string[], level: n
   await cluster.connect();
   try {
     await cluster.refreshMetadata();
-    const broker = await cluster.brokerPool.findConnectedBroker();
-    const { errorCode } = await ask(broker, {
-      apiName: 'UpdateFeatures',
-      apiKey: 57,
-      versions: [1],
-      flexibleFrom: 0,
-      // How long it may take; the feature, two bytes of its level, one of how it is lowered, and no tagged fields; it is done, not only tried.
-      write: (body) =>
-        body
-          .int32(30_000)
-          .array(['transaction.version'], (name) => body.string(name).int32((level << 16) | (SAFELY << 8)))
-          .boolean(false)
-          .tags(),
-      read: (from) => ({ throttleMs: from.int32(), errorCode: from.int16() }),
-    });
-    if (errorCode !== 0) throw answeredError(errorCode);
+    await cluster.ask(updateTransactionVersion, { level });
     const protocol = level < 2 ? 1 : 2;
-    while ((await broker.transactionProtocol()) !== protocol);
+    while ((await cluster.ask(transactionProtocol, { transactionalId: 'any' })) !== protocol);
   } finally {
     await cluster.disconnect();
   }
 }
+
+const updateTransactionVersion: Request<{ readonly level: number }, void> = {
+  api: 'UpdateFeatures',
+  key: 57,
+  versions: [1],
+  flexibleFrom: 0,
+  to: 'any',
+  needs: () => [],
+  // How long it may take; the feature, two bytes of its level, one of how it is lowered, and no tagged fields; it is done, not only tried.
+  write: (body, { level }) =>
+    body
+      .int32(30_000)
+      .array(['transaction.version'], (name) => body.string(name).int32((level << 16) | (SAFELY << 8)))
+      .boolean(false)
+      .tags(),
+  read: (from) => ({ throttleMs: from.int32(), refusals: refusalsOf(from.int16()), answer: undefined }),
+};

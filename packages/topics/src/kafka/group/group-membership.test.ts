@@ -3,10 +3,9 @@ import type { Kafka } from 'kafkajs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Child, startChild } from '../../sqlite/child.fixture.ts';
-import { patchRequestQueue } from '../client/request-queue-patch.ts';
-import { groupMembers } from './group-members.ts';
+import { letQueuesIdle } from '../faults/idle-queues.fixture.ts';
 import { type GroupMembership, type GroupMembershipOptions, Member } from './member.ts';
-import { quietKafka } from './quiet-kafka.fixture.ts';
+import { quietCluster, quietKafka } from './quiet-kafka.fixture.ts';
 
 const SESSION_MS = 6_000;
 const PARTITIONS = 4;
@@ -21,7 +20,7 @@ describe.skipIf(reason !== undefined)(
     let topic = '';
 
     beforeAll(async () => {
-      patchRequestQueue();
+      letQueuesIdle();
       broker = await startKafkaBroker();
     });
     afterAll(() => broker.close());
@@ -34,6 +33,11 @@ describe.skipIf(reason !== undefined)(
         // kafkajs waits for leaders, but not for a broker that doesn't know the topic yet.
         await vi.waitFor(() => admin.fetchTopicMetadata({ topics: [topic] }), { timeout: 60_000 });
       });
+    }
+
+    async function membersOf(group: string): Promise<Set<string>> {
+      const { groups } = await asAdmin((admin) => admin.describeGroups([group]));
+      return new Set(groups.flatMap(({ members }) => members.map(({ memberId }) => memberId)));
     }
 
     async function asAdmin<T>(work: (admin: ReturnType<ReturnType<typeof quietKafka>['admin']>) => Promise<T>): Promise<T> {
@@ -51,6 +55,7 @@ describe.skipIf(reason !== undefined)(
       const failures: Error[] = [];
       const membership = new Member({
         kafka: quietKafka(broker.brokers),
+        cluster: () => quietCluster(broker.brokers),
         group: topic,
         topics: [topic],
         agreement: 'same',
@@ -103,7 +108,7 @@ describe.skipIf(reason !== undefined)(
         [2, 3],
       ]);
       const ids = [first, second, third].map(({ membership }) => membership.memberId);
-      expect(await asAdmin((admin) => groupMembers({ admin, group: topic }))).toEqual(new Set(ids));
+      expect(await membersOf(topic)).toEqual(new Set(ids));
 
       const toldFirst = first.told.length;
       const leaving = performance.now();
@@ -112,7 +117,7 @@ describe.skipIf(reason !== undefined)(
       note(`leave() to the others having all: ${Math.round(performance.now() - leaving)} ms`);
       expect(second.has()).toEqual([2, 3]);
       expect(first.told).toHaveLength(toldFirst);
-      expect(await asAdmin((admin) => groupMembers({ admin, group: topic }))).toEqual(new Set(ids.slice(1)));
+      expect(await membersOf(topic)).toEqual(new Set(ids.slice(1)));
     });
 
     it('get the partitions of one that was killed within a session', async () => {

@@ -1,21 +1,20 @@
 import { writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { patchRequestQueue } from '../client/request-queue-patch.ts';
 import { Member } from './member.ts';
-import { quietKafka } from './quiet-kafka.fixture.ts';
+import { quietCluster, quietConsumers, quietKafka } from './quiet-kafka.fixture.ts';
 
 /**
  * Joins, prints each assignment as `<ms since the epoch> <partitions>` and, with `measureMs`, the CPU time of idling, and leaves when its
  * stdin ends.
  */
 const [broker = '', group = '', topic = '', agreement = '', patch = 'patched', measureMs = '0'] = process.argv.slice(2);
-if (patch === 'patched') patchRequestQueue();
 process.on('warning', ({ name }) => say(`warning ${name}`));
 
 const stdinEnded = new Promise((resolve) => process.stdin.once('end', resolve));
 process.stdin.resume();
 const membership = new Member({
-  kafka: quietKafka([broker]),
+  kafka: patch === 'patched' ? quietConsumers([broker]) : quietKafka([broker]),
+  cluster: () => quietCluster([broker]),
   group,
   topics: [topic],
   agreement,

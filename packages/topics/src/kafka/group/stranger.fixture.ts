@@ -1,8 +1,8 @@
 import { writeSync } from 'node:fs';
-import { patchRequestQueue } from '../client/request-queue-patch.ts';
+import { letQueuesIdle } from '../faults/idle-queues.fixture.ts';
 import { quietKafka } from './quiet-kafka.fixture.ts';
 
-patchRequestQueue();
+letQueuesIdle();
 /** A consumer of another kind: joins the group with kafkajs's own assigner, says so, and stays until it is killed. */
 const [broker = '', group = '', topic = '', sessionTimeout = ''] = process.argv.slice(2);
 const consumer = quietKafka([broker]).consumer({ groupId: group, sessionTimeout: Number(sessionTimeout), heartbeatInterval: 500 });

@@ -1,4 +1,4 @@
-import type { Admin } from 'kafkajs';
+import type { Cluster } from '../client/cluster.ts';
 import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
@@ -18,9 +18,9 @@ test.for([
       return await Promise.resolve({ ...holder, released: looked > 2 });
     },
   };
-  const admin = { describeGroups: async () => await Promise.resolve({ groups: [{ groupId: 'g', members: [{ memberId: 'm' }] }] }) };
-  const client: Pick<ReconnectingClient<Admin>, 'run'> = { run: async (work) => await work(admin as object as Admin) };
-  const options = { writer: writer as KafkaLaneWriter, admin: client as ReconnectingClient<Admin>, log: 'this' };
+  const cluster = { ask: async () => await Promise.resolve(new Set(['m'])) };
+  const client: Pick<ReconnectingClient<Cluster>, 'run'> = { run: async (work) => await work(cluster as object as Cluster) };
+  const options = { writer: writer as KafkaLaneWriter, client: client as ReconnectingClient<Cluster>, log: 'this' };
   await awaitHandover({ ...options, handoverMs: 60_000 });
   expect(looked).toBe(looks);
 });

@@ -1,15 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Admin } from '../client/kafkajs-internals.ts';
+import type { Cluster } from '../client/cluster.ts';
 import type { LaneHolder } from './lane-log.ts';
 import type { KafkaLaneWriter } from './lane-writer.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
-import { groupMembers } from '../group/group-members.ts';
+import { withinTime } from '../client/time-limit.ts';
+import { describeGroup } from '../requests/groups.ts';
 
 const LOOK_AGAIN_MS = 100;
+const DESCRIBED_WITHIN_MS = 1_000;
 
 export interface HandoverOptions {
   readonly writer: KafkaLaneWriter;
-  readonly admin: ReconnectingClient<Admin>;
+  readonly client: ReconnectingClient<Cluster>;
   /** Of this process. */
   readonly log: string;
 }
@@ -41,11 +43,14 @@ export async function holderToSpare(options: HandoverOptions): Promise<LaneHolde
  */
 async function holderInGroup({
   writer,
-  admin,
+  client,
 }: HandoverOptions): Promise<(LaneHolder & { readonly lives: boolean | undefined }) | undefined> {
   const holder = await writer.currentHolder();
   if (holder?.member === undefined || holder.released === true) return undefined;
   const { group, id } = holder.member;
-  const living = await admin.run((connection) => groupMembers({ admin: connection, group }));
+  // Undefined if the group doesn't answer in time.
+  const living = await client.run((cluster) =>
+    withinTime(DESCRIBED_WITHIN_MS, cluster.ask(describeGroup, { groupId: group })).catch(() => undefined),
+  );
   return { ...holder, lives: living?.has(id) };
 }

@@ -1,8 +1,8 @@
 import { LaneLostError } from '../../lane-errors.ts';
 import type { LiveState } from '../../state-reading.ts';
 import type { LaneSpec } from '../../topic-log.ts';
-import type { Cluster } from '../client/broker.ts';
-import type { ReadYourWrites } from '../consumer/read-your-writes.ts';
+import type { Cluster } from '../client/cluster.ts';
+import type { ReadYourWrites } from '../reader/read-your-writes.ts';
 import type { TransactionNote } from '../producer/find-transaction.ts';
 import type { Noted } from '../producer/transaction-session.ts';
 import { OWN_KEYS, StatePartition, type StateRecord } from './state-partition.ts';

@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import { verdictOf } from '../client/driver-errors.ts';
-import type { Cluster } from '../client/broker.ts';
+import type { Cluster } from '../client/cluster.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
-import { ReadYourWrites } from '../consumer/read-your-writes.ts';
+import { ReadYourWrites } from '../reader/read-your-writes.ts';
 import type { TransactionSession } from '../producer/transaction-session.ts';
 import { KafkaLaneWriter, type KafkaLaneWriterOptions } from './lane-writer.ts';
 

@@ -7,14 +7,14 @@ import { QueuedLaneWriter } from '../../queued-lane-writer.ts';
 import type { LiveState } from '../../state-reading.ts';
 import type { LaneSpec, LaneTransaction, StateReading } from '../../topic-log.ts';
 import { type TransactionContent, collectTransaction, stateChanges } from '../../transaction-content.ts';
-import type { Cluster } from '../client/broker.ts';
+import type { Cluster } from '../client/cluster.ts';
 import { driverError } from '../client/driver-errors.ts';
 import { isFenced, isTopicUnknown } from '../client/error-kinds.ts';
 import type { Patience } from '../client/patience.ts';
 import { type LaneHolder, LaneLog } from './lane-log.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
 import { abortable } from '../client/time-limit.ts';
-import type { ReadYourWrites } from '../consumer/read-your-writes.ts';
+import type { ReadYourWrites } from '../reader/read-your-writes.ts';
 import { Places } from '../producer/transactional-producer.ts';
 import type { TransactionSession, TransactionSessionOptions } from '../producer/transaction-session.ts';
 

@@ -2,9 +2,9 @@ import { type AgedValue, LiveState } from '../../state-reading.ts';
 import { textOf, textRecord } from '../../record-fields.ts';
 import { TopicLostError } from '../../topic-errors.ts';
 import type { LaneSpec, TopicRecord } from '../../topic-log.ts';
-import type { Cluster } from '../client/broker.ts';
-import type { ReadYourWrites } from '../consumer/read-your-writes.ts';
-import { fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets, partitionsOf } from '../consumer/fetch.ts';
+import type { Cluster } from '../client/cluster.ts';
+import type { ReadYourWrites } from '../reader/read-your-writes.ts';
+import { fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets, partitionsOf } from '../reader/fetch.ts';
 
 /** Begins the keys the driver itself keeps in a lane's state. */
 export const OWN_KEYS = '$lane/';

@@ -4,8 +4,8 @@ import type { NewRecord, RecordPosition, TopicPartition } from '../../topic-log.
 import { partitionKey } from '../../topic-partition.ts';
 import { isTopicUnknown } from '../client/error-kinds.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
-import type { Cluster } from '../client/broker.ts';
-import type { SentRecords } from './record-sender.ts';
+import type { Cluster } from '../client/cluster.ts';
+import type { SentRecords } from '../reader/read-your-writes.ts';
 import { Places } from './transactional-producer.ts';
 import type { Noted, TransactionSession, TransactionSessionOptions } from './transaction-session.ts';
 

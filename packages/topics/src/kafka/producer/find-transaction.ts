@@ -1,9 +1,10 @@
 import type { OffsetCommit, TopicPartition, TopicRecord } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
-import type { Cluster, FetchedMessage, ProducerEpoch } from '../client/broker.ts';
-import { READ_UNCOMMITTED } from '../client/kafkajs-cluster.ts';
-import { fetchMessages, isOutOfRange, nextOffset, partitionOffsets, partitionsOf, topicRecord } from '../consumer/fetch.ts';
-import type { SentBatch } from './record-sender.ts';
+import type { FetchedMessage } from '../client/kafkajs-internals.ts';
+import type { ProducerEpoch } from '../requests/transactions.ts';
+import { type Cluster, READ_UNCOMMITTED } from '../client/cluster.ts';
+import { fetchMessages, isOutOfRange, nextOffset, partitionOffsets, partitionsOf, topicRecord } from '../reader/fetch.ts';
+import type { SentBatch } from '../reader/read-your-writes.ts';
 import type { TransactionId } from './transaction-law.ts';
 import { SEQUENCES } from './transactional-producer.ts';
 

@@ -4,8 +4,11 @@ import { isSeries } from '../../transaction-content.ts';
 import { chain } from '../client/driver-errors.ts';
 import { isTooLarge, refusedRecord } from '../client/error-kinds.ts';
 import { partitionKey } from '../../topic-partition.ts';
-import type { BatchRecords, BatchSplitter, Compression, SplitBatch } from '../record-batch/index.ts';
-import { batchBytes } from '../admin/record-size.ts';
+import type { SentBatch, SentRecords } from '../reader/read-your-writes.ts';
+import type { BatchRecords } from '../wire/batch-record.ts';
+import type { BatchSplitter, SplitBatch } from '../wire/split-batches.ts';
+import type { Compression } from '../wire/codecs.ts';
+import { batchBytes } from '../wire/record-size.ts';
 import type { TransactionalProducer } from './transactional-producer.ts';
 
 export interface RecordSenderOptions {
@@ -15,16 +18,6 @@ export interface RecordSenderOptions {
   readonly maxMessageBytes: (topic: string) => number;
   /** Looks that up again. */
   readonly refreshTopic: (topic: string) => Promise<void>;
-}
-
-/** By topic and partition (`partitionKey`): where the records lie, in their order. Other clients' records may lie between two batches. */
-export type SentRecords = ReadonlyMap<string, readonly SentBatch[]>;
-
-/** Records at consecutive offsets. */
-export interface SentBatch {
-  /** The offset of the first one. */
-  readonly first: number;
-  readonly count: number;
 }
 
 /** A request is full with as many bytes before compression: its batches are in memory together, and brokers take requests of 100 MiB. */

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
-import type { Cluster } from '../client/broker.ts';
-import { ReadYourWrites } from '../consumer/read-your-writes.ts';
-import { BatchSplitter, COMPRESSIONS } from '../record-batch/index.ts';
+import type { Cluster } from '../client/cluster.ts';
+import { ReadYourWrites } from '../reader/read-your-writes.ts';
+import { BatchSplitter } from '../wire/split-batches.ts';
+import { COMPRESSIONS } from '../wire/codecs.ts';
 import { RecordSender } from './record-sender.ts';
 import { Places, type TransactionalProducer } from './transactional-producer.ts';
 import { TransactionSession } from './transaction-session.ts';

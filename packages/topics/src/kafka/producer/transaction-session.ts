@@ -3,15 +3,14 @@ import { textOf } from '../../record-fields.ts';
 import type { NewRecord, OffsetCommit, RecordSeries, TopicPartition, TopicRecord } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import type { TransactionContent } from '../../transaction-content.ts';
-import type { Cluster, WhichOffset } from '../client/broker.ts';
+import type { Cluster } from '../client/cluster.ts';
 import { soon } from '../client/time-limit.ts';
-import { offsetsOf } from '../consumer/fetch.ts';
-import { groupOffsets } from '../consumer/group-offsets.ts';
-import type { ReadYourWrites } from '../consumer/read-your-writes.ts';
+import { groupOffsets } from '../reader/group-offsets.ts';
+import { type WhichOffset, listOffsets } from '../requests/offsets.ts';
+import type { ReadYourWrites, SentBatch } from '../reader/read-your-writes.ts';
 import { type TransactionNote, findTransaction, placeOf } from './find-transaction.ts';
-import { type RecordSender, type SentBatch, byPartition } from './record-sender.ts';
+import { type RecordSender, byPartition } from './record-sender.ts';
 import { type Find, type Law, type NotedTransaction, type Step, type TransactionId, begin, settle, write } from './transaction-law.ts';
-import { notStale } from './too-early.ts';
 import type { Places, Touched, TransactionalProducer } from './transactional-producer.ts';
 
 /** A transaction of an earlier session, as it was noted. */
@@ -138,12 +137,8 @@ export class TransactionSession {
   }
 
   async #offsets(topicPartitions: readonly TopicPartition[], which: WhichOffset): Promise<ReadonlyMap<string, number>> {
-    const { cluster } = this.#options;
-    const listed = async (): Promise<ReadonlyMap<string, number>> => {
-      await cluster.addMultipleTargetTopics(topicPartitions.map(({ topic }) => topic));
-      return await offsetsOf(cluster, topicPartitions, which);
-    };
-    return await notStale(listed, () => cluster.refreshMetadata());
+    const { cluster, signal } = this.#options;
+    return await cluster.ask(listOffsets, { topicPartitions, which }, { signal });
   }
 
   async #isEnded(): Promise<boolean> {

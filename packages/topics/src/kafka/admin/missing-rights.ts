@@ -1,0 +1,57 @@
+import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
+import type { IntendedUse } from '../../topic-log.ts';
+import { type AnyRequest, type Cluster, READ_UNCOMMITTED } from '../client/cluster.ts';
+import { chain, verdictOf } from '../client/driver-errors.ts';
+import { fetch } from '../client/kafkajs-fetch.ts';
+import { describeGroup, heartbeat } from '../requests/groups.ts';
+import { topicMetadata } from '../client/topic-metadata.ts';
+import { describeConfigs } from '../requests/topics.ts';
+import { describeTransactions, endTxn, produce } from '../requests/transactions.ts';
+
+/** No topic has so many partitions, no group such a member, and no broker has given a producer this ID: a permitted request still fails. */
+const NO_PARTITION = 2_147_483_647;
+const NO_MEMBER = 'headgate-looks-for-its-rights';
+const NO_PRODUCER = { producerId: '9223372036854775807', producerEpoch: 0 };
+
+/**
+ * Finds the rights that the user lacks for its intended use. Brokers check rights before anything else in a request: each request here
+ * names a partition, a member or a producer that can't exist, so that a permitted one does nothing.
+ */
+export async function missingRights(cluster: Cluster, use: IntendedUse): Promise<readonly MissingRight[]> {
+  const { topics = [], groups = [], lanes = [], appends = false } = use;
+  const transactionalIds = [...lanes, ...(appends ? ['append-nothing'] : [])];
+  const broker = await cluster.brokerPool.findConnectedBroker();
+  const ask: Ask = (request, options) => () => cluster.ask(request, options, { broker });
+  const requests = [
+    ...topics.flatMap((topic) => [() => topicMetadata(cluster, [topic.name], broker), ...aboutTopic(ask, topic)]),
+    ...groups.flatMap((groupId) => [ask(describeGroup, { groupId }), ask(heartbeat, { groupId, memberId: NO_MEMBER })]),
+    ...transactionalIds.flatMap((transactionalId) => [
+      ask(describeTransactions, { transactionalId }),
+      ask(endTxn[1], { transactionalId, ...NO_PRODUCER, transactionResult: false }),
+    ]),
+  ];
+  return (await Promise.all(requests.map(refusedBy))).flat();
+}
+
+type Ask = <Options, Answer>(request: AnyRequest<Options, Answer>, options: Options) => () => Promise<unknown>;
+type ProbedTopic = NonNullable<IntendedUse['topics']>[number];
+
+function aboutTopic(ask: Ask, { name: topic, reads = false, writes = false }: ProbedTopic): (() => Promise<unknown>)[] {
+  const place = { topic, partition: NO_PARTITION };
+  return [
+    ask(describeConfigs, { topics: [topic], settings: ['cleanup.policy'] }),
+    ...(reads ? [ask(fetch, { topicPartitions: [place], offset: 0, maxWaitMs: 0, maxBytes: 1, isolationLevel: READ_UNCOMMITTED })] : []),
+    ...(writes ? [ask(produce[1], { transactionalId: null, topicPartitions: [{ ...place, batch: [] }] })] : []),
+  ];
+}
+
+async function refusedBy(request: () => Promise<unknown>): Promise<readonly MissingRight[]> {
+  try {
+    await request();
+  } catch (error) {
+    if (error instanceof MissingRightError) return error.rights;
+    const isAnswer = [...chain(error)].some(({ type }) => type !== undefined);
+    if (!isAnswer && verdictOf(error) === 'passes') throw error;
+  }
+  return [];
+}

@@ -1,0 +1,292 @@
+import type { Consumer, ConsumerConfig, KafkaConfig, Logger } from 'kafkajs';
+import { Backoff } from '../../backoff.ts';
+import { partitionKey } from '../../topic-partition.ts';
+import type { TopicPartition } from '../../topic-log.ts';
+import { findCoordinator } from '../requests/groups.ts';
+import { type AboutPartitions, type Answered, type PartitionAnswers, type Request, type Routed, rights } from '../requests/request.ts';
+import { metadata } from '../requests/topics.ts';
+import { answeredError, missingRight, oneError, refusalError } from './answered-error.ts';
+import { repair } from './connection.ts';
+import type { Connections } from './connections.ts';
+import { kindOf } from './driver-errors.ts';
+import { BaseCluster, EventEmitter, type KafkajsBroker, createConsumer, createLogger } from './kafkajs-internals.ts';
+import { type Broker, sendRequest } from './send-request.ts';
+
+export const READ_UNCOMMITTED = 0;
+export const READ_COMMITTED = 1;
+const UNKNOWN_TOPIC_OR_PARTITION = 3;
+const LEADER_NOT_AVAILABLE = 5;
+const NO_LEADER = -1;
+/** kafkajs's COORDINATOR_TYPES. */
+const COORDINATOR_TYPES = { group: 0, transaction: 1 } as const;
+const PAUSES = { firstMs: 8, mostMs: 200 };
+const REPEATED_FOR_MS = 2_000;
+
+/** A request that kafkajs encodes, or whose answer it decodes. */
+export interface KafkajsRequest<Options, Answer> extends Routed<Options> {
+  /** Throws what the broker refuses. */
+  send(broker: KafkajsBroker, options: Options): Promise<Answer>;
+}
+
+export type AnyRequest<Options, Answer> = Request<Options, Answer> | KafkajsRequest<Options, Answer>;
+
+interface ConnectionOptions {
+  /** Looks after all connections. Default: they are repaired, and nothing more. */
+  readonly connections?: Connections;
+}
+
+export type ClusterConfig = KafkaConfig & ConnectionOptions;
+
+export interface AskOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Gets the request in place of those that it is `to`, once. */
+  readonly broker?: Broker | undefined;
+}
+
+/**
+ * A controller that hears nothing of its brokers for a moment takes them for gone, and so they tell their clients, too. kafkajs repeats a request
+ * for metadata that fails with this type; of an empty list it would believe that there are no brokers.
+ */
+class NoBrokerReadyError extends Error {
+  override readonly name = 'NoBrokerReadyError';
+  readonly type = 'LEADER_NOT_AVAILABLE';
+
+  constructor() {
+    super('no broker is ready: the one that was asked lists none');
+  }
+}
+
+/**
+ * kafkajs's own cluster, which sends the driver's requests (`ask`), with five changes. Without topics it requests metadata of none. A partition
+ * without a leader stops nobody but those who need it; kafkajs takes the metadata of none of the topics then. An answer that lists no broker isn't
+ * taken. A refusal names the refused resource. If no broker knows the coordinator, it throws the reason, which kafkajs drops.
+ */
+export class Cluster extends BaseCluster {
+  /** By kind and name, until one of them fails. */
+  readonly #coordinators = new Map<string, Broker>();
+
+  constructor(options: ConnectionOptions) {
+    super(options);
+    const { brokerPool, connectionPoolBuilder } = this;
+    const build = connectionPoolBuilder.build.bind(connectionPoolBuilder);
+    connectionPoolBuilder.build = async (address) => {
+      const pool = await build(address);
+      pool.map((connection) => (options.connections === undefined ? repair(connection) : options.connections.own(connection)));
+      return pool;
+    };
+    const { createBroker } = brokerPool;
+    brokerPool.createBroker = (brokerOptions) => this.#own(createBroker(brokerOptions));
+    const withBroker = brokerPool.withBroker.bind(brokerPool);
+    brokerPool.withBroker = async (work) => {
+      let failure: unknown;
+      const answer = await withBroker((one) =>
+        work(one).catch((error: unknown) => {
+          failure = error;
+          throw error;
+        }),
+      );
+      if (answer === null && failure !== undefined) throw failure;
+      return answer;
+    };
+  }
+
+  /**
+   * Sends a request to whoever answers it, or its parts to several leaders at once. For 2 s it is repeated while all that brokers refuse is refused by
+   * errors after which it succeeds soon, or with fresh metadata (`kafka-errors.ts`); leaders get only those partitions again that haven't been
+   * accepted. Other refusals are thrown, each with the topic it is about, or as a `MissingRightError`.
+   */
+  async ask<Options, Answer>(request: AnyRequest<Options, Answer>, options: Options, { signal, broker }: AskOptions = {}): Promise<Answer> {
+    if (broker !== undefined) return await this.#send(broker, request, options);
+    const deadline = performance.now() + REPEATED_FOR_MS;
+    const accepted = new Map<string, unknown>();
+    for (const backoff = new Backoff(PAUSES); ;) {
+      try {
+        if (request.to !== 'leader') return await this.#send(await this.#brokerFor(request, options), request, options);
+        // A leader's options and answer have this shape.
+        await this.#askLeaders(request as AnyRequest<never, PartitionAnswers<unknown>>, options as AboutPartitions, accepted);
+        return accepted as Answer;
+      } catch (error) {
+        for (const key of coordinatorKeys(request, options)) this.#coordinators.delete(key);
+        const remedy = remedyOf(error);
+        if (remedy === undefined || performance.now() >= deadline) throw error;
+        await backoff.pause(signal);
+        // If this fails, the request does, too.
+        if (remedy === 'refresh') await this.refreshMetadata().catch(() => undefined);
+      }
+    }
+  }
+
+  /** Sends a request of the driver's own once; every one of them passes here. */
+  async exchange<Options, Answer>(broker: Broker, request: Request<Options, Answer>, options: Options): Promise<Answered<Answer>> {
+    return await sendRequest(broker, request, options);
+  }
+
+  override findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>> {
+    const byLeader = super.findLeaderForPartitions(topic, partitions);
+    if (String(NO_LEADER) in byLeader) throw answeredError(LEADER_NOT_AVAILABLE, { topic });
+    return byLeader;
+  }
+
+  async #askLeaders(
+    request: AnyRequest<never, PartitionAnswers<unknown>>,
+    options: AboutPartitions,
+    accepted: Map<string, unknown>,
+  ): Promise<void> {
+    const left = options.topicPartitions.filter((place) => !accepted.has(partitionKey(place)));
+    await this.addMultipleTargetTopics(left.map(({ topic }) => topic));
+    const sending = Array.from(
+      Map.groupBy(left, (place) => this.#leaderOf(place)),
+      async ([nodeId, topicPartitions]) => {
+        const leader = await this.findBroker({ nodeId });
+        const keep = (answer: PartitionAnswers<unknown>): void => {
+          for (const [key, value] of answer) accepted.set(key, value);
+        };
+        await this.#send(leader, request, { ...options, topicPartitions } as never, keep);
+      },
+    );
+    // What follows an error may not overtake a request to another leader.
+    const errors = (await Promise.allSettled(sending)).flatMap((sent) => (sent.status === 'rejected' ? [sent.reason as Error] : []));
+    const error = oneError(errors);
+    if (error !== undefined) throw error;
+  }
+
+  /** `keep` gets the answer also if a part of it is a refusal, which this throws. */
+  async #send<Options, Answer>(
+    broker: Broker,
+    request: AnyRequest<Options, Answer>,
+    options: Options,
+    keep?: (answer: Answer) => void,
+  ): Promise<Answer> {
+    try {
+      const { answer, refusals } =
+        'send' in request
+          ? { answer: await request.send(broker as KafkajsBroker, options), refusals: [] }
+          : await this.exchange(broker, request, options);
+      keep?.(answer);
+      const refused = refusalError(refusals);
+      if (refused !== undefined) throw refused;
+      return answer;
+    } catch (error) {
+      throw missingRight(error, request.needs(options)) ?? error;
+    }
+  }
+
+  async #brokerFor<Options>({ to }: Routed<Options>, options: Options): Promise<Broker> {
+    if (to === 'any') return await this.brokerPool.findConnectedBroker();
+    if (to === 'controller') {
+      await this.refreshMetadata();
+      return await this.findControllerBroker();
+    }
+    const { of, name } = coordinatorOf({ to }, options);
+    const known = this.#coordinators.get(`${of} ${name}`);
+    if (known !== undefined) return known;
+    if (this.brokerPool.metadata === null) await this.refreshMetadata();
+    const found = await this.findGroupCoordinator({ groupId: name, coordinatorType: COORDINATOR_TYPES[of] });
+    this.#coordinators.set(`${of} ${name}`, found);
+    return found;
+  }
+
+  #leaderOf({ topic, partition }: TopicPartition): string {
+    const [nodeId] = Object.keys(this.findLeaderForPartitions(topic, [partition]));
+    if (nodeId === undefined) throw answeredError(UNKNOWN_TOPIC_OR_PARTITION, { topic });
+    return nodeId;
+  }
+
+  /** kafkajs's requests for metadata and coordinators are the driver's; those of its group membership name the right that is refused. */
+  #own(broker: KafkajsBroker): KafkajsBroker {
+    broker.metadata = async (topics = []) => {
+      const answer = await this.#send(broker, metadata, { topics });
+      if (answer.brokers.length === 0) throw new NoBrokerReadyError();
+      const refused = answer.topicMetadata.filter(({ topicErrorCode }) => topicErrorCode !== 0);
+      const [first] = refused;
+      if (first === undefined) return answer;
+      const error = answeredError(first.topicErrorCode);
+      throw missingRight(error, metadata.needs({ topics: refused.map(({ topic }) => topic) })) ?? error;
+    };
+    broker.findGroupCoordinator = async ({ groupId, coordinatorType = COORDINATOR_TYPES.group }) => {
+      const of = coordinatorType === COORDINATOR_TYPES.group ? 'group' : 'transaction';
+      const coordinator = await this.#send(broker, findCoordinator, { of, name: groupId });
+      return { coordinator, host: coordinator.host };
+    };
+    for (const method of ['joinGroup', 'syncGroup', 'heartbeat', 'leaveGroup', 'describeGroups'] as const) {
+      const asDelivered = broker[method].bind(broker);
+      broker[method] = async (options) => {
+        try {
+          return await asDelivered(options);
+        } catch (error) {
+          const { groupId = '', groupIds = [groupId] } = options;
+          throw missingRight(error, rights('group', [method === 'describeGroups' ? 'Describe' : 'Read'], groupIds)) ?? error;
+        }
+      };
+    }
+    return broker;
+  }
+}
+
+function coordinatorOf(
+  { to }: Pick<Routed<never>, 'to'>,
+  options: unknown,
+): { readonly of: keyof typeof COORDINATOR_TYPES; readonly name: string } {
+  const { groupId = '', transactionalId = '' } = options as { readonly groupId?: string; readonly transactionalId?: string };
+  return to === 'group coordinator' ? { of: 'group', name: groupId } : { of: 'transaction', name: transactionalId };
+}
+
+function coordinatorKeys({ to }: Pick<Routed<never>, 'to'>, options: unknown): readonly string[] {
+  if (to !== 'group coordinator' && to !== 'transaction coordinator') return [];
+  const { of, name } = coordinatorOf({ to }, options);
+  return [`${of} ${name}`];
+}
+
+/** How a refused request succeeds within a moment, if it does: fresh metadata comes before it, or nothing but time. */
+function remedyOf(error: unknown): 'refresh' | 'time' | undefined {
+  if (error instanceof AggregateError) {
+    const remedies = new Set(error.errors.map(remedyOf));
+    if (remedies.has(undefined)) return undefined;
+    return remedies.has('refresh') ? 'refresh' : 'time';
+  }
+  const kind = error instanceof Error ? kindOf(error) : undefined;
+  if (kind === 'refresh') return 'refresh';
+  // An error about one topic leaves open what was done with the others.
+  return kind === 'soon' && !('topic' in (error as Error)) ? 'time' : undefined;
+}
+
+/** For reading committed records. */
+export function newCluster(config: ClusterConfig): Cluster {
+  return new Cluster(clusterOptions(config));
+}
+
+/** kafkajs's own consumer. */
+export function newConsumer(config: ClusterConfig, options: ConsumerConfig): Consumer {
+  const instrumentationEmitter = new EventEmitter();
+  const { metadataMaxAge, allowAutoTopicCreation } = options;
+  const cluster = new Cluster(
+    Object.assign(clusterOptions(config), {
+      instrumentationEmitter,
+      ...(metadataMaxAge !== undefined && { metadataMaxAge }),
+      ...(allowAutoTopicCreation !== undefined && { allowAutoTopicCreation }),
+    }),
+  );
+  const retry = { ...config.retry, ...options.retry };
+  return createConsumer({ ...options, retry, logger: silentLogger(), cluster, isolationLevel: READ_COMMITTED, instrumentationEmitter });
+}
+
+/** The options of every cluster object of kafkajs. */
+export function clusterOptions(config: ClusterConfig): ConnectionOptions {
+  const options = {
+    connectionTimeout: 1_000,
+    ...config,
+    // The watchdogs of connections do.
+    enforceRequestTimeout: false,
+    logger: silentLogger(),
+    metadataMaxAge: 30_000,
+    allowAutoTopicCreation: false,
+    maxInFlightRequests: null,
+    isolationLevel: READ_COMMITTED,
+  };
+  return options;
+}
+
+/** Errors and `onAvailability` report everything that concerns the user. */
+function silentLogger(): Logger {
+  return createLogger({ level: 0, logCreator: () => () => undefined });
+}

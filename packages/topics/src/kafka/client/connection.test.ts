@@ -1,0 +1,141 @@
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { type AddressInfo, Socket, connect, createServer } from 'node:net';
+import type { ISocketFactory } from 'kafkajs';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { repair } from './connection.ts';
+import type { KafkajsConnection, RequestQueue } from './kafkajs-internals.ts';
+
+const require = createRequire(import.meta.url);
+const Connection = require('kafkajs/src/network/connection') as {
+  new (options: object): KafkajsConnection & { disconnect(): Promise<unknown> };
+};
+const Long = require('kafkajs/src/utils/long') as { fromValue(value: number): object };
+const server = createServer();
+beforeEach(async () => {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+afterEach(() => {
+  server.close();
+});
+
+it('has one socket, however often it is to connect meanwhile; as delivered it forgets some', async () => {
+  expect(await socketsOfTwoConnects(() => undefined)).toBe(2);
+  expect(await socketsOfTwoConnects(repair)).toBe(1);
+});
+
+it('connects again after it has failed', async () => {
+  const { port } = server.address() as AddressInfo;
+  const sockets: Socket[] = [];
+  const connection = newConnection(({ host, onConnect }) => {
+    sockets.push(connect(sockets.length === 0 ? 1 : port, host, onConnect));
+    return sockets.at(-1) as Socket;
+  });
+  repair(connection);
+  await expect(connection.connect()).rejects.toThrow(/ECONNREFUSED/u);
+  await connection.connect();
+  for (const socket of sockets) socket.destroy();
+});
+
+it('that has just authenticated does not do so again, however short its session is; as delivered it does before each request', () => {
+  // kafkajs counts with its own numbers: a session of which nothing is left.
+  const connection = Object.assign(
+    newConnection(() => new Socket()),
+    { reauthenticationThreshold: 60_000 },
+  );
+  const at = (secondsAgo: number): [number, number] => {
+    const [seconds, nanoseconds] = process.hrtime();
+    return [seconds - secondsAgo, nanoseconds];
+  };
+  const since = (secondsAgo: number): boolean =>
+    Object.assign(connection, { authenticatedAt: at(secondsAgo), sessionLifetime: Long.fromValue(1_000) }).isAuthenticated();
+  expect([since(0), since(2)]).toEqual([false, false]);
+  repair(connection);
+  expect([since(0), since(2)]).toEqual([true, false]);
+  expect(Object.assign(connection, { authenticatedAt: null }).isAuthenticated()).toBe(false);
+});
+
+it.each([1, 2, 3, 5, 20])('that was lost after %i bytes of an answer begins without them', async (bytes) => {
+  server.once('connection', (socket) => socket.end(Buffer.alloc(bytes, 1)));
+  const connection = openConnection();
+  await connection.connect();
+  await expect.poll(() => [connection.isConnected(), connection.bytesBuffered]).toEqual([false, bytes]);
+  server.once('connection', (socket) => socket.on('error', () => undefined));
+  await connection.connect();
+  expect([connection.bytesBuffered, connection.bytesNeeded, connection.chunks]).toEqual([0, 4, []]);
+  connection.socket?.destroy();
+});
+
+it.each([0, 3, -1, -2_147_483_648])('that is told of an answer of %i bytes is closed, and connects again', async (size) => {
+  const answer = Buffer.alloc(8);
+  answer.writeInt32BE(size);
+  server.once('connection', (socket) => socket.on('error', () => undefined).write(answer));
+  const connection = openConnection();
+  await connection.connect();
+  await expect.poll(() => connection.isConnected()).toBe(false);
+  await connection.connect();
+  expect(connection.bytesBuffered).toBe(0);
+  connection.socket?.destroy();
+});
+
+describe('its request queue', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it('is idle when nothing waits; as delivered it never is', () => {
+    const connection = newConnection(() => new Socket());
+    connection.requestQueue.scheduleCheckPendingRequests();
+    expect(vi.getTimerCount()).toBe(1);
+    vi.clearAllTimers();
+    expect(queueOf({})).toMatchObject({ looks: 0 });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('still looks again for what waits, and after a throttling', () => {
+    const waiting = queueOf({ pending: ['request'] });
+    waiting.scheduleCheckPendingRequests();
+    vi.advanceTimersByTime(10);
+    expect(waiting.looks).toBe(1);
+    const throttled = queueOf({ pending: ['request'], throttledUntil: Date.now() + 500 });
+    vi.advanceTimersByTime(499);
+    expect(throttled.looks).toBe(0);
+    vi.advanceTimersByTime(1);
+    expect(throttled.looks).toBe(1);
+  });
+});
+
+/** The repaired queue of a connection in that state, after it has scheduled its next look. */
+function queueOf(state: Partial<RequestQueue>): RequestQueue & { looks: number } {
+  const connection = newConnection(() => new Socket());
+  repair(connection);
+  const queue = Object.assign(connection.requestQueue, { looks: 0, checkPendingRequests: () => void queue.looks++, ...state });
+  queue.scheduleCheckPendingRequests();
+  return queue;
+}
+
+function openConnection(): ReturnType<typeof newConnection> {
+  const { port } = server.address() as AddressInfo;
+  const connection = newConnection(({ host, onConnect }) => connect(port, host, onConnect));
+  repair(connection);
+  return connection;
+}
+
+async function socketsOfTwoConnects(mend: (connection: KafkajsConnection) => void): Promise<number> {
+  const { port } = server.address() as AddressInfo;
+  const sockets: Socket[] = [];
+  const connection = newConnection(({ host, onConnect }) => {
+    sockets.push(connect(port, host, onConnect));
+    return sockets.at(-1) as Socket;
+  });
+  mend(connection);
+  await Promise.all([connection.connect(), connection.connect()]);
+  await connection.disconnect();
+  for (const socket of sockets) socket.destroy();
+  return sockets.length;
+}
+
+function newConnection(socketFactory: ISocketFactory): InstanceType<typeof Connection> {
+  const quiet = { namespace: () => quiet, debug: () => undefined, error: () => undefined };
+  return new Connection({ host: '127.0.0.1', port: 0, logger: quiet, socketFactory, requestTimeout: 1_000, connectionTimeout: 1_000 });
+}

@@ -1,0 +1,37 @@
+import type { TopicPartition } from '../../topic-log.ts';
+import { partitionKey } from '../../topic-partition.ts';
+import { ANSWERS_WITHIN_MS, type PartitionAnswers, topicRights } from '../requests/request.ts';
+import type { KafkajsRequest } from './cluster.ts';
+import type { FetchedPartition } from './kafkajs-internals.ts';
+
+export interface FetchOptions {
+  /** One: an answer over several may leave some out, which would look like a stretch without committed records. */
+  readonly topicPartitions: readonly [TopicPartition];
+  readonly offset: number;
+  /** How long the broker may wait for records, if there are none. */
+  readonly maxWaitMs: number;
+  /** A first batch that is larger comes all the same. */
+  readonly maxBytes: number;
+  readonly isolationLevel: number;
+}
+
+/** The batches of a partition from an offset on, decoded by kafkajs. */
+export const fetch: KafkajsRequest<FetchOptions, PartitionAnswers<FetchedPartition>> = {
+  api: 'Fetch',
+  to: 'leader',
+  needs: ({ topicPartitions }) => topicRights('Read', topicPartitions),
+  answersWithinMs: ({ maxWaitMs }) => maxWaitMs + ANSWERS_WITHIN_MS,
+  async send(broker, { topicPartitions: [place], offset, maxWaitMs, maxBytes, isolationLevel }) {
+    const { topic, partition } = place;
+    const { responses } = await broker.fetch({
+      isolationLevel,
+      maxWaitTime: maxWaitMs,
+      minBytes: 1,
+      maxBytes,
+      topics: [{ topic, partitions: [{ partition, fetchOffset: String(offset), maxBytes }] }],
+    });
+    const data = responses[0]?.partitions[0];
+    if (data === undefined) throw new Error(`The broker's answer to a fetch of ${partitionKey(place)} is empty.`);
+    return new Map([[partitionKey(place), data]]);
+  },
+};

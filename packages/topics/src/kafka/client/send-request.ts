@@ -1,0 +1,101 @@
+import type { Socket } from 'node:net';
+import type { Answered, Request } from '../requests/request.ts';
+import { AnswerReader } from '../wire/answer-reader.ts';
+import { RequestWriter } from '../wire/request-writer.ts';
+import { answeredError } from './answered-error.ts';
+
+/** Internals of kafkajs 2.2.4 between a broker and its socket. */
+export interface Broker {
+  /** Also false when it is time to authenticate again. */
+  isConnected(): boolean;
+  /** By the number of a request. */
+  readonly versions?: Readonly<Record<number, { readonly minVersion?: number; readonly maxVersion: number }>> | null;
+  readonly connectionPool: { isConnected(): boolean; getConnection(): Promise<Connection> };
+}
+
+interface Connection {
+  readonly clientId: string;
+  readonly socket: Socket;
+  isAuthenticated(): boolean;
+  authenticate(): Promise<void>;
+  failIfNotConnected(): void;
+  nextCorrelationId(): number;
+  readonly requestQueue: {
+    push(request: {
+      readonly entry: {
+        readonly apiKey: number;
+        readonly apiName: string;
+        readonly apiVersion: number;
+        readonly correlationId: number;
+        readonly answersWithinMs: number | undefined;
+        readonly resolve: (answer: { readonly payload: Buffer }) => void;
+        readonly reject: (error: unknown) => void;
+      };
+      readonly expectResponse: true;
+      readonly requestTimeout: null;
+      readonly sendRequest: () => void;
+    }): void;
+    maybeThrottle(throttleMs: number): void;
+  };
+}
+
+const UNSUPPORTED_VERSION = 35;
+
+/**
+ * Sends a request on kafkajs's connection, in its queue, within its time limit. The bytes of the request go to the socket as they are;
+ * kafkajs's own encoder copies them twice.
+ */
+export async function sendRequest<Options, Answer>(
+  broker: Broker,
+  request: Request<Options, Answer>,
+  options: Options,
+): Promise<Answered<Answer>> {
+  const { key: apiKey, api: apiName, flexibleFrom = Infinity } = request;
+  const { minVersion = 0, maxVersion = -1 } = broker.versions?.[apiKey] ?? {};
+  const apiVersion = request.versions.findLast((version) => version >= minVersion && version <= maxVersion);
+  if (apiVersion === undefined) {
+    if (request.absent === undefined) throw answeredError(UNSUPPORTED_VERSION);
+    return { throttleMs: 0, refusals: [], answer: request.absent(options) };
+  }
+  const connection = await broker.connectionPool.getConnection();
+  if (!connection.isAuthenticated()) await connection.authenticate();
+  connection.failIfNotConnected();
+  const isFlexible = apiVersion >= flexibleFrom;
+  const correlationId = connection.nextCorrelationId();
+  const body = new RequestWriter(isFlexible).tags();
+  request.write(body, options, apiVersion);
+  const pieces = framed(body.pieces, { apiKey, apiVersion, correlationId, clientId: connection.clientId });
+  const { payload } = await new Promise<{ readonly payload: Buffer }>((resolve, reject) => {
+    connection.requestQueue.push({
+      entry: { apiKey, apiName, apiVersion, correlationId, answersWithinMs: request.answersWithinMs?.(options), resolve, reject },
+      expectResponse: true,
+      requestTimeout: null,
+      sendRequest() {
+        const { socket } = connection;
+        socket.cork();
+        for (const piece of pieces) socket.write(piece);
+        socket.uncork();
+      },
+    });
+  });
+  const reader = new AnswerReader(payload, isFlexible);
+  if (request.plainHead !== true) reader.tags();
+  const answered = request.read(reader, options, apiVersion);
+  connection.requestQueue.maybeThrottle(answered.throttleMs);
+  return answered;
+}
+
+interface RequestHead {
+  readonly apiKey: number;
+  readonly apiVersion: number;
+  readonly correlationId: number;
+  readonly clientId: string;
+}
+
+/** With the request's size and head before it. */
+function framed(body: readonly Buffer[], { apiKey, apiVersion, correlationId, clientId }: RequestHead): readonly Buffer[] {
+  const headBytes = 2 + 2 + 4 + 2 + Buffer.byteLength(clientId);
+  const size = body.reduce((sum, { length }) => sum + length, headBytes);
+  const head = new RequestWriter(false).int32(size).int16(apiKey).int16(apiVersion).int32(correlationId).string(clientId);
+  return [...head.pieces, ...body];
+}

@@ -1,0 +1,50 @@
+import { test } from 'vitest';
+import type { Cluster } from './cluster.ts';
+import type { Broker } from './send-request.ts';
+import { certainTopicMetadata } from './topic-metadata.ts';
+
+const THERE = 0;
+const UNKNOWN = 3;
+const HIDDEN = 29;
+const wanted = new Map([['records', 2]]);
+
+test.concurrent('a topic that the first broker does not know is requested from another one', async ({ expect }) => {
+  const found = await certainTopicMetadata(clusterOf([() => answer(UNKNOWN, 0), () => answer(THERE, 2)]), wanted);
+  expect(found.get('records')).toHaveLength(2);
+});
+
+test.concurrent('fewer partitions than before are believed only when no broker knows more', async ({ expect }) => {
+  const lagging = (): object => answer(THERE, 1);
+  expect((await certainTopicMetadata(clusterOf([lagging, () => answer(THERE, 3)]), wanted)).get('records')).toHaveLength(3);
+  expect((await certainTopicMetadata(clusterOf([lagging, lagging]), wanted)).get('records')).toHaveLength(1);
+});
+
+test.concurrent('brokers that do not answer say nothing; where none does, that is the error', async ({ expect }) => {
+  const away = (): object => {
+    throw new Error('away');
+  };
+  expect((await certainTopicMetadata(clusterOf([away, () => answer(THERE, 2)]), wanted)).get('records')).toHaveLength(2);
+  expect((await certainTopicMetadata(clusterOf([away, () => answer(UNKNOWN, 0)]), wanted)).get('records')).toBeUndefined();
+  await expect(certainTopicMetadata(clusterOf([away, away]), wanted)).rejects.toThrow('away');
+});
+
+test.concurrent('one that this user may not see is not called missing', async ({ expect }) => {
+  await expect(certainTopicMetadata(clusterOf([() => answer(HIDDEN, 0)]), wanted)).rejects.toThrow(
+    'This user lacks Describe on topic records.',
+  );
+});
+
+function answer(topicErrorCode: number, partitions: number): object {
+  const partitionMetadata = Array.from({ length: partitions }, (_, partitionId) => ({ partitionId, replicas: [1] }));
+  return { topicMetadata: [{ topic: 'records', topicErrorCode, partitionMetadata }] };
+}
+
+/** Brokers 0, 1, … of which the first is connected. */
+function clusterOf(answers: readonly (() => object)[]): Cluster {
+  const brokers = answers.map((answer) => ({ answer }));
+  const findBroker = async ({ nodeId }: { readonly nodeId: string | number }): Promise<Broker> =>
+    await Promise.resolve(brokers[Number(nodeId)] as object as Broker);
+  const ask = async (_: unknown, __: unknown, { broker }: { readonly broker?: (typeof brokers)[number] } = {}): Promise<object> =>
+    await Promise.resolve((broker ?? brokers[0])?.answer() ?? {});
+  return { ask, findBroker, getNodeIds: () => Object.keys(brokers) } as object as Cluster;
+}

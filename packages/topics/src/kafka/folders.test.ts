@@ -1,0 +1,20 @@
+import { globSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+
+/** Each folder imports from those in the lines above its own alone. */
+const LAYERS = [['wire'], ['requests'], ['client'], ['security', 'group', 'reader'], ['admin', 'producer'], ['lane']];
+const layerOf = new Map(LAYERS.flatMap((folders, layer) => folders.map((folder) => [folder, layer] as const)));
+const sources = globSync(`*/*.ts`, { cwd: import.meta.dirname, exclude: ['**/*.{test,fixture}.ts'] });
+
+describe('the folders of the Kafka driver', () => {
+  it('are all in order', () => {
+    expect(new Set(sources.map((file) => file.split('/')[0]))).toEqual(new Set(layerOf.keys()));
+  });
+
+  it.each(sources)('%s imports from lower ones alone', (file) => {
+    const [folder = ''] = file.split('/');
+    const text = readFileSync(`${import.meta.dirname}/${file}`, 'utf8');
+    const imported = Array.from(text.matchAll(/from '\.\.\/([a-z]+)\//gu), ([, from = '']) => from);
+    expect(imported.filter((from) => (layerOf.get(from) ?? Infinity) >= (layerOf.get(folder) ?? -1))).toEqual([]);
+  });
+});

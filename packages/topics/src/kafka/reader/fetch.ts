@@ -1,0 +1,224 @@
+import { mapHeaders } from '../../record-fields.ts';
+import { TopicUnknownError } from '../../topic-errors.ts';
+import type { TopicPartition, TopicRecord } from '../../topic-log.ts';
+import { partitionKey } from '../../topic-partition.ts';
+import { type Cluster, READ_COMMITTED } from '../client/cluster.ts';
+import { fetch } from '../client/kafkajs-fetch.ts';
+import type { FetchedMessage, FetchedPartition } from '../client/kafkajs-internals.ts';
+import { certainTopicMetadata } from '../client/topic-metadata.ts';
+import { type WhichOffset, listOffsets } from '../requests/offsets.ts';
+import { describeConfigs } from '../requests/topics.ts';
+
+/** Of an answer. */
+const BYTES = { least: 64 * 1024, first: 128 * 1024, most: 4 * 1024 * 1024 };
+/** Decoded, a record takes half a kilobyte of memory, however few bytes of a compressed batch it is. */
+const RECORDS_AT_ONCE = 10_000;
+/** How long a broker may take to read its remote storage, and how often the fetch is repeated. */
+const PATIENCE_MS = 1_000;
+const ASKED_AGAIN = 3;
+/** So many offsets without a record are stepped over in one call. */
+const MOST_STEPS = 1_000;
+
+/** A part of a partition's committed records, and where the next part begins. */
+export interface FetchedRecords {
+  /** In the memory of the broker's answer. */
+  readonly records: readonly TopicRecord<Uint8Array>[];
+  /** Records of aborted transactions, of the same stretch. */
+  readonly aborted: readonly TopicRecord<Uint8Array>[];
+  readonly next: number;
+  /** Everything below has been decided: committed or aborted. */
+  readonly lastStable: number;
+}
+
+export interface FetchOptions {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  /** How long the broker may wait for records, where there are none. */
+  readonly maxWaitMs: number;
+  /** A first batch that is larger comes all the same. Default 4 MB. */
+  readonly maxBytes?: number;
+  /** Default: committed, up to the last stable offset. Uncommitted: all that is replicated. */
+  readonly isolationLevel?: number;
+}
+
+/** The bytes to request next of a partition, by those of the request before and the records that came; none before: at first. */
+export function nextMaxBytes(before?: { readonly maxBytes: number; readonly records: number }): number {
+  const { maxBytes = BYTES.first, records = 0 } = before ?? {};
+  if (records > RECORDS_AT_ONCE) return Math.max(BYTES.least, maxBytes / 2);
+  return records > 0 && records < RECORDS_AT_ONCE / 4 ? Math.min(BYTES.most, 2 * maxBytes) : maxBytes;
+}
+
+/** The partitions of a topic. Throws `TopicUnknownError`. */
+export async function partitionsOf(cluster: Cluster, topic: string): Promise<readonly number[]> {
+  try {
+    await cluster.addMultipleTargetTopics([topic]);
+  } catch (error) {
+    if ((error as { type?: string }).type !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error;
+    throw await whyUnknown(cluster, { topic, partition: 0 }, { cause: error });
+  }
+  return cluster
+    .findTopicPartitionMetadata(topic)
+    .map(({ partitionId }) => partitionId)
+    .sort((a, b) => a - b);
+}
+
+/** Throws `TopicUnknownError` for what isn't there, also after a second look: partitions may have been added. */
+export async function assertPartitions(cluster: Cluster, topic: string, partitions: readonly number[]): Promise<void> {
+  let there = await partitionsOf(cluster, topic);
+  if (partitions.every((partition) => there.includes(partition))) return;
+  await cluster.refreshMetadata();
+  there = await partitionsOf(cluster, topic);
+  const missing = partitions.filter((partition) => !there.includes(partition));
+  if (missing.length > 0) throw await whyUnknown(cluster, { topic, partition: Math.max(...missing) });
+}
+
+/**
+ * Gives the error to throw for a topic-partition that a broker doesn't know: a `TopicUnknownError` where the cluster doesn't know it
+ * either, else a retryable error. The broker may lag, or another topic of the same kafkajs request may be missing.
+ */
+async function whyUnknown(cluster: Cluster, { topic, partition }: TopicPartition, options?: ErrorOptions): Promise<Error> {
+  const there = (await certainTopicMetadata(cluster, new Map([[topic, partition + 1]]))).get(topic);
+  if (there === undefined) return new TopicUnknownError({ topic, partition: null, partitions: null }, options);
+  if (partition < 0 || partition >= there.length) return new TopicUnknownError({ topic, partition, partitions: there.length }, options);
+  return new Error(`A broker did not know all topics of a request; "${topic}" exists.`, options);
+}
+
+/** Per partition the first offset kept, or the last stable one: everything before it is decided. */
+export async function partitionOffsets(
+  cluster: Cluster,
+  topic: string,
+  partitions: readonly number[],
+  which: WhichOffset,
+): Promise<ReadonlyMap<number, number>> {
+  const offsets = await cluster.ask(listOffsets, { topicPartitions: partitions.map((partition) => ({ topic, partition })), which });
+  return new Map(partitions.map((partition) => [partition, offsets.get(partitionKey({ topic, partition })) ?? 0]));
+}
+
+/** Fetches what comes next of one partition. */
+export async function fetchRecords(cluster: Cluster, options: FetchOptions): Promise<FetchedRecords> {
+  const { topic, partition } = options;
+  const { offset, data } = await fetchMessages(cluster, options);
+  const records: TopicRecord<Uint8Array>[] = [];
+  const aborted: TopicRecord<Uint8Array>[] = [];
+  for (const { message, isAborted } of decidedMessages(offset, data))
+    (isAborted ? aborted : records).push(topicRecord(topic, partition, message));
+  return { records, aborted, next: nextOffset(data, offset), lastStable: Number(data.lastStableOffset) };
+}
+
+/** The messages at an offset, with transaction markers and aborted records. */
+export interface FetchedMessages {
+  /** The requested offset, or a later one where compaction has removed the records in between. */
+  readonly offset: number;
+  readonly data: FetchedPartition;
+}
+
+/**
+ * As `fetchRecords`, with markers and aborted records; empty only at the end of what is stable, or replicated. A broker that can't read its remote storage in
+ * time answers as if the log were empty there. Only compaction leaves a real gap, and compacted topics have no remote storage; aborted
+ * transactions and lone markers have messages too.
+ */
+export async function fetchMessages(cluster: Cluster, options: FetchOptions): Promise<FetchedMessages> {
+  const { topic, isolationLevel = READ_COMMITTED } = options;
+  const ask = (at: number, maxWaitMs: number, maxBytes = options.maxBytes): Promise<FetchedPartition> =>
+    fetchPartition(cluster, {
+      ...options,
+      offset: at,
+      maxWaitMs,
+      ...(maxBytes !== undefined && { maxBytes }),
+      isolationLevel,
+    });
+  const endOf = (data: FetchedPartition): number => Number(isolationLevel === READ_COMMITTED ? data.lastStableOffset : data.highWatermark);
+  const lacksMessages = (data: FetchedPartition, at: number): boolean => data.messages.length === 0 && at < endOf(data);
+  let { offset } = options;
+  let data = await ask(offset, options.maxWaitMs);
+  if (!lacksMessages(data, offset)) return { offset, data };
+  if (await isCompacted(cluster, topic)) {
+    // A small answer may end amid the batch behind one without records.
+    data = await ask(offset, 0, BYTES.most);
+    // kafkajs doesn't report how far a batch without records reaches.
+    for (let steps = 0; steps < MOST_STEPS && lacksMessages(data, offset); steps += 1) {
+      offset += 1;
+      if (offset < endOf(data)) data = await ask(offset, 0, BYTES.most);
+    }
+    return { offset, data };
+  }
+  for (let again = 0; again < ASKED_AGAIN; again += 1) {
+    data = await ask(offset, PATIENCE_MS);
+    if (!lacksMessages(data, offset)) return { offset, data };
+  }
+  const there = `${partitionKey(options)}:${offset}`;
+  throw new Error(
+    `The broker has not handed out what is committed at ${there}. Is its remote storage slow, or was the topic compacted before?`,
+  );
+}
+
+export type FetchPartitionOptions = FetchOptions & Required<Pick<FetchOptions, 'isolationLevel'>>;
+
+/** Fetches from the leader of a partition. */
+export async function fetchPartition(
+  cluster: Cluster,
+  { topic, partition, maxBytes = BYTES.most, ...options }: FetchPartitionOptions,
+): Promise<FetchedPartition> {
+  const place = { topic, partition };
+  const data = (await cluster.ask(fetch, { ...options, topicPartitions: [place], maxBytes })).get(partitionKey(place));
+  if (data === undefined) throw new TypeError('The answer to a fetch is empty.');
+  return data;
+}
+
+async function isCompacted(cluster: Cluster, topic: string): Promise<boolean> {
+  const settings = (await cluster.ask(describeConfigs, { topics: [topic], settings: ['cleanup.policy'] })).get(topic);
+  return settings?.get('cleanup.policy')?.includes('compact') ?? false;
+}
+
+/** The offset behind everything fetched, including aborted records and markers. Compaction may have removed the last record of a batch. */
+export function nextOffset({ messages }: FetchedPartition, offset: number): number {
+  const batch = messages.at(-1)?.batchContext;
+  return batch === undefined ? offset : Math.max(offset, Number(batch.firstOffset) + batch.lastOffsetDelta + 1);
+}
+
+/** A record of a transaction that has ended, or of none. */
+interface DecidedMessage {
+  readonly message: FetchedMessage;
+  readonly isAborted: boolean;
+}
+
+/**
+ * The records of a fetched partition, from `offset` on. kafkajs's own filter shows aborted ones where transactions overlap: it takes them for
+ * sorted by their beginning, and for no more than one beginning at a time.
+ */
+function decidedMessages(offset: number, { messages, abortedTransactions }: FetchedPartition): readonly DecidedMessage[] {
+  const coming = (abortedTransactions ?? []).toSorted((a, b) => Number(b.firstOffset) - Number(a.firstOffset));
+  const aborted = new Set<string>();
+  const decided: DecidedMessage[] = [];
+  for (const message of messages) {
+    const { producerId, inTransaction } = message.batchContext;
+    for (let next = coming.at(-1); next !== undefined && Number(next.firstOffset) <= Number(message.offset); next = coming.at(-1)) {
+      aborted.add(next.producerId);
+      coming.pop();
+    }
+    if (message.isControlRecord) aborted.delete(producerId);
+    else if (Number(message.offset) >= offset) decided.push({ message, isAborted: inTransaction && aborted.has(producerId) });
+  }
+  return decided;
+}
+
+export function topicRecord(
+  topic: string,
+  partition: number,
+  { offset, timestamp, key, value, headers = {} }: FetchedMessage,
+): TopicRecord<Uint8Array> {
+  return { topic, partition, offset: Number(offset), key, value, headers: mapHeaders(headers, lastValue), timestampMs: Number(timestamp) };
+}
+
+/** Kafka allows a header several times, and one without a value. */
+function lastValue(values: NonNullable<FetchedMessage['headers']>[string]): Uint8Array {
+  return (Array.isArray(values) ? values.at(-1) : values) ?? NOTHING;
+}
+
+const NOTHING = new Uint8Array();
+
+/** True when the offset is out of range because retention has deleted its records. */
+export function isOutOfRange(error: unknown): boolean {
+  return (error as { type?: unknown }).type === 'OFFSET_OUT_OF_RANGE';
+}

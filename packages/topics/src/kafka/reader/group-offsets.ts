@@ -1,0 +1,48 @@
+import type { OffsetCommit } from '../../topic-log.ts';
+import { partitionKey } from '../../topic-partition.ts';
+import { Backoff } from '../../backoff.ts';
+import { TopicLogError } from '../../topic-log-error.ts';
+import type { Cluster } from '../client/cluster.ts';
+import { isOfMembersAlone } from '../client/error-kinds.ts';
+import { offsetCommit, offsetFetch } from '../requests/offsets.ts';
+
+/** Its last members may be about to leave. */
+const MOST_REFUSALS = 10;
+const PAUSES = { firstMs: 100, mostMs: 800 };
+
+/** The offsets a group reads next, of those partitions it has committed any for. */
+export async function groupOffsets(
+  cluster: Cluster,
+  { group, topic, partitions }: { readonly group: string; readonly topic: string; readonly partitions: readonly number[] },
+): Promise<ReadonlyMap<number, number>> {
+  const topicPartitions = partitions.map((partition) => ({ topic, partition }));
+  const committed = await cluster.ask(offsetFetch, { groupId: group, topicPartitions });
+  return new Map(
+    topicPartitions.flatMap((place) => {
+      const { offset = -1 } = committed.get(partitionKey(place)) ?? {};
+      return offset >= 0 ? [[place.partition, offset] as const] : [];
+    }),
+  );
+}
+
+/** Commits what a group reads next, unless it has come further already. Throws a `TopicLogError` (HEADGATE_GROUP_IN_USE). */
+export async function commitGroupOffset(cluster: Cluster, { group, topic, partition, nextOffset }: OffsetCommit): Promise<void> {
+  const committed = (await groupOffsets(cluster, { group, topic, partitions: [partition] })).get(partition);
+  if (committed !== undefined && committed >= nextOffset) return;
+  const backoff = new Backoff(PAUSES);
+  for (let refusals = 0; ; refusals += 1) {
+    try {
+      await cluster.ask(offsetCommit, { groupId: group, topicPartitions: [{ topic, partition, offset: nextOffset }] });
+      return;
+    } catch (error) {
+      if (!isOfMembersAlone(error)) throw error;
+      if (refusals >= MOST_REFUSALS) {
+        const message =
+          `Nothing can be committed for group "${group}": it has members at work, and offsets are taken from them alone. ` +
+          'Read with another group, or stop its members first.';
+        throw new TopicLogError({ code: 'HEADGATE_GROUP_IN_USE', message }, { cause: error });
+      }
+    }
+    await backoff.pause();
+  }
+}

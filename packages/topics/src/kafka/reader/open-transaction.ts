@@ -1,0 +1,18 @@
+import type { OpenTransaction, TopicPartition } from '../../topic-log.ts';
+import { type Cluster, READ_UNCOMMITTED } from '../client/cluster.ts';
+import { assertPartitions, fetchPartition, isOutOfRange, partitionOffsets } from './fetch.ts';
+
+/** The transaction at a partition's last stable offset: the earliest that is open there. Undefined where all is decided. */
+export async function findOpenTransaction(cluster: Cluster, { topic, partition }: TopicPartition): Promise<OpenTransaction | undefined> {
+  await assertPartitions(cluster, topic, [partition]);
+  const offset = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
+  const there = { topic, partition, offset, maxWaitMs: 0, maxBytes: 1, isolationLevel: READ_UNCOMMITTED };
+  const messages = await fetchPartition(cluster, there).then(
+    (data) => data.messages,
+    (error: unknown) => (isOutOfRange(error) ? [] : Promise.reject(error)),
+  );
+  // A batch may begin before the requested offset. A record there that belongs to no transaction was appended after the first request.
+  const first = messages.find((message) => Number(message.offset) >= offset);
+  if (first === undefined || first.isControlRecord || !first.batchContext.inTransaction) return undefined;
+  return { offset: Number(first.offset), sinceMs: Number(first.timestamp) };
+}

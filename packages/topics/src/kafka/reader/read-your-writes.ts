@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TopicLostError } from '../../topic-errors.ts';
+import type { OffsetCommit, TopicPartition } from '../../topic-log.ts';
+import { partitionKey } from '../../topic-partition.ts';
+import type { Cluster } from '../client/cluster.ts';
+import { partitionOffsets } from './fetch.ts';
+
+/** By topic and partition (`partitionKey`): where the records lie, in their order. Other clients' records may lie between two batches. */
+export type SentRecords = ReadonlyMap<string, readonly SentBatch[]>;
+
+/** Records at consecutive offsets. */
+export interface SentBatch {
+  /** The offset of the first one. */
+  readonly first: number;
+  readonly count: number;
+}
+
+const LOOK_AGAIN_MS = 5;
+const WAIT_MS = 1_000;
+
+/**
+ * The offsets that this log has committed. A broker says that a transaction is committed before its partitions know: a reader that begins at
+ * once would miss what was just written.
+ */
+export class ReadYourWrites {
+  readonly #ends = new Map<string, number>();
+  readonly #offsets = new Map<string, number>();
+  readonly #reached = new Map<string, number>();
+  readonly #lost = new Set<string>();
+
+  committed(sent: SentRecords, offsets: readonly OffsetCommit[] = []): void {
+    for (const [key, batches] of sent) {
+      const { first, count } = batches.at(-1) ?? { first: 0, count: 0 };
+      this.#ends.set(key, Math.max(first + count, this.#ends.get(key) ?? 0));
+    }
+    for (const { group, topic, partition, nextOffset } of offsets)
+      this.#offsets.set(`${group} ${partitionKey({ topic, partition })}`, nextOffset);
+  }
+
+  /**
+   * Call before sending. The returned function throws `TopicLostError` if the broker appended below an offset that this log has committed:
+   * the topic was recreated.
+   */
+  appendGuard(topicPartitions: Iterable<TopicPartition>): (sent: SentRecords) => void {
+    const ends = Array.from(topicPartitions, ({ topic, partition }) => {
+      const key = partitionKey({ topic, partition });
+      return { topic, key, end: this.#ends.get(key) ?? 0 };
+    });
+    return (sent) => {
+      for (const { topic, key, end } of ends) {
+        const first = sent.get(key)?.[0]?.first ?? Infinity;
+        if (first < end) this.#lost.add(key);
+        if (this.#lost.has(key)) throw new TopicLostError({ topic });
+      }
+    };
+  }
+
+  /**
+   * The last stable offsets, once they are behind everything we have committed, unless another producer's open transaction keeps them
+   * lower.
+   */
+  async stableOffsets(cluster: Cluster, topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, number>> {
+    for (const deadline = performance.now() + WAIT_MS; ;) {
+      const stable = await partitionOffsets(cluster, topic, partitions, 'stable');
+      for (const [partition, offset] of stable) {
+        const key = partitionKey({ topic, partition });
+        this.#reached.set(key, Math.max(offset, this.#reached.get(key) ?? 0));
+      }
+      const all = partitions.every((partition) => this.#isBehindUs(stable, topic, partition));
+      if (all || performance.now() >= deadline) return stable;
+      await sleep(LOOK_AGAIN_MS);
+    }
+  }
+
+  /** The highest last stable offset that this log has seen of a partition. */
+  reached(topic: string, partition: number): number {
+    return this.#reached.get(partitionKey({ topic, partition })) ?? 0;
+  }
+
+  #isBehindUs(stable: ReadonlyMap<number, number>, topic: string, partition: number): boolean {
+    return (stable.get(partition) ?? 0) >= (this.#ends.get(partitionKey({ topic, partition })) ?? 0);
+  }
+
+  /** The offset that a group reads next: its coordinator's committed offset, or ours where we have committed a later one. */
+  groupOffset({ group, topic, partition }: Omit<OffsetCommit, 'nextOffset'>, committed: number | undefined): number | undefined {
+    const own = this.#offsets.get(`${group} ${partitionKey({ topic, partition })}`);
+    return own === undefined || (committed ?? -1) > own ? committed : own;
+  }
+}

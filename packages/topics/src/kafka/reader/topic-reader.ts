@@ -1,0 +1,261 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type FieldsOf, PullReader } from '../../pull-reader.ts';
+import { TopicLostError } from '../../topic-errors.ts';
+import { partitionKey } from '../../topic-partition.ts';
+import { closedError } from '../../topic-log-error.ts';
+import type { OffsetCommit, ReadOptions, TopicRecord } from '../../topic-log.ts';
+import { commitGroupOffset, groupOffsets } from './group-offsets.ts';
+import type { Cluster } from '../client/cluster.ts';
+import type { ReconnectingClient } from '../client/reconnecting-client.ts';
+import type { ReadYourWrites } from './read-your-writes.ts';
+import { assertPartitions, fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets, partitionsOf } from './fetch.ts';
+import { topicMetadata } from '../client/topic-metadata.ts';
+
+/** A broker holds a question for news of a partition this long: less than the watchdog takes for a silence. */
+const LONG_POLL_MS = 1_000;
+/** Of several partitions a reader asks for news itself: at first this often, and half as often each time that there are none. */
+const LOOK_FOR_NEWS = { firstMs: 250, mostMs: 1_000 };
+/** How often a reader of all partitions checks for new ones. */
+const LOOK_FOR_PARTITIONS_MS = 3_000;
+/** How many answers, each from a leader looked up again, it takes to accept that a partition has become shorter. */
+const LOOKS_AT_A_LOSS = 4;
+const LOOK_AGAIN_MS = 250;
+
+export interface KafkaTopicReaderOptions<Field extends string | Uint8Array> {
+  readonly client: ReconnectingClient<Cluster>;
+  readonly read: ReadOptions;
+  readonly fieldsOf: FieldsOf<Field>;
+  readonly readYourWrites: ReadYourWrites;
+  readonly emptyRanges: EmptyRanges;
+  readonly onClose: (reader: KafkaTopicReader<Field>) => void;
+}
+
+interface Position {
+  readonly partition: number;
+  next: number;
+  /** How far the log has come, all of it decided. There a reader ends that doesn't follow. */
+  end: number;
+}
+
+/** One pass over the records: fetches on demand, takes the partitions in turns, and never reads more than one answer ahead. */
+export class KafkaTopicReader<Field extends string | Uint8Array> extends PullReader<Field> {
+  readonly #options: KafkaTopicReaderOptions<Field>;
+  readonly #over = new AbortController();
+  readonly #opened: Promise<Position[]>;
+  #partitionsAskedMs = performance.now();
+  #newsPauseMs = LOOK_FOR_NEWS.firstMs;
+  #maxBytes = nextMaxBytes();
+  #chunk: readonly TopicRecord<Uint8Array>[] = [];
+  #at = 0;
+
+  constructor(options: KafkaTopicReaderOptions<Field>) {
+    super(options.read);
+    this.#options = options;
+    this.closeOnAbort();
+    this.#opened = this.#run((cluster) => this.#open(cluster));
+    // The first `next` reports it; without one it must not become an unhandled rejection.
+    this.#opened.catch(() => {});
+  }
+
+  /** Settles when the reader knows where it begins, or that it can't. */
+  async begun(): Promise<void> {
+    await this.#opened.catch(() => undefined);
+  }
+
+  protected override async commitOffset(offset: OffsetCommit): Promise<void> {
+    await this.#options.client.run((cluster) => commitGroupOffset(cluster, offset));
+  }
+
+  protected override async end(): Promise<void> {
+    this.#chunk = [];
+    this.#over.abort();
+    this.#options.onClose(this);
+    await Promise.resolve();
+  }
+
+  #run<T>(work: (cluster: Cluster) => Promise<T>): Promise<T> {
+    return this.#options.client.run(work, this.#over.signal);
+  }
+
+  async #open(cluster: Cluster): Promise<Position[]> {
+    const { topic, partitions, from = 'earliest' } = this.#options.read;
+    const wanted = partitions ?? (await partitionsOf(cluster, topic));
+    await assertPartitions(cluster, topic, wanted);
+    return await this.#positions(cluster, wanted, from);
+  }
+
+  async #positions(cluster: Cluster, wanted: readonly number[], from: NonNullable<ReadOptions['from']>): Promise<Position[]> {
+    const { topic, group } = this.#options.read;
+    const { readYourWrites, emptyRanges } = this.#options;
+    const [earliest, stable] = await Promise.all([
+      // An offset that retention has taken is noticed when it is fetched.
+      typeof from === 'number' ? new Map<number, number>() : partitionOffsets(cluster, topic, wanted, 'earliest'),
+      readYourWrites.stableOffsets(cluster, topic, wanted),
+    ]);
+    const committed = group === undefined ? undefined : await groupOffsets(cluster, { group, topic, partitions: wanted });
+    const positions = wanted.map((partition) => {
+      const first = earliest.get(partition) ?? 0;
+      const end = stable.get(partition) ?? 0;
+      const start = from === 'earliest' ? first : from === 'latest' ? end : from;
+      const goesOn = group === undefined ? undefined : readYourWrites.groupOffset({ group, topic, partition }, committed?.get(partition));
+      const next = Math.max(first, goesOn ?? start);
+      // A reader that resumes below the offset that the log has already reached. It may wait for an offset that the log has never reached.
+      const had = goesOn ?? Math.min(next, readYourWrites.reached(topic, partition));
+      return { partition, next: emptyRanges.behind(topic, partition, next), end, had };
+    });
+    for (const { partition, end, had } of positions) if (had > end) await this.#assertReaches(cluster, partition, had);
+    return positions;
+  }
+
+  protected override async nextResult(): Promise<IteratorResult<TopicRecord<Field>, undefined>> {
+    try {
+      while (!this.isClosed) {
+        const record = this.#chunk[this.#at];
+        this.#at += 1;
+        if (record !== undefined) return { done: false, value: this.#options.fieldsOf(record) };
+        const chunk = await this.#fetch(await this.#opened);
+        if (chunk === undefined) break;
+        this.#chunk = chunk;
+        this.#at = 0;
+      }
+    } catch (error) {
+      if (!this.isClosed) throw await this.#failed(error);
+    }
+    await this.close();
+    return { done: true, value: undefined };
+  }
+
+  async #failed(error: unknown): Promise<unknown> {
+    await this.close();
+    const aborted = error instanceof Error && error.name === 'AbortError';
+    return aborted ? closedError('The topic log') : error;
+  }
+
+  /** The next records of any partition; undefined at the end. The positions stand in the order of their turns. */
+  async #fetch(positions: Position[]): Promise<readonly TopicRecord<Uint8Array>[] | undefined> {
+    const { follow = false } = this.#options.read;
+    for (;;) {
+      if (follow) await this.#lookForPartitions(positions);
+      const [only] = positions;
+      const isCaughtUp = positions.length === 1 && only !== undefined && only.next === only.end;
+      const at = positions.findIndex(({ next, end }) => next < end);
+      const ready = positions[at] ?? (follow && isCaughtUp ? only : undefined);
+      if (ready !== undefined) {
+        // The partitions before it were empty at their last query, which may be long ago while others are busy.
+        if (follow && at > 0 && (await this.#learnEnds(positions.slice(0, at)))) continue;
+        positions.push(...positions.splice(0, at + 1));
+        const records = await this.#advance(ready);
+        if (records.length > 0) return records;
+      } else if (follow) await this.#lookForNews(positions);
+      else return undefined;
+    }
+  }
+
+  /** Fetches what is there; where nothing is, the broker waits for news. */
+  async #advance(position: Position): Promise<readonly TopicRecord<Uint8Array>[]> {
+    const { topic, follow = false } = this.#options.read;
+    const { partition, next: offset, end } = position;
+    return await this.#run(async (cluster) => {
+      await partitionsOf(cluster, topic);
+      try {
+        const maxBytes = this.#maxBytes;
+        const { records, next, lastStable } = await fetchRecords(cluster, { topic, partition, offset, maxWaitMs: LONG_POLL_MS, maxBytes });
+        this.#maxBytes = nextMaxBytes({ maxBytes, records: records.length });
+        // Before anything of another log is handed out.
+        if (lastStable < end) await this.#assertReaches(cluster, partition, end);
+        if (records.length === 0) this.#options.emptyRanges.add(topic, partition, offset, next);
+        position.next = next;
+        if (!follow) return records.filter((record) => record.offset < end);
+        position.end = Math.max(end, lastStable);
+        return records;
+      } catch (error) {
+        if (!isOutOfRange(error)) throw error;
+        const earliest = (await partitionOffsets(cluster, topic, [partition], 'earliest')).get(partition) ?? 0;
+        if (earliest <= offset) {
+          await this.#assertReaches(cluster, partition, end);
+          throw error;
+        }
+        // Retention has taken what was to be read next.
+        position.next = earliest;
+        position.end = Math.max(end, earliest);
+        return [];
+      }
+    });
+  }
+
+  async #lookForNews(positions: readonly Position[]): Promise<void> {
+    if (await this.#learnEnds(positions)) {
+      this.#newsPauseMs = LOOK_FOR_NEWS.firstMs;
+      return;
+    }
+    await sleep(this.#newsPauseMs, undefined, { signal: this.#over.signal });
+    this.#newsPauseMs = Math.min(2 * this.#newsPauseMs, LOOK_FOR_NEWS.mostMs);
+  }
+
+  /**
+   * Fetches the end offsets of several partitions in one request, because a connection answers one request after the other. Resolves to
+   * true when any partition has new records.
+   */
+  async #learnEnds(positions: readonly Position[]): Promise<boolean> {
+    const { topic } = this.#options.read;
+    const partitions = positions.map(({ partition }) => partition);
+    await this.#run(async (cluster) => {
+      await partitionsOf(cluster, topic);
+      const ends = await partitionOffsets(cluster, topic, partitions, 'stable');
+      for (const position of positions) {
+        const end = ends.get(position.partition) ?? position.end;
+        if (end < position.end) await this.#assertReaches(cluster, position.partition, position.end);
+        position.end = Math.max(end, position.end);
+      }
+    });
+    return positions.some(({ next, end }) => next < end);
+  }
+
+  /** Adds the partitions that a topic has gained since the last check. */
+  async #lookForPartitions(positions: Position[]): Promise<void> {
+    const { topic, partitions } = this.#options.read;
+    if (partitions !== undefined || performance.now() - this.#partitionsAskedMs < LOOK_FOR_PARTITIONS_MS) return;
+    await this.#run(async (cluster) => {
+      const there = (await topicMetadata(cluster, [topic])).get(topic) ?? [];
+      const known = new Set(positions.map(({ partition }) => partition));
+      const added = there.map(({ partitionId }) => partitionId).filter((partition) => !known.has(partition));
+      if (added.length === 0) return;
+      await cluster.refreshMetadata();
+      positions.unshift(...(await this.#positions(cluster, added, 'earliest')));
+    });
+    this.#partitionsAskedMs = performance.now();
+  }
+
+  /** Throws `TopicLostError` where a partition ends below the offset it had reached: its topic was recreated, or lost its end. */
+  async #assertReaches(cluster: Cluster, partition: number, reached: number): Promise<void> {
+    const { topic } = this.#options.read;
+    let end = 0;
+    for (let look = 0; look < LOOKS_AT_A_LOSS; look += 1) {
+      if (look > 0) await sleep(LOOK_AGAIN_MS, undefined, { signal: this.#over.signal });
+      await cluster.refreshMetadata();
+      await partitionsOf(cluster, topic);
+      end = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
+      if (end >= reached) return;
+    }
+    throw new TopicLostError({ topic }, { cause: new Error(`Partition ${partition} had reached offset ${reached}, and ends at ${end}.`) });
+  }
+}
+
+/**
+ * Per partition the last range of offsets that was found to hold no record, such as the marker at the end of a transaction: a reader that looks
+ * for news again and again need not fetch it each time.
+ */
+export class EmptyRanges {
+  readonly #ranges = new Map<string, { readonly from: number; readonly to: number }>();
+
+  /** Nothing is to be read from `from` to before `to`. */
+  add(topic: string, partition: number, from: number, to: number): void {
+    if (to > from) this.#ranges.set(partitionKey({ topic, partition }), { from, to });
+  }
+
+  /** `offset`, or the end of the range it lies in. */
+  behind(topic: string, partition: number, offset: number): number {
+    const range = this.#ranges.get(partitionKey({ topic, partition }));
+    return range !== undefined && range.from <= offset && offset < range.to ? range.to : offset;
+  }
+}

@@ -1,0 +1,91 @@
+import type { MissingRight } from '../../missing-right-error.ts';
+import { refusalsOf, wholeAnswer } from './partition-answers.ts';
+import { type Refusal, type Request, idRights, rights } from './request.ts';
+
+interface Coordinated {
+  /** In the protocol. */
+  readonly number: number;
+  /** A right to more includes Describe: without it the requests that follow aren't allowed either. */
+  needs(name: string): readonly MissingRight[];
+}
+
+const COORDINATED: Readonly<Record<'group' | 'transaction', Coordinated>> = {
+  group: { number: 0, needs: (name) => rights('group', ['Describe', 'Read'], [name]) },
+  transaction: { number: 1, needs: (name) => idRights(['Describe', 'Write'], name) },
+};
+
+export interface FindCoordinatorOptions {
+  readonly of: 'group' | 'transaction';
+  /** The group, or the transactional ID. */
+  readonly name: string;
+}
+
+export const findCoordinator: Request<FindCoordinatorOptions, { readonly nodeId: number; readonly host: string; readonly port: number }> = {
+  api: 'FindCoordinator',
+  key: 10,
+  versions: [1, 2],
+  to: 'any',
+  needs: ({ of, name }) => COORDINATED[of].needs(name),
+  write: (body, { of, name }) => body.string(name).uint8(COORDINATED[of].number),
+  read(from) {
+    const { throttleMs, refusals } = wholeAnswer(from);
+    // A message to people.
+    from.string();
+    return { throttleMs, refusals, answer: { nodeId: from.int32(), host: from.string(), port: from.int32() } };
+  },
+};
+
+/** The IDs of the group's living members, without those that have left or were silent for a session. */
+export const describeGroup: Request<{ readonly groupId: string }, ReadonlySet<string>> = {
+  api: 'DescribeGroups',
+  key: 15,
+  versions: [1, 2],
+  to: 'group coordinator',
+  needs: ({ groupId }) => rights('group', ['Describe'], [groupId]),
+  write: (body, { groupId }) => body.array([groupId], (group) => body.string(group)),
+  read(from) {
+    const throttleMs = from.int32();
+    const refusals: Refusal[] = [];
+    const members = from.array(() => {
+      refusals.push(...refusalsOf(from.int16()));
+      // The group, its state, and the kind and the name of its protocol.
+      for (let left = 4; left > 0; left -= 1) from.string();
+      return from.array(() => {
+        const memberId = from.string();
+        // The client and its host, and what the member has sent and was given.
+        from.string();
+        from.string();
+        from.bytes();
+        from.bytes();
+        return memberId;
+      });
+    });
+    return { throttleMs, refusals, answer: new Set(members.flat()) };
+  },
+};
+
+interface MemberOptions {
+  readonly groupId: string;
+  readonly memberId: string;
+}
+
+export const heartbeat: Request<MemberOptions, void> = {
+  api: 'Heartbeat',
+  key: 12,
+  versions: [1, 2],
+  to: 'group coordinator',
+  needs: ({ groupId }) => rights('group', ['Read'], [groupId]),
+  write: (body, { groupId, memberId }) => body.string(groupId).int32(0).string(memberId),
+  read: wholeAnswer,
+};
+
+/** Takes a member out of the group. */
+export const leaveGroup: Request<MemberOptions, void> = {
+  api: 'LeaveGroup',
+  key: 13,
+  versions: [1, 2],
+  to: 'group coordinator',
+  needs: ({ groupId }) => rights('group', ['Read'], [groupId]),
+  write: (body, { groupId, memberId }) => body.string(groupId).string(memberId),
+  read: wholeAnswer,
+};

@@ -1,0 +1,109 @@
+import type { TopicPartition } from '../../topic-log.ts';
+import { partitionKey } from '../../topic-partition.ts';
+import { readPartitions, refusalsOf, writePartitions } from './partition-answers.ts';
+import { type AboutPartitions, type PartitionAnswers, type Request, rights, topicRights } from './request.ts';
+
+const ANY_REPLICA = -1;
+const READ_UNCOMMITTED = 0;
+const READ_COMMITTED = 1;
+const EARLIEST = '-2';
+const LATEST = '-1';
+const UNSTABLE_OFFSET_COMMIT = 88;
+
+/** Of a partition: the first one kept, the end of what is decided, or the end of all that is replicated. */
+export type WhichOffset = 'earliest' | 'stable' | 'replicated';
+
+export interface ListOffsetsOptions extends AboutPartitions {
+  readonly which: WhichOffset;
+}
+
+/** An offset of each partition. */
+export const listOffsets: Request<ListOffsetsOptions, PartitionAnswers<number>> = {
+  api: 'ListOffsets',
+  key: 2,
+  versions: [2, 3],
+  to: 'leader',
+  needs: ({ topicPartitions }) => topicRights('Describe', topicPartitions),
+  write: (body, { topicPartitions, which }) =>
+    writePartitions(body.int32(ANY_REPLICA).uint8(which === 'replicated' ? READ_UNCOMMITTED : READ_COMMITTED), topicPartitions, () =>
+      body.int64(which === 'earliest' ? EARLIEST : LATEST),
+    ),
+  read: (from, { topicPartitions }) => ({
+    throttleMs: from.int32(),
+    ...readPartitions(from, topicPartitions, () => {
+      // The time of the record, which is none.
+      from.int64();
+      return Number(from.int64());
+    }),
+  }),
+};
+
+export interface OffsetFetchOptions extends AboutPartitions {
+  readonly groupId: string;
+  /** Tells of offsets that a transaction may still commit. Brokers before Kafka 2.5 don't know; none of them forgets end markers. */
+  readonly showsPending?: boolean;
+}
+
+export interface CommittedOffset {
+  /** Negative: none. */
+  readonly offset: number;
+  /** A transaction may still commit one. */
+  readonly isPending: boolean;
+}
+
+/** What the group has committed of each partition. */
+export const offsetFetch: Request<OffsetFetchOptions, PartitionAnswers<CommittedOffset>> = {
+  api: 'OffsetFetch',
+  key: 9,
+  versions: [3, 7],
+  flexibleFrom: 6,
+  to: 'group coordinator',
+  needs: ({ groupId, topicPartitions }) => [...rights('group', ['Describe'], [groupId]), ...topicRights('Describe', topicPartitions)],
+  write(body, { groupId, topicPartitions, showsPending = false }, version) {
+    writePartitions(body.string(groupId), topicPartitions);
+    if (version >= 7) body.boolean(showsPending);
+    body.tags();
+  },
+  read(from, _, version) {
+    const throttleMs = from.int32();
+    const answer = new Map<string, CommittedOffset>();
+    const codes: number[] = [];
+    from.array(() => {
+      const topic = from.string();
+      from.array(() => {
+        const place: TopicPartition = { topic, partition: from.int32() };
+        const offset = Number(from.int64());
+        // The epoch of its leader, and what the group has noted with it.
+        if (version >= 5) from.int32();
+        from.string();
+        const errorCode = from.int16();
+        const isPending = errorCode === UNSTABLE_OFFSET_COMMIT;
+        if (!isPending) codes.push(errorCode);
+        answer.set(partitionKey(place), { offset, isPending });
+        from.tags();
+      });
+      from.tags();
+    });
+    codes.push(from.int16());
+    return { throttleMs, refusals: codes.flatMap(refusalsOf), answer };
+  },
+};
+
+export interface OffsetCommitOptions {
+  readonly groupId: string;
+  /** `offset`: the one that the group reads next. */
+  readonly topicPartitions: readonly (TopicPartition & { readonly offset: number })[];
+}
+
+/** Commits as a member of no generation: as consumers do that assign themselves their partitions. */
+export const offsetCommit: Request<OffsetCommitOptions, PartitionAnswers<void>> = {
+  api: 'OffsetCommit',
+  key: 8,
+  versions: [3, 4],
+  to: 'group coordinator',
+  needs: ({ groupId, topicPartitions }) => [...rights('group', ['Read'], [groupId]), ...topicRights('Read', topicPartitions)],
+  write: (body, { groupId, topicPartitions }) =>
+    // No generation, no member, and the brokers' own time for keeping it.
+    writePartitions(body.string(groupId).int32(-1).string('').int64(-1), topicPartitions, ({ offset }) => body.int64(offset).string('')),
+  read: (from, { topicPartitions }) => ({ throttleMs: from.int32(), ...readPartitions(from, topicPartitions, () => undefined) }),
+};

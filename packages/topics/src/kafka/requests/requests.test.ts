@@ -1,0 +1,356 @@
+import { createRequire } from 'node:module';
+import { describe, expect, it } from 'vitest';
+import { chain } from '../client/driver-errors.ts';
+import { type RecordingBroker, recordingBroker } from '../client/recording-broker.fixture.ts';
+import { RequestWriter } from '../wire/request-writer.ts';
+import { createPartitions, createTopics } from './topics.ts';
+import { findCoordinator, heartbeat, leaveGroup } from './groups.ts';
+import { offsetCommit } from './offsets.ts';
+import {
+  addOffsetsToTxn,
+  addPartitionsToTxn,
+  endTxn,
+  initProducerId,
+  produce,
+  transactionProtocol,
+  txnOffsetCommit,
+} from './transactions.ts';
+
+const require = createRequire(import.meta.url);
+const frame = require('kafkajs/src/protocol/request') as (options: object) => Promise<{ readonly buffer: Buffer }>;
+const producer = { transactionalId: 'lane', producerId: '9007199254740993', producerEpoch: 7 };
+const done = (body: RequestWriter) => body.int32(0).int16(0);
+
+/** What kafkajs sends, and what it asks for. */
+async function kafkajsFrame(request: string, options: object): Promise<Buffer> {
+  const encoded = (require(`kafkajs/src/protocol/requests/${request}/request`) as (options: object) => object)(options);
+  return (await frame({ request: encoded, correlationId: 5, clientId: 'headgate' })).buffer;
+}
+
+describe('a request', () => {
+  const topics = [
+    { topic: 'pages', partitions: [0, 3] },
+    { topic: 'state', partitions: [1] },
+  ];
+  const accepted = (body: RequestWriter) =>
+    body
+      .int32(0)
+      .array(topics, ({ topic, partitions }) => body.string(topic).array(partitions, (partition) => body.int32(partition).int16(0)));
+  const offsets = [
+    { topic: 'pages', partition: 0, offset: 5 },
+    { topic: 'pages', partition: 3, offset: 2 ** 40 },
+    { topic: 'state', partition: 1, offset: 0 },
+  ];
+
+  it.each<{
+    request: string;
+    options: object;
+    answer: (body: RequestWriter) => unknown;
+    ask: (broker: RecordingBroker) => Promise<unknown>;
+  }>([
+    {
+      request: 'initProducerId/v1',
+      options: { transactionalId: 'lane', transactionTimeout: 60_000 },
+      answer: (body) => done(body).int64('9007199254740993').int16(7),
+      ask: (broker) => broker.ask(initProducerId, { transactionalId: 'lane', transactionTimeout: 60_000 }),
+    },
+    {
+      request: 'addPartitionsToTxn/v1',
+      options: { ...producer, topics },
+      answer: accepted,
+      ask: (broker) => broker.ask(addPartitionsToTxn, { ...producer, topicPartitions: offsets }),
+    },
+    {
+      request: 'addOffsetsToTxn/v1',
+      options: { ...producer, groupId: 'group' },
+      answer: done,
+      ask: (broker) => broker.ask(addOffsetsToTxn, { ...producer, groupId: 'group' }),
+    },
+    {
+      request: 'txnOffsetCommit/v1',
+      options: {
+        ...producer,
+        groupId: 'group',
+        topics: topics.map(({ topic }) => ({ topic, partitions: offsets.filter((offset) => offset.topic === topic) })),
+      },
+      answer: accepted,
+      ask: (broker) => broker.ask(txnOffsetCommit[1], { ...producer, groupId: 'group', topicPartitions: offsets }),
+    },
+    {
+      request: 'endTxn/v1',
+      options: { ...producer, transactionResult: true },
+      answer: done,
+      ask: (broker) => broker.ask(endTxn[1], { ...producer, transactionResult: true }),
+    },
+    {
+      request: 'findCoordinator/v1',
+      options: { coordinatorKey: 'lane', coordinatorType: 1 },
+      answer: (body) => done(body).string(null).int32(1).string('broker').int32(9092),
+      ask: (broker) => broker.ask(findCoordinator, { of: 'transaction', name: 'lane' }),
+    },
+    {
+      request: 'heartbeat/v1',
+      options: { groupId: 'group', groupGenerationId: 0, memberId: 'member' },
+      answer: done,
+      ask: (broker) => broker.ask(heartbeat, { groupId: 'group', memberId: 'member' }),
+    },
+    {
+      request: 'leaveGroup/v1',
+      options: { groupId: 'group', memberId: 'member' },
+      answer: done,
+      ask: (broker) => broker.ask(leaveGroup, { groupId: 'group', memberId: 'member' }),
+    },
+  ])("is kafkajs's: $request", async ({ request, options, answer, ask }) => {
+    const broker = recordingBroker({ version: 1, answer: (body) => void answer(body) });
+    await ask(broker);
+    expect(broker.requests).toEqual([await kafkajsFrame(request, options)]);
+  });
+
+  it.each<{
+    request: string;
+    version: number;
+    options: object;
+    answer: (body: RequestWriter) => unknown;
+    ask: (broker: RecordingBroker) => Promise<unknown>;
+  }>([
+    {
+      request: 'createTopics/v2',
+      version: 2,
+      options: {
+        topics: [{ topic: 'pages', numPartitions: 3, replicationFactor: 2, configEntries: [{ name: 'retention.ms', value: '-1' }] }],
+        validateOnly: true,
+      },
+      answer: (body) => body.int32(0).array(['pages'], (topic) => body.string(topic).int16(0).string(null)),
+      ask: (broker) =>
+        broker.ask(createTopics, {
+          topics: [{ topic: 'pages', partitions: 3, replication: 2, settings: { 'retention.ms': '-1' } }],
+          validateOnly: true,
+        }),
+    },
+    {
+      request: 'createPartitions/v0',
+      version: 0,
+      options: { topicPartitions: [{ topic: 'pages', count: 3 }] },
+      answer: (body) => body.int32(0).array(['pages'], (topic) => body.string(topic).int16(0).string(null)),
+      ask: (broker) => broker.ask(createPartitions, { topics: [{ topic: 'pages', partitions: 3 }], validateOnly: false }),
+    },
+    {
+      request: 'offsetCommit/v3',
+      version: 3,
+      options: {
+        groupId: 'group',
+        groupGenerationId: -1,
+        memberId: '',
+        retentionTime: -1,
+        topics: topics.map(({ topic }) => ({
+          topic,
+          partitions: offsets.filter((offset) => offset.topic === topic).map((each) => ({ ...each, metadata: '' })),
+        })),
+      },
+      answer: accepted,
+      ask: (broker) => broker.ask(offsetCommit, { groupId: 'group', topicPartitions: offsets }),
+    },
+  ])("is kafkajs's: $request", async ({ request, version, options, answer, ask }) => {
+    const broker = recordingBroker({ version, answer: (body) => void answer(body) });
+    await ask(broker);
+    expect(broker.requests).toEqual([await kafkajsFrame(request, options)]);
+  });
+
+  it('tells which producer it has made', async () => {
+    const broker = recordingBroker({ version: 1, answer: (body) => done(body).int64('9007199254740993').int16(7) });
+    const made = await broker.ask(initProducerId, { transactionalId: 'lane', transactionTimeout: 1 });
+    expect(made).toEqual({ producerId: '9007199254740993', producerEpoch: 7 });
+  });
+});
+
+describe('an answer to a request about two partitions', () => {
+  const asked = [
+    { topic: 'pages', partition: 0, batch: [], offset: 1 },
+    { topic: 'state', partition: 0, batch: [], offset: 1 },
+  ];
+  interface Answered {
+    readonly topic: string;
+    readonly code: number;
+    readonly partition?: number;
+  }
+  /** By the name of a request: asks it, and has it answered so. */
+  const requests: Readonly<Record<string, (answered: readonly Answered[]) => Promise<unknown>>> = {
+    Produce: (answered) =>
+      recordingBroker({
+        version: 7,
+        answer: (body) =>
+          body
+            .array(answered, ({ topic, partition = 0, code }) =>
+              body.string(topic).array([partition], () => body.int32(partition).int16(code).int64(40).int64(-1).int64(0)),
+            )
+            .int32(0),
+      }).ask(produce[1], { transactionalId: 'lane', topicPartitions: asked }),
+    AddPartitionsToTxn: (answered) =>
+      recordingBroker({ version: 1, answer: errors(answered) }).ask(addPartitionsToTxn, { ...producer, topicPartitions: asked }),
+    TxnOffsetCommit: (answered) =>
+      recordingBroker({ version: 1, answer: errors(answered) }).ask(txnOffsetCommit[1], {
+        ...producer,
+        groupId: 'group',
+        topicPartitions: asked,
+      }),
+  };
+  const errors = (answered: readonly Answered[]) => (body: RequestWriter) =>
+    void body
+      .int32(0)
+      .array(answered, ({ topic, partition = 0, code }) => body.string(topic).array([partition], () => body.int32(partition).int16(code)));
+  const names = Object.keys(requests);
+  const refused = async (name: string, answered: readonly Answered[]): Promise<unknown> =>
+    await requests[name]?.(answered).then(
+      () => 'accepted',
+      (error: unknown) => error,
+    );
+
+  it.each(names)('%s: the first offset of each batch, or nothing', async (name) => {
+    const both = [
+      { topic: 'state', code: 0 },
+      { topic: 'pages', code: 0 },
+    ];
+    const value = name === 'Produce' ? 40 : undefined;
+    expect(await requests[name]?.(both)).toEqual(
+      new Map([
+        ['state-0', value],
+        ['pages-0', value],
+      ]),
+    );
+  });
+
+  it.each(names)('%s: throws what one of them refuses, whichever it is, with its topic', async (name) => {
+    for (const topic of ['pages', 'state']) {
+      const answered = asked.map((each) => ({ topic: each.topic, code: each.topic === topic ? 6 : 0 }));
+      expect(await refused(name, answered)).toMatchObject({ type: 'NOT_LEADER_FOR_PARTITION', topic });
+    }
+  });
+
+  it.each(names)('%s: throws all that are refused, but for what was not attempted because of another', async (name) => {
+    const types = (error: unknown) => Array.from(chain(error), ({ type, topic }) => type && `${topic} ${type}`).filter(Boolean);
+    const both = await refused(name, [
+      { topic: 'pages', code: 10 },
+      { topic: 'state', code: 87 },
+    ]);
+    expect(types(both)).toEqual(['pages MESSAGE_TOO_LARGE', 'state INVALID_RECORD']);
+    const one = await refused(name, [
+      { topic: 'pages', code: 55 },
+      { topic: 'state', code: 3 },
+    ]);
+    expect(types(one)).toEqual(['state UNKNOWN_TOPIC_OR_PARTITION']);
+  });
+
+  it.each(names)('%s: throws where a partition is missing in it, or another one is there', async (name) => {
+    const pages = { topic: 'pages', code: 0 };
+    const state = { topic: 'state', code: 0 };
+    for (const answered of [[], [pages], [pages, { ...state, partition: 1 }], [pages, state, { topic: 'other', code: 0 }]])
+      expect(String(await refused(name, answered))).toMatch(/was asked about pages-0, state-0, and its answer is about/u);
+  });
+
+  it.each(names)('%s: can be asked again where it is too early for all of them, and not where for one', async (name) => {
+    const early = { type: 'CONCURRENT_TRANSACTIONS' };
+    const all = asked.map(({ topic }) => ({ topic, code: 51 }));
+    expect(await refused(name, all)).not.toHaveProperty('topic');
+    expect(await refused(name, all)).toMatchObject(early);
+    const one = [
+      { topic: 'pages', code: 51 },
+      { topic: 'state', code: 0 },
+    ];
+    expect(await refused(name, one)).toMatchObject({ ...early, topic: 'pages' });
+  });
+});
+
+it('an error that kafkajs does not know has its name', async () => {
+  const broker = recordingBroker({ version: 1, answer: (body) => void body.int32(0).int16(90) });
+  await expect(broker.ask(endTxn[1], { ...producer, transactionResult: true })).rejects.toMatchObject({
+    type: 'PRODUCER_FENCED',
+    code: 90,
+  });
+});
+
+describe('protocol 2', () => {
+  const told = { version: 99, flexible: true };
+
+  it('appends without a word before, and tells what one of two partitions refuses, whatever else it says', async () => {
+    const topicPartitions = [
+      { topic: 'pages', partition: 0, batch: [Buffer.from('batch')] },
+      { topic: 'state', partition: 1, batch: [] },
+    ];
+    const answering = (codes: Readonly<Record<string, number>>) =>
+      recordingBroker({
+        ...told,
+        answer: (body) =>
+          body
+            .tags()
+            .array(topicPartitions, ({ topic, partition }) =>
+              body
+                .string(topic)
+                .array([partition], () =>
+                  body
+                    .int32(partition)
+                    .int16(codes[topic] ?? 0)
+                    .int64(topic.length)
+                    .int64(-1)
+                    .int64(0)
+                    .array(['wrong', null], (message) => body.int32(7).string(message).tags())
+                    .string('some records are wrong')
+                    .tags(),
+                )
+                .tags(),
+            )
+            .int32(0)
+            .tags(),
+      });
+    const request = { transactionalId: 'lane', topicPartitions };
+    const broker = answering({});
+    expect(Object.fromEntries(await broker.ask(produce[2], request))).toEqual({ 'pages-0': 5, 'state-1': 5 });
+    expect(broker.requests[0]?.readInt16BE(6)).toBe(12);
+    for (const topic of ['pages', 'state'])
+      await expect(answering({ [topic]: 47 }).ask(produce[2], request)).rejects.toMatchObject({ type: 'INVALID_PRODUCER_EPOCH', topic });
+  });
+
+  it('ends a transaction with the producer of the next one, and protocol 1 with the same', async () => {
+    const answer = (body: RequestWriter): void => void done(body.tags()).int64('9007199254740995').int16(8).tags();
+    const next = { producerId: '9007199254740995', producerEpoch: 8 };
+    const end = { ...producer, transactionResult: true };
+    expect(await recordingBroker({ ...told, answer }).ask(endTxn[2], end)).toEqual(next);
+    const { producerId, producerEpoch } = producer;
+    expect(await recordingBroker({ version: 99, answer: (body) => void done(body) }).ask(endTxn[1], end)).toEqual({
+      producerId,
+      producerEpoch,
+    });
+  });
+
+  it.each([
+    { features: [], protocol: 1 },
+    { features: [{ name: 'transaction.version', level: 1 }], protocol: 1 },
+    { features: [{ name: 'transaction.version', level: 2 }], protocol: 2 },
+    {
+      features: [
+        { name: 'group.version', level: 7 },
+        { name: 'transaction.version', level: 3 },
+      ],
+      protocol: 2,
+    },
+  ])('is what $features say: $protocol', async ({ features, protocol }) => {
+    const levels = new RequestWriter(true);
+    levels.array(features, ({ name, level }) => levels.string(name).int16(level).int16(0).tags());
+    const field = Buffer.concat([...levels.pieces]);
+    // Two tagged fields: the epoch of the features, and these.
+    const tagged = Buffer.concat([Buffer.from([2, 1, 8, 0, 0, 0, 0, 0, 0, 0, 5, 2, field.length]), field]);
+    const answer = (body: RequestWriter): void => {
+      body
+        .int16(0)
+        .array([0, 1], (key) => body.int16(key).int16(0).int16(9).tags())
+        .int32(0);
+      for (const byte of tagged) body.uint8(byte);
+    };
+    expect(await recordingBroker({ ...told, answer }).ask(transactionProtocol, { transactionalId: 'lane' })).toBe(protocol);
+  });
+
+  it('is not asked for where brokers have no features', async () => {
+    const broker = recordingBroker({ version: 2, answer: () => undefined });
+    expect(await broker.ask(transactionProtocol, { transactionalId: 'lane' })).toBe(1);
+    expect(broker.requests).toEqual([]);
+  });
+});

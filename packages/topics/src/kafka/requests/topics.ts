@@ -1,0 +1,173 @@
+import type { AnswerReader } from '../wire/answer-reader.ts';
+import { type Answered, type Refusal, type Request, rights, topicRights } from './request.ts';
+
+/** How long a controller may take to change topics, ms. */
+const CHANGE_TIMEOUT_MS = 5_000;
+/** The number of a topic among the kinds of resources. */
+const TOPIC = 2;
+
+/** A partition as a broker describes it, with or without a leader. */
+export interface PartitionMetadata {
+  readonly partitionId: number;
+  /** Its node ID; -1 for none. */
+  readonly leader: number;
+  readonly replicas: readonly number[];
+}
+
+export interface Metadata {
+  /** Those that are up. */
+  readonly brokers: readonly { readonly nodeId: number; readonly host: string; readonly port: number; readonly rack: string }[];
+  readonly controllerId: number;
+  readonly topicMetadata: readonly {
+    readonly topic: string;
+    readonly topicErrorCode: number;
+    readonly partitionMetadata: readonly PartitionMetadata[];
+  }[];
+}
+
+/**
+ * The named topics, none if the list is empty, or all (null), each with its own error code. kafkajs takes an empty list for all topics, and throws if a
+ * partition of any topic in the cluster has no leader. The request never creates a topic.
+ */
+export const metadata: Request<{ readonly topics: readonly string[] | null }, Metadata> = {
+  api: 'Metadata',
+  key: 3,
+  versions: [4, 5, 6],
+  to: 'any',
+  needs: ({ topics }) => rights('topic', ['Describe'], topics ?? []),
+  write(body, { topics }) {
+    if (topics === null) body.int32(-1);
+    else body.array(topics, (topic) => body.string(topic));
+    body.boolean(false);
+  },
+  read(from, _, version) {
+    const throttleMs = from.int32();
+    const brokers = from.array(() => ({ nodeId: from.int32(), host: from.string(), port: from.int32(), rack: from.string() }));
+    // The cluster's ID.
+    from.string();
+    const controllerId = from.int32();
+    const topicMetadata = from.array(() => {
+      const topicErrorCode = from.int16();
+      const topic = from.string();
+      from.boolean();
+      return { topic, topicErrorCode, partitionMetadata: from.array(() => partitionMetadata(from, version)) };
+    });
+    return { throttleMs, refusals: [], answer: { brokers, controllerId, topicMetadata } };
+  },
+};
+
+function partitionMetadata(from: AnswerReader, version: number): PartitionMetadata {
+  // A partition without a leader is refused, too: only those who need it fail.
+  from.int16();
+  const partitionId = from.int32();
+  const leader = from.int32();
+  const replicas = from.array(() => from.int32());
+  from.array(() => from.int32());
+  if (version >= 5) from.array(() => from.int32());
+  return { partitionId, leader, replicas };
+}
+
+export type TopicSettings = ReadonlyMap<string, string>;
+
+/** The named settings of each topic. */
+export const describeConfigs: Request<
+  { readonly topics: readonly string[]; readonly settings: readonly string[] },
+  ReadonlyMap<string, TopicSettings>
+> = {
+  api: 'DescribeConfigs',
+  key: 32,
+  versions: [1, 2],
+  to: 'any',
+  needs: ({ topics }) => rights('topic', ['DescribeConfigs'], topics),
+  write: (body, { topics, settings }) =>
+    body
+      .array(topics, (topic) => {
+        body
+          .uint8(TOPIC)
+          .string(topic)
+          .array(settings, (name) => body.string(name));
+      })
+      // No synonyms.
+      .boolean(false),
+  read(from) {
+    const throttleMs = from.int32();
+    const refusals: Refusal[] = [];
+    const answer = new Map<string, TopicSettings>();
+    from.array(() => {
+      const errorCode = from.int16();
+      // A message to people, and the kind of the resource.
+      from.string();
+      from.uint8();
+      const topic = from.string();
+      if (errorCode !== 0) refusals.push({ errorCode, topic });
+      answer.set(topic, new Map(from.array(() => setting(from))));
+    });
+    return { throttleMs, refusals, answer };
+  },
+};
+
+function setting(from: AnswerReader): [name: string, value: string] {
+  const named: [string, string] = [from.string(), from.string()];
+  // Whether it can be changed, where it comes from, and whether it is a secret.
+  from.boolean();
+  from.uint8();
+  from.boolean();
+  from.array(() => [from.string(), from.string(), from.uint8()]);
+  return named;
+}
+
+export interface TopicToCreate {
+  readonly topic: string;
+  readonly partitions: number;
+  readonly replication: number;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** `validateOnly`: changes nothing. */
+export const createTopics: Request<{ readonly topics: readonly TopicToCreate[]; readonly validateOnly: boolean }, void> = {
+  api: 'CreateTopics',
+  key: 19,
+  versions: [2, 3],
+  to: 'controller',
+  needs: ({ topics }) => [...topicRights('Create', topics), ...rights('cluster', ['Create'], [''])],
+  write: (body, { topics, validateOnly }) =>
+    body
+      .array(topics, ({ topic, partitions, replication, settings }) => {
+        body.string(topic).int32(partitions).int16(replication);
+        // The brokers choose where the partitions go.
+        body.array([], () => undefined).array(Object.entries(settings), ([name, value]) => body.string(name).string(value));
+      })
+      .int32(CHANGE_TIMEOUT_MS)
+      .boolean(validateOnly),
+  read: topicRefusals,
+};
+
+/** `validateOnly`: changes nothing. */
+export const createPartitions: Request<
+  { readonly topics: readonly { readonly topic: string; readonly partitions: number }[]; readonly validateOnly: boolean },
+  void
+> = {
+  api: 'CreatePartitions',
+  key: 37,
+  versions: [0, 1],
+  to: 'controller',
+  needs: ({ topics }) => topicRights('Alter', topics),
+  write: (body, { topics, validateOnly }) =>
+    body
+      // The brokers choose where the partitions go.
+      .array(topics, ({ topic, partitions }) => body.string(topic).int32(partitions).int32(-1))
+      .int32(CHANGE_TIMEOUT_MS)
+      .boolean(validateOnly),
+  read: topicRefusals,
+};
+
+function topicRefusals(from: AnswerReader): Answered<void> {
+  const throttleMs = from.int32();
+  const codes = from.array(() => {
+    const refusal = { topic: from.string(), errorCode: from.int16() };
+    // A message to people.
+    from.string();
+    return refusal;
+  });
+  return { throttleMs, refusals: codes.filter(({ errorCode }) => errorCode !== 0), answer: undefined };
+}

@@ -1,0 +1,288 @@
+import type { TopicPartition } from '../../topic-log.ts';
+import { partitionKey } from '../../topic-partition.ts';
+import type { AnswerReader } from '../wire/answer-reader.ts';
+import type { RequestWriter } from '../wire/request-writer.ts';
+import { readPartitions, refusalsOf, wholeAnswer, writePartitions } from './partition-answers.ts';
+import { type AboutPartitions, type Answered, type PartitionAnswers, type Request, idRights, rights, topicRights } from './request.ts';
+
+/**
+ * In protocol 1 a transaction's partitions and groups are announced to its coordinator. In protocol 2 (KIP-890, Kafka 4) what is written to them
+ * announces them, and each transaction has its own epoch: nothing of one can come to light in the next.
+ */
+export type TransactionProtocol = 1 | 2;
+
+export interface ProducerEpoch {
+  readonly producerId: string;
+  readonly producerEpoch: number;
+}
+
+export interface TransactionOptions extends ProducerEpoch {
+  readonly transactionalId: string;
+}
+
+/** How long a leader waits for its replicas, ms. */
+const PRODUCE_TIMEOUT_MS = 30_000;
+const ALL_IN_SYNC = -1;
+/** The number of a tagged field in the answer to ApiVersions. */
+const FINALIZED_FEATURES = 2;
+
+export interface InitProducerIdOptions {
+  readonly transactionalId: string;
+  /** A broker aborts the transaction after this silence, ms. */
+  readonly transactionTimeout: number;
+}
+
+/** Fences every older producer of the id. */
+export const initProducerId: Request<InitProducerIdOptions, ProducerEpoch> = {
+  api: 'InitProducerId',
+  key: 22,
+  versions: [0, 1],
+  to: 'transaction coordinator',
+  needs: ({ transactionalId }) => idRights(['Write'], transactionalId),
+  write: (body, { transactionalId, transactionTimeout }) => body.string(transactionalId).int32(transactionTimeout),
+  read: (from) => ({ ...wholeAnswer(from), answer: producerOf(from) }),
+};
+
+/** In protocol 1, before anything is sent to the partitions. */
+export const addPartitionsToTxn: Request<TransactionOptions & AboutPartitions, PartitionAnswers<void>> = {
+  api: 'AddPartitionsToTxn',
+  key: 24,
+  versions: [0, 1],
+  to: 'transaction coordinator',
+  needs: ({ transactionalId, topicPartitions }) => [...idRights(['Write'], transactionalId), ...topicRights('Write', topicPartitions)],
+  write: (body, options) => writePartitions(transaction(body, options), options.topicPartitions),
+  read: (from, { topicPartitions }) => ({ throttleMs: from.int32(), ...readPartitions(from, topicPartitions, nothing) }),
+};
+
+/** In protocol 1, before `txnOffsetCommit`. */
+export const addOffsetsToTxn: Request<TransactionOptions & { readonly groupId: string }, void> = {
+  api: 'AddOffsetsToTxn',
+  key: 25,
+  versions: [0, 1],
+  to: 'transaction coordinator',
+  needs: ({ transactionalId, groupId }) => [...idRights(['Write'], transactionalId), ...rights('group', ['Read'], [groupId])],
+  write: (body, options) => transaction(body, options).string(options.groupId),
+  read: wholeAnswer,
+};
+
+export interface ProduceOptions {
+  /** null: outside of transactions. */
+  readonly transactionalId: string | null;
+  /** The pieces of a batch have to stay as they are until the request is answered. */
+  readonly topicPartitions: readonly (TopicPartition & { readonly batch: readonly Buffer[] })[];
+}
+
+/** Appends a batch to each partition. Resolves to the offsets of their first records. */
+export const produce: Readonly<Record<TransactionProtocol, Request<ProduceOptions, PartitionAnswers<number>>>> = {
+  1: produceIn([3, 4, 5, 6, 7]),
+  2: produceIn([12]),
+};
+
+function produceIn(versions: readonly number[]): Request<ProduceOptions, PartitionAnswers<number>> {
+  return {
+    api: 'Produce',
+    key: 0,
+    versions,
+    flexibleFrom: 9,
+    to: 'leader',
+    needs: ({ transactionalId, topicPartitions }) => [
+      ...topicRights('Write', topicPartitions),
+      ...(transactionalId === null ? [] : idRights(['Write'], transactionalId)),
+    ],
+    write: (body, { transactionalId, topicPartitions }) =>
+      writePartitions(body.string(transactionalId).int16(ALL_IN_SYNC).int32(PRODUCE_TIMEOUT_MS), topicPartitions, ({ batch }) =>
+        body.bytes(batch).tags(),
+      ).tags(),
+    read(from, { topicPartitions }, version) {
+      const answered = readPartitions(from, topicPartitions, () => {
+        const offset = Number(from.int64());
+        // The time of the append.
+        from.int64();
+        // The first offset of the log.
+        if (version >= 5) from.int64();
+        // Which records are wrong, and a message to people.
+        if (version >= 8) skipReasons(from);
+        return offset;
+      });
+      return { ...answered, throttleMs: from.int32() };
+    },
+  };
+}
+
+function skipReasons(from: AnswerReader): void {
+  from.array(() => {
+    from.int32();
+    from.string();
+    from.tags();
+  });
+  from.string();
+}
+
+export interface TxnOffsetCommitOptions extends TransactionOptions {
+  readonly groupId: string;
+  /** `offset`: the one that the group reads next. */
+  readonly topicPartitions: readonly (TopicPartition & { readonly offset: number })[];
+}
+
+/** Commits offsets of a group with the transaction. */
+export const txnOffsetCommit: Readonly<Record<TransactionProtocol, Request<TxnOffsetCommitOptions, PartitionAnswers<void>>>> = {
+  1: txnOffsetCommitIn([0, 1]),
+  2: txnOffsetCommitIn([5]),
+};
+
+function txnOffsetCommitIn(versions: readonly number[]): Request<TxnOffsetCommitOptions, PartitionAnswers<void>> {
+  return {
+    api: 'TxnOffsetCommit',
+    key: 28,
+    versions,
+    flexibleFrom: 3,
+    to: 'group coordinator',
+    needs: ({ transactionalId, groupId, topicPartitions }) => [
+      ...idRights(['Write'], transactionalId),
+      ...rights('group', ['Read'], [groupId]),
+      ...topicRights('Read', topicPartitions),
+    ],
+    write(body, { transactionalId, groupId, producerId, producerEpoch, topicPartitions }, version) {
+      body.string(transactionalId).string(groupId).int64(producerId).int16(producerEpoch);
+      // No generation, no member and no instance of the group.
+      if (version >= 3) body.int32(-1).string('').string(null);
+      writePartitions(body, topicPartitions, ({ offset }) => {
+        body.int64(offset);
+        // No epoch of the partition's leader.
+        if (version >= 2) body.int32(-1);
+        return body.string(null).tags();
+      }).tags();
+    },
+    read: (from, { topicPartitions }) => ({ throttleMs: from.int32(), ...readPartitions(from, topicPartitions, nothing) }),
+  };
+}
+
+export interface EndTxnOptions extends TransactionOptions {
+  /** True: commit. */
+  readonly transactionResult: boolean;
+}
+
+/** Resolves to the producer of the next transaction: in protocol 2 it has a new epoch. */
+export const endTxn: Readonly<Record<TransactionProtocol, Request<EndTxnOptions, ProducerEpoch>>> = {
+  1: endTxnIn([0, 1]),
+  2: endTxnIn([5]),
+};
+
+function endTxnIn(versions: readonly number[]): Request<EndTxnOptions, ProducerEpoch> {
+  return {
+    api: 'EndTxn',
+    key: 26,
+    versions,
+    flexibleFrom: 3,
+    to: 'transaction coordinator',
+    needs: ({ transactionalId }) => idRights(['Write'], transactionalId),
+    write: (body, options) => transaction(body, options).boolean(options.transactionResult).tags(),
+    read: (from, { producerId, producerEpoch }, version) => ({
+      ...wholeAnswer(from),
+      answer: version >= 5 ? producerOf(from) : { producerId, producerEpoch },
+    }),
+  };
+}
+
+/** The protocol that all brokers of the cluster speak and that its operator has let them speak (the feature `transaction.version`). */
+export const transactionProtocol: Request<{ readonly transactionalId: string }, TransactionProtocol> = {
+  api: 'ApiVersions',
+  key: 18,
+  versions: [3],
+  flexibleFrom: 3,
+  plainHead: true,
+  to: 'transaction coordinator',
+  needs: () => [],
+  write: (body) => body.string('headgate').string('0').tags(),
+  read(from) {
+    from.int16();
+    from.array(() => {
+      // A request, and its oldest and newest version.
+      for (let left = 3; left > 0; left -= 1) from.int16();
+      from.tags();
+    });
+    const throttleMs = from.int32();
+    let level = 0;
+    from.tags((tag) => {
+      if (tag === FINALIZED_FEATURES) level = featureLevel(from, 'transaction.version');
+    });
+    return { throttleMs, refusals: [], answer: level >= 2 ? 2 : 1 };
+  },
+  absent: () => 1,
+};
+
+function featureLevel(from: AnswerReader, name: string): number {
+  const levels = from.array(() => {
+    const level: [name: string, most: number] = [from.string(), from.int16()];
+    // The least level.
+    from.int16();
+    from.tags();
+    return level;
+  });
+  return new Map(levels).get(name) ?? 0;
+}
+
+/** Throws if the user may not see the id's newest transaction. Brokers before Kafka 3.0 aren't asked. */
+export const describeTransactions: Request<{ readonly transactionalId: string }, void> = {
+  api: 'DescribeTransactions',
+  key: 65,
+  versions: [0],
+  flexibleFrom: 0,
+  to: 'transaction coordinator',
+  needs: ({ transactionalId }) => idRights(['Describe'], transactionalId),
+  write: (body, { transactionalId }) => body.array([transactionalId], (id) => body.string(id)).tags(),
+  read(from): Answered<void> {
+    const throttleMs = from.int32();
+    // The answer has one state, of which only the error code is read.
+    return { throttleMs, refusals: from.array(() => from.int16()).flatMap(refusalsOf), answer: undefined };
+  },
+  absent: nothing,
+};
+
+export interface DescribeProducersOptions extends AboutPartitions {
+  readonly producerId: string;
+}
+
+/**
+ * For each partition: whether that producer has a transaction open there, or may have. Brokers before Kafka 2.8 don't say; none of them forgets
+ * end markers.
+ */
+export const describeProducers: Request<DescribeProducersOptions, PartitionAnswers<boolean>> = {
+  api: 'DescribeProducers',
+  key: 61,
+  versions: [0],
+  flexibleFrom: 0,
+  to: 'leader',
+  needs: ({ topicPartitions }) => topicRights('Read', topicPartitions),
+  write: (body, { topicPartitions }) => writePartitions(body, topicPartitions).tags(),
+  read: (from, { topicPartitions, producerId }) => ({
+    throttleMs: from.int32(),
+    ...readPartitions(from, topicPartitions, () => {
+      // A message to people.
+      from.string();
+      const open = from.array(() => {
+        const id = String(from.int64());
+        // Its epoch as 32 bits, the number and the time of its last record, and the coordinator's epoch.
+        from.int32();
+        from.int32();
+        from.int64();
+        from.int32();
+        const isOpen = from.int64() >= 0n;
+        from.tags();
+        return isOpen && id === producerId;
+      });
+      return open.includes(true);
+    }),
+  }),
+  absent: ({ topicPartitions }) => new Map(topicPartitions.map((place) => [partitionKey(place), true])),
+};
+
+function transaction(body: RequestWriter, { transactionalId, producerId, producerEpoch }: TransactionOptions): RequestWriter {
+  return body.string(transactionalId).int64(producerId).int16(producerEpoch);
+}
+
+function producerOf(from: AnswerReader): ProducerEpoch {
+  return { producerId: String(from.int64()), producerEpoch: from.int16() };
+}
+
+function nothing(): void {}

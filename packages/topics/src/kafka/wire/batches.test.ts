@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type Admin,
+  CompressionTypes,
+  Kafka,
+  type KafkaConfig,
+  type KafkaMessage,
+  type ProducerRecord,
+  logLevel,
+  Partitioners,
+} from 'kafkajs';
+import { afterAll, beforeAll, describe, expect, it, inject } from 'vitest';
+import { kafkajsSockets } from '../faults/kafkajs-sockets.fixture.ts';
+import { newCluster } from '../client/cluster.ts';
+import { letQueuesIdle } from '../faults/idle-queues.fixture.ts';
+import { TransactionalProducer } from '../producer/transactional-producer.ts';
+import type { BatchRecord } from './batch-record.ts';
+import { pageOfRecords } from './batch-records.fixture.ts';
+import { registerCodecs } from '../client/codecs.ts';
+import { COMPRESSIONS } from './codecs.ts';
+import { encodeRecords } from './encode-records.ts';
+import type { RecordBatch } from './record-batch.ts';
+import { BatchSplitter } from './split-batches.ts';
+import { plainMessages } from './wire-bytes.fixture.ts';
+
+const { why: reason, ...broker } = inject('kafkaBroker');
+const at = { partition: 0, timestampMs: 1_795_000_000_000 };
+const all = { timestampMs: at.timestampMs, maxBytes: 1e9, compression: COMPRESSIONS.none };
+const TYPES = { none: CompressionTypes.None, gzip: CompressionTypes.GZIP, zstd: CompressionTypes.ZSTD };
+const splitter = new BatchSplitter();
+registerCodecs();
+letQueuesIdle();
+
+describe.skipIf(reason !== undefined)(`record batches on a broker${reason === undefined ? '' : ` (skipped: ${reason})`}`, () => {
+  let config: KafkaConfig;
+  let kafka: Kafka;
+  beforeAll(async () => {
+    config = {
+      brokers: [...broker.brokers],
+      logLevel: logLevel.NOTHING,
+      retry: { initialRetryTime: 30 },
+      requestTimeout: 30_000,
+      socketFactory: kafkajsSockets(),
+    };
+    kafka = new Kafka(config);
+    // It waits for a coordinator, which a broker that was just started makes first.
+    const first = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner, transactionalId: randomUUID(), idempotent: true });
+    await first.connect();
+    await (await first.transaction()).abort();
+    await first.disconnect();
+  });
+  afterAll(async () => {
+    await withAdmin(async (admin) => admin.deleteTopics({ topics }));
+  });
+
+  const topics: string[] = [];
+
+  async function withAdmin(work: (admin: Admin) => Promise<unknown>): Promise<void> {
+    const admin = kafka.admin();
+    await admin.connect();
+    await work(admin);
+    await admin.disconnect();
+  }
+
+  async function makeTopic(settings: Readonly<Record<string, string>> = {}): Promise<string> {
+    const topic = `record-batch-${randomUUID()}`;
+    const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
+    await withAdmin(async (admin) => {
+      await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }], waitForLeaders: false });
+      // kafkajs itself gives up where a busy broker doesn't know the topic yet.
+      await expect.poll(async () => admin.fetchTopicOffsets(topic).catch(() => undefined)).toBeDefined();
+    });
+    topics.push(topic);
+    return topic;
+  }
+
+  /** One transaction; answers the first offset of each batch. */
+  async function write(topic: string, batches: Iterable<RecordBatch | Promise<RecordBatch>>): Promise<number[]> {
+    const producer = new TransactionalProducer({
+      cluster: newCluster(config),
+      transactionalId: randomUUID(),
+      transactionTimeout: { ms: 60_000 },
+    });
+    await producer.connect();
+    await producer.fence();
+    await producer.begin([{ topic, partition: 0 }]);
+    try {
+      const offsets: number[] = [];
+      for (const batch of batches) offsets.push(...(await producer.send([{ topic, partition: 0, batch: await batch }])).values());
+      await producer.commit();
+      return offsets;
+    } finally {
+      await producer.disconnect();
+    }
+  }
+
+  function* batchesOf(records: readonly BatchRecord[], options: Partial<typeof all> = {}): Generator<Promise<RecordBatch>> {
+    for (const batch of splitter.split(records, { ...all, ...options })) yield batch.packed();
+  }
+
+  function* inTurn(pages: readonly (readonly BatchRecord[])[]): Generator<Promise<RecordBatch>> {
+    for (const page of pages) yield* batchesOf(page);
+  }
+
+  async function writeByKafkajs(send: ProducerRecord): Promise<void> {
+    const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
+    await producer.connect();
+    await producer.send(send);
+    await producer.disconnect();
+  }
+
+  async function read(topic: string, count: number): Promise<KafkaMessage[]> {
+    const consumer = kafka.consumer({ groupId: randomUUID(), maxWaitTimeInMs: 200 });
+    await consumer.connect();
+    await consumer.subscribe({ topic, fromBeginning: true });
+    const found: KafkaMessage[] = [];
+    const all = Promise.withResolvers<void>();
+    await consumer.run({
+      eachMessage: async ({ message }) => {
+        found.push(message);
+        if (found.length === count) all.resolve();
+      },
+    });
+    await all.promise;
+    await consumer.disconnect();
+    return found;
+  }
+
+  /** A record as a reader sees it, with texts as their bytes. */
+  function seen({ offset, timestamp, key, value, headers = {} }: KafkaMessage): unknown {
+    const texts = Object.entries(headers).map(([name, header]) => [name, String(header)]);
+    return { offset, timestamp, key: key?.toString('hex') ?? null, value: value?.toString('hex') ?? null, headers: texts };
+  }
+
+  const odd: BatchRecord[] = [
+    { key: null, value: '' },
+    { key: '', value: null },
+    { key: 'é', value: '😀'.repeat(5000), headers: { 1: '', ce_id: 'ü', long: 'x'.repeat(70) } },
+  ];
+  const records = [...odd, ...pageOfRecords(4994), ...odd];
+
+  it.each(['none', 'gzip', 'zstd'] as const)(
+    'reads 5,000 records of one batch as it reads them of the plain way, compression %s',
+    async (name) => {
+      const [batchTopic, plainTopic] = [await makeTopic(), await makeTopic()];
+      expect(await write(batchTopic, batchesOf(records, { compression: COMPRESSIONS[name] }))).toEqual([0]);
+      await writeByKafkajs({ topic: plainTopic, compression: TYPES[name], messages: plainMessages(records, at) });
+
+      const found = (await read(batchTopic, records.length)).map(seen);
+      expect(found).toEqual((await read(plainTopic, records.length)).map(seen));
+      expect(found[2]).toMatchObject({
+        offset: '2',
+        timestamp: String(at.timestampMs),
+        value: Buffer.from('😀'.repeat(5000)).toString('hex'),
+      });
+    },
+    60_000,
+  );
+
+  it('takes several batches in one transaction, in their order', async () => {
+    const topic = await makeTopic();
+    const offsets = await write(topic, batchesOf(pageOfRecords(1000), { maxBytes: 50_000 }));
+    const values = (await read(topic, 1000)).map(({ value }) => String(value));
+    expect(values).toEqual(pageOfRecords(1000).map(({ value }) => value));
+    expect(offsets.length).toBeGreaterThan(1);
+  });
+
+  it('counts the bytes of a batch as the broker does', async () => {
+    const page = pageOfRecords(100);
+    const [{ bytes } = { bytes: 0 }] = splitter.split(page, all);
+    await write(await makeTopic({ 'max.message.bytes': String(bytes) }), batchesOf(page));
+    const oneLess = write(await makeTopic({ 'max.message.bytes': String(bytes - 1) }), batchesOf(page));
+    await expect(oneLess).rejects.toMatchObject({ type: 'MESSAGE_TOO_LARGE' });
+  });
+
+  it.each([99, 101])('is refused by the broker when it holds 100 records and says %i', async (count) => {
+    const topic = await makeTopic();
+    const page = pageOfRecords(100);
+    const wrong = { records: encodeRecords(page).bytes, count, timestampMs: at.timestampMs, codec: 0 };
+    await expect(write(topic, [wrong])).rejects.toMatchObject({ code: 87 });
+    await write(topic, batchesOf(page));
+    expect(await read(topic, 100)).toHaveLength(100);
+  });
+
+  it('is not taken for the one before it, which was as large: the sequence of a partition goes on', async () => {
+    const topic = await makeTopic();
+    const pages = ['a', 'b', 'c'].map((name) => Array.from({ length: 10 }, (_, index) => ({ key: null, value: `${name}${index}` })));
+    await write(topic, inTurn(pages));
+    expect((await read(topic, 30)).map(({ value }) => String(value))).toEqual(pages.flat().map(({ value }) => value));
+  });
+});

@@ -1,0 +1,21 @@
+import { promisify } from 'node:util';
+import { constants, gzip, zstdCompress } from 'node:zlib';
+
+/** The numbers of compressions in a batch's attributes. */
+export const CODECS = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 } as const;
+
+/** A compression of the records that are written. */
+export interface Compression {
+  readonly codec: number;
+  compress(records: Buffer): Promise<Buffer>;
+}
+
+/** At level 1: the higher ones cost much time, and save few bytes of records that are alike. */
+export const COMPRESSIONS: Readonly<Record<'none' | 'gzip' | 'zstd', Compression>> = {
+  none: { codec: CODECS.none, compress: (records) => Promise.resolve(records) },
+  gzip: { codec: CODECS.gzip, compress: (records) => promisify(gzip)(records, { level: 1 }) },
+  zstd: {
+    codec: CODECS.zstd,
+    compress: (records) => promisify(zstdCompress)(records, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
+  },
+};
