@@ -22,7 +22,7 @@ export type ApiKeyPlace =
  * Signs with an unchanged key: `Authorization: <key>`, or in the given `place`.
  *
  * @param key the key, or a function that gives it at each request; it may return a promise
- * @throws {@link InvalidSecretError} when the key is empty or can't be sent in a header: at once, or at the request when it is a function;
+ * @throws {@link AuthError} `HEADGATE_INVALID_SECRET` when the key is empty or can't be sent in a header: at once, or at the request when it is a function;
  * a `TypeError` for a header that can't be.
  */
 export function apiKey<Given extends Secret | SecretProvider>(key: Given): SignerOf<Given>;

@@ -5,12 +5,10 @@
  * @packageDocumentation
  */
 export { apiKey, type ApiKeyPlace } from './api-key.ts';
+export { AuthError, type AuthErrorCode } from './auth-error.ts';
 export { isAwaitedSecret } from './awaited-secret.ts';
 export { bearer } from './bearer.ts';
-export { InvalidClockOffsetError } from './invalid-clock-offset-error.ts';
-export { InvalidSecretError } from './invalid-secret-error.ts';
 export { oauth1, type OAuth1Options } from './oauth1.ts';
-export { SecretUnavailableError } from './secret-unavailable-error.ts';
 export type {
   Authorization,
   AuthorizationSigner,
@@ -23,4 +21,3 @@ export type {
   SignerOf,
   SignOptions,
 } from './signer.ts';
-export { UnsignableRequestError } from './unsignable-request-error.ts';

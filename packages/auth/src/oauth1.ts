@@ -1,12 +1,10 @@
+import { AuthError, invalidSecret, unsignable } from './auth-error.ts';
 import { randomBytes } from 'node:crypto';
-import { InvalidClockOffsetError } from './invalid-clock-offset-error.ts';
-import { InvalidSecretError } from './invalid-secret-error.ts';
 import { oauth1Header, type ProtocolParameters } from './oauth1-header.ts';
 import { opaqueSigner } from './opaque-signer.ts';
 import { possiblyEmptyFlaw, secretReader, signatureFlaw } from './secret-reader.ts';
 import { signedParts, type SignedParts } from './signed-parts.ts';
 import type { AuthorizationSigner, Secret } from './signer.ts';
-import { UnsignableRequestError } from './unsignable-request-error.ts';
 
 /** Options of {@link oauth1}. */
 export interface OAuth1Options {
@@ -34,7 +32,7 @@ export interface OAuth1Options {
  *
  * Query and form body are signed; any other body is not.
  *
- * @throws {@link InvalidSecretError} when a secret is unusable: at once, or at the request when it is a function.
+ * @throws {@link AuthError} `HEADGATE_INVALID_SECRET` when a secret is unusable: at once, or at the request when it is a function.
  */
 export function oauth1(options: OAuth1Options): AuthorizationSigner {
   const { nonce = randomNonce, now = Date.now } = options;
@@ -58,7 +56,10 @@ export function oauth1(options: OAuth1Options): AuthorizationSigner {
     },
     adjustClock(offsetMs) {
       if (!Number.isFinite(offsetMs)) {
-        throw new InvalidClockOffsetError(offsetMs);
+        throw new AuthError(
+          'HEADGATE_INVALID_CLOCK_OFFSET',
+          `A clock offset must be a finite number of milliseconds, not ${offsetMs}. Did you read the Date header of the response?`,
+        );
       }
       clockOffsetMs = offsetMs;
     },
@@ -78,7 +79,7 @@ function readers(options: OAuth1Options): () => Secrets {
   const token = options.token === undefined ? undefined : reader('token', options.token);
   const tokenSecret = reader('tokenSecret', options.tokenSecret ?? '');
   if (token === undefined && typeof options.tokenSecret === 'string' && options.tokenSecret !== '') {
-    throw new InvalidSecretError('oauth1', 'tokenSecret', 'was given without a token');
+    throw invalidSecret('oauth1', 'tokenSecret', 'was given without a token');
   }
   return () => ({
     consumerKey: consumerKey(),
@@ -101,9 +102,6 @@ function randomNonce(): string {
 function refuseRepeats({ method, url, parameters }: SignedParts, protocol: ProtocolParameters): void {
   const repeated = [...Object.keys(protocol), 'oauth_signature'].find((name) => parameters.has(name));
   if (repeated !== undefined) {
-    throw new UnsignableRequestError(
-      `${method} ${url}`,
-      `its query or form body holds ${repeated}, which the signer sends in the header. Remove it.`,
-    );
+    throw unsignable(`${method} ${url}`, `its query or form body holds ${repeated}, which the signer sends in the header. Remove it.`);
   }
 }

@@ -1,7 +1,6 @@
+import { invalidSecret, secretUnavailable } from './auth-error.ts';
 import { isAwaitedSecret } from './awaited-secret.ts';
-import { InvalidSecretError } from './invalid-secret-error.ts';
 import type { SignerKind } from './opaque-signer.ts';
-import { SecretUnavailableError } from './secret-unavailable-error.ts';
 import type { Secret } from './signer.ts';
 
 /** Options of {@link secretReader}. */
@@ -20,11 +19,11 @@ export interface SecretReaderOptions {
 export function secretReader({ signer, name, secret, flaw }: SecretReaderOptions): () => string {
   const checked = (text: unknown): string => {
     if (typeof text !== 'string') {
-      throw new InvalidSecretError(signer, name, `is not text but ${describe(text)}`);
+      throw invalidSecret(signer, name, `is not text but ${describe(text)}`);
     }
     const reason = flaw(text);
     if (reason !== undefined) {
-      throw new InvalidSecretError(signer, name, reason);
+      throw invalidSecret(signer, name, reason);
     }
     return text;
   };
@@ -64,7 +63,7 @@ function called(secret: () => unknown, signer: SignerKind, name: string): unknow
   try {
     return secret();
   } catch (error) {
-    throw isAwaitedSecret(error) ? error : new SecretUnavailableError(signer, name);
+    throw isAwaitedSecret(error) ? error : secretUnavailable(signer, name);
   }
 }
 

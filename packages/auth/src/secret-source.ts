@@ -1,5 +1,5 @@
+import { secretUnavailable } from './auth-error.ts';
 import { isAwaitedSecret } from './awaited-secret.ts';
-import { SecretUnavailableError } from './secret-unavailable-error.ts';
 import { type SecretReaderOptions, secretReader } from './secret-reader.ts';
 import type { Secret, SecretProvider, Signed, Signer } from './signer.ts';
 
@@ -29,7 +29,7 @@ export function secretSource({ secret, ...about }: SecretSourceOptions): SecretS
     isRefused = false;
     const unavailable = (error: unknown): never => {
       isRefused ||= refused;
-      throw isAwaitedSecret(error) ? error : new SecretUnavailableError(about.signer, about.name);
+      throw isAwaitedSecret(error) ? error : secretUnavailable(about.signer, about.name);
     };
     let given: unknown;
     try {

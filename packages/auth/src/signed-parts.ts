@@ -1,6 +1,6 @@
+import { unsignable } from './auth-error.ts';
 import { formParameters, type FormParameter } from './form-parameters.ts';
 import type { SignableRequest } from './signer.ts';
-import { UnsignableRequestError } from './unsignable-request-error.ts';
 
 /** The parts of a request that a signature covers, in the one form the `oauth-1.0a` package signs as RFC 5849 wants it. */
 export interface SignedParts {
@@ -15,13 +15,13 @@ export interface SignedParts {
 /**
  * Takes a request apart for signing.
  *
- * @throws {@link UnsignableRequestError} when the URL is not absolute http(s), or when query or form body are not UTF-8.
+ * @throws {@link AuthError} `HEADGATE_UNSIGNABLE_REQUEST` when the URL is not absolute http(s), or when query or form body are not UTF-8.
  */
 export function signedParts(request: SignableRequest): SignedParts {
   const method = request.method.toUpperCase();
   const url = URL.parse(request.url);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw new UnsignableRequestError(`a ${method} request`, 'its URL is not an absolute http or https URL.');
+    throw unsignable(`a ${method} request`, 'its URL is not an absolute http or https URL.');
   }
   // `origin` has scheme and host in lowercase and leaves the default port out; `pathname` of an empty path is `/`.
   const base = `${url.origin}${url.pathname}`;
@@ -42,7 +42,7 @@ function allParameters(request: SignableRequest, url: URL, shown: string): FormP
     return [...formParameters(url.search.slice(1)), ...formParameters(formBody(request))];
   } catch (cause) {
     // The decoder's TypeError quotes nothing of what it read.
-    throw Object.assign(new UnsignableRequestError(shown, 'its query or form body is not UTF-8. Percent-encode it as UTF-8.'), { cause });
+    throw unsignable(shown, 'its query or form body is not UTF-8. Percent-encode it as UTF-8.', { cause });
   }
 }
 

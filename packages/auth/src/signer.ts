@@ -59,8 +59,8 @@ export interface Signer {
   /**
    * Signs one request; returns a promise if it must wait for a secret.
    *
-   * @throws {@link InvalidSecretError} if a secret can't be sent, {@link SecretUnavailableError} if the function that returns it fails,
-   * {@link UnsignableRequestError} if the request can't be signed.
+   * @throws {@link AuthError} `HEADGATE_INVALID_SECRET` if a secret can't be sent, `HEADGATE_SECRET_UNAVAILABLE` if the function that returns it fails,
+   * {@link AuthError} `HEADGATE_UNSIGNABLE_REQUEST` if the request can't be signed.
    */
   sign(request: SignableRequest, options?: SignOptions): Signed | Promise<Signed>;
   /**
@@ -69,7 +69,7 @@ export interface Signer {
    * Absent if the signature doesn't depend on time. The offset applies only to this signer and replaces an earlier one.
    *
    * @param offsetMs the service's time minus ours, in milliseconds; negative when the service's clock is slow.
-   * @throws {@link InvalidClockOffsetError} when the offset is not a finite number.
+   * @throws {@link AuthError} `HEADGATE_INVALID_CLOCK_OFFSET` when the offset is not a finite number.
    */
   adjustClock?(offsetMs: number): void;
   /** Reports to a signer that the service has refused its secret: its function may give another. Absent for a fixed secret. */

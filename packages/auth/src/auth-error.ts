@@ -1,0 +1,43 @@
+/** The reasons of an {@link AuthError}. */
+export type AuthErrorCode =
+  /** A secret is empty, isn't text, or can't be sent in a header. */
+  | 'HEADGATE_INVALID_SECRET'
+  /** The function that returns a secret threw. Its error is neither the cause nor quoted, because it may contain the secret. */
+  | 'HEADGATE_SECRET_UNAVAILABLE'
+  /** A request can't be signed: it must be changed. */
+  | 'HEADGATE_UNSIGNABLE_REQUEST'
+  /** A clock offset isn't a finite number of milliseconds. */
+  | 'HEADGATE_INVALID_CLOCK_OFFSET';
+
+/** A request can't be signed. The message says which secret or request it is and why, and never contains a secret. */
+export class AuthError extends Error {
+  /** Stays the same if a bundler renames classes. */
+  override readonly name = 'AuthError';
+  /** Identifies the error if `instanceof` can't: in a program with two copies of this package. */
+  readonly code: AuthErrorCode;
+  /** True only for `HEADGATE_SECRET_UNAVAILABLE`: the function is called again for the next request, and may then succeed. */
+  readonly retryable: boolean;
+
+  constructor(code: AuthErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.retryable = code === 'HEADGATE_SECRET_UNAVAILABLE';
+  }
+}
+
+/** `signer`: its kind, such as `bearer`. `secret`: which of its secrets, such as `token`. */
+export function invalidSecret(signer: string, secret: string, reason: string): AuthError {
+  return new AuthError('HEADGATE_INVALID_SECRET', `The ${secret} of the ${signer} signer ${reason}. Check where it is configured.`);
+}
+
+export function secretUnavailable(signer: string, secret: string): AuthError {
+  const message =
+    `The function for the ${secret} of the ${signer} signer threw. Its error isn't shown, because it may contain the secret. ` +
+    'Call the function directly to see it.';
+  return new AuthError('HEADGATE_SECRET_UNAVAILABLE', message);
+}
+
+/** `request`: a short description without secrets, such as `GET https://example.com/path`. */
+export function unsignable(request: string, reason: string, options?: ErrorOptions): AuthError {
+  return new AuthError('HEADGATE_UNSIGNABLE_REQUEST', `Can't sign ${request}: ${reason}`, options);
+}
