@@ -79,7 +79,8 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
   let isOver = false;
   const all = AbortSignal.any([signal, stop.signal]);
 
-  const look = (): void => {
+  /** Ends the run if no lane is at work and none is to come. */
+  const endIfIdle = (): void => {
     const current = [...supervised.values()];
     if (current.some(({ ended }) => !ended)) return;
     const failed = current.length > 0 && failures.length > 0;
@@ -92,61 +93,62 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
     cancelEnd = undefined;
   };
 
-  const isAnyAtWork = (but: Supervised): boolean => [...supervised.values()].some((one) => one !== but && !one.ended);
+  const isAnyAtWork = (but: Supervised): boolean => [...supervised.values()].some((entry) => entry !== but && !entry.ended);
 
   const begin = (name: string, partition: TopicPartition): void => {
     if (isOver) return;
     const opened = Promise.withResolvers<void>();
-    const one: Supervised = { ...laneOf(partition), leave: new AbortController(), opened: opened.promise, held: undefined, ended: false };
-    supervised.set(name, one);
+    const entry: Supervised = { ...laneOf(partition), leave: new AbortController(), opened: opened.promise, held: undefined, ended: false };
+    supervised.set(name, entry);
     opened.promise.catch(() => undefined);
     // A lane that comes back is taken again after it was released.
     const work = (works.get(name) ?? Promise.resolve())
-      .then(() => workOn(one, opened.resolve))
+      .then(() => workOn(entry, opened.resolve))
       .catch((error: unknown) => {
-        if (!one.leave.signal.aborted && !all.aborted) {
+        if (!entry.leave.signal.aborted && !all.aborted) {
           failures.push(error);
           // With the last one the run ends, and reports it.
-          if (isAnyAtWork(one)) emit({ type: 'lane-left', pipeline: one.pipeline, lane: one.lane, reason: messageOf(error), failed: true });
+          if (isAnyAtWork(entry))
+            emit({ type: 'lane-left', pipeline: entry.pipeline, lane: entry.lane, reason: messageOf(error), failed: true });
         }
         // The start doesn't wait for a lane that the group has taken back.
-        if (!one.leave.signal.aborted) opened.reject(error);
+        if (!entry.leave.signal.aborted) opened.reject(error);
       })
       .finally(() => {
-        one.ended = true;
+        entry.ended = true;
         opened.resolve();
-        look();
+        endIfIdle();
       });
     works.set(name, work);
   };
 
-  const workOn = async (one: Supervised, opened: () => void): Promise<void> => {
-    const { pipeline, lane } = one;
-    const leave = AbortSignal.any([one.leave.signal, all]);
+  const workOn = async (entry: Supervised, opened: () => void): Promise<void> => {
+    const { pipeline, lane } = entry;
+    const leave = AbortSignal.any([entry.leave.signal, all]);
     while (!leave.aborted) {
       let reason: string | undefined;
       try {
-        one.held = await open({ pipeline, lane }, leave);
+        entry.held = await open({ pipeline, lane }, leave);
         emit({ type: 'lane-opened', pipeline, lane });
         opened();
         await started.promise;
-        await one.held.run(leave);
-        const lost = one.held.lost();
+        await entry.held.run(leave);
+        const lost = entry.held.lost();
         // The lane has worked what was there; the run still reports that some is missing.
         if (lost !== undefined && !leave.aborted) failures.push(lost);
       } catch (error) {
         if (error instanceof LaneLostError) reason = `${error.by ?? 'another process'} has taken it over`;
         else if (error instanceof PipelineError && error.code === 'HEADGATE_RECORD_LIMIT_LOWERED') reason = error.message;
         else {
-          one.unfinished = one.held?.left();
+          entry.unfinished = entry.held?.left();
           throw error;
         }
       } finally {
-        const { held } = one;
-        one.held = undefined;
+        const { held } = entry;
+        entry.held = undefined;
         await held?.close();
       }
-      if (reason !== undefined || one.leave.signal.aborted)
+      if (reason !== undefined || entry.leave.signal.aborted)
         emit({ type: 'lane-left', pipeline, lane, ...(reason !== undefined && { reason }) });
       if (reason === undefined) return;
       await pause(clock, LANE_AGAIN_MS, leave);
@@ -157,7 +159,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
   /** Resolves when every lane is given up, or abandoned. */
   const givenUp = async (): Promise<void> => await untilAborted(Promise.allSettled(works.values()), closed);
 
-  const held = (): readonly PipelineLane[] => [...supervised.values()].flatMap((one) => one.held ?? []);
+  const held = (): readonly PipelineLane[] => [...supervised.values()].flatMap((entry) => entry.held ?? []);
 
   const close = async (): Promise<void> => {
     isOver = true;
@@ -179,20 +181,20 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
       stay();
       if (partitions.length !== assigned) emit({ type: 'lanes-assigned', lanes: partitions.length });
       assigned = partitions.length;
-      const wanted = new Map(partitions.map((one) => [`${one.topic}-${one.partition}`, one]));
-      for (const [name, one] of supervised) {
+      const wanted = new Map(partitions.map((partition) => [`${partition.topic}-${partition.partition}`, partition]));
+      for (const [name, entry] of supervised) {
         if (wanted.has(name)) continue;
         supervised.delete(name);
-        one.leave.abort();
+        entry.leave.abort();
       }
       // Other processes may have had them meanwhile.
       if (!wasCertain) for (const { held } of supervised.values()) held?.confirm();
       for (const [name, partition] of wanted) if (!supervised.has(name)) begin(name, partition);
-      look();
+      endIfIdle();
     },
     async opened() {
       const awaited = new Set<Supervised>();
-      const more = (): readonly Supervised[] => [...supervised.values()].filter((one) => !awaited.has(one));
+      const more = (): readonly Supervised[] => [...supervised.values()].filter((entry) => !awaited.has(entry));
       try {
         for (let lanes = more(); lanes.length > 0; lanes = more()) {
           for (const lane of lanes) awaited.add(lane);
@@ -204,8 +206,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
       }
     },
     async run() {
-      const end = (): void => look();
-      all.addEventListener('abort', end);
+      all.addEventListener('abort', endIfIdle);
       started.resolve();
       if (!follow && supervised.size === 0) {
         emit({
@@ -214,12 +215,12 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
           message: `other processes of the group hold all lanes; this one ends if none is released within ${OTHERS_LIVE_MS / 1_000} s`,
         });
       }
-      look();
+      endIfIdle();
       await untilAborted(over.promise, closed);
       isOver = true;
       stay();
       if (!all.aborted && supervised.size < lanes) emit({ type: 'lanes-elsewhere', lanes: lanes - supervised.size });
-      all.removeEventListener('abort', end);
+      all.removeEventListener('abort', endIfIdle);
       await givenUp();
       return failures;
     },

@@ -1,7 +1,7 @@
 import { requestAllowance } from '@headgate/sources';
 import { type Clock, systemClock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
-import { Observable } from 'rxjs';
+import type { Observable } from 'rxjs';
 import type { Pipeline } from '../definition/pipeline.ts';
 import { digest } from '../lists/digest.ts';
 import type { LaneGauge, RunEvent, RunGauges } from '../view/events.ts';
@@ -12,7 +12,9 @@ import { type TopicNaming, lanesOf, requestsTopic, topicNames } from '../definit
 import { PipelineError } from '../definition/pipeline-error.ts';
 import { listSchedule } from '../lists/list-schedule.ts';
 import { enqueueLists } from '../lists/request-list.ts';
-import { type RunSnapshot, runModel } from '../view/run-model.ts';
+import { eventStream } from '../view/event-stream.ts';
+import { runModel } from '../view/run-model.ts';
+import type { RunSnapshot } from '../view/run-snapshot.ts';
 import { serviceWatch } from '../checks/service-watch.ts';
 import { openSerializers } from '../definition/topic.ts';
 import { topicSpecs } from '../definition/topics.ts';
@@ -85,9 +87,6 @@ export interface RunResult {
   /** The state of the run at its end. */
   readonly snapshot: RunSnapshot;
 }
-
-/** Events kept for the first subscriber. */
-const KEPT_EVENTS = 10_000;
 
 /**
  * Runs pipelines on a log: creates missing topics, joins the group, takes the lanes it is assigned and enqueues the lists. Rejects with the
@@ -215,7 +214,7 @@ export async function start(options: StartOptions): Promise<Running> {
     if (follow) {
       endSchedule = listSchedule({
         nothingDue,
-        look: () => enqueueLists(list),
+        enqueueDue: () => enqueueLists(list),
         clock,
         onFailure: (error, retryInMs) => {
           const message = `enqueuing the lists again failed; next attempt in ${Math.round(retryInMs / 1_000)} s: ${(error as Error).message}`;
@@ -353,31 +352,4 @@ function check(pipelines: readonly Pipeline[], lanes: number, maxRequests = 1): 
 /** Everything that the processes of a group must agree on: the credentials of each lane, and their budgets. */
 function fingerprint(pipelines: readonly Pipeline[], lanes: number): string {
   return digest(JSON.stringify({ lanes, pipelines: pipelines.map(({ name, agreed }) => [name, agreed]) }), 16);
-}
-
-/** Events for any number of subscribers; those before the first subscription come with it. */
-function eventStream() {
-  const subscribers = new Set<{ next(event: RunEvent): void; complete(): void }>();
-  let kept: RunEvent[] | undefined = [];
-  let completed = false;
-  return {
-    events: new Observable<RunEvent>((subscriber) => {
-      for (const event of kept ?? []) subscriber.next(event);
-      kept = undefined;
-      if (completed) {
-        subscriber.complete();
-        return;
-      }
-      subscribers.add(subscriber);
-      return () => subscribers.delete(subscriber);
-    }),
-    emit(event: RunEvent): void {
-      if (kept !== undefined && kept.length < KEPT_EVENTS) kept.push(event);
-      for (const subscriber of subscribers) subscriber.next(event);
-    },
-    complete(): void {
-      completed = true;
-      for (const subscriber of subscribers) subscriber.complete();
-    },
-  };
 }

@@ -21,7 +21,7 @@ function lists(periods: readonly number[], { markedMsAgo = 0, failures = 0 } = {
   let left = failures;
   listSchedule({
     nothingDue: nothingDue(),
-    async look() {
+    async enqueueDue() {
       looks.push(clock.monotonicMs());
       if (left-- > 0) throw new Error('the log is busy');
       const now = clock.epochMs();
@@ -96,7 +96,7 @@ test('nothing is left when it is stopped, also during a look', async () => {
   const now = clock.epochMs();
   const schedule = {
     nothingDue: { from: now - HOUR, until: now + 1 },
-    look: () => looking.promise,
+    enqueueDue: () => looking.promise,
     clock,
     onFailure: (e: unknown) => told.push(e),
   };
@@ -112,7 +112,7 @@ test('nothing is left when it is stopped, also during a look', async () => {
 
 test('lists without a period need no timer', () => {
   const clock = virtualClock();
-  const look = () => Promise.reject(new Error('nobody asked'));
-  listSchedule({ nothingDue: { from: -Infinity, until: Infinity }, look, clock, onFailure: () => undefined });
+  const enqueueDue = () => Promise.reject(new Error('nobody asked'));
+  listSchedule({ nothingDue: { from: -Infinity, until: Infinity }, enqueueDue, clock, onFailure: () => undefined });
   expect(clock.pending).toBe(0);
 });

@@ -2,10 +2,10 @@ import type { Clock } from '@headgate/throttle';
 import type { NothingDue } from './request-list.ts';
 
 export interface ListScheduleOptions {
-  /** When nothing is due, as the last look found. */
+  /** When nothing is due, as the last call found. */
   readonly nothingDue: NothingDue;
   /** Enqueues due entries, and reports when nothing is due. */
-  readonly look: () => Promise<NothingDue>;
+  readonly enqueueDue: () => Promise<NothingDue>;
   readonly clock: Clock;
   /** Called with the error of a failed check and the time until the next. */
   readonly onFailure: (error: unknown, retryInMs: number) => void;
@@ -16,7 +16,7 @@ const LONGEST_SLEEP_MS = 60_000;
 const FIRST_RETRY_MS = 1_000;
 
 /** Looks when something is due by the wall clock, and costs nothing between. Returns what ends that. */
-export function listSchedule({ nothingDue, look, clock, onFailure }: ListScheduleOptions): () => void {
+export function listSchedule({ nothingDue, enqueueDue, clock, onFailure }: ListScheduleOptions): () => void {
   let stopped = false;
   let cancel = (): void => undefined;
   let { from, until } = nothingDue;
@@ -32,7 +32,7 @@ export function listSchedule({ nothingDue, look, clock, onFailure }: ListSchedul
       return;
     }
     try {
-      ({ from, until } = await look());
+      ({ from, until } = await enqueueDue());
       retryMs = FIRST_RETRY_MS;
       sleep(Math.max(0, until - clock.epochMs()));
     } catch (error) {

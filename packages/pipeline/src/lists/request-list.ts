@@ -38,9 +38,9 @@ export async function enqueueLists(options: RequestListOptions): Promise<Nothing
   const topic = names(GROUP_STATE);
   while (!signal.aborted) {
     const now = clock.epochMs();
-    // A look costs less than a lane, and mostly there is nothing to do.
-    const look = dueRequests(options, await log.readState(topic, 0), now).next();
-    if (look.done === true) return look.value;
+    // Reading costs less than taking a lane, and mostly nothing is due.
+    const first = dueRequests(options, await log.readState(topic, 0), now).next();
+    if (first.done === true) return first.value;
     try {
       const requests = options.pipelines.map((pipeline) => requestsTopic(pipeline, names));
       const writes = await topicPartitions(log, requests);

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { VirtualClock } from '@headgate/throttle/testing';
 import type { LaneGauge } from '../view/events.ts';
-import type { WorkRow } from '../view/run-model.ts';
+import type { WorkRow } from '../view/run-snapshot.ts';
 import type { RunResult, Running } from '../engine/start.ts';
 
 /** A run and its clock. */

@@ -1,0 +1,29 @@
+import { Observable, Subject } from 'rxjs';
+import type { RunEvent } from './events.ts';
+
+/** Events kept for the first subscriber. */
+const KEPT_EVENTS = 10_000;
+
+/** Events for any number of subscribers; those before the first subscription come with it. */
+export interface EventStream {
+  readonly events: Observable<RunEvent>;
+  emit(event: RunEvent): void;
+  complete(): void;
+}
+
+export function eventStream(): EventStream {
+  const subject = new Subject<RunEvent>();
+  let kept: RunEvent[] | undefined = [];
+  return {
+    events: new Observable((subscriber) => {
+      for (const event of kept ?? []) subscriber.next(event);
+      kept = undefined;
+      return subject.subscribe(subscriber);
+    }),
+    emit(event) {
+      if (kept !== undefined && kept.length < KEPT_EVENTS) kept.push(event);
+      subject.next(event);
+    },
+    complete: () => subject.complete(),
+  };
+}

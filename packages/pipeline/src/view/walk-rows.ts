@@ -1,0 +1,97 @@
+import type { Reason, RequestEvent, WorkGauge } from './events.ts';
+import type { WalkRow } from './run-snapshot.ts';
+
+/** Ended walks, and walks of other processes, that are remembered. */
+const KEPT_WALKS = 1_000;
+const KEPT_AWAY = 10_000;
+
+/** A walk; `isAway`: another process works its lane, or none. */
+type Walk = Omit<WalkRow, 'doing' | 'expected' | 'doneAt'> & { readonly isAway?: boolean };
+
+/** The walks of a run, in bounded memory. */
+export interface WalkRows {
+  /** Returns false for a walk that continues. */
+  started(event: Extract<RequestEvent, { type: 'request-started' }>): boolean;
+  pageWritten(request: string, page: number, items: number): void;
+  end(
+    request: string,
+    to: { readonly state: 'completed'; readonly pages: number } | { readonly state: 'failed'; readonly error: Reason },
+  ): void;
+  /** The lane is worked here no longer. */
+  leave(lane: { readonly pipeline: string; readonly lane: number }): void;
+  /** `doneAts`: when walks are done, by request. */
+  rows(work: readonly WorkGauge[], doneAts: ReadonlyMap<string, number>): Generator<WalkRow>;
+}
+
+export function walkRows(): WalkRows {
+  const walks = new Map<string, Walk>();
+  let endedWalks = 0;
+  let awayWalks = 0;
+
+  const change = (request: string, to: Partial<Walk>): void => {
+    const walk = walks.get(request);
+    if (walk !== undefined) walks.set(request, { ...walk, ...to });
+  };
+  /** Forgets the oldest of those that ended, or are away. */
+  const forget = (isOld: (walk: Walk) => boolean): void => {
+    for (const [request, walk] of walks) {
+      if (!isOld(walk)) continue;
+      walks.delete(request);
+      return;
+    }
+  };
+
+  return {
+    started({ pipeline, lane, key, request, page, items }) {
+      const before = walks.get(request);
+      // A lane that has come back goes on with the walks it had.
+      if (before?.state === 'working') {
+        if (before.isAway) awayWalks -= 1;
+        walks.set(request, { ...before, isAway: false, pages: page - 1, items });
+        return false;
+      }
+      walks.set(request, { kind: 'walk', pipeline, lane, key, request, state: 'working', pages: page - 1, items });
+      return true;
+    },
+    pageWritten(request, page, items) {
+      change(request, { pages: page, items: (walks.get(request)?.items ?? 0) + items });
+    },
+    end(request, to) {
+      change(request, { ...to, isAway: false });
+      endedWalks += 1;
+      if (endedWalks <= KEPT_WALKS) return;
+      endedWalks -= 1;
+      forget(({ state }) => state !== 'working');
+    },
+    leave({ pipeline, lane }) {
+      for (const [request, walk] of walks) {
+        if (walk.state !== 'working' || walk.isAway || walk.pipeline !== pipeline || walk.lane !== lane) continue;
+        walks.set(request, { ...walk, isAway: true });
+        awayWalks += 1;
+        if (awayWalks <= KEPT_AWAY) continue;
+        awayWalks -= 1;
+        forget(({ isAway }) => isAway === true);
+      }
+    },
+    *rows(work, doneAts) {
+      const gauges = new Map(work.flatMap((gauge) => (gauge.request === undefined ? [] : [[gauge.request, gauge] as const])));
+      for (const { isAway, ...walk } of walks.values()) {
+        const gauge = gauges.get(walk.request);
+        gauges.delete(walk.request);
+        if (isAway === true) continue;
+        const expected = gauge?.expected;
+        const doneAt = walk.state === 'working' ? doneAts.get(walk.request) : undefined;
+        yield {
+          ...walk,
+          ...(expected !== undefined && { expected: Math.max(expected, walk.pages) }),
+          ...(doneAt !== undefined && { doneAt }),
+          ...(gauge !== undefined && { doing: gauge.doing }),
+        };
+      }
+      // Work after a walk that an earlier run completed.
+      for (const { pipeline, lane, key, request = '', doing } of gauges.values()) {
+        if (doing.state === 'behind') yield { kind: 'walk', pipeline, lane, key, request, state: 'completed', pages: 0, items: 0, doing };
+      }
+    },
+  };
+}
