@@ -58,14 +58,8 @@ export { type Running, type RunResult, start, type StartOptions } from './engine
 export { forecast, type Forecast, type ForecastOptions, type LaneWork, type WalkSize } from './forecast/forecast.ts';
 export { type LaneLeft, leftToDo, type LeftToDoOptions, type LogView, type PipelineLeft, type WalkLeft } from './forecast/left-to-do.ts';
 export { cancelRequests, type CancelRequestsOptions } from './lists/cancel-requests.ts';
-export {
-  lookup,
-  type LookupDeadLetter,
-  type LookupDefinition,
-  type LookupOutcome,
-  type LookupPosition,
-  type RequestedKey,
-} from './lookup/lookup.ts';
+export { lookup } from './lookup/lookup.ts';
+export type { LookupDeadLetter, LookupDefinition, LookupOutcome, LookupPosition, RequestedKey } from './lookup/lookup-definition.ts';
 export type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason, RequestEvent, RunEvent } from './view/events.ts';
 export type { Histogram } from './view/histogram.ts';
 export type { KeysRow, PipelineSnapshot, Progress, RunSnapshot, WalkRow, WorkRow } from './view/run-snapshot.ts';

@@ -39,8 +39,8 @@ export function laneJournal({ lane, clock, inherited = [] }: LaneJournalOptions)
 
   lane.beforeCommit(() => {
     const entries = [...changed].map((credential) => {
-      const own = snapshots.get(credential)?.();
-      return [STATE_KEYS.budget + credential, own === undefined ? null : stampedSnapshots(own, clock)] as const;
+      const current = snapshots.get(credential)?.();
+      return [STATE_KEYS.budget + credential, current === undefined ? null : stampedSnapshots(current, clock)] as const;
     });
     changed.clear();
     return entries;
@@ -135,8 +135,8 @@ export function restored(
   credential: string,
   { sinceMs, boot }: RestoredOptions,
 ): readonly BudgetSnapshot[] | undefined {
-  const own = records.filter((record) => record.credential === credential);
-  return own.length === 0 ? undefined : merged(own.map(({ value, ageMs }) => agedSnapshots(value, ageMs + sinceMs, boot)));
+  const found = records.filter((record) => record.credential === credential);
+  return found.length === 0 ? undefined : merged(found.map(({ value, ageMs }) => agedSnapshots(value, ageMs + sinceMs, boot)));
 }
 
 /** Merges several journals' records of the same budgets, matched by their names, or else by their order. */

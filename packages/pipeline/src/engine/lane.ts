@@ -93,7 +93,7 @@ export async function openLane({
   onlyIfFree = false,
   onCommit = () => undefined,
 }: OpenLaneOptions): Promise<Lane> {
-  const rooms = new Map(await Promise.all([...writes, state].map(async (one) => [one.topic, await log.recordRoom(one.topic)] as const)));
+  const rooms = new Map(await Promise.all([...writes, state].map(async ({ topic: name }) => [name, await log.recordRoom(name)] as const)));
   const commits = [{ group, topic, partition }];
   const writer = await log.openLane({ name: laneName(group, topic, partition), state, writes, commits, onlyIfFree }, signal);
   const kept: LaneState = laneState(group, writer.state);

@@ -28,8 +28,8 @@ export function route<Request, const Picked extends readonly [kind: string, requ
     left(state, pipeline) {
       const left = new Map([...byKind].map(([kind, work]) => [kind, work.left(state, pipeline)]));
       return (record, request) => {
-        const [of, own] = picked({ pipeline, name: 'route' }, { pick, ones: left, request });
-        return of(record, own);
+        const [of, routed] = picked({ pipeline, name: 'route' }, { pick, choices: left, request });
+        return of(record, routed);
       };
     },
     lastCrawl(state, { pipeline, kind: above }) {
@@ -37,8 +37,8 @@ export function route<Request, const Picked extends readonly [kind: string, requ
         [...byKind].map(([kind, work]) => [kind, work.lastCrawl(state, { pipeline, kind: stateKind(above, kind) })]),
       );
       return (request, key) => {
-        const [of, own] = picked({ pipeline, key, name: 'route' }, { pick, ones: lastCrawl, request });
-        return of(own, key);
+        const [of, routed] = picked({ pipeline, key, name: 'route' }, { pick, choices: lastCrawl, request });
+        return of(routed, key);
       };
     },
   };
@@ -60,8 +60,8 @@ function routeWorker<Request, Topics extends TopicMap>(
     },
     take(record, request) {
       const name = { pipeline: context.pipeline, key: record.key ?? '', name: 'route' };
-      const [worker, own] = picked(name, { pick, ones: workers, request });
-      worker.take(record, own);
+      const [worker, routed] = picked(name, { pick, choices: workers, request });
+      worker.take(record, routed);
     },
     flush() {
       for (const worker of all) worker.flush();
@@ -84,24 +84,24 @@ function routeWorker<Request, Topics extends TopicMap>(
       };
     },
     lastCrawl(request, key) {
-      const [worker, own] = picked({ pipeline: context.pipeline, key, name: 'route' }, { pick, ones: workers, request });
-      return worker.lastCrawl(own, key);
+      const [worker, routed] = picked({ pipeline: context.pipeline, key, name: 'route' }, { pick, choices: workers, request });
+      return worker.lastCrawl(routed, key);
     },
   };
 }
 
-interface PickedOptions<Request, One> {
+interface PickedOptions<Request, Choice> {
   readonly pick: Pick<Request>;
-  readonly ones: ReadonlyMap<string, One>;
+  readonly choices: ReadonlyMap<string, Choice>;
   readonly request: Request;
 }
 
 /** The work of a request's kind, and the request as `pick` returned it. */
-function picked<Request, One>(of: UserFunction, { pick, ones, request }: PickedOptions<Request, One>): readonly [One, Request] {
-  const [kind, own] = callUserList<unknown>(of, () => pick(request)) as [unknown, Request];
-  const one = typeof kind === 'string' ? ones.get(kind) : undefined;
-  if (one === undefined) throw misuse(of, `names no such work: ${textOf(kind)}`, `There are ${[...ones.keys()].join(', ')}`);
-  return [one, own];
+function picked<Request, Choice>(of: UserFunction, { pick, choices, request }: PickedOptions<Request, Choice>): readonly [Choice, Request] {
+  const [kind, routed] = callUserList<unknown>(of, () => pick(request)) as [unknown, Request];
+  const chosen = typeof kind === 'string' ? choices.get(kind) : undefined;
+  if (chosen === undefined) throw misuse(of, `names no such work: ${textOf(kind)}`, `There are ${[...choices.keys()].join(', ')}`);
+  return [chosen, routed];
 }
 
 /** No kind's name is the beginning of another's. */

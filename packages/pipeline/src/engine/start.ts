@@ -267,9 +267,9 @@ export async function start(options: StartOptions): Promise<Running> {
     snapshot,
     async enqueue(given: string | Pipeline, requests: Iterable<unknown>) {
       const name = typeof given === 'string' ? given : given.name;
-      const pipeline = pipelines.find((one) => one.name === name);
+      const pipeline = pipelines.find((candidate) => candidate.name === name);
       if (pipeline === undefined) {
-        const known = pipelines.map((one) => one.name).join(', ');
+        const known = pipelines.map((candidate) => candidate.name).join(', ');
         throw new PipelineError({
           code: 'HEADGATE_INVALID_OPTION',
           message: `enqueue: no pipeline is called ${name}. There are ${known}.`,
@@ -295,8 +295,8 @@ export async function start(options: StartOptions): Promise<Running> {
 
 /** Lanes after the end, with nothing of theirs in work, in their last known state. */
 function ended(lanes: readonly LaneGauge[], seen: readonly LaneGauge[]): readonly LaneGauge[] {
-  const isSame = (one: LaneGauge, other: LaneGauge): boolean => one.pipeline === other.pipeline && one.lane === other.lane;
-  return lanes.map((lane) => ({ ...lane, ...seen.find((one) => isSame(one, lane)), inWork: 0, keys: 0 }));
+  const isSame = (a: LaneGauge, b: LaneGauge): boolean => a.pipeline === b.pipeline && a.lane === b.lane;
+  return lanes.map((lane) => ({ ...lane, ...seen.find((last) => isSame(last, lane)), inWork: 0, keys: 0 }));
 }
 
 /** Rejects with the signal's reason if that aborts first: a log that can't be reached may take any time. */

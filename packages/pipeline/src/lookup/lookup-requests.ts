@@ -98,13 +98,13 @@ export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupReq
   const isDone = ({ answered, keys }: LookupRequest<Request>): boolean => answered.next >= keys.length;
 
   /** A request answered by one transaction needs no state: either it is finished or it isn't. */
-  const stateOf = (one: LookupRequest<Request>): readonly StateChange[] => {
-    const { offset, record, keys, valid, answered } = one;
+  const stateOf = (lookup: LookupRequest<Request>): readonly StateChange[] => {
+    const { offset, record, keys, valid, answered } = lookup;
     // An invalid key need not be kept: its dead letter is written first.
     const parts = partsOf(keys.slice(0, valid)).map((some, i): StateChange => [`${STATE_KEYS.keys}${offset}/${i}`, some]);
     const texts = textParts(record.value ?? '').map((text, i): StateChange => [`${STATE_KEYS.text}${offset}/${i}`, text]);
     const at = STATE_KEYS.answered + String(offset);
-    if (isDone(one)) {
+    if (isDone(lookup)) {
       if (!inState.delete(offset)) return [];
       return [[at, null], ...[...parts, ...texts].map(([key]): StateChange => [key, null])];
     }
@@ -133,9 +133,18 @@ export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupReq
       const keys = [...valid, ...invalid];
       const answered = offsetRanges(kept.get(record.offset)?.answered);
       const left = keys.filter((_, index) => !answered.has(index)).length;
-      const one = { id: requestId(lane, record.offset), offset: record.offset, record, request, keys, valid: valid.length, answered, left };
-      active.set(record.offset, one);
-      return one;
+      const lookup = {
+        id: requestId(lane, record.offset),
+        offset: record.offset,
+        record,
+        request,
+        keys,
+        valid: valid.length,
+        answered,
+        left,
+      };
+      active.set(record.offset, lookup);
+      return lookup;
     },
     async write(keys, records) {
       const requests = [...new Set(keys.map(({ of }) => of))];
@@ -143,7 +152,7 @@ export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupReq
       const state = requests.flatMap(stateOf);
       await lane.commit({ records, state, finished: requests.filter(isDone).map(({ offset }) => offset), work: keys });
       for (const { of } of keys) of.left -= 1;
-      for (const one of requests) if (one.left === 0) active.delete(one.offset);
+      for (const lookup of requests) if (lookup.left === 0) active.delete(lookup.offset);
     },
     async finish({ offset }) {
       await lane.commit({ records: [], finished: [offset] });

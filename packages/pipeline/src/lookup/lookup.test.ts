@@ -19,7 +19,8 @@ import { topicNames } from '../definition/names.ts';
 import { notifier } from '../engine/notifier.ts';
 import { type PendingRecord, type RecordMakers, recordMakers } from '../definition/topic.ts';
 import type { TopicLog } from '@headgate/topics';
-import { type LookupDefinition, lookup } from './lookup.ts';
+import { lookup } from './lookup.ts';
+import type { LookupDefinition } from './lookup-definition.ts';
 import { keptLookups, lookupRequests, resumedLookups } from './lookup-requests.ts';
 
 type Definition = LookupDefinition<ShelvesApi, Shelf, string[], typeof shelvesTopics>;

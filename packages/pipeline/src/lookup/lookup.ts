@@ -1,4 +1,4 @@
-import type { CreditPool, Delivery } from '@headgate/throttle';
+import type { Delivery } from '@headgate/throttle';
 import type { NewRecord, RecordSeries } from '@headgate/topics';
 import { endsSource, isStop } from '../engine/source-error.ts';
 import { readable, textOf } from '../definition/thrown.ts';
@@ -7,77 +7,13 @@ import { offsetRanges } from '../engine/offset-ranges.ts';
 import { PipelineError } from '../definition/pipeline-error.ts';
 import { type DeadLetterContent, reasonOf } from '../dead-letters/dead-letter.ts';
 import { requestContent } from '../definition/request.ts';
-import { type PendingRecord, type RecordMakers, type TopicMap, countRecords, madeRecord } from '../definition/topic.ts';
+import { type PendingRecord, type TopicMap, countRecords, madeRecord } from '../definition/topic.ts';
 import type { SourceControls, Processor, Worker, WorkerContext } from '../engine/processor.ts';
 import { sizedRecords } from '../engine/record-size.ts';
 import { type PendingDeadLetter, pendingDeadLetter, replayable, requestId } from '../dead-letters/pending-dead-letter.ts';
+import type { LookupDeadLetter, LookupDefinition } from './lookup-definition.ts';
 import { type LookupKey, type LookupRequest, keptLookups, lookupRequests } from './lookup-requests.ts';
 import { MAX_IN_WORK } from '../walk/walk.ts';
-
-/** Options of {@link lookup}. */
-export interface LookupDefinition<Api extends SourceControls, Request, Answers, Topics extends TopicMap> {
-  /** The source of the answers. The lane closes it. */
-  readonly source: Api;
-  /** The keys of a request, in any spelling. */
-  keys(request: Request): readonly string[];
-  /** Returns one spelling for each key; throws for an invalid text, which becomes a separate dead letter. Default: the text. */
-  normalize?(text: string): string;
-  /**
-   * The request for some keys, for the dead letter of one, in the form of the requests topic. If it returns none for that key, the dead
-   * letter contains the whole request.
-   */
-  requestOf(keys: readonly string[]): unknown;
-  /** Requests up to `size` keys under credit. */
-  query(
-    api: Api,
-    keys: readonly string[],
-    options: { readonly credits: CreditPool; readonly signal: AbortSignal; readonly walk?: object; readonly requests?: number },
-  ): Promise<Delivery<Answers>>;
-  /** Most keys of one HTTP request. */
-  readonly size: number;
-  /** How many more keys a quota permits now. Default: no limit. */
-  room?(api: Api): number;
-  /** Longest a key waits for its batch to fill while no other batch is under way, ms. Default 200. */
-  readonly maxWaitMs?: number;
-  /** The records and dead letters of one answer, which answer every requested key. */
-  records(answers: Answers, at: LookupPosition<Request, Topics>): LookupOutcome;
-}
-
-/** The keys that one answer is for. */
-export interface LookupPosition<Request, Topics extends TopicMap> {
-  /** The keys of the request, in order. */
-  readonly requested: readonly RequestedKey<Request>[];
-  /** Makes records: `topics.records({ key, value })`. */
-  readonly topics: RecordMakers<Topics>;
-}
-
-/** A requested key. */
-export interface RequestedKey<Request> {
-  /** The key in its one spelling, as `normalize` gives it. */
-  readonly key: string;
-  /** The request for the key, possibly among others. */
-  readonly request: Request;
-  /** The id of its request: `<requests topic>-<partition>-<offset>`. */
-  readonly id: string;
-}
-
-/** The results for the keys of one response. A key without a record or a dead letter counts as answered. */
-export interface LookupOutcome {
-  /** Records of each key, by its index in `requested`. A key whose records can't all be written becomes a dead letter, and none of them is. */
-  readonly records: readonly { readonly index: number; readonly record: PendingRecord }[];
-  /** Keys, or parts of the answer, that can't be processed. `index`: that of their key. */
-  readonly deadLetters?: readonly LookupDeadLetter[];
-}
-
-/** A key, or a part of an answer, that can't be processed. */
-export interface LookupDeadLetter {
-  /** Index of the key in `requested`. */
-  readonly index: number;
-  /** Its code and message appear in the dead letter. */
-  readonly error: unknown;
-  /** A part of the answer that can't be processed; `id` is unique within its request. Default: the key itself is what can't be had. */
-  readonly part?: { readonly id: string; readonly record: unknown };
-}
 
 const LONGEST_WAIT_MS = 200;
 
@@ -223,7 +159,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     if (refused.length > 0) run(write(refused, [], letters));
     sendBatches(size);
     cancelTimer?.();
-    cancelTimer = waiting.length > 0 ? clock.schedule(definition.maxWaitMs ?? LONGEST_WAIT_MS, waitedLongest) : undefined;
+    cancelTimer = waiting.length > 0 ? clock.schedule(definition.maxWaitMs ?? LONGEST_WAIT_MS, sendAfterWait) : undefined;
   };
 
   /**
@@ -255,13 +191,13 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   };
 
   /** A list of thousands is one happening, not thousands. */
-  const tellQueued = (): void => {
+  const emitQueued = (): void => {
     if (queued > 0) emit({ type: 'keys-queued', pipeline, count: queued });
     queued = 0;
   };
 
   const flush = (): void => {
-    tellQueued();
+    emitQueued();
     cancelTimer?.();
     cancelTimer = undefined;
     sendBatches(1);
@@ -270,8 +206,8 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   /**
    * While a batch is in flight, waiting keys lose nothing, and the queue may be read further: it is slow if it hasn't been read to its end.
    */
-  const waitedLongest = (): void => {
-    tellQueued();
+  const sendAfterWait = (): void => {
+    emitQueued();
     cancelTimer = undefined;
     if (underWay.size === 0) sendBatches(1);
   };
@@ -280,14 +216,14 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   const batchAnswered = (keys: readonly WaitingKey<Request>[]): void => {
     underWay.delete(keys);
     if (cancelTimer === undefined) sendBatches(underWay.size === 0 ? 1 : size);
-    takeBack();
+    recutBatches();
   };
 
   /**
    * Cuts waiting batches to the quota's capacity: a batch has lost its turn if its permit came too late or its attempt failed, and other
    * requests have used a part of its capacity.
    */
-  const takeBack = (): void => {
+  const recutBatches = (): void => {
     if (definition.room === undefined || stopping) return;
     const queued = new Set(
       (source.gauges().queries ?? []).flatMap((query) => (query.state === 'queued' && query.for === 'budget' ? [query.id] : [])),
@@ -313,7 +249,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   };
 
   const lookUp = async (keys: readonly WaitingKey<Request>[]): Promise<void> => {
-    tellQueued();
+    emitQueued();
     const abort = new AbortController();
     underWay.set(keys, abort);
     let delivery: Delivery<Answers>;
@@ -389,7 +325,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       throw misuse(name, `returns ${textOf(outcome)}`, 'It must return { records, deadLetters }');
     for (const { index, record } of callUserList(name, () => outcome.records))
       outcomeOf(index).pending.push(madeRecord(name, context, record));
-    for (const one of callUserList(name, () => outcome.deadLetters)) outcomeOf(one.index).deadLetters.push(one);
+    for (const dead of callUserList(name, () => outcome.deadLetters)) outcomeOf(dead.index).deadLetters.push(dead);
     return outcomes;
   };
 

@@ -302,8 +302,8 @@ export function afterWork<Topics extends TopicMap>(
     carried: (key) => lastOf(key)?.carried,
     lastCrawl: lastOf,
     async offsets() {
-      const own = Object.keys(topics).filter((name) => name !== REQUESTS);
-      const onLog = new Map(own.map((name) => [names(`${pipeline}.${name}`), name]));
+      const written = Object.keys(topics).filter((name) => name !== REQUESTS);
+      const onLog = new Map(written.map((name) => [names(`${pipeline}.${name}`), name]));
       const infos = await log.listTopics([...onLog.keys()]);
       return Object.fromEntries(infos.map((info) => [onLog.get(info.name), info.offsets[partition]?.end ?? 0]));
     },
