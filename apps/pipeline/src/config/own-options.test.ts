@@ -140,3 +140,11 @@ test('a function of a definition that throws, and one that gives no credentials,
   expect(await told({ warnings })).toEqual([expect.stringMatching(/^1:6 own: warnings of pipeline own threw Error: out of luck \(at .*/)]);
   expect(await told({ credentials: () => [] })).toEqual(['1:6 own: has no credentials. Give it one at least.']);
 });
+
+test('a secret that a schema repeats in its message stays untold', async () => {
+  const repeats = z.string().superRefine((text, context) => context.addIssue({ code: 'custom', message: `has ${text} in it.` }));
+  const files = moduleOf(own(z.strictObject({ token: repeats.meta({ writeOnly: true }) })));
+  expect(await problemsOf('own: { use: ./own.mjs, token: correct horse }\n', { files })).toEqual([
+    '1:31 own.token: has (hidden: it may be a secret) in it.',
+  ]);
+});
