@@ -129,9 +129,9 @@ function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verd
       };
     case 'restart': {
       const next = againFrom(stream, query.cursor);
-      const notice = `${subject}: ${service} has ended the listing (${said}). It begins again.`;
+      const notice = `${subject}: ${service} ended the listing (${said}). The listing restarts.`;
       if (next !== undefined) return { kind: 'ok', value: { stream: query.stream, records: [], digests: [], next, notice } };
-      const message = `${subject}: ${service} has ended the listing three times without a record in between (${said}).`;
+      const message = `${subject}: ${service} ended the listing three times without a record in between (${said}).`;
       return { kind: 'fatal', error: error('HEADGATE_CURSOR_LOOP', message) };
     }
   }
@@ -173,7 +173,7 @@ function pageVerdict(stream: Stream, { value, answer, context }: Answered, keyPa
   if ('unfit' in next) return { kind: 'schema-mismatch', where: next.unfit };
   if ('repeated' in next) {
     const { service, subject } = context;
-    const message = `${subject}: ${service} gave the same page twice. Check where the number of the page goes, or write repeats: end.`;
+    const message = `${subject}: ${service} returned the same page twice. Check the parameter for the page number, or write repeats: end.`;
     const code: RestErrorCode = 'HEADGATE_PAGE_REPEATED';
     return { kind: 'fatal', error: new SourceError({ code, message, retryable: false, service, subject }) };
   }
@@ -182,7 +182,7 @@ function pageVerdict(stream: Stream, { value, answer, context }: Answered, keyPa
   const at = isAddress && typeof next.at === 'string' ? withoutParameters(next.at, keyParameters) : next.at;
   const page = dropRepeated(stream, query, found.records, { at, before: digest });
   const { subject } = context;
-  const notice = `${subject}: the section's way from page to page has changed. The listing has begun again, and records of its earlier pages are written again.`;
+  const notice = `${subject}: the section's paging has changed, so the listing restarted. Records of its earlier pages are written again.`;
   return { kind: 'ok', value: { stream: query.stream, ...page, ...(query.isChanged === true && { notice }) } };
 }
 

@@ -74,7 +74,7 @@ function tokenSigner(name: string, token: Token, options: TokenOptions): Signer 
       return text;
     } catch (error) {
       const { message, retryable } = Object(error) as { readonly message?: string; readonly retryable?: boolean };
-      failure = new TokenError(`The token can't be requested: ${message}`, retryable === true, error);
+      failure = new TokenError(`Requesting the token failed: ${message}`, retryable === true, error);
       throw failure;
     }
   };

@@ -170,7 +170,7 @@ describe('the way to the next page', () => {
     const { records, notices } = await walkedAgain({ ...bearer, streams: streams('page') }, { ...bearer, streams: streams('p') }, answer);
     expect(records.map(([key]) => key)).toEqual(['1', '2', '3', '4', '5', '6', ...items.map(({ id }) => String(id))]);
     expect(notices).toContain(
-      "items: the section's way from page to page has changed. The listing has begun again, and records of its earlier pages are written again.",
+      "items: the section's paging has changed, so the listing restarted. Records of its earlier pages are written again.",
     );
   });
 });
@@ -330,7 +330,7 @@ describe('records', () => {
     expect(keys?.slice(0, 2)).toEqual(['["eu","1"]', '["us","1"]']);
     expect(new Set(keys).size).toBe(5);
     expect(keys?.at(-1)).toBe('["eu","9007199254740993"]');
-    expect(letters).toMatchObject([{ message: expect.stringContaining('key: $.id is nothing, and has to be text or a number') as string }]);
+    expect(letters).toMatchObject([{ message: expect.stringContaining('key: $.id is nothing, and must be text or a number') as string }]);
   });
 
   it('that do not fit the schema become dead letters, and the others are written with every digit', async () => {

@@ -57,23 +57,23 @@ describe('sections that are read', () => {
 
 describe('mistakes, each with its place and its cure', () => {
   it.each([
-    [{ records: '$.items[' }, 'streams.items.records: is no JSONPath: unclosed bracketed selection, character 9.'],
+    [{ records: '$.items[' }, "streams.items.records: isn't a JSONPath: unclosed bracketed selection, character 9."],
     [
       { records: 'items' },
-      "streams.items.records: is no JSONPath: expected '$', found 'i', character 1. A path begins with $, as in $.data[*].",
+      "streams.items.records: isn't a JSONPath: expected '$', found 'i', character 1. A path starts with $, such as $.data[*].",
     ],
     [
       { key: '$.items[*]' },
-      'streams.items.key: selects any number of values, and one is needed here. Write names and numbers alone, as in $.page.next.',
+      'streams.items.key: selects any number of values, but this setting needs one. Write only names and numbers, such as $.page.next.',
     ],
-    [{ get: '/{ownr}', for: { owner: ['a'] } }, 'streams.items.get: has {ownr}, and for has no such field. Did you mean {owner}?'],
+    [{ get: '/{ownr}', for: { owner: ['a'] } }, 'streams.items.get: has {ownr}, but for has no such field. Did you mean {owner}?'],
     [
       { get: '/{a', for: { a: ['a'] } },
-      'streams.items.get: has a brace that is no placeholder, character 2. Write {name}, or {{ for a brace of its own.',
+      "streams.items.get: has a brace that isn't part of a placeholder, character 2. Write {name}, or {{ for a brace of its own.",
     ],
     [{ get: 'items' }, 'streams.items.get: must begin with a slash.'],
-    [{ post: '/items' }, 'streams.items: needs get or post, one of them.'],
-    [{ body: {} }, 'streams.items.body: belongs to post.'],
+    [{ post: '/items' }, 'streams.items: needs either get or post.'],
+    [{ body: {} }, 'streams.items.body: works only with post.'],
     ...['fields name; limit 5;', null, 5].map((body): [object, string] => [
       { get: undefined, post: '/items', body },
       'streams.items.body: is a text or a single value. Write JSON with members, as in { state: open }: other formats are not sent.',
@@ -82,19 +82,19 @@ describe('mistakes, each with its place and its cure', () => {
       { pages: { cursor: [{ header: 'a' }, { header: 'b' }], as: { query: 'a' } } },
       'streams.items.pages.cursor: must be text or a mapping of keys to values.',
     ],
-    [{ query: { since: '{since}' } }, 'streams.items.query: has {since}, and the stream has no since.'],
+    [{ query: { since: '{since}' } }, 'streams.items.query: has {since}, but the stream has no since.'],
     [
       { query: { a: '{since:hours}' }, since: { from: '$.at' } },
       'streams.items.query: has {since:hours}, which is no format. Write seconds, ms, date, http, or as in %Y-%m-%d.',
     ],
-    [{ pages: { cursor: '$.next' } }, 'streams.items.pages.cursor: has no place in the next request. Add as: { query: cursor }.'],
+    [{ pages: { cursor: '$.next' } }, 'streams.items.pages.cursor: needs a place in the next request. Add as: { query: cursor }.'],
     [{ pages: { next: '$.next', page: { query: 'page' } } }, 'streams.items.pages: has next and page. Keep one of them.'],
     [{ pages: { last: '$.pages', next: '$.next' } }, 'streams.items.pages.last: belongs to page.'],
-    [{ pages: { while: '$.more' } }, 'streams.items.pages: names no way to the next page. Add link, next, cursor, page or offset.'],
+    [{ pages: { while: '$.more' } }, "streams.items.pages: doesn't say how to get the next page. Add link, next, cursor, page or offset."],
     [{ for: { each: 'other', with: { id: '$.id' } } }, 'streams.items.for.each: names no stream. Write one of items.'],
     [
       { for: { each: 'items', with: { id: '$.id' } } },
-      'streams.items.for.each: leads back to this stream: it would ask for itself without end.',
+      'streams.items.for.each: leads back to this stream, which would create its own jobs without end.',
     ],
     [
       { pages: { page: { field: 'page' } } },
@@ -102,27 +102,27 @@ describe('mistakes, each with its place and its cure', () => {
     ],
     [
       { get: '/{id}', for: { id: ['a'] }, pages: { page: { field: 'id' } } },
-      'streams.items.pages: has the field id, whose name is taken. Choose another.',
+      'streams.items.pages: has the field id, whose name is reserved. Choose another.',
     ],
     [
       { get: '/{pag}', pages: { page: { field: 'page' } } },
-      'streams.items.get: has {pag}, and for has no such field. Did you mean {page}?',
+      'streams.items.get: has {pag}, but for has no such field. Did you mean {page}?',
     ],
     [
       { get: '/{page}', key: '{page}', pages: { page: { field: 'page' } } },
-      'streams.items.key: has {page}, and for has no such field. Add for: { field: [value] }.',
+      'streams.items.key: has {page}, but for has no such field. Add for: { field: [value] }.',
     ],
     [{ pages: { page: { query: 'a', field: 'b' } } }, 'streams.items.pages.page: needs one place: query, header, body or field.'],
-    [{ for: { stream: ['a'] } }, 'streams.items.for: has the field stream, whose name is taken. Choose another.'],
+    [{ for: { stream: ['a'] } }, 'streams.items.for: has the field stream, whose name is reserved. Choose another.'],
     [{ to: 'requests' }, 'streams.items.to: would write to requests, a topic that every pipeline has. Add to: another name.'],
     [{ errors: [{ then: 'dead' }] }, 'streams.items.errors.0: needs status, when, or both.'],
     [
       { errors: [{ when: { '$.errors[': 1 }, then: 'dead' }] },
-      'streams.items.errors.0.when.$.errors[: is no JSONPath: unclosed bracketed selection, character 10.',
+      "streams.items.errors.0.when.$.errors[: isn't a JSONPath: unclosed bracketed selection, character 10.",
     ],
     [
       { errors: [{ status: 400, then: 'dead', code: '$.error[' }] },
-      'streams.items.errors.0.code: is no JSONPath: unclosed bracketed selection, character 9.',
+      "streams.items.errors.0.code: isn't a JSONPath: unclosed bracketed selection, character 9.",
     ],
   ])('%j', (stream, message) => {
     expect(issuesOf(stream)).toContain(message);
@@ -130,12 +130,12 @@ describe('mistakes, each with its place and its cure', () => {
 
   it.each([
     [{ ca: 'none.pem' }, "ca: can't be read (ENOENT). Write the path of a file."],
-    [{ ca: '-----BEGIN KEY-----' }, 'ca: holds no PEM text with BEGIN CERTIFICATE. Write a path, as in ./ca.pem.'],
+    [{ ca: '-----BEGIN KEY-----' }, 'ca: holds no PEM text with BEGIN CERTIFICATE. Write a path, such as ./ca.pem.'],
     [{ proxy: 'proxy:3128' }, "proxy: isn't a proxy address. Write, for example, http://proxy.example.com:3128, or false for none."],
-    [{ limit: undefined }, 'limit: is missing. Write what the service permits, as in { requests: 15, window: 15m }.'],
-    [{ budgets: { day: { requests: 5, per: 'day' } } }, 'budgets: is beside limit. Keep one of them.'],
+    [{ limit: undefined }, "limit: is missing. Write the service's limit, such as { requests: 15, window: 15m }."],
+    [{ budgets: { day: { requests: 5, per: 'day' } } }, "budgets: can't be combined with limit. Keep one of them."],
     [{ credentials: [{ name: 'a', bearer: 'x', key: 'y' }] }, 'credentials.0: has bearer and key. Keep one of them.'],
-    [{ credentials: [{ name: 'a', header: 'x-key' }] }, 'credentials.0.header: has no key beside it. Add key: "${KEY}".'],
+    [{ credentials: [{ name: 'a', header: 'x-key' }] }, 'credentials.0.header: needs a key. Add key: "${KEY}".'],
     [
       { limit: { requests: 1, window: '1s', reset: '$.wait' } },
       'limit.reset: needs left beside it. Write both, or neither: Headgate reads the usual headers itself.',

@@ -12,15 +12,15 @@ const NAME = /^[A-Za-z][\w-]{0,49}$/;
 const OWN_TOPICS = ['requests', 'dead-letters', 'state', 'walks'];
 const OWN_FIELDS = ['stream', 'since', 'until'];
 
-const fieldName = z.string().regex(/^[A-Za-z_]\w*$/, 'is no name of a field. Write letters, digits and underscores.');
-const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is no name of a header.');
+const fieldName = z.string().regex(/^[A-Za-z_]\w*$/, "isn't a field name. Write letters, digits and underscores.");
+const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "isn't a header name.");
 
 /** Names of members, one below the other: `$.page.cursor`. */
 const member = z
   .string()
   .regex(
     /^(?:\$\.)?[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/,
-    'is no place in a body. Write names with dots between them, as in $.page.cursor.',
+    "isn't a path in a body. Write names separated by dots, such as $.page.cursor.",
   )
   .transform((text): readonly string[] => text.replace(/^\$\./, '').split('.'));
 
@@ -60,7 +60,7 @@ const token = z
   })
   .superRefine((given, context) => {
     const refuse = (key: string, message: string): void => context.addIssue({ code: 'custom', path: [key], message });
-    if (given.form !== undefined && given.json !== undefined) refuse('json', 'is beside form. Keep one of them.');
+    if (given.form !== undefined && given.json !== undefined) refuse('json', "can't be combined with form. Keep one of them.");
     if ((given.id === undefined) !== (given.secret === undefined))
       refuse(given.id === undefined ? 'secret' : 'id', `needs ${given.id === undefined ? 'id' : 'secret'} beside it.`);
   });
@@ -98,7 +98,7 @@ const credential = z
     if (kinds.length > 1) context.addIssue({ code: 'custom', message: `has ${kinds.join(' and ')}. Keep one of them.` });
     const places = (['header', 'query', 'body'] as const).filter((one) => given[one] !== undefined);
     if (places.length > 0 && given.key === undefined)
-      context.addIssue({ code: 'custom', path: [places[0] ?? ''], message: 'has no key beside it. Add key: "${KEY}".' });
+      context.addIssue({ code: 'custom', path: [places[0] ?? ''], message: 'needs a key. Add key: "${KEY}".' });
     if (places.length > 1) context.addIssue({ code: 'custom', message: `has ${places.join(' and ')}. Keep one of them.` });
   });
 
@@ -126,7 +126,7 @@ const quota = z.strictObject({
   per: z.enum(['day', 'month']).describe('Period between resets.'),
   resetsAt: z
     .string()
-    .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'is no time of day. Write hours and minutes, as in "00:00".')
+    .regex(/^([01]\d|2[0-3]):[0-5]\d$/, `isn't a time of day. Write hours and minutes, such as "00:00".`)
     .exactOptional(),
   resetsOn: z.int().min(1).max(31).exactOptional().describe('Day of the month on which the limit resets.'),
   zone: z
@@ -248,7 +248,7 @@ const pages = z
     const kinds = (['link', 'next', 'cursor', 'page', 'offset'] as const).filter((kind) => given[kind] !== undefined);
     if (kinds.length > 1) context.addIssue({ code: 'custom', message: `has ${kinds.join(' and ')}. Keep one of them.` });
     if (kinds.length === 0 && Object.keys(given).some((key) => !['size', 'alone'].includes(key)))
-      context.addIssue({ code: 'custom', message: 'names no way to the next page. Add link, next, cursor, page or offset.' });
+      context.addIssue({ code: 'custom', message: "doesn't say how to get the next page. Add link, next, cursor, page or offset." });
     const only = (key: 'last' | 'total' | 'short' | 'as' | 'base', ...of: (typeof kinds)[number][]): void => {
       if (given[key] === undefined || kinds.some((kind) => of.includes(kind))) return;
       context.addIssue({ code: 'custom', path: [key], message: `belongs to ${of.join(' or ')}.` });
@@ -259,7 +259,7 @@ const pages = z
     only('total', 'offset', 'page');
     only('short', 'cursor', 'offset', 'page');
     if (given.cursor !== undefined && given.as === undefined)
-      context.addIssue({ code: 'custom', path: ['cursor'], message: 'has no place in the next request. Add as: { query: cursor }.' });
+      context.addIssue({ code: 'custom', path: ['cursor'], message: 'needs a place in the next request. Add as: { query: cursor }.' });
     if (given.short !== undefined && given.size === undefined)
       context.addIssue({ code: 'custom', path: ['short'], message: 'needs the size of a page. Add size: { query: limit, is: 100 }.' });
   });
@@ -311,7 +311,7 @@ const pathOrTemplate = z.string().transform((text, context): Path | Template => 
   if (text.includes('$.'))
     context.addIssue({
       code: 'custom',
-      message: 'has a path inside a text. Write the path alone, as in $.id, or a text with fields of for.',
+      message: 'has a path within a text. Write only the path, such as $.id, or a text with fields of for.',
     });
   return read.success ? read.data : z.NEVER;
 });
@@ -344,16 +344,14 @@ const schemaFile = fileOf<z.ZodType>('./issue.schema.json', (text, refuse) => {
     return z.fromJSONSchema(JSON.parse(text) as z.core.JSONSchema.BaseSchema);
   } catch (error) {
     return refuse(
-      error instanceof SyntaxError
-        ? 'is not JSON. Write a JSON Schema into it.'
-        : `is not a JSON Schema that is read here: ${textOf(error)}`,
+      error instanceof SyntaxError ? "isn't JSON. Write a JSON Schema into it." : `isn't a supported JSON Schema: ${textOf(error)}`,
     );
   }
 });
 
 /** A certificate authority: a file, or PEM text. */
 const authority = fileOf<string>('./ca.pem', (text, refuse) =>
-  text.includes('BEGIN CERTIFICATE-----') ? text : refuse('holds no PEM text with BEGIN CERTIFICATE. Write a path, as in ./ca.pem.'),
+  text.includes('BEGIN CERTIFICATE-----') ? text : refuse('holds no PEM text with BEGIN CERTIFICATE. Write a path, such as ./ca.pem.'),
 );
 
 /** Undefined for a secret that can't be read yet. */
@@ -381,10 +379,7 @@ function textOf(error: unknown): string {
 }
 
 /** Added texts: a path there would be written unchanged. */
-const added = template().refine(
-  ({ text }) => !/^\$[.[]/.test(text),
-  'is a path, and only fields of the request can be added. Write {field}.',
-);
+const added = template().refine(({ text }) => !/^\$[.[]/.test(text), 'is a path, but only fields of the job can be added. Write {field}.');
 
 const everyStream = {
   headers: z.record(headerName, template()).exactOptional().describe('Headers of each request.'),
@@ -422,13 +417,14 @@ const stream = z
   .superRefine((given, context) => {
     const refuse = (key: PropertyKey, message: string): void => context.addIssue({ code: 'custom', path: [key], message });
     if ((given.get === undefined) === (given.post === undefined))
-      context.addIssue({ code: 'custom', message: 'needs get or post, one of them.' });
+      context.addIssue({ code: 'custom', message: 'needs either get or post.' });
     for (const key of ['pages', 'since'] as const)
-      if (given.batch !== undefined && given[key] !== undefined) refuse(key, 'does not go with batch.');
-    for (const key of ['body', 'form'] as const) if (given[key] !== undefined && given.post === undefined) refuse(key, 'belongs to post.');
+      if (given.batch !== undefined && given[key] !== undefined) refuse(key, "can't be combined with batch.");
+    for (const key of ['body', 'form'] as const)
+      if (given[key] !== undefined && given.post === undefined) refuse(key, 'works only with post.');
     if (given.body !== undefined && (given.body === null || isTemplate(given.body)))
       refuse('body', 'is a text or a single value. Write JSON with members, as in { state: open }: other formats are not sent.');
-    if (given.body !== undefined && given.form !== undefined) refuse('form', 'is beside body. Keep one of them.');
+    if (given.body !== undefined && given.form !== undefined) refuse('form', "can't be combined with body. Keep one of them.");
     if (given.every !== undefined && given.for !== undefined && isEach(given.for))
       refuse('every', `has no effect here: records of ${given.for.each} ask for this stream. Write every there, or beside streams.`);
     const { path: address } = requestOf(given);
@@ -437,7 +433,7 @@ const stream = z
     if (address !== undefined && /[?#]/.test(address.text))
       refuse(method, 'has a query. Write its parameters into query: { name: value }.');
     if (given.since?.window !== undefined && ![...placeholders(given)].some(([, { name }]) => name === 'until'))
-      refuse('since', 'has a window, and nothing sends its end. Write {until} into a parameter.');
+      refuse('since', 'has a window, but no parameter sends its end. Write {until} into a parameter.');
   });
 
 type StreamInput = Pick<z.output<typeof stream>, 'get' | 'post' | 'body' | 'form' | 'for' | 'query' | 'headers' | 'add' | 'key'>;
@@ -533,18 +529,18 @@ interface PlaceholderUse {
 
 function placeholderFlaw({ field, format, fields, isSince }: PlaceholderUse): string | undefined {
   if (field === 'since' || field === 'until') {
-    if (!isSince) return `has {${field}}, and the stream has no since.`;
+    if (!isSince) return `has {${field}}, but the stream has no since.`;
     if (format === undefined || isTimeFormat(format)) return undefined;
     return `has {${field}:${format}}, which is no format. Write seconds, ms, date, http, or as in %Y-%m-%d.`;
   }
   if (format !== undefined) return `has {${field}:${format}}: only since and until have a format.`;
-  return fields.has(field) ? undefined : `has {${field}}, and for has no such field.${nearest(field, fields)}`;
+  return fields.has(field) ? undefined : `has {${field}}, but for has no such field.${nearest(field, fields)}`;
 }
 
 function addressFlaw(text: string): string | undefined {
   if (/[{}]/.test(text)) return 'takes no fields. Write a section for each address.';
   const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol)) return 'is not an address. Write it as in https://api.example.com.';
+  if (url === null || !/^https?:$/.test(url.protocol)) return "isn't an address. Write, for example, https://api.example.com.";
   if (url.search !== '' || url.hash !== '') return 'has a query. Write its parameters into query: { name: value }.';
   return url.username !== '' || url.password !== '' ? 'has a user or password. Write them into credentials, as basic.' : undefined;
 }
@@ -580,12 +576,15 @@ export const restOptions = z
   .superRefine(({ limit: one, budgets, credentials, streams, pages: everyPages, query, headers }, context) => {
     const refuse = (at: PropertyKey[], message: string): void => context.addIssue({ code: 'custom', path: at, message });
     if (one === undefined && budgets === undefined)
-      refuse(['limit'], 'is missing. Write what the service permits, as in { requests: 15, window: 15m }.');
-    if (one !== undefined && budgets !== undefined) refuse(['budgets'], 'is beside limit. Keep one of them.');
+      refuse(['limit'], "is missing. Write the service's limit, such as { requests: 15, window: 15m }.");
+    if (one !== undefined && budgets !== undefined) refuse(['budgets'], "can't be combined with limit. Keep one of them.");
     if (Object.keys(streams).length === 0) refuse(['streams'], 'has no stream.');
     for (const [i, { name, body }] of credentials.entries()) {
       if (credentials.findIndex((other) => other.name === name) < i)
-        refuse(['credentials', i, 'name'], 'is the name of another credential, too. Give each its own: budgets are kept under it.');
+        refuse(
+          ['credentials', i, 'name'],
+          'is also the name of another credential. Give each its own name, because budgets are kept under it.',
+        );
       const reading = Object.entries(streams).find(([, given]) => given.get !== undefined);
       if (body !== undefined && reading !== undefined)
         refuse(['credentials', i, 'body'], `needs a body in every request, and ${reading[0]} is a get. Write header or query.`);
@@ -613,7 +612,7 @@ export const restOptions = z
           `would write to ${to}, a topic that every pipeline has. Add to: another name.`,
         );
       for (const field of ownFields(of))
-        if (OWN_FIELDS.includes(field)) refuse(['streams', name, 'for'], `has the field ${field}, whose name is taken. Choose another.`);
+        if (OWN_FIELDS.includes(field)) refuse(['streams', name, 'for'], `has the field ${field}, whose name is reserved. Choose another.`);
       const fields = fieldNames(streams, name);
       if (given.batch !== undefined && (fields.size !== 1 || !fields.has(given.batch.of)))
         refuse(['streams', name, 'batch', 'of'], `must be the only field of the stream, and for has ${[...fields].join(', ') || 'none'}.`);
@@ -631,7 +630,7 @@ export const restOptions = z
       }
       for (const field of ways) {
         const at = given.pages === undefined ? ['pages'] : ['streams', name, 'pages'];
-        if (fields.has(field) || OWN_FIELDS.includes(field)) refuse(at, `has the field ${field}, whose name is taken. Choose another.`);
+        if (fields.has(field) || OWN_FIELDS.includes(field)) refuse(at, `has the field ${field}, whose name is reserved. Choose another.`);
         else if (!used.has(field))
           refuse(at, `has the field ${field}, and no request of ${name} has {${field}}. Write it into the path, query or body.`);
       }
@@ -650,7 +649,7 @@ export const restOptions = z
       if (of === undefined || !isEach(of)) continue;
       if (!Object.hasOwn(streams, of.each)) refuse(['streams', name, 'for', 'each'], `names no stream.${nearestStream(of.each, streams)}`);
       else if (isCircle(streams, name))
-        refuse(['streams', name, 'for', 'each'], 'leads back to this stream: it would ask for itself without end.');
+        refuse(['streams', name, 'for', 'each'], 'leads back to this stream, which would create its own jobs without end.');
     }
   });
 

@@ -30,13 +30,13 @@ export function readPath(text: string, context: z.RefinementCtx, { singular = fa
   try {
     const query = compile(text);
     if (!singular || query.singularQuery()) return compiled(text, query);
-    const message = 'selects any number of values, and one is needed here. Write names and numbers alone, as in $.page.next.';
+    const message = 'selects any number of values, but this setting needs one. Write only names and numbers, such as $.page.next.';
     context.addIssue({ code: 'custom', message });
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     const at = error instanceof JSONPathError ? `, character ${error.token.index + 1}` : '';
-    const cure = text.startsWith('$') ? '' : ' A path begins with $, as in $.data[*].';
-    context.addIssue({ code: 'custom', message: `is no JSONPath: ${reasonOf(error)}${at}.${cure}` });
+    const cure = text.startsWith('$') ? '' : ' A path starts with $, such as $.data[*].';
+    context.addIssue({ code: 'custom', message: `isn't a JSONPath: ${reasonOf(error)}${at}.${cure}` });
   }
   return z.NEVER;
 }

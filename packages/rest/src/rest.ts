@@ -258,10 +258,10 @@ function childRequests({ stream, with: fields, at }: Each & { readonly stream: s
 function flawOf(stream: Stream, record: unknown): string | undefined {
   const { key, since, schema } = stream;
   const lacking = keyPaths(key).find((path) => !isKeyPart(scalarOf(path.first(record))));
-  if (lacking !== undefined) return `key: ${lacking.text} is ${kindOf(lacking.first(record))}, and has to be text or a number`;
+  if (lacking !== undefined) return `key: ${lacking.text} is ${kindOf(lacking.first(record))}, and must be text or a number`;
   const time = since?.from.first(record);
   if (since !== undefined && timeOf(scalarOf(time)) === undefined)
-    return `since.from: ${since.from.text} is ${kindOf(time)}, and has to be a time`;
+    return `since.from: ${since.from.text} is ${kindOf(time)}, and must be a time`;
   // Numbers that are kept to their last digit are objects until then.
   const [issue] = schema?.safeParse(JSON.parse(JSON.stringify(record))).error?.issues ?? [];
   if (issue !== undefined) {
@@ -338,7 +338,7 @@ function requestSchema(streams: Readonly<Record<string, Stream>>): z.ZodType<Res
     z
       .string()
       .min(1)
-      .refine((text) => !isStep(text), 'is a step to another path, which no field can be.'),
+      .refine((text) => !isStep(text), "changes the path, so it can't be a field."),
     z.number(),
   ]);
   const kinds = Object.keys(streams).map((name) =>

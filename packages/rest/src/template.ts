@@ -38,7 +38,7 @@ export function template(): z.ZodType<Template, string | number | boolean> {
       if (name !== undefined) parts.push({ name, format });
       else if (found.length === 2) parts.push(found.charAt(0));
       else {
-        const message = `has a brace that is no placeholder, character ${match.index + 1}. Write {name}, or ${found}${found} for a brace of its own.`;
+        const message = `has a brace that isn't part of a placeholder, character ${match.index + 1}. Write {name}, or ${found}${found} for a brace of its own.`;
         context.addIssue({ code: 'custom', message });
         return z.NEVER;
       }

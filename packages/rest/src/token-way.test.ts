@@ -86,6 +86,6 @@ it('a refresh token that changes at each use is refused at its second use, and t
     { mayFail: true },
   );
   expect([...letters.map(({ message }) => message), ...notices].join('\n')).toMatch(
-    /The token can't be requested: .*400.* A refresh token that changes at each use is valid once: Headgate keeps none that a response gives\./,
+    /Requesting the token failed: .*400.* A refresh token that changes at each use is valid once: Headgate keeps none that a response gives\./,
   );
 });

@@ -68,7 +68,7 @@ function* warningsOf(
 ): Generator<string> {
   const { key, pages, since, records: at } = stream;
   if (records.length === 0)
-    yield `${at === undefined ? 'the answer' : `records: ${at.text}`} gives no records. Look at the answer's own form.`;
+    yield `${at === undefined ? 'the answer' : `records: ${at.text}`} returns no records. Check the form of the response.`;
   const paths = keyPaths(key);
   if (paths.length > 0) {
     const text = paths.map((path) => path.text).join(', ');
@@ -79,7 +79,7 @@ function* warningsOf(
   }
   const asked = pages?.size?.is;
   if (asked !== undefined && hasNext && records.length < asked)
-    yield `pages.size: ${asked} records were asked for, ${records.length} came, and more follow. The service may permit no more.`;
+    yield `pages.size: ${asked} records were requested, ${records.length} came, and more follow. The service may permit no more.`;
   const odd = since === undefined ? undefined : records.find((record) => timeOf(scalarOf(since.from.first(record))) === undefined);
-  if (since !== undefined && odd !== undefined) yield `since.from: ${since.from.text} is no time but ${kindOf(since.from.first(odd))}.`;
+  if (since !== undefined && odd !== undefined) yield `since.from: ${since.from.text} isn't a time but ${kindOf(since.from.first(odd))}.`;
 }

@@ -46,13 +46,13 @@ export async function tryStream({ stream: of, fields }: TryOptions, context: Com
 }
 
 function triedLines({ request, status, records, examples, next, left, warnings }: TriedStream): string[] {
-  const reset = left?.resetInMs === undefined ? '' : `, whole again in ${durationWords(left.resetInMs)}`;
+  const reset = left?.resetInMs === undefined ? '' : `, resets in ${durationWords(left.resetInMs)}`;
   return [
     `${safeText(request, 500)}: ${status}`,
     `${countWords(records, 'record')}${examples.length === 0 ? '' : ', beginning with'}`,
     ...examples.map(({ key, value }) => `  ${key === undefined ? '(no key)' : safeText(key, 60)}  ${safeText(JSON.stringify(value), 200)}`),
     next === undefined ? 'no page after this one' : `next page: ${safeText(next, 500)}`,
-    ...(left === undefined ? [] : [`limit, as the answer says: ${numberWords(left.remaining)} left${reset}`]),
+    ...(left === undefined ? [] : [`limit, from the response: ${numberWords(left.remaining)} left${reset}`]),
     ...warnings.map((warning) => `warning: ${safeText(warning, 300)}`),
     'Nothing was written. The request counts in the budget of the next run.',
   ];

@@ -14,12 +14,12 @@ export function address(example: string): z.ZodType<string, string> {
 export function addressFlaw(text: string, example: string): string | undefined {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || !/^https?:\/\//i.test(text)) {
-    return `is not an address. Write it as in ${example}.`;
+    return `isn't an address. Write, for example, ${example}.`;
   }
   if (url.username !== '' || url.password !== '') {
     return 'contains a user name or password. Remove it, and use the settings for credentials.';
   }
-  return /[?#]/.test(text) ? `holds a "?" or "#". Write the address alone, as in ${example}.` : undefined;
+  return /[?#]/.test(text) ? `contains a "?" or "#". Write only the address, such as ${example}.` : undefined;
 }
 
 /** Whether the host of an address is this machine. */

@@ -28,8 +28,8 @@ const whole = z.strictObject({
   topics: z.unknown(),
   status: statusSection,
   pipelines: z
-    .array(z.custom<Pipeline>(isPipeline, 'must be what a pipeline gives for its options, as followers({ … }) does.'))
-    .min(1, 'is empty. Give one at least, as followers({ … }).'),
+    .array(z.custom<Pipeline>(isPipeline, 'must be a pipeline called with its options, such as followers({ … }).'))
+    .min(1, 'is empty. Add at least one, such as followers({ … }).'),
 });
 
 /** Loads a headgate.config.ts, after adding `.env` next to it to `process.env`. Throws a `ConfigError` if it can't be loaded. */

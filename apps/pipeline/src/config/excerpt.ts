@@ -31,7 +31,7 @@ export function withExcerpts(problems: readonly Problem[], { text, known, open =
   };
   const first = problems.length > MOST ? problems.toSorted(inOrder).slice(0, MOST) : problems;
   const rest = problems.length - first.length;
-  const others: Problem[] = rest === 0 ? [] : [{ key: '', message: `and ${rest} more. Mend these first.` }];
+  const others: Problem[] = rest === 0 ? [] : [{ key: '', message: `and ${rest} more. Fix these first.` }];
   const excerpts = first.map((problem): Problem => {
     const { line = 0, column = 1, length = 1 } = problem;
     const { start, source } = lines[line - 1] ?? { start: 0, source: '' };

@@ -17,7 +17,7 @@ export function plainFileText(path: string): string | { readonly flaw: string } 
 
 /** Why there is no small plain file at a path: a device may have no end, and a pipe may never speak. Without the path. */
 export function plainFileFlaw(path: string): string | undefined {
-  if (path.trim() === '') return 'names no file. Write a path, relative to this file.';
+  if (path.trim() === '') return "doesn't name a file. Write a path, relative to this file.";
   try {
     const found = statSync(path);
     if (found.isDirectory()) return 'is a folder. Name a file.';

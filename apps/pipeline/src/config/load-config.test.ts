@@ -143,7 +143,7 @@ books:
 `;
   expect(await problemsOf(yaml, { env: ENV })).toEqual([
     '1:27 topics.lanez: unknown key. Did you mean lanes?',
-    '3:12 followers.baseUrl: is not an address. Write it as in https://api.example.com.',
+    "3:12 followers.baseUrl: isn't an address. Write, for example, https://api.example.com.",
     '6:22 followers.limit.requests: "0" must be more than 0.',
     '6:33 followers.limit.window: "15 min" is not a duration. Write 15m, 900s or 900000ms.',
     '7:10 followers.count: "6000" must be 5000 or less.',
@@ -282,9 +282,9 @@ test('$${ stands for itself', async () => {
 
 test.each([
   ['https://me:secret-5@api.example.com', 'contains a user name or password. Remove it, and use the settings for credentials.'],
-  ['https://api.example.com?key=secret-5', 'holds a "?" or "#". Write the address alone, as in https://books.example.com.'],
-  ['ftp://secret-5.example.com', 'is not an address. Write it as in https://books.example.com.'],
-  ['api.example.com', 'is not an address. Write it as in https://books.example.com.'],
+  ['https://api.example.com?key=secret-5', 'contains a "?" or "#". Write only the address, such as https://books.example.com.'],
+  ['ftp://secret-5.example.com', "isn't an address. Write, for example, https://books.example.com."],
+  ['api.example.com', "isn't an address. Write, for example, https://books.example.com."],
 ])('the address %s is refused and not repeated', async (address, message) => {
   expect(await problemsOf(BOOKS.replace('https://books.example.com', address), { env: ENV })).toEqual([`2:12 books.baseUrl: ${message}`]);
 });
@@ -344,6 +344,6 @@ test('an own authority is read from its file', async () => {
     '4:7 books.ca: "ca.pem" does not exist. Paths are relative to this file.',
   ]);
   expect(await problemsOf(`${BOOKS}  ca: ca.pem\n`, { env: ENV, files: { 'ca.pem': 'x' } })).toEqual([
-    '4:7 books.ca: "ca.pem" holds no PEM text with BEGIN CERTIFICATE. Write a path, as in ./ca.pem.',
+    '4:7 books.ca: "ca.pem" holds no PEM text with BEGIN CERTIFICATE. Write a path, such as ./ca.pem.',
   ]);
 });

@@ -34,8 +34,8 @@ test('a file without an end, or nearly, is given up', async () => {
   await writeFile(file, '');
   // Holes take no room.
   await truncate(file, 600 * 2 ** 20);
-  await expect(readTextFile(file)).rejects.toThrow('has more than 256 MiB, or no end at all. Name a smaller file.');
-  await expect(readTextFile('/dev/zero', { maxBytes: 2 ** 20 })).rejects.toThrow('has more than 1 MiB, or no end at all.');
+  await expect(readTextFile(file)).rejects.toThrow('has more than 256 MiB, or is endless. Name a smaller file.');
+  await expect(readTextFile('/dev/zero', { maxBytes: 2 ** 20 })).rejects.toThrow('has more than 1 MiB, or is endless.');
   expect(await readTextFile('/dev/null')).toBe('');
   await expect(readTextFile(folder)).rejects.toMatchObject({ code: 'EISDIR' });
   await expect(readTextFile(join(folder, 'none'))).rejects.toMatchObject({ code: 'ENOENT' });
@@ -44,7 +44,7 @@ test('a file without an end, or nearly, is given up', async () => {
 test('a pipe that speaks is read to its end, one that is silent is given up', async () => {
   const fifo = join(folder, 'fifo');
   execFileSync('mkfifo', [fifo]);
-  const silent = "isn't a plain file, and it sent nothing for 0.2 s.";
+  const silent = "isn't a plain file, and sent nothing for 0.2 s.";
   await expect(readTextFile(fifo, { silenceMs: 200 })).rejects.toThrow(silent);
 
   // Longer than a pipe holds at once; a first writer comes when it is looked at already.

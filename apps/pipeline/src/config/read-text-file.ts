@@ -58,7 +58,7 @@ async function bytesOf(
     if (chunk !== undefined && (bytes > 0 || !stat.isFIFO())) return Buffer.concat(chunks, bytes);
     if (clock.monotonicMs() - spokeAtMs >= silenceMs)
       throw new UnfitFileError(
-        `isn't a plain file, and it sent nothing for ${silenceMs / 1000} s. Name a file, or a pipe that a process writes to.`,
+        `isn't a plain file, and sent nothing for ${silenceMs / 1000} s. Name a file, or a pipe that a process writes to.`,
       );
     await new Promise<void>((resolve) => clock.schedule(LOOK_AGAIN_MS, resolve));
   }
@@ -87,5 +87,5 @@ function isUtf16([first, second, third, fourth]: Buffer): boolean {
 }
 
 function tooLarge(maxBytes: number): UnfitFileError {
-  return new UnfitFileError(`has more than ${Math.floor(maxBytes / 2 ** 20)} MiB, or no end at all. Name a smaller file.`);
+  return new UnfitFileError(`has more than ${Math.floor(maxBytes / 2 ** 20)} MiB, or is endless. Name a smaller file.`);
 }

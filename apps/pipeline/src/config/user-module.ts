@@ -39,7 +39,7 @@ export async function defaultExportOf(module: string, from?: string): Promise<un
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     late.reject(
-      new Error(`it is not loaded after ${LOADED_WITHIN_MS / 1_000} s: an await at its top waits for something that does not come`),
+      new Error(`it hasn't loaded after ${LOADED_WITHIN_MS / 1_000} s: a top-level await waits for something that doesn't happen`),
     );
   }, LOADED_WITHIN_MS);
   try {

@@ -35,5 +35,5 @@ export function substituteVariables({ text, lookup }: SubstituteVariablesOptions
 /** A variable's name as `${NAME}` for a message; one that looks like no name may be a secret that was written in its place. */
 export function shownVariable(name: string): string {
   const isPlain = name.length <= 40 && (name === name.toUpperCase() || name === name.toLowerCase()) && !/\d.*\d.*\d.*\d/.test(name);
-  return isPlain ? `\${${name}}` : 'a variable (its name is not shown)';
+  return isPlain ? `\${${name}}` : "a variable (its name isn't shown)";
 }

@@ -32,7 +32,7 @@ export function crossProblems(read: ReadConfig): Problem[] {
     if (credentials === undefined || credentials.length >= lanes) continue;
     const { length } = credentials;
     if (length === 0) {
-      problems.push(read.problemAt([name], 'has no credentials. Give it one at least.'));
+      problems.push(read.problemAt([name], 'has no credentials. Add at least one.'));
       continue;
     }
     const there = length === 1 ? 'there is one' : `there are ${length}`;

@@ -35,7 +35,7 @@ test.each([
   [
     'typographic quotes around a variable in { }',
     'books: { key: \u201c${KEY}\u201d }\n',
-    ['1:17 : this quote is typographic, and quotes nothing. Write a plain ".'],
+    ['1:17 : this quotation mark is typographic. Write a plain ".'],
   ],
   [
     'variables without braces',
@@ -53,7 +53,7 @@ test.each([
   [
     'indentation',
     `books:\n  key: x\n plan: pro\n`,
-    ['3:1 : the indentation does not fit. Give all keys of one mapping the same indentation, by spaces, and close every { and [.'],
+    ["3:1 : the indentation doesn't match. Indent all keys of a mapping with the same number of spaces, and close every { and [."],
   ],
   ['variables without quotes in { }', 'books: { key: ${KEY} }\n', ['1:16 : inside { } and [ ] a variable needs quotes. Write "${NAME}".']],
   [

@@ -16,7 +16,7 @@ export function yamlSyntaxMessage({ code, text, offset }: YamlSyntaxMessageOptio
   return MESSAGES[code];
 }
 
-const TYPOGRAPHIC = 'this quote is typographic, and quotes nothing. Write a plain ".';
+const TYPOGRAPHIC = 'this quotation mark is typographic. Write a plain ".';
 
 /** Explains typographic quotes around a value, as word processors and chats insert them. */
 export function typographicQuotes(source: string): string | undefined {
@@ -99,13 +99,13 @@ const MESSAGES: Readonly<Record<ErrorCode, string>> = {
   NON_STRING_KEY: KEY,
   DUPLICATE_KEY: 'duplicate key. Keep one.',
   BAD_DIRECTIVE: "a line that starts with % isn't a setting. Remove it.",
-  BAD_DQ_ESCAPE: 'a \\ in double quotes starts an escape that is none. Use single quotes, or write \\\\.',
-  BAD_INDENT: 'the indentation does not fit. Give all keys of one mapping the same indentation, by spaces, and close every { and [.',
+  BAD_DQ_ESCAPE: 'a \\ in double quotes starts an invalid escape. Use single quotes, or write \\\\.',
+  BAD_INDENT: "the indentation doesn't match. Indent all keys of a mapping with the same number of spaces, and close every { and [.",
   BAD_SCALAR_START: 'a value that starts with this character needs quotes.',
-  MISSING_CHAR: 'something is not closed or not parted: look for a missing quote, comma, } or ], or for a colon without a space after it.',
+  MISSING_CHAR: "something isn't closed or separated: look for a missing quote, comma, } or ], or for a colon without a space after it.",
   MULTIPLE_DOCS: 'a second document starts here. Keep one, without ---.',
   TAB_AS_INDENT: "a tab can't indent. Use spaces.",
-  UNEXPECTED_TOKEN: 'this does not belong here. Look for a bracket, quote or comma too many on this line or the one before.',
-  RESOURCE_EXHAUSTION: 'lists and mappings are nested too deeply. Unfold them.',
+  UNEXPECTED_TOKEN: "this doesn't belong here. Look for an extra bracket, quote or comma on this line or the previous one.",
+  RESOURCE_EXHAUSTION: 'lists and mappings are nested too deeply. Flatten them.',
   IMPOSSIBLE: "this isn't valid YAML.",
 };

@@ -166,9 +166,9 @@ describe('headgate', () => {
       place.headgate('check', '--config', '/dev/zero'),
     ]);
     expect([config.code, users.code, endless.code]).toEqual([2, 2, 2]);
-    expect(config.stdout).toBe("fifo isn't a plain file, and it sent nothing for 5 s. Name a file, or a pipe that a process writes to.\n");
+    expect(config.stdout).toBe("fifo isn't a plain file, and sent nothing for 5 s. Name a file, or a pipe that a process writes to.\n");
     expect(users.stderr).toContain('8:19  followers.users[0].file   "fifo" isn\'t a plain file');
-    expect(endless.stdout).toBe('/dev/zero has more than 256 MiB, or no end at all. Name a smaller file.\n');
+    expect(endless.stdout).toBe('/dev/zero has more than 256 MiB, or is endless. Name a smaller file.\n');
 
     // It sits in a call to open the pipe by now.
     hanging.child.kill('SIGTERM');

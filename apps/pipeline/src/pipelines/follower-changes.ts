@@ -69,7 +69,7 @@ function pagesGone({
 }): PipelineError {
   const message =
     `Page ${page} of ${pages} of crawl ${id} is no longer in ${topic}, so its changes are not all in followers.changes. ` +
-    "Keep that topic for longer than a user's crawls are apart.";
+    "Keep that topic's records longer than the time between two crawls of a user.";
   return new PipelineError({ code: 'HEADGATE_STATE_LOST', message, pipeline: 'followers', key });
 }
 

@@ -40,11 +40,7 @@ it.each<[words: string, tone: string | undefined, changed: Partial<RunView>]>([
   ["degraded: kafka can't be reached", 'bad', { logUnavailable: unavailable }],
   ['degraded: kafka refuses', 'bad', { logUnavailable: { ...unavailable, refused: true } }],
   ["degraded: followers lane 1 can't continue, and 1 more", 'bad', { failedLanes: failed, logUnavailable: unavailable }],
-  [
-    'degraded: jobs of followers lane 0 are held back',
-    'wait',
-    { blockedLanes: [{ pipeline: 'followers', lane: 0, offset: 1, since: now }] },
-  ],
+  ['degraded: jobs of followers lane 0 are blocked', 'wait', { blockedLanes: [{ pipeline: 'followers', lane: 0, offset: 1, since: now }] }],
   [
     'idle: nothing left to do',
     undefined,

@@ -42,7 +42,7 @@ function flaws(view: RunView, times: TimeWords) {
   const { failedLanes, logUnavailable, blockedLanes, now } = view;
   const failing = failingPipelines(view).map(({ pipeline, since }) => `${pipeline} fails since ${times.when(since, now)}`);
   const log = logUnavailable === undefined ? [] : [goneWords(logUnavailable)];
-  const blocked = blockedLanes.map(({ pipeline, lane }) => `jobs of ${pipeline} lane ${lane} are held back`);
+  const blocked = blockedLanes.map(({ pipeline, lane }) => `jobs of ${pipeline} lane ${lane} are blocked`);
   return [
     ...failedLanes.map(({ pipeline, lane }) => ({ words: `${pipeline} lane ${lane} can't continue`, tone: 'bad' as const })),
     ...[...log, ...failing].map((words) => ({ words, tone: 'bad' as const })),

@@ -68,10 +68,10 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
 
   async function answerTo(request: IncomingMessage): Promise<Answer> {
     if (!isOurs(request.headers.host)) {
-      return text(403, 'This page is shown under its own names alone: add this one to status.names of the configuration.\n');
+      return text(403, 'This page is served only under its own names: add this one to status.names in the configuration.\n');
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      return { ...text(405, 'Only GET and HEAD.\n'), headers: { 'content-type': plainText, allow: 'GET, HEAD', connection: 'close' } };
+      return { ...text(405, 'Use GET or HEAD.\n'), headers: { 'content-type': plainText, allow: 'GET, HEAD', connection: 'close' } };
     }
     const [path = '/', ...query] = (request.url ?? '/').split('?');
     switch (path) {
@@ -108,7 +108,7 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
 
   function notReady(now: RunView): string[] {
     return [
-      ...(now.isStarted ? [] : ['not yet: it begins to work when the log has answered']),
+      ...(now.isStarted ? [] : ['not yet: the run starts when the log responds']),
       ...logUnavailableLines(now, times),
       ...now.failedLanes.map((lane) => failedLaneWords(lane)),
       ...failingLines(now, times),
@@ -123,9 +123,9 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
 
   async function events({ headers }: IncomingMessage, query: string): Promise<Answer> {
     // A page elsewhere can't read it, but would take the places of those who can.
-    if (!['same-origin', 'none'].includes(headers['sec-fetch-site'] ?? 'none')) return text(403, 'For this page alone.\n');
+    if (!['same-origin', 'none'].includes(headers['sec-fetch-site'] ?? 'none')) return text(403, 'Only for the status page.\n');
     const { streams } = await pages();
-    if (!streams.hasRoom) return text(503, 'As many pages as there may be are looking already.\n');
+    if (!streams.hasRoom) return text(503, 'Too many open status pages. Close one of them.\n');
     return { status: 200, headers: streamHeaders, body: '', stream: streams.open(query) };
   }
 

@@ -134,7 +134,7 @@ it('is not ready before the run has its lanes', async () => {
   const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal, about: ABOUT });
   const server = await serve(here, { view: () => viewer.view() });
   const before = await ask(`${server.url}readyz`);
-  expect([before.status, before.body]).toEqual([503, 'not yet: it begins to work when the log has answered\n']);
+  expect([before.status, before.body]).toEqual([503, 'not yet: the run starts when the log responds\n']);
   viewer.apply({ type: 'log-unavailable', driver: 'kafka', reason: '<b>no broker</b>', since: here.clock.epochMs() });
   expect((await ask(`${server.url}readyz`)).body).toMatch(/kafka can't be reached since .* \(<b>no broker<\/b>\): nothing is lost/u);
   expect((await ask(server.url)).body).toContain('(&lt;b&gt;no broker&lt;/b&gt;): nothing is lost');
