@@ -705,3 +705,17 @@ test('gauges say which queries are in flight, and which pause, why and until whe
   await expect(requested).rejects.toThrow('aborted');
   expect(queries()).toEqual([]);
 });
+
+test('a query that waits for its budget again after a pause is one row', async () => {
+  const limit = { requests: 1, windowMs: 60_000 };
+  const scene = await play([said('transient', { reason: 'it is tired' }), hang], { random: () => 0.5, limit });
+  const given = new AbortController();
+  const requested = scene.source.query('/x', { credits: scene.credits, signal: given.signal });
+  const queries = () => scene.source.gauges().queries;
+  await expect.poll(() => queries()[0]?.state).toBe('retrying');
+  const [pausing] = queries();
+  await scene.clock.advance(pausing?.state === 'retrying' ? pausing.until - scene.clock.epochMs() : 0);
+  await expect.poll(() => queries().map(({ subject, state }) => ({ subject, state }))).toEqual([{ subject: '/x', state: 'queued' }]);
+  given.abort();
+  await expect(requested).rejects.toThrow('aborted');
+});
