@@ -37,6 +37,14 @@ describe('a selector that finds nothing is asked once more, and then a dead lett
     expect(await outcome({ items: stream }, always({ body }))).toMatchObject({ keys: [], codes: [], asked: 1 });
   });
 
+  it.concurrent.each([{ groups: {} }, { groups: { a: [] } }, { groups: [] }, { groups: [{}] }])(
+    '%j of groups has no records',
+    async (body) => {
+      const found = await outcome({ items: { ...stream, records: '$.groups[*][*]' } }, always({ body }));
+      expect(found).toMatchObject({ keys: [], codes: [], asked: 1 });
+    },
+  );
+
   it.concurrent('with a filter, a page that leaves its list out has no records, and the listing continues', async () => {
     const pages = [{ items: [{ id: 1 }], next: 'b' }, { next: 'c' }, { items: [{ id: 2 }] }];
     let asked = 0;
