@@ -36,7 +36,9 @@ export interface RestPage {
   readonly notice?: string;
 }
 
-/** Judges an answer: by the stream's rules first, then by its status. `keyParameters`: those of the query that carry a credential's key. */
+/**
+ * Judges a response: by the stream's rules first, then by its status. `keyParameters`: those of the query that carry a credential's key.
+ */
 export function verdictOf(
   stream: Stream,
   keyParameters: readonly string[],
@@ -242,7 +244,7 @@ function nextOf({ pages }: Stream, { value, answer, context }: Answered, records
   return { at: total !== undefined && at >= total ? undefined : at };
 }
 
-/** An address with a leading slash comes after the base that its answer names. */
+/** An address with a leading slash comes after the base that its response names. */
 function addressAfter(base: Path, next: string, value: unknown): string {
   const before = scalarOf(base.first(value));
   return typeof before === 'string' && next.startsWith('/') ? before.replace(/\/+$/, '') + next : next;

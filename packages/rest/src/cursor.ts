@@ -5,7 +5,7 @@ import { type Time, isoOf, shifted, timeOf } from './time.ts';
 
 /** The place at which a listing continues: JSON, written with the records of the previous page. */
 export type Cursor = {
-  /** The cursor or address that an answer gave, the number of the page, or the offset; null: of the first page. */
+  /** The cursor or address that a response gave, the number of the page, or the offset; null: of the first page. */
   readonly at: string | number | readonly (string | number)[] | null;
   /** `{since}`. */
   readonly since?: Time | undefined;
@@ -78,7 +78,7 @@ export function nextWindow({ pages, since }: Pick<Stream, 'pages' | 'since'>, { 
   };
 }
 
-/** Most times that a listing begins again without a newer record between. */
+/** Maximum times that a listing begins again without a newer record between. */
 const MOST_AGAIN = 3;
 
 /** The cursor with which a listing begins again; undefined if that has led nowhere. */

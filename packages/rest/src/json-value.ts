@@ -9,7 +9,7 @@ interface RawJson {
 // TypeScript's own declarations of JSON don't have it yet; Node has, from version 22.
 const { isRawJSON } = JSON as unknown as { readonly isRawJSON: (this: void, value: unknown) => value is RawJson };
 
-/** A text, number or boolean of an answer, exact to the digit; undefined for null, lists, objects and nothing. */
+/** A text, number or boolean of a response, exact to the digit; undefined for null, lists, objects and nothing. */
 export function scalarOf(value: unknown): string | number | boolean | undefined {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
   return isRawJSON(value) ? value.rawJSON : undefined;

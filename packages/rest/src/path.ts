@@ -47,7 +47,7 @@ function reasonOf({ message }: Error): string {
   return reason === "can't backup beyond start" ? 'it is empty' : reason;
 }
 
-/** Most paths are names, perhaps with `[*]` at the end. They are followed directly, without the library's list of nodes. */
+/** Maximum paths are names, perhaps with `[*]` at the end. They are followed directly, without the library's list of nodes. */
 function compiled(text: string, query: JSONPathQuery): Path {
   const plain = /^\$((?:\.[A-Za-z_]\w*)*)(\[\*\])?$/.exec(text);
   if (plain === null) {

@@ -42,7 +42,7 @@ import { type TriedStream, triedStream } from './try.ts';
 /** A request of a section: the stream, and its fields. */
 export type RestRequest = { readonly stream: string } & Readonly<Record<string, string | number>>;
 
-/** A section of a name: called with its options it gives the pipeline, whose topics are the streams. */
+/** A section of a name: called with its options it returns the pipeline, whose topics are the streams. */
 export interface RestSection {
   /** Throws an `InvalidOptionsError` (HEADGATE_INVALID_OPTION) if the section is invalid. */
   (section: z.input<typeof restOptions> & CommonOptions): Pipeline<RestRequest>;

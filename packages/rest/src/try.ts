@@ -10,7 +10,7 @@ import { timeOf } from './time.ts';
 export interface TriedStream {
   /** The request, without what signs it: `GET /items?limit=100`. */
   readonly request: string;
-  /** Status of the answer. */
+  /** Status of the response. */
   readonly status: number;
   /** Number of records that were found. */
   readonly records: number;
@@ -18,7 +18,7 @@ export interface TriedStream {
   readonly examples: readonly { readonly key: string | undefined; readonly value: unknown }[];
   /** The request of the next page; undefined where this one is the last. */
   readonly next: string | undefined;
-  /** The state of the limit according to the answer's headers. */
+  /** The state of the limit according to the response's headers. */
   readonly left: BudgetEvidence | undefined;
   /** Problems, and how to fix them. */
   readonly warnings: readonly string[];

@@ -22,7 +22,7 @@ export function configTemplate({ followers, books }: ConfigTemplateOptions): str
   const parts = [
     HEAD,
     part('topics', embedded, { driver: 'sqlite', file: './headgate.db' }),
-    // A cluster in place of the file.
+    // A cluster instead of the file.
     part('topics', kafka, { driver: 'kafka' }).map((line) => `# ${line}`),
     part('status', status, {}).map((line) => `# ${line.replace(/^ {2}# /, '  ')}`),
     ...(followers === undefined ? [] : [part('followers', schemas.get('followers'), followers)]),

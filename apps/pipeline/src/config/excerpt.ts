@@ -17,10 +17,13 @@ export interface ExcerptOptions {
 const WIDTH = 68;
 /** More problems are counted: a list of thousands may be wrong in each of its entries. */
 const MOST = 50;
-/** In place of a letter that may be one of a secret. */
+/** Instead of a letter that may be one of a secret. */
 const HIDDEN = '\u00b7';
 
-/** Gives the first problems the line they are in, with `^^^` under what is meant, and counts the others. Words show that are keys, variables, or open values; others as dots. */
+/**
+ * Returns the first problems the line they are in, with `^^^` under what is meant, and counts the others. Words show that are keys,
+ * variables, or open values; others as dots.
+ */
 export function withExcerpts(problems: readonly Problem[], { text, known, open = new Map() }: ExcerptOptions): Problem[] {
   const lines = linesOf(text);
   const shownLines = new Map<number, string>();

@@ -6,7 +6,7 @@ export interface FormatProblemsOptions {
   readonly problems: readonly Problem[];
   /** Shown among the problems, marked; default none. */
   readonly warnings?: readonly Problem[];
-  /** Least column (0-based) at which messages start, to line up with other tables; default 0. */
+  /** Minimum column (0-based) at which messages start, to line up with other tables; default 0. */
   readonly messageColumn?: number;
 }
 

@@ -6,7 +6,7 @@ import { type KeyPath, type Problem, isShowable, shown, shownPath } from './prob
 import { shownVariable, substituteVariables } from './variables.ts';
 import type { Origin } from './yaml-values.ts';
 
-/** Something about a place of a file that somebody has to see to. */
+/** Something about a place of a file that someone must see to. */
 export interface Finding {
   readonly origin: Origin;
   readonly message: string;

@@ -16,7 +16,7 @@ export interface ReadConfig {
   readonly definitions: readonly DefinitionInfo[];
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
-  /** Makes a problem about a place. */
+  /** Creates a problem about a place. */
   problemAt(path: KeyPath, message: string, at?: 'key' | 'value'): Problem;
   /** Adds the lines of the file to problems; undefined if there is no file. */
   readonly withExcerpts?: (problems: readonly Problem[]) => Problem[];

@@ -29,13 +29,13 @@ export interface YamlConfigOptions {
   /** Absolute. */
   readonly path: string;
   readonly source: string;
-  /** The value of an environment variable (or of .env), undefined where it is not set. */
+  /** The value of an environment variable (or of .env); undefined if it isn't set. */
   readonly lookup: (name: string) => string | undefined;
   readonly readText: (path: string) => Promise<string>;
   readonly importing: Importing;
 }
 
-/** Reads the sections of a headgate.yaml. Throws a `ConfigError` for a file that is no mapping. */
+/** Reads the sections of a headgate.yaml. Throws a `ConfigError` for a file that isn't a mapping. */
 export async function yamlConfig({ file, path, source, lookup, readText, importing }: YamlConfigOptions): Promise<ReadConfig> {
   const yaml = yamlFile(source);
   const { root } = yaml;
@@ -157,7 +157,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
   for (const [name, node] of sections) {
     if (name === 'topics' || name === 'status') continue;
     const use = isMap(node) ? pairsOf(node).find((pair) => pair.name === 'use') : undefined;
-    // Keys stand under it: it is a name, and no secret whose colon was forgotten.
+    // It has keys of its own, so it is a name, and not a secret without its colon.
     if (isMap(node) && PIPELINE_NAME.test(name) && (use !== undefined || isShowable(name))) names.push(name);
     if (use !== undefined) uses.add(name);
     const pipeline = use === undefined ? defined.get(name) : await own(name, use.value);
@@ -216,14 +216,14 @@ function lazily<Value>(make: () => Value): () => Value {
   return () => (made ??= { value: make() }).value;
 }
 
-/** An address without a password, or a path, that stands where a secret may stand. */
+/** An address without a password, or a path, in the place of a secret. */
 function isHarmless({ text, isPath }: { readonly text: string; readonly isPath: boolean }): boolean {
   if (isPath) return !isPem(text);
   const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
   return url !== null && url.password === '';
 }
 
-/** The names that a section gives to its streams and their fields: something stands under each, so none is a secret whose colon was forgotten. */
+/** The names that a section gives to its streams and their fields: each has a value below, so none is a secret without its colon. */
 function namesIn(node: ParsedNode | null): string[] {
   if (!isMap(node)) return [];
   return pairsOf(node).flatMap(({ name = '', value }) =>
@@ -252,7 +252,7 @@ function isPackageName(use: string): boolean {
   return /^(?:@[a-z0-9-~][\w.~-]*\/)?[a-z0-9-~][\w.~-]*(?:\/[^\\]+)?$/iu.test(use);
 }
 
-/** Of `@post/parcels/letters`, `@post/parcels`. */
+/** For `@post/parcels/letters`, `@post/parcels`. */
 function packageOf(use: string): string {
   return use.split('/', use.startsWith('@') ? 2 : 1).join('/');
 }

@@ -43,7 +43,7 @@ export function slipIn(text: string, codes: readonly ErrorCode[]): Slip | undefi
   return undefined;
 }
 
-/** A blank that only looks like one, where YAML has to see a blank; text may hold any. */
+/** A blank that only looks like one, where YAML must see a blank; text may hold any. */
 export function foreignBlank(text: string): Slip | undefined {
   return (
     blankSlip(text, /^(?: *)([\u00a0\u2000-\u200b\u202f\u205f\u3000])/gmu, "a non-breaking space can't indent. Use plain spaces") ??

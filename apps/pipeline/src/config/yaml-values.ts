@@ -8,7 +8,7 @@ import { type Range, pairsOf } from './yaml-file.ts';
 import { typographicQuotes } from './yaml-syntax.ts';
 
 export interface YamlValuesOptions {
-  /** The value of an environment variable (or of .env), undefined where it is not set. */
+  /** The value of an environment variable (or of .env); undefined if it isn't set. */
   readonly lookup: (name: string) => string | undefined;
   /** Absolute path that relative ones start at. */
   readonly folder: string;
@@ -34,7 +34,7 @@ export interface Origin {
   readonly line?: number;
   /** The text of that line. */
   readonly text?: string;
-  /** True where it was complained about, so that nobody has to be told again. */
+  /** True where it was complained about, so that no one must be told again. */
   isTold?: boolean;
 }
 

@@ -59,7 +59,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
     words: ({ subject, outcome, reason = '', status, retryInMs }) => {
       const unsaid = status === undefined ? outcome : `${outcome} (${status})`;
       const said = reason === '' ? unsaid : reasonWithout(subject, { code: outcome, message: reason });
-      // The request goes on with another secret or credential, or not at all.
+      // The request continues with another secret or credential, or not at all.
       const again =
         retryInMs === undefined || outcome === 'unauthorized' ? '' : `, retry ${retryInMs <= 0 ? 'now' : `in ${durationWords(retryInMs)}`}`;
       return `${safeText(subject, 100)}: ${again === '' ? said : said.replace(/\.$/, '')}${again}`;
@@ -159,7 +159,7 @@ export function countsWords(counts: Readonly<Record<string, number>>): string {
   return said.length === 0 ? 'no record' : said.join(', ');
 }
 
-/** Why a lane can't go on. */
+/** Why a lane can't continue. */
 export function failedLaneWords({ pipeline, lane, reason }: { pipeline: string; lane: number; reason: string }): string {
   const why = safeText(reason, 500).replace(/[.;\s]+$/, '');
   return `${pipeline} lane ${lane} can't continue: ${why}. Nothing is lost: its jobs wait for the next run.`;

@@ -51,7 +51,7 @@ export interface RunAbout {
     readonly credentials?: readonly string[];
     /** Interval between two crawls of its lists; absent if they are crawled once. */
     readonly everyMs?: number;
-    /** Most items that may be requested and not yet written. */
+    /** Maximum items that may be requested and not yet written. */
     readonly maxOutstanding: number;
   }[];
 }

@@ -5,7 +5,7 @@ export interface StatusServerOptions extends Omit<StatusAnswersOptions, 'names'>
   /** Address to listen on. If the port is in use, takes the next free one, at most 19 further; 0 takes any. */
   readonly port: number;
   readonly host: string;
-  /** Names it is asked by besides `host`, `localhost` and addresses, in lower case. Default none. */
+  /** Names it is asked by except `host`, `localhost` and addresses, in lowercase. Default none. */
   readonly names?: readonly string[];
 }
 

@@ -40,7 +40,7 @@ export function pendingDeadLetter(
   };
 }
 
-/** The id of the request at an offset: deterministic, and unique on the log. */
+/** The ID of the request at an offset: deterministic, and unique on the log. */
 export function requestId({ topic, partition }: { readonly topic: string; readonly partition: number }, offset: number): string {
   return `${topic}-${partition}-${offset}`;
 }
@@ -63,7 +63,7 @@ export function replayable(record: RequestRecord, { request, isFor }: Replayable
   return requestContent(record);
 }
 
-/** Writes that a record is no request, and finishes it. `isBegun`: the lane's state may hold how far an earlier run came with it. */
+/** Writes that a record isn't a request, and finishes it. `isBegun`: the lane's state may hold how far an earlier run came with it. */
 export async function refuse(context: Context, request: RequestRecord, error: unknown, isBegun: boolean): Promise<void> {
   const { key, offset } = request;
   const id = requestId(context.lane, offset);

@@ -76,7 +76,9 @@ export async function dismissDeadLetters(options: DismissOptions): Promise<numbe
 /** Maximum letters, and bytes of their records, that one transaction closes. */
 const CLOSED_TOGETHER = { letters: 200, bytes: 500_000 } as const;
 
-/** `closing` gives what a letter's transaction writes besides its note; undefined for one that stays open. Returns how many were closed. */
+/**
+ * `closing` returns what a letter's transaction writes except its note; undefined for one that stays open. Returns how many were closed.
+ */
 async function closeLetters(
   options: CloseLettersOptions,
   pipeline: string,

@@ -31,7 +31,7 @@ export function stateTopic({ name }: Named, names: TopicNames): string {
   return names(`${name}.state`);
 }
 
-/** A lane's name on the log: on Kafka its transactional id. */
+/** A lane's name on the log: on Kafka its transactional ID. */
 export function laneName(group: string, topic: string, lane: number): string {
   return `${group}.${topic}.${lane}`;
 }

@@ -15,7 +15,7 @@ export interface PipelineDefinition<
   Topics extends TopicMap,
   Credential extends NamedCredential,
 > {
-  /** Prefix of its topics and its key in a configuration: lower-case letters, digits and hyphens. */
+  /** Prefix of its topics and its key in a configuration: lowercase letters, digits and hyphens. */
   readonly name: string;
   /** Its section of a configuration. `every`, `maxOutstanding` and `stopAfterFailures` are added to it. */
   readonly options: Options;
@@ -42,7 +42,7 @@ export interface PipelineDefinition<
   check?(request: z.output<RequestSchema>): void;
   /** The configuration's own list: each is requested once, and again after `every`. */
   listed?(options: z.output<Options>): Iterable<z.input<RequestSchema>>;
-  /** After how many ms a listed request is requested again, in place of the option `every`. Default: that option. */
+  /** After how many ms a listed request is requested again, instead of the option `every`. Default: that option. */
   every?(request: z.output<RequestSchema>): number | undefined;
   /**
    * Its credentials, which lanes split among them: `io.credentials` are those of one lane. Default: none that could be split; then it has

@@ -9,7 +9,7 @@ export type PipelineErrorCode =
   | 'HEADGATE_INVALID_OPTION'
   /** A function of a definition threw. */
   | 'HEADGATE_USER_FUNCTION'
-  /** A record in a requests topic is no request. */
+  /** A record in a requests topic isn't a request. */
   | 'HEADGATE_MALFORMED_REQUEST'
   /** A record is larger than its topic takes. */
   | 'HEADGATE_RECORD_TOO_LARGE'

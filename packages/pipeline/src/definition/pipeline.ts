@@ -10,13 +10,13 @@ import type { CrawlSize, Processor } from '../engine/processor.ts';
 export type CommonOptions = {
   /** After how long its list is requested again: `24h`, or ms. Default: it is requested once. */
   readonly every?: string | number | undefined;
-  /** Most items of a lane that are requested or in flight and not yet written. Default: the definition's. */
+  /** Maximum items of a lane that are requested or in flight and not yet written. Default: the definition's. */
   readonly maxOutstanding?: number | undefined;
   /** Stops a lane after this many requests in a row that fail alike, without a success. Default: 10. */
   readonly stopAfterFailures?: number | undefined;
 };
 
-/** A defined pipeline: called with its options it gives what `start` and `defineConfig` take. */
+/** A defined pipeline: called with its options it returns what `start` and `defineConfig` take. */
 export interface DefinedPipeline<Options extends z.ZodObject, Request = unknown> {
   /** Returns the pipeline with its options. Throws an {@link InvalidOptionsError} (HEADGATE_INVALID_OPTION) if they don't fit. */
   (options: z.input<Options> & CommonOptions): Pipeline<Request>;
@@ -70,9 +70,9 @@ export interface Pipeline<Request = unknown> {
   readonly everyMs: number | undefined;
   /** After how many ms a request that was read is requested again; undefined: once. */
   everyOf(request: unknown): number | undefined;
-  /** Most items of one lane that may be requested or in flight and not yet written. */
+  /** Maximum items of one lane that may be requested or in flight and not yet written. */
   readonly maxOutstanding: number;
-  /** Most items of a page of a walk. */
+  /** Maximum items of a page of a walk. */
   readonly pageItems: number | undefined;
   /** Bytes that the records of some topics usually have, by the topics' names within the pipeline. */
   readonly usualBytes: Readonly<Record<string, number | undefined>>;
@@ -87,7 +87,10 @@ export interface Pipeline<Request = unknown> {
    * by its index.
    */
   listed(): Iterable<ListedRequest>;
-  /** Opens the sources for one lane, which has its share of the credentials, and gives what processes its requests. Takes nothing of the log. */
+  /**
+   * Opens the sources for one lane, which has its share of the credentials, and returns what processes its requests. Takes nothing of the
+   * log.
+   */
   open(io: SharedIo, lane: LaneShare): Processor<unknown, TopicMap>;
   /** True when the definition has a probe. */
   readonly canProbe: boolean;

@@ -104,13 +104,13 @@ export interface RecordContent {
   readonly headers?: Readonly<Record<string, string | Uint8Array>>;
 }
 
-/** A record of a pipeline before it has its CloudEvents id. */
+/** A record of a pipeline before it has its CloudEvents ID. */
 export interface PendingRecord {
   /** Within the pipeline: `records`. */
   readonly name: string;
   /** As it goes to the log, without the headers of a CloudEvent. */
   readonly record: NewRecord | RecordSeries;
-  /** As `RecordContent.id` gave it. */
+  /** As in `RecordContent.id`. */
   readonly id: string | undefined;
   /** Under which events and displays count it. */
   readonly kind: string;
@@ -151,7 +151,7 @@ export interface RecordMakersOptions {
   /** Check each value against its topic's schema. */
   readonly validate: boolean;
   readonly serializers: Serializers;
-  /** Gives a request its key. Default: the definition makes none. */
+  /** Gives a request its key. Default: none. */
   readonly keyed?: ((request: unknown) => Pick<NewRecord, 'key' | 'value'>) | undefined;
 }
 
@@ -217,7 +217,7 @@ function requestMaker({ pipeline, names, partition, keyed }: RecordMakersOptions
   };
 }
 
-/** A request that can't be one keeps its text: it becomes a dead letter, and its page goes on. */
+/** A request that can't be one keeps its text: it becomes a dead letter, and its page continues. */
 function keyedOrBare(
   keyed: (request: unknown) => Pick<NewRecord, 'key' | 'value'>,
   request: unknown,
@@ -317,7 +317,7 @@ export function assertField(topicName: string, part: string, field: unknown): vo
 
 export interface LogRecordsOptions {
   readonly pipeline: string;
-  /** The request's id, which the records' ids begin with. */
+  /** The request's ID, which the records' IDs begin with. */
   readonly request: string;
   /** The rest of a record's ID if it has none; a second record of a topic adds `/1`, and so on. */
   readonly defaultId: string;

@@ -31,7 +31,7 @@ export function answered<Result>(of: UserFunction, result: Result): Result {
   return result;
 }
 
-/** Calls a function of a definition that gives a list, and reads the list. */
+/** Calls a function of a definition that returns a list, and reads the list. */
 export function callUserList<Item>(of: UserFunction, call: () => Iterable<Item> | undefined): Item[] {
   const list: unknown = callUser(of, call);
   if (list === undefined || list === null) return [];

@@ -114,8 +114,8 @@ export interface InheritedBudgetsOptions {
 }
 
 /**
- * How budgets stood in the other lanes: a credential that has come from one of them, since lanes or credentials were changed, goes on with
- * the requests it has used there. A record that is older than its window says nothing any more.
+ * How budgets stood in the other lanes: a credential that has come from one of them, since lanes or credentials were changed, continues
+ * with the requests it has used there. A record that is older than its window says nothing any more.
  */
 export async function inheritedBudgets({ journals, stateTopic, lane, lanes }: InheritedBudgetsOptions): Promise<readonly JournalRecord[]> {
   const others = Array.from({ length: lanes }, (_, other) => other).filter((other) => other !== lane);

@@ -53,7 +53,7 @@ export async function runLane(options: LaneRunnerOptions): Promise<void> {
   }
   signal.removeEventListener('abort', wake);
   worker.stop();
-  // Also if no credential is left: what was sent is paid for, and its answer may say how long nothing may be sent.
+  // Also if no credential is left: what was sent is paid for, and its response may say how long nothing may be sent.
   await drainInFlight({ notifier, clock, isBusy: () => !isLost && intake.isBusy, written: deadline.written });
   worker.abandon();
   notifier.throwIfFailed();

@@ -36,9 +36,9 @@ export interface LaneSupervisor {
   doubt(): void;
   /** Resolves when every lane assigned so far is held, or has failed. Throws the first failure. */
   opened(): Promise<void>;
-  /** Works until nothing is left, or until the signal. Returns why lanes could not go on; the others did. */
+  /** Works until nothing is left, or until the signal. Returns why lanes could not continue; the others did. */
   run(): Promise<readonly unknown[]>;
-  /** Ends all work: it can't go on. */
+  /** Ends all work: it can't continue. */
   fail(error: unknown): void;
   /** Gives every lane up, without having worked. */
   close(): Promise<void>;

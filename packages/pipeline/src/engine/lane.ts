@@ -57,7 +57,7 @@ export interface Lane {
   onFailure(callback: (error: unknown) => void): void;
   /** The longest of the last 50 commits, ms. */
   readonly slowestCommitMs: number;
-  /** Writes what is still to be written, then gives the lane up. */
+  /** Writes pending changes, then releases the lane. */
   close(): Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import type { Clock } from '@headgate/throttle';
 /** Wakes the waiter for an event in a lane; a notification that comes before the wait is not lost. */
 export interface Notifier {
   notify(): void;
-  /** Notifies; every `wait`, this and later ones, rejects with the first `error`: the lane can't go on. */
+  /** Notifies; every `wait`, this and later ones, rejects with the first `error`: the lane can't continue. */
   fail(error: unknown): void;
   /** Calls back with the first failure, before its waiter wakes. */
   onFailure(callback: (error: unknown) => void): void;

@@ -21,7 +21,7 @@ interface Piece {
   readonly to: number;
 }
 
-/** Makes the set again that gave the snapshot; an empty one without. */
+/** Makes the set again that returned the snapshot; an empty one without. */
 export function offsetRanges({ next: start, done }: OffsetRangesSnapshot = { next: 0, done: [] }): OffsetRanges {
   let next = start;
   let pieces: Piece[] = done.map(([from, to]) => ({ from, to }));

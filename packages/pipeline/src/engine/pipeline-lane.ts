@@ -57,7 +57,7 @@ export interface LaneRun {
 
 /** One lane of one pipeline, held by this process and ready to work. */
 export interface PipelineLane {
-  /** Works until nothing is left, or until the signal. Rejects when the lane can't go on. */
+  /** Works until nothing is left, or until the signal. Rejects when the lane can't continue. */
   run(signal: AbortSignal): Promise<void>;
   /** Checks whether this process still holds the lane, because a lane without work would not notice. If it doesn't, `run` rejects. */
   confirm(): void;

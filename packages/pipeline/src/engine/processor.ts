@@ -54,9 +54,9 @@ export type StateOfLane = Lane['stateUnder'];
 
 /** The rest of a request. */
 export type Left =
-  /** A walk goes on at this page, 1-based. `whole`: it is for all pages there are. */
+  /** A walk continues at this page, 1-based. `whole`: it is for all pages there are. */
   | { readonly kind: 'walk'; readonly page: number; readonly from: Json | undefined; readonly whole: boolean }
-  /** Keys without an answer; `size`: of one HTTP request. */
+  /** Keys without a response; `size`: of one HTTP request. */
   | { readonly kind: 'lookup'; readonly keys: number; readonly size: number };
 
 /** The lane that a worker works. */
@@ -71,7 +71,7 @@ export interface WorkerContext<Request, Topics extends TopicMap> {
   readonly log: TopicLog;
   /** The run's clock. */
   readonly clock: Clock;
-  /** Wakes the lane when the worker's load has changed, and ends it when the worker can't go on. */
+  /** Wakes the lane when the worker's load has changed, and ends it when the worker can't continue. */
   readonly notifier: Notifier;
   /** Room for items that are not yet durable, shared by all work of the lane. */
   readonly credits: CreditPool;
@@ -89,7 +89,7 @@ export interface WorkerContext<Request, Topics extends TopicMap> {
   readonly tracing?: Tracing | undefined;
 }
 
-/** Works a lane's requests. It notifies whenever its load has changed, and fails the notifier when it can't go on. */
+/** Works a lane's requests. It notifies whenever its load has changed, and fails the notifier when it can't continue. */
 export interface Worker<Request> {
   /** Requests, or keys of them, taken and not finished. */
   readonly load: number;

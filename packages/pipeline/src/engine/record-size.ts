@@ -18,8 +18,8 @@ export interface RecordSizeOptions {
 }
 
 /**
- * Gives the records as they are. Throws a `PipelineError` (HEADGATE_RECORD_TOO_LARGE) for one that is larger than its topic takes: it ends one
- * request, and the log's own error would end the lane.
+ * Returns the records as they are. Throws a `PipelineError` (HEADGATE_RECORD_TOO_LARGE) for one that is larger than its topic takes: it
+ * ends one request, and the log's own error would end the lane.
  */
 export function assertRecordSize(
   records: readonly (NewRecord | RecordSeries)[],

@@ -20,7 +20,7 @@ export function endsSource(error: unknown): boolean {
   return isSourceError(error) && error.endsSource;
 }
 
-/** True when the log failed, so that its lane can't go on. */
+/** True when the log failed, so that its lane can't continue. */
 export function endsLane(error: unknown): boolean {
   return error instanceof TopicLogError;
 }

@@ -44,7 +44,7 @@ export interface StartOptions {
   readonly keys?: readonly string[];
   /** Ends the run as `stop` does. Before the run has its lanes, `start` rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** When the steps of a stop have to be over. Default: responses are written within 8 s of it, everything is closed within 9.5 s. */
+  /** When the steps of a stop must be over. Default: responses are written within 8 s of it, everything is closed within 9.5 s. */
   readonly deadline?: StopDeadline;
   /** Prefix and other names of the topics on the log. Default: their own names. */
   readonly topics?: TopicNaming;
@@ -65,14 +65,14 @@ export interface Running extends AsyncDisposable {
   /** The current state of the run. After its end use `RunResult.snapshot`, because the lanes are released by then. */
   snapshot(): RunSnapshot;
   /**
-   * Adds requests to a pipeline's requests topic, all or nothing, and resolves to their ids, in order: those of `RunSnapshot.work`, events and
-   * records. Each has the header `traceparent` of the caller's active span, if there is one. Throws a `PipelineError` for one that is none, by
-   * its index, and for what is no list.
+   * Adds requests to a pipeline's requests topic, all or nothing, and resolves to their IDs, in order: those of `RunSnapshot.work`, events
+   * and records. Each has the header `traceparent` of the caller's active span, if there is one. Throws a `PipelineError` for one that is
+   * none, by its index, and for what isn't a list.
    */
   enqueue<Request>(pipeline: Pipeline<Request>, requests: Iterable<NoInfer<Request>>): Promise<readonly string[]>;
   /** The same, by the pipeline's name. */
   enqueue(pipeline: string, requests: Iterable<unknown>): Promise<readonly string[]>;
-  /** Starts no further request, writes the answers in flight and releases every lane, within 10 s. */
+  /** Starts no further request, writes the responses in flight and releases every lane, within 10 s. */
   stop(): Promise<RunResult>;
   /** Resolves when the run has ended; never rejects. */
   readonly done: Promise<RunResult>;
@@ -80,9 +80,9 @@ export interface Running extends AsyncDisposable {
 
 /** How a run has ended. */
 export interface RunResult {
-  /** `failed`: a lane or the group could not go on. Dead letters are no failure of the run: `snapshot` counts them. */
+  /** `failed`: a lane or the group could not continue. Dead letters are no failure of the run: `snapshot` counts them. */
   readonly outcome: 'done' | 'stopped' | 'failed';
-  /** Why lanes could not go on. */
+  /** Why lanes could not continue. */
   readonly failures: readonly unknown[];
   /** The state of the run at its end. */
   readonly snapshot: RunSnapshot;
@@ -223,7 +223,7 @@ export async function start(options: StartOptions): Promise<Running> {
       });
     }
   } catch (error) {
-    // A group that owes its answer still is left when it has come.
+    // A group that owes its response still is left when it has come.
     const left = leave();
     if (isMember || !signal.aborted) await left;
     ownDeadline[Symbol.dispose]();

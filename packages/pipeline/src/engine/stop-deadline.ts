@@ -1,6 +1,6 @@
 import type { Clock } from '@headgate/throttle';
 
-/** When the steps of a stop have to be over, as signals that abort then. Everything that waits during a stop reads it. */
+/** When the steps of a stop must be over, as signals that abort then. Everything that waits during a stop reads it. */
 export interface StopDeadline {
   /** Aborts when responses in flight must be written; what isn't written by then is given up, and requested again by the next run. */
   readonly written: AbortSignal;

@@ -20,11 +20,11 @@ export interface LaneWork {
   readonly walks: readonly WalkSize[];
   /** Walks that begin when those are done: how many, those among them of unknown size, and the pages that the others take. Default: none. */
   readonly behind?: { readonly walks: number; readonly unknown: number; readonly pages: number };
-  /** Keys of lookups without an answer. */
+  /** Keys of lookups without a response. */
   readonly keys: number;
-  /** Most keys of one HTTP request. */
+  /** Maximum keys of one HTTP request. */
   readonly keysAtOnce: number;
-  /** HTTP requests of all that, which have their slot already and no answer yet. Default 0. */
+  /** HTTP requests of all that, which have their slot already and no response yet. Default 0. */
   readonly inFlight?: number;
   /** One for each budget of each credential of the lane. */
   readonly budgets: readonly BudgetSlots[];
@@ -44,7 +44,7 @@ export interface Forecast {
 export interface ForecastOptions {
   /** Epoch ms. */
   readonly now: number;
-  /** Time from a request to its answer, ms: the pages of a walk come one after the other. Default 0. */
+  /** Time from a request to its response, ms: the pages of a walk come one after the other. Default 0. */
   readonly requestMs?: number;
 }
 

@@ -61,7 +61,7 @@ export interface WalkLeft extends WalkSize {
   readonly key: string;
   /** The request, JSON. */
   readonly request: string;
-  /** The checkpoint it goes on at; undefined at the start. */
+  /** The checkpoint it continues at; undefined at the start. */
   readonly from: Json | undefined;
   /** The request is for all pages there are. */
   readonly whole: boolean;

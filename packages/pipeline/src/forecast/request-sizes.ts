@@ -53,7 +53,7 @@ export interface LaneBacklog {
   readonly keys: number;
   /** False while they are being counted. */
   readonly isCounted: boolean;
-  /** Most keys of one HTTP request. */
+  /** Maximum keys of one HTTP request. */
   readonly keysAtOnce: number;
 }
 

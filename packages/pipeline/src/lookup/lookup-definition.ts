@@ -4,7 +4,7 @@ import type { SourceControls } from '../engine/processor.ts';
 
 /** Options of {@link lookup}. */
 export interface LookupDefinition<Api extends SourceControls, Request, Answers, Topics extends TopicMap> {
-  /** The source of the answers. The lane closes it. */
+  /** The source of the responses. The lane closes it. */
   readonly source: Api;
   /** The keys of a request, in any spelling. */
   keys(request: Request): readonly string[];
@@ -21,17 +21,17 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
     keys: readonly string[],
     options: { readonly credits: CreditPool; readonly signal: AbortSignal; readonly walk?: object; readonly requests?: number },
   ): Promise<Delivery<Answers>>;
-  /** Most keys of one HTTP request. */
+  /** Maximum keys of one HTTP request. */
   readonly size: number;
   /** How many more keys a quota permits now. Default: no limit. */
   room?(api: Api): number;
   /** Longest a key waits for its batch to fill while no other batch is under way, ms. Default 200. */
   readonly maxWaitMs?: number;
-  /** The records and dead letters of one answer, which answer every requested key. */
+  /** The records and dead letters of one response, which answer every requested key. */
   records(answers: Answers, at: LookupPosition<Request, Topics>): LookupOutcome;
 }
 
-/** The keys that one answer is for. */
+/** The keys that one response is for. */
 export interface LookupPosition<Request, Topics extends TopicMap> {
   /** The keys of the request, in order. */
   readonly requested: readonly RequestedKey<Request>[];
@@ -45,7 +45,7 @@ export interface RequestedKey<Request> {
   readonly key: string;
   /** The request for the key, possibly among others. */
   readonly request: Request;
-  /** The id of its request: `<requests topic>-<partition>-<offset>`. */
+  /** The ID of its request: `<requests topic>-<partition>-<offset>`. */
   readonly id: string;
 }
 
@@ -53,16 +53,16 @@ export interface RequestedKey<Request> {
 export interface LookupOutcome {
   /** Records of each key, by its index in `requested`. A key whose records can't all be written becomes a dead letter, and none of them is. */
   readonly records: readonly { readonly index: number; readonly record: PendingRecord }[];
-  /** Keys, or parts of the answer, that can't be processed. `index`: that of their key. */
+  /** Keys, or parts of the response, that can't be processed. `index`: that of their key. */
   readonly deadLetters?: readonly LookupDeadLetter[];
 }
 
-/** A key, or a part of an answer, that can't be processed. */
+/** A key, or a part of a response, that can't be processed. */
 export interface LookupDeadLetter {
   /** Index of the key in `requested`. */
   readonly index: number;
   /** Its code and message appear in the dead letter. */
   readonly error: unknown;
-  /** A part of the answer that can't be processed; `id` is unique within its request. Default: the key itself is what can't be had. */
+  /** A part of the response that can't be processed; `id` is unique within its request. Default: the key itself is what can't be had. */
   readonly part?: { readonly id: string; readonly record: unknown };
 }

@@ -18,7 +18,7 @@ export interface LookupRequest<Request> {
   /** How many of the keys are valid. */
   readonly valid: number;
   readonly answered: OffsetRanges;
-  /** Keys whose answer is not durable. */
+  /** Keys whose response is not durable. */
   left: number;
 }
 
@@ -30,7 +30,7 @@ export interface LookupKey<Request> {
 
 /** The requests in flight of a lane, and how far each is. */
 export interface LookupRequests<Request> {
-  /** Keys taken whose answer is not durable. */
+  /** Keys taken whose response is not durable. */
   readonly load: number;
   /** The stored keys of a request that started earlier. */
   keptKeys(offset: number): readonly string[] | undefined;

@@ -23,7 +23,7 @@ export interface PipelineContractOptions<Service extends ContractService> {
   readonly openLog: () => Promise<TopicLog>;
   /**
    * Starts the service with budgets that the requests fill several times over, in windows of a second or less. `mended`: the service has
-   * the answer for `failing`.
+   * the response for `failing`.
    */
   readonly startService: (options: { readonly mended: boolean }) => Promise<Service>;
   /** The definition with options for this service: its budgets, and a list that is empty. With two credentials, it is tested in two lanes. */
@@ -37,7 +37,7 @@ export interface PipelineContractOptions<Service extends ContractService> {
     readonly request: unknown;
     /** The code of its dead letter. */
     readonly code: string;
-    /** The records that it returns from a mended service, in addition to those of the failed run. */
+    /** The records that it returns from a fixed service, in addition to those of the failed run. */
     readonly records: Readonly<Record<string, number>>;
   };
   /** Values of the requests topic that are no request. Default: none, broken JSON, and a list. */

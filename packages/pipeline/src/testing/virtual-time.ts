@@ -16,9 +16,10 @@ export interface DoneInVirtualTimeOptions {
 const IDLE_STEP_MS = { least: 1_000, most: 60_000 };
 
 /**
- * Lets a run's time go by until the run has ended, and gives its result. While all its requests wait for a budget, or for their next attempt, the
- * clock jumps to the end of the wait; while there are none, it goes in steps of a twentieth of the time since the last one, 1 s to 1 min, until a
- * list is due again; while one is being answered or written it goes as the machine's does, so that time limits hold for real work.
+ * Lets a run's time go by until the run has ended, and returns its result. While all its requests wait for a budget, or for their next
+ * attempt, the clock jumps to the end of the wait; while there are none, it goes in steps of a twentieth of the time since the last one, 1
+ * s to 1 min, until a list is due again; while one is being answered or written it goes as the machine's does, so that time limits hold for
+ * real work.
  */
 export async function doneInVirtualTime({ running, clock }: DoneInVirtualTimeOptions): Promise<RunResult> {
   let result: RunResult | undefined;

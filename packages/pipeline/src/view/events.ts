@@ -58,13 +58,13 @@ export type RunEvent =
       readonly lane: number;
     }
   | {
-      /** This process works the lane no longer; its unfinished requests go on wherever it is opened next. */
+      /** This process works the lane no longer; its unfinished requests continue wherever it is opened next. */
       readonly type: 'lane-left';
       readonly pipeline: string;
       readonly lane: number;
       /** The reason, unless it was released normally: `process 12 on host-b since … has taken it over`. */
       readonly reason?: string;
-      /** No process resumes it before the cause is fixed and a new run starts; the other lanes go on. */
+      /** No process resumes it before the cause is fixed and a new run starts; the other lanes continue. */
       readonly failed?: true;
     }
   | {
@@ -165,7 +165,7 @@ export type RequestEvent =
       readonly kinds: Readonly<Record<string, number>>;
     }
   | {
-      /** A dead letter is durable: a request, a key, or a part of an answer that can't be processed. */
+      /** A dead letter is durable: a request, a key, or a part of a response that can't be processed. */
       readonly type: 'dead-letter';
       readonly pipeline: string;
       /** Name of the dead letters' topic. */
@@ -247,7 +247,7 @@ export interface BudgetGauge {
   readonly budget: string;
   /** Name of what it counts. Default: requests. */
   readonly unit?: string;
-  /** Most requests, or units of weight, per window. */
+  /** Maximum requests, or units of weight, per window. */
   readonly limit: number;
   /** Length of the window in ms; of a quota, 24 hours or 31 days. */
   readonly windowMs: number;
@@ -263,7 +263,7 @@ export interface BudgetGauge {
 export interface CreditGauge {
   /** Name of the pipeline. */
   readonly pipeline: string;
-  /** Most items that may be outstanding: the pipeline's `maxOutstanding`. */
+  /** Maximum items that may be outstanding: the pipeline's `maxOutstanding`. */
   readonly max: number;
   /** Items requested or in flight and not yet written. */
   readonly used: number;

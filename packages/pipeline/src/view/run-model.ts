@@ -191,7 +191,7 @@ interface Totals {
   /** Answers so far, and how long they took in all. */
   answers: number;
   answersMs: number;
-  /** Lookups with an answer, each one HTTP request. */
+  /** Lookups with a response, each one HTTP request. */
   lookups: number;
   failing: PipelineSnapshot['failing'] | undefined;
   lastSuccessAt: number | undefined;

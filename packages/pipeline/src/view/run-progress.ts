@@ -4,7 +4,7 @@ import { MAX_IN_WORK } from '../walk/walk.ts';
 import type { Progress } from './run-snapshot.ts';
 
 const FORECAST_EVERY_MS = 1_000;
-/** Walks of a lane with a finish time of their own: each costs a look at all others. */
+/** Walks of a lane with their own finish time: each one requires a look at all others. */
 const FORECAST_WALKS = 50;
 
 export interface RunProgressOptions {

@@ -66,7 +66,7 @@ export interface PipelineSnapshot {
   readonly lastSuccessAt?: number;
   /** Durations of the log's transactions. */
   readonly commitTimes: Histogram;
-  /** Attempts that met a fault, by the HTTP status of their answer or `none`. */
+  /** Attempts that met a fault, by the HTTP status of their response or `none`. */
   readonly faults: Readonly<Record<string, number>>;
   /**
    * Set while no attempt succeeds: the start, the number of failures, the last reason, and the time of the next attempt, if known.
@@ -87,7 +87,7 @@ export interface PipelineSnapshot {
   readonly pages: number;
   /** Items of the pages written. */
   readonly items: number;
-  /** Keys of lookups that were taken, and those of them that have an answer. */
+  /** Keys of lookups that were taken, and those of them that have a response. */
   readonly keys: { readonly queued: number; readonly answered: number };
   /** Dead letters written. */
   readonly deadLetters: number;
@@ -132,9 +132,9 @@ export interface KeysRow {
   readonly kind: 'keys';
   /** Name of the pipeline. */
   readonly pipeline: string;
-  /** Keys with an answer, and all that are known of, in this run. */
+  /** Keys with a response, and all that are known of, in this run. */
   readonly answered: number;
-  /** All keys that are known of in this run, those without an answer counted. */
+  /** All keys that are known of in this run, those without a response counted. */
   readonly known: number;
   /** All keys in the requests topic are counted. */
   readonly isExact: boolean;

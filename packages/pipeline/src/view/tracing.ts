@@ -10,7 +10,7 @@ export interface Tracing {
   headers(work: object): Readonly<Record<string, string>> | undefined;
   /** The headers that name the caller's active span: none if there is none, or it isn't recorded. */
   callerHeaders(): Readonly<Record<string, string>> | undefined;
-  /** It is worked no longer: it has ended, with an error or without, or goes on elsewhere. */
+  /** It is worked no longer: it has ended, with an error or without, or continues elsewhere. */
   end(work: object, error?: Reason): void;
   /** An attempt has ended. `work`: its request, if known. */
   attempt(event: Omit<Extract<RunEvent, { type: 'attempt' }>, 'type'>, work: object | undefined): void;

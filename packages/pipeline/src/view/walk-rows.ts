@@ -44,7 +44,7 @@ export function walkRows(): WalkRows {
   return {
     started({ pipeline, lane, key, request, page, items }) {
       const before = walks.get(request);
-      // A lane that has come back goes on with the walks it had.
+      // A lane that has come back continues with the walks it had.
       if (before?.state === 'working') {
         if (before.isAway) awayWalks -= 1;
         walks.set(request, { ...before, isAway: false, pages: page - 1, items });

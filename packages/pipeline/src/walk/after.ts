@@ -78,7 +78,7 @@ export interface AfterWork {
   offsets(): Promise<Readonly<Record<string, number>>>;
   /** A walk's last page is about to be written. */
   ending(crawl: EndedWalk): EndingWalk;
-  /** Starts no further chunk. Unfinished work goes on when the lane is opened again. */
+  /** Starts no further chunk. Unfinished work continues when the lane is opened again. */
   stop(): void;
 }
 

@@ -43,7 +43,7 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
     }, 0);
   };
 
-  /** Throws for a value of the lane's state that is too large. `name`: the function of the definition that gave it. */
+  /** Throws for a value of the lane's state that is too large. `name`: the function of the definition that returned it. */
   const assertStateSize = ({ key, call }: Walking, change: StateChange, name: string, which: string): void => {
     assertRecordSize([call(name, () => lane.stateRecord(change))], { pipeline, key, lane, name, which });
   };

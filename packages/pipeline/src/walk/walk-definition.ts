@@ -59,7 +59,7 @@ export interface WalkPosition<Request, Topics extends TopicMap> {
   readonly topics: RecordMakers<Topics>;
   /** Emits a warning about the page once it is durable. */
   readonly warn: (message: string) => void;
-  /** Makes a dead letter of a part of the page that can't be processed, in the page's transaction: the walk continues. */
+  /** Creates a dead letter of a part of the page that can't be processed, in the page's transaction: the walk continues. */
   readonly refuse: (part: RefusedPart) => void;
 }
 
@@ -67,9 +67,9 @@ export interface WalkPosition<Request, Topics extends TopicMap> {
 export interface RefusedPart {
   /** Unique within its request, and the same when the page is requested again. */
   readonly id: string;
-  /** JSON, as the service gave it. */
+  /** JSON, as the service returned it. */
   readonly record: unknown;
-  /** Its code and message stand in the dead letter. */
+  /** Its code and message appear in the dead letter. */
   readonly error: unknown;
 }
 

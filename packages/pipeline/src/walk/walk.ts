@@ -210,7 +210,7 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
     notifier.notify();
   };
 
-  /** Makes a dead letter of a request that has no key to speak of: `keyOf` threw. */
+  /** Creates a dead letter of a request that has no key to speak of: `keyOf` threw. */
   const refuse = async (record: RequestRecord, error: unknown): Promise<void> => {
     active.set(record.offset, 'ending');
     const id = requestId(lane, record.offset);

@@ -8,7 +8,7 @@ import { messageBytesFor, recordBytes } from '../wire/record-size.ts';
 
 export type WithPartition<Record extends NewRecord | RecordSeries> = Record & { readonly partition: number };
 
-/** Caches the descriptions of topics and fetches one again where it doesn't fit. A topic counts as missing only when that is certain. */
+/** Caches the descriptions of topics, and fetches one again if it doesn't fit. A topic counts as missing only when that is certain. */
 export class MetadataCache {
   readonly #client: ReconnectingClient<Cluster>;
   /** Keeps deleted topics, without partitions: appends in flight to them still need the size limit. */
@@ -69,7 +69,7 @@ export class MetadataCache {
     return { bytes: recordBytes(value), setting: { name: 'max.message.bytes', value, neededFor: messageBytesFor } };
   }
 
-  /** Chooses partitions where that is left to us. Throws `TopicUnknownError` and `InvalidRecordError`. */
+  /** Chooses partitions for records without one. Throws `TopicUnknownError` and `InvalidRecordError`. */
   async withPartitions<Record extends NewRecord | RecordSeries>(records: readonly Record[]): Promise<readonly WithPartition<Record>[]> {
     const placed: WithPartition<Record>[] = [];
     let last: { readonly topic: string; readonly description: TopicDescription } | undefined;

@@ -14,7 +14,7 @@ const NO_MEMBER = 'headgate-looks-for-its-rights';
 const NO_PRODUCER = { producerId: '9223372036854775807', producerEpoch: 0 };
 
 /**
- * Finds the rights that the user lacks for its intended use. Brokers check rights before anything else in a request: each request here
+ * Finds the rights that the user lacks for its intended use. Brokers check rights before anything else in a request. Each request here
  * names a partition, a member or a producer that can't exist, so that a permitted one does nothing.
  */
 export async function missingRights(cluster: Cluster, use: IntendedUse): Promise<readonly MissingRight[]> {

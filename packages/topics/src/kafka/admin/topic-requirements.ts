@@ -64,7 +64,7 @@ export function mismatches({ name, partitions, compacted = false, minRecordBytes
   return all;
 }
 
-/** Warnings of settings that work, but less well than the options ask for, without the topic's name before them. */
+/** Warnings about settings that work, but less well than the options require, without the topic's name. */
 export function warnings(
   { usualRecordBytes = 0, keepsRecords = false }: NewTopicSpec,
   found: FoundTopic,

@@ -23,7 +23,7 @@ const STATE_SETTINGS: Readonly<Record<string, string>> = {
 /** A book's record may be far above Kafka's usual 1 MiB; managed clusters allow as much as this. */
 const RECORD_SETTINGS: Readonly<Record<string, string>> = { 'max.message.bytes': '8388608' };
 
-/** What waits in a topic has to be there when its turn comes, in days or in months. */
+/** A record that waits in a topic must still be there when its turn comes, in days or in months. */
 const KEPT_SETTINGS: Readonly<Record<string, string>> = { 'retention.ms': '-1', 'retention.bytes': '-1' };
 
 const KNOWN_WITHIN_MS = 10_000;
@@ -50,7 +50,7 @@ export interface CreateTopicsOptions {
 }
 
 export interface PreparedTopics extends CreatedTopics {
-  /** Of those that are there now. */
+  /** Descriptions of the existing ones. */
   readonly descriptions: ReadonlyMap<string, TopicDescription>;
 }
 
@@ -115,8 +115,8 @@ async function grow(cluster: Cluster, { name, partitions }: TopicSpec, validateO
 }
 
 /**
- * Those that were made or have grown: a broker learns of what its controller has made a moment later, and of its leaders. Partitions that were
- * there before may have none.
+ * Created or enlarged topics: a broker learns of them, and of their leaders, a moment after its controller. Existing partitions may have no
+ * leader.
  */
 async function knownTopics(
   cluster: Cluster,
@@ -144,7 +144,7 @@ export async function describeAllTopics(cluster: Cluster): Promise<ReadonlyMap<s
   return descriptionsOf(await describedTopics(cluster, broker, new Map(all)));
 }
 
-/** Describes the topics that exist. A topic that is missing here, or has fewer partitions than `wanted` says, is so for certain. */
+/** Describes the topics that exist. If a topic is missing here, or has fewer partitions than `wanted`, that is certain. */
 export async function describeTopics(
   cluster: Cluster,
   wanted: ReadonlyMap<string, number>,
@@ -153,7 +153,7 @@ export async function describeTopics(
   return descriptionsOf(await describedTopics(cluster, await cluster.brokerPool.findConnectedBroker(), found));
 }
 
-/** With its offsets as they are now; undefined where it has been deleted since, as anybody's topic may be. */
+/** With its current offsets; undefined if it has been deleted since, which can happen to any topic. */
 export async function topicInfo(
   cluster: Cluster,
   name: string,
@@ -182,7 +182,7 @@ function descriptionsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<st
 }
 
 async function createMissing({ cluster, topics: missing, replication, validateOnly }: CreateTopicsOptions): Promise<void> {
-  // Two of three copies have to have a record before it counts, so that one broker may be away.
+  // Two of three copies must have a record before it counts, so that one broker may be away.
   const safety = replication > 1 ? { 'min.insync.replicas': String(replication - 1) } : {};
   const topics = missing.map(({ name, partitions, compacted = false, keepsRecords = false }) => ({
     topic: name,
@@ -237,7 +237,7 @@ async function describedTopics(cluster: Cluster, broker: Broker, topics: TopicMe
   );
 }
 
-/** Where the brokers' answer is no: in words, for each topic they name (`topic` where they name none), and not tried again. */
+/** The brokers refuse: the reasons, one for each topic they name (`topic` if they name none). Not retried. */
 function refuse(error: unknown, topic: string, what: string): never {
   const [first, ...others] = [...chain(error)].flatMap((each): TopicMismatch[] => {
     if (each.type === undefined || verdictOf(each) !== 'final') return [];

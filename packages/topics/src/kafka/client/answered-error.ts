@@ -9,7 +9,7 @@ export function answeredError(code: number, about: { readonly topic?: string } =
   return Object.assign(createErrorFromCode(code), newerError(code), { code }, about);
 }
 
-/** The refusals of an answer as one error; undefined if there are none. */
+/** The refusals of a response as one error; undefined if there are none. */
 export function refusalError(refusals: readonly Refusal[]): Error | undefined {
   return oneError(refusals.map(({ errorCode, topic }) => answeredError(errorCode, topic === undefined ? {} : { topic })));
 }
@@ -19,7 +19,7 @@ export function oneError(errors: readonly Error[]): Error | undefined {
   return errors.length > 1 ? new AggregateError(errors, errors.map(({ message }) => message).join('; ')) : errors[0];
 }
 
-/** How brokers refuse an operation, by what it was to be done on. */
+/** How brokers refuse an operation, by the kind of resource. */
 const REFUSALS: Readonly<Record<string, ResourceKind>> = {
   TOPIC_AUTHORIZATION_FAILED: 'topic',
   GROUP_AUTHORIZATION_FAILED: 'group',
@@ -39,6 +39,6 @@ export function missingRight(error: unknown, needs: readonly MissingRight[]): Mi
       if (right.kind === refused && (refused !== 'topic' || topic === undefined || right.name === topic)) missing.add(right);
   }
   if (refusal === undefined) return undefined;
-  // kafkajs reads these two properties. It passes on an error's cause in place of the error, so this one has no cause.
+  // kafkajs reads these two properties. It passes on an error's cause instead of the error, so this one has no cause.
   return Object.assign(new MissingRightError([...missing]), { type: refusal, retriable: false });
 }

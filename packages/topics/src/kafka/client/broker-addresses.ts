@@ -29,7 +29,7 @@ export class BrokerAddresses {
     this.#answered.add(address);
   }
 
-  /** Adds to what is wrong with an address where it comes from and what to do, if only brokers know it and none has answered there. */
+  /** If only brokers know an address and none has responded there, adds to the error where the address comes from and what to do. */
   explained(reason: string, address: string | undefined): string {
     if (address === undefined || this.#given.has(address) || this.#answered.has(address)) return reason;
     const asked = [...this.#given].find((one) => this.#answered.has(one));
@@ -37,7 +37,7 @@ export class BrokerAddresses {
     return `the brokers advertise ${address}${where}, and none answers there: ${reason}. ${CURE}`;
   }
 
-  /** An error in words, explained. */
+  /** The explained text of an error. */
   readonly failureText = (error: unknown): string => this.explained(failureText(error), brokerOf(error));
 }
 
@@ -53,7 +53,7 @@ export async function assertAdvertised(cluster: Cluster): Promise<void> {
   const tries = advertised.map(async ({ nodeId, host, port }, index) => {
     await sleep(index * NEXT_AFTER_MS, undefined, { signal: over.signal });
     try {
-      // A proxy or a load balancer may accept a connection without a broker behind it.
+      // A proxy or a load balancer may accept a connection without a broker.
       await cluster.ask(metadataRequest, { topics: [] }, { broker: await cluster.findBroker({ nodeId }) });
     } catch (error) {
       failures.set(`${host}:${port}`, failureText(error));

@@ -22,7 +22,7 @@ const COORDINATOR_TYPES = { group: 0, transaction: 1 } as const;
 const PAUSES = { firstMs: 8, mostMs: 200 };
 const REPEATED_FOR_MS = 2_000;
 
-/** A request that kafkajs encodes, or whose answer it decodes. */
+/** A request that kafkajs encodes, or whose response it decodes. */
 export interface KafkajsRequest<Options, Answer> extends Routed<Options> {
   /** Throws what the broker refuses. */
   send(broker: KafkajsBroker, options: Options): Promise<Answer>;
@@ -39,13 +39,13 @@ export type ClusterConfig = KafkaConfig & ConnectionOptions;
 
 export interface AskOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Gets the request in place of those that it is `to`, once. */
+  /** Gets the request instead of those that it is `to`, once. */
   readonly broker?: Broker | undefined;
 }
 
 /**
- * A controller that hears nothing of its brokers for a moment takes them for gone, and so they tell their clients, too. kafkajs repeats a request
- * for metadata that fails with this type; of an empty list it would believe that there are no brokers.
+ * A controller that hears nothing from its brokers for a moment believes they are gone, and they pass that on to their clients. kafkajs
+ * repeats a metadata request that fails with this type; an empty list would make it believe that there are no brokers.
  */
 class NoBrokerReadyError extends Error {
   override readonly name = 'NoBrokerReadyError';
@@ -57,9 +57,10 @@ class NoBrokerReadyError extends Error {
 }
 
 /**
- * kafkajs's own cluster, which sends the driver's requests (`ask`), with five changes. Without topics it requests metadata of none. A partition
- * without a leader stops nobody but those who need it; kafkajs takes the metadata of none of the topics then. An answer that lists no broker isn't
- * taken. A refusal names the refused resource. If no broker knows the coordinator, it throws the reason, which kafkajs drops.
+ * kafkajs's own cluster, which sends the driver's requests (`ask`), with five changes. Without topics it requests metadata of none. A
+ * partition without a leader stops no one but those who need it; kafkajs takes the metadata of none of the topics then. A response that
+ * lists no broker isn't taken. A refusal names the refused resource. If no broker knows the coordinator, it throws the reason, which
+ * kafkajs drops.
  */
 export class Cluster extends BaseCluster {
   /** By kind and name, until one of them fails. */
@@ -150,7 +151,7 @@ export class Cluster extends BaseCluster {
     if (error !== undefined) throw error;
   }
 
-  /** `keep` gets the answer also if a part of it is a refusal, which this throws. */
+  /** `keep` gets the response also if a part of it is a refusal, which this throws. */
   async #send<Options, Answer>(
     broker: Broker,
     request: AnyRequest<Options, Answer>,

@@ -8,9 +8,9 @@ import { CompressionCodecs, KafkaJSNotImplemented } from './kafkajs-internals.ts
 export type CodecTable = Record<number, () => unknown>;
 
 /**
- * Lets kafkajs read zstd, Snappy and LZ4, where no other code has registered them: an unreadable batch would block all records behind it. It
- * replaces no registered codec, so other users of kafkajs in the process keep theirs, and can read more after this. `codecs`: kafkajs's table,
- * one for the whole process.
+ * Lets kafkajs read zstd, Snappy and LZ4, unless other code has registered them: an unreadable batch would block all records after it. It
+ * replaces no registered codec, so other users of kafkajs in the process keep theirs, and can read more after this. `codecs`: kafkajs's
+ * table, one for the whole process.
  */
 export function registerCodecs(codecs: CodecTable = CompressionCodecs): void {
   for (const [type, codec] of [

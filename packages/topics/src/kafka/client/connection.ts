@@ -2,9 +2,9 @@ import type { KafkajsConnection } from './kafkajs-internals.ts';
 
 /** Brokers take no second authentication on a connection within a second of the first (KIP-368). */
 const AUTHENTICATED_FOR_MS = 1_100;
-/** Before the bytes of an answer. */
+/** Before the bytes of a response. */
 const SIZE_BYTES = 4;
-/** Beyond the request's id an answer may be empty. */
+/** Beyond the request's ID a response may be empty. */
 const LEAST_ANSWER_BYTES = 4;
 /** How long requests that can't be sent yet wait for the next look, as kafkajs has it. */
 const LOOK_AGAIN_MS = 10;
@@ -16,8 +16,8 @@ const LOOK_AGAIN_MS = 10;
  *   open, and takes the other one with it when the broker closes it for being idle.
  * - In the last seconds of a session it authenticates before each request, as long as that session can't be made longer: brokers refuse that
  *   (ILLEGAL_SASL_STATE), and each refusal costs the connection.
- * - It keeps the first bytes of an answer that breaks off, takes them for the beginning of the next connection's, and throws in the socket's handler,
- *   where nothing catches it, for a size that can't be.
+ * - It keeps the first bytes of a response that breaks off, takes them for the beginning of the next connection's, and throws in the
+ *   socket's handler, where nothing catches it, for a size that can't be.
  * - Its queue keeps a timer of a negative delay going, also when it is idle: that costs CPU all the time, and Node prints a TimeoutNegativeWarning
  *   (tulios/kafkajs#1704, #1751).
  */
@@ -43,7 +43,7 @@ export function repair(connection: KafkajsConnection): void {
     },
     processData(data: Buffer): void {
       try {
-        // The size of an answer is looked at when it is there, and not again until the answer is.
+        // The size of a response is looked at when it is there, and not again until the response is.
         const isNext = connection.bytesNeeded === SIZE_BYTES && (connection.authHandlers ?? null) === null;
         if (isNext) assertSizes(connection.bytesBuffered === 0 ? data : Buffer.concat([...connection.chunks, data]));
         processData(data);
@@ -66,7 +66,7 @@ export function repair(connection: KafkajsConnection): void {
   };
 }
 
-/** Throws where one of the answers in `bytes` has a size that none has. */
+/** Throws where one of the responses in `bytes` has a size that none has. */
 function assertSizes(bytes: Buffer): void {
   for (let at = 0; at + SIZE_BYTES <= bytes.length;) {
     const size = bytes.readInt32BE(at);

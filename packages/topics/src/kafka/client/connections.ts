@@ -9,7 +9,7 @@ import { CHECK_MS, Watchdog } from './watchdog.ts';
 export interface ConnectionsOptions {
   readonly availability: Availability;
   readonly addresses: BrokerAddresses;
-  /** How long a broker may owe the answer to a request to join a group, ms: it waits for the other members. */
+  /** How long a broker may owe the response to a request to join a group, ms: it waits for the other members. */
   readonly joinsWithinMs: number;
 }
 
@@ -67,7 +67,7 @@ export class Connections {
   close(): void {
     this.#closed = true;
     clearInterval(this.#looking);
-    // kafkajs hears of errors, not of closing alone.
+    // kafkajs notices errors, but not a close without one.
     for (const socket of this.#open.keys()) socket.destroy(new Error('The log is closed.'));
   }
 }

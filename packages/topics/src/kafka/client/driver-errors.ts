@@ -2,15 +2,15 @@ import { TopicLogError } from '../../topic-log-error.ts';
 import { MissingRightError } from '../../missing-right-error.ts';
 import { type ErrorKind, KAFKA_ERRORS, errorKind, newerError } from './kafka-errors.ts';
 
-/** How it stands with a fault: it may pass by itself, a right has to be given first, or trying again doesn't help. */
+/** The kind of an error: it may pass, a right must be granted first, or a retry doesn't help. */
 export type Verdict = 'passes' | 'right' | 'final';
 
 /** Properties of kafkajs's errors; those of retries hold the last one as their cause. */
 interface KafkaJsError extends Error {
-  /** The error's name in Kafka's protocol, where a broker answered it. */
+  /** The error's name in Kafka's protocol, if a broker returned it. */
   readonly type?: string;
   readonly code?: number | string;
-  /** The topic that an answer is about, where it is about one. */
+  /** The topic that a response is about, if any. */
   readonly topic?: string;
   /** `host:port`, of a connection. */
   readonly broker?: unknown;
@@ -27,7 +27,7 @@ const FINAL_FAULTS: ReadonlySet<string> = new Set([
   'KafkaJSServerDoesNotSupportApiKey',
 ]);
 
-/** Errors of ours and of the language: they are no fault of a broker's, unless kafkajs stumbles over an answer that didn't come. */
+/** Errors of ours and of the language: they are no fault of a broker's, unless kafkajs stumbles over a response that didn't come. */
 const OWN = new Set(['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError']);
 
 /** An error, its causes, and the errors of a request about several topics. */
@@ -38,9 +38,9 @@ export function* chain(error: unknown): Iterable<KafkaJsError> {
   }
 }
 
-/** The kind of an error that a broker has answered; undefined for any other, and for one that neither kafkajs nor Headgate knows. */
+/** The kind of an error that a broker returned; undefined for any other error, and for one that neither kafkajs nor Headgate knows. */
 export function kindOf({ type, code, message }: KafkaJsError): ErrorKind | undefined {
-  // kafkajs tells the code of an error that it doesn't know in its message alone.
+  // kafkajs reports the code of an unknown error only in its message.
   const told = /^Unknown error code (\d+)$/u.exec(message)?.[1];
   const named = newerError(told === undefined ? code : Number(told))?.type ?? type;
   return named === undefined ? undefined : errorKind(named);
@@ -75,7 +75,7 @@ function isThrownInKafkaJs(stack: string | undefined): boolean {
   return /^\s+at .*\bkafkajs\b/mu.exec(stack ?? '')?.index === /^\s+at /mu.exec(stack ?? '')?.index;
 }
 
-/** The last cause in a line of people's words: what kafkajs nests three deep. Our own errors say more than their causes. */
+/** The innermost cause in one readable line, because kafkajs nests it three levels deep. Our own errors say more than their causes. */
 export function failureText(error: unknown): string {
   let text = String(error);
   for (const { message, type, code } of chain(error)) {
@@ -100,13 +100,13 @@ export function driverError(error: unknown): unknown {
   return error;
 }
 
-/** Why the brokers refuse for good, and what to do, where they do. */
+/** Why the brokers refuse for good, and what to do, if they do. */
 export function refusal(error: unknown): string | undefined {
   const told = verdictOf(error) === 'final' ? driverError(error) : undefined;
   return told instanceof Error && 'code' in told && isOurs(told.code) ? told.message : undefined;
 }
 
-/** The same of one answer. */
+/** The same of one response. */
 export function refusalText(answer: KafkaJsError): string {
   const known = KAFKA_ERRORS[answer.type ?? ''];
   const { says = failureText(answer), cure } = typeof known === 'object' ? known : { cure: 'The logs of the brokers may say more.' };

@@ -8,7 +8,7 @@ export function refusesUser(error: unknown): boolean {
   return [...chain(error)].some(({ name, code }) => name === 'KafkaJSSASLAuthenticationError' || code === 'HEADGATE_KAFKA_TOKEN_REFUSED');
 }
 
-/** `host:port` of the broker an error is about, where it says so: of a connection that was not made, or was lost. */
+/** `host:port` of the broker that an error is about, if it says so: a connection that failed or was lost. */
 export function brokerOf(error: unknown): string | undefined {
   let address: string | undefined;
   for (const { broker } of chain(error)) if (typeof broker === 'string') address = broker;
@@ -30,7 +30,7 @@ export function isTimeoutRefused(error: unknown): boolean {
   return [...chain(error)].some(({ type }) => type === 'INVALID_TRANSACTION_TIMEOUT');
 }
 
-/** True when a newer holder of the transactional id, or a time-out of its transaction, has fenced this producer. */
+/** True when a newer holder of the transactional ID, or a timeout of its transaction, has fenced this producer. */
 export function isFenced(error: unknown): boolean {
   return [...chain(error)].some((each) => kindOf(each) === 'fenced');
 }
@@ -45,7 +45,9 @@ export function isTooLarge(error: unknown): boolean {
   return [...chain(error)].some(({ type }) => type === 'MESSAGE_TOO_LARGE' || type === 'RECORD_LIST_TOO_LARGE');
 }
 
-/** Why records of `topic`, which takes batches of `messageBytes`, were refused for good, by the broker or before they were sent, where they were. */
+/**
+ * Why records of `topic`, which accepts batches of `messageBytes`, were refused for good, by the broker or before sending, if they were.
+ */
 export function refusedRecord(
   { topic, messageBytes }: { readonly topic: string; readonly messageBytes: number },
   error: unknown,

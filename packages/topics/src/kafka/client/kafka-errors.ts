@@ -4,18 +4,18 @@
  * - `refresh`: leader or coordinator is another one, or not known yet: the same request succeeds with fresh metadata;
  * - `soon`: nothing was done, and the same request succeeds within a moment: a transaction is still being ended, or a coordinator begins;
  * - `again`: the same request succeeds later;
- * - `anew`: a new producer, or a new member of the group, goes on;
- * - `fenced`: a newer producer of the transactional id has taken over;
- * - `right`: somebody has to give this user a right;
+ * - `anew`: a new producer, or a new member of the group, continues;
+ * - `fenced`: a newer producer of the transactional ID has taken over;
+ * - `right`: someone must grant this user a right;
  * - `record`: the broker never takes that record;
- * - `final`: somebody has to change a setting, of ours or of the brokers.
+ * - `final`: someone must change a setting, ours or the brokers'.
  */
 export type ErrorKind = 'refresh' | 'soon' | 'again' | 'anew' | 'fenced' | 'right' | 'record' | 'final';
 
 /** A final error's meaning for the user. */
 export interface Refusal {
   readonly kind: 'final';
-  /** Default: the brokers' words, which may name a setting as no broker does. */
+  /** Default: the brokers' text, which may name a setting unlike any broker does. */
   readonly says?: string;
   /** A sentence. */
   readonly cure: string;
@@ -63,12 +63,12 @@ export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
   ELECTION_NOT_NEEDED: 'again',
   UNSTABLE_OFFSET_COMMIT: 'again',
   THROTTLING_QUOTA_EXCEEDED: 'again',
-  // Another process of the group has made the topic, or added the partitions, first: a second look shows it.
+  // Another process of the group created the topic, or added the partitions, first: a second look shows it.
   TOPIC_ALREADY_EXISTS: 'again',
   INVALID_PARTITIONS: 'again',
   // Partitions can be added when others have been moved.
   REASSIGNMENT_IN_PROGRESS: 'again',
-  // kafkajs begins to authenticate again on a connection where it has timed out; the next connection is a new one.
+  // kafkajs reauthenticates on a connection that has timed out; the next connection is a new one.
   ILLEGAL_SASL_STATE: 'again',
 
   OUT_OF_ORDER_SEQUENCE_NUMBER: 'anew',
@@ -151,7 +151,7 @@ export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
   TRANSACTIONAL_ID_NOT_FOUND: 'final',
 };
 
-/** Errors that kafkajs has no name for, by their codes, of those that the driver's requests can meet. */
+/** Errors without a name in kafkajs, by code, among those that the driver's requests can get. */
 const NEWER: Readonly<Record<number, { readonly type: string; readonly message: string }>> = {
   89: { type: 'THROTTLING_QUOTA_EXCEEDED', message: 'The quota of such requests has been used up' },
   90: { type: 'PRODUCER_FENCED', message: 'There is a newer producer with the same transactional id which fences the current one' },
@@ -164,7 +164,7 @@ const NEWER: Readonly<Record<number, { readonly type: string; readonly message: 
   129: { type: 'REBOOTSTRAP_REQUIRED', message: 'The client has to begin again with the addresses that it was given' },
 };
 
-/** The name and the words of an error that kafkajs doesn't know; undefined for any other. */
+/** The name and text of an error that kafkajs doesn't know; undefined for any other. */
 export function newerError(code: unknown): { readonly type: string; readonly message: string } | undefined {
   return typeof code === 'number' ? NEWER[code] : undefined;
 }

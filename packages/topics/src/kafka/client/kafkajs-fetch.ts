@@ -5,7 +5,7 @@ import type { KafkajsRequest } from './cluster.ts';
 import type { FetchedPartition } from './kafkajs-internals.ts';
 
 export interface FetchOptions {
-  /** One: an answer over several may leave some out, which would look like a stretch without committed records. */
+  /** One: a response over several may leave some out, which would look like a stretch without committed records. */
   readonly topicPartitions: readonly [TopicPartition];
   readonly offset: number;
   /** How long the broker may wait for records, if there are none. */

@@ -1,5 +1,5 @@
-// All that the driver takes from kafkajs, whose public consumers join a group for every read and whose public producer loses records. No other
-// file names a path in it. Its index would load the producer, too, and paths that are known beforehand let bundlers take it in.
+// Everything that the driver takes from kafkajs, whose public consumers join a group for every read and whose public producer loses
+// records. No other file names a path in it. Its index would also load the producer, and paths known in advance let bundlers include them.
 import type { Socket } from 'node:net';
 import type * as kafkajs from 'kafkajs';
 import description from 'kafkajs/package.json' with { type: 'json' };
@@ -125,9 +125,9 @@ export interface KafkajsConnection {
   processData(data: Buffer): void;
   socketFactory: kafkajs.ISocketFactory;
   readonly socket?: Socket;
-  /** While it authenticates: an answer may be empty then. */
+  /** While it authenticates: a response may be empty then. */
   readonly authHandlers?: object | null;
-  /** Bytes that no answer has been made of yet. */
+  /** Bytes that aren't a complete response yet. */
   chunks: Buffer[];
   bytesBuffered: number;
   bytesNeeded: number;

@@ -1,4 +1,4 @@
-/** Settles as `work` does, or rejects after `limitMs`; `work` itself goes on. */
+/** Settles as `work` does, or rejects after `limitMs`; `work` itself continues. */
 export async function withinTime<T>(limitMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -18,7 +18,7 @@ export async function soon(closing: Promise<void>): Promise<void> {
   await withinTime(CLOSE_WITHIN_MS, closing).catch(() => undefined);
 }
 
-/** Settles as `work` does, or rejects with the signal's reason as soon as that aborts; `work` itself goes on. */
+/** Settles as `work` does, or rejects with the signal's reason as soon as that aborts; `work` itself continues. */
 export async function abortable<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (signal === undefined) return await work;
   const aborted = Promise.withResolvers<never>();

@@ -3,7 +3,7 @@ import type { AvailabilityWatcher } from '../../availability.ts';
 import { ANSWERS_WITHIN_MS } from '../requests/request.ts';
 import type { KafkajsConnection, SentRequest } from './kafkajs-internals.ts';
 
-/** Between two checks. They are counted, not timed: a process that was stopped finds its answers only when it continues. */
+/** Between two checks. They are counted, not timed: a process that was stopped finds its responses only when it continues. */
 export const CHECK_MS = 500;
 /** Less than kafkajs waits for a connection, before it begins with the next. */
 const CONNECTS_WITHIN_MS = 2_000;
@@ -20,14 +20,15 @@ export interface WatchdogOptions {
   readonly watcher: AvailabilityWatcher;
   /** Adds to what is wrong. */
   readonly explained: (reason: string) => string;
-  /** How long a broker may owe the answer to JoinGroup or SyncGroup, ms. */
+  /** How long a broker may owe the response to JoinGroup or SyncGroup, ms. */
   readonly joinsWithinMs: number;
 }
 
 /**
- * Looks after what a socket's broker owes: to accept the connection, or the answer to the oldest request in flight, since a broker answers one after the
- * other. A broker that sends no byte of that answer for as long as the request allows is reported: a frozen one keeps its connections, and requests to
- * it fail much later. Those fail here, too, by counted checks: kafkajs goes by the wall clock, which may be set, and looks 10 times a second.
+ * Looks after what a socket's broker owes: to accept the connection, or the response to the oldest request in flight, since a broker
+ * answers one after the other. A broker that sends no byte of that answer for as long as the request allows is reported: a frozen one keeps
+ * its connections, and requests to it fail much later. Those fail here, too, by counted checks: kafkajs goes by the wall clock, which may
+ * be set, and looks 10 times a second.
  */
 export class Watchdog {
   readonly #options: WatchdogOptions;

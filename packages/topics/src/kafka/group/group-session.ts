@@ -6,16 +6,16 @@ export interface GroupSessionOptions {
   readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
   /** The partitions may be others' by now. */
   readonly onUncertain: () => void;
-  /** Called when a session has passed without an answer; `onUncertain` is called too. */
+  /** Called when a session has passed without a response; `onUncertain` is called too. */
   readonly onSilence: () => void;
   readonly clock?: Clock;
 }
 
-/** The member id, generation and partitions of the group's newest answer. */
+/** The member ID, generation and partitions of the group's newest answer. */
 export interface Joined {
   readonly memberId: string;
   readonly partitions: readonly TopicPartition[];
-  /** How long before its answer the request was sent. */
+  /** How long before its response the request was sent. */
   readonly ageMs: number;
 }
 
@@ -37,7 +37,7 @@ export class GroupSession {
     this.#joining = new SessionClock(clock);
   }
 
-  /** Undefined while this process is no member. */
+  /** Undefined while this process isn't a member. */
   get memberId(): string | undefined {
     return this.#lost ? undefined : this.#joined?.memberId;
   }
@@ -48,7 +48,7 @@ export class GroupSession {
   }
 
   /**
-   * Gives the partitions to claim in a join request that is about to be sent: none after a session without an answer, since others may own
+   * Gives the partitions to claim in a join request that is about to be sent: none after a session without a response, since others may own
    * them by now.
    */
   join(): readonly TopicPartition[] {

@@ -59,7 +59,7 @@ export class MemberConsumer {
     return !this.#joined && !this.#over;
   }
 
-  /** Resolves at the answer to the first join request. It gives a newcomer its id to join again with, or refuses it. */
+  /** Resolves at the response to the first join request. It returns a newcomer its ID to join again with, or refuses it. */
   get joining(): Promise<void> {
     return this.#joining.promise;
   }
@@ -78,7 +78,9 @@ export class MemberConsumer {
     await this.#consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: async () => undefined });
   }
 
-  /** For one whose broker is silent: kafkajs waits for an answer longer than for a session. One that hasn't joined yet goes on with that. */
+  /**
+   * For one whose broker is silent: kafkajs waits for a response longer than for a session. One that hasn't joined yet continues with that.
+   */
   giveUp(): void {
     if (this.#joined) this.end(new Error('The group gave no answer for a session.'));
   }

@@ -13,7 +13,7 @@ import { leaveGroup } from '../requests/groups.ts';
 const SESSION_TIMEOUT_MS = 6_000;
 const PAUSES = { firstMs: 100, mostMs: 2_000 };
 const ASK_AGAIN_MS = 200;
-/** From the answer that names the newcomer until its second request, which joins, has arrived. */
+/** From the response that names the newcomer until its second request, which joins, has arrived. */
 const JOIN_UNDER_WAY_MS = 50;
 
 export interface GroupMembershipOptions {
@@ -34,11 +34,11 @@ export interface GroupMembershipOptions {
   readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
   /** Called when the session can't be alive any more: other members may own the partitions by now, or the brokers are unreachable. */
   readonly onUncertain: () => void;
-  /** True for a fault that the member waits out. Default: every fault that may pass by itself. */
+  /** True for an error that the member waits out. Default: every temporary error. */
   readonly waitsOut?: (error: Error) => boolean;
   /** Called when a request to the group failed, was refused or lost its connection; the member retries. */
   readonly onFault?: (error: Error) => void;
-  /** Called when the group has answered a request to join, though the others may still have to, and when this process has joined. */
+  /** Called when the group has answered a request to join, though the others may still must, and when this process has joined. */
   readonly onAnswer?: () => void;
   /** Called once, when the membership has ended for good, e.g. with a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT); `onAssigned` was called with none before. */
   readonly onFailed: (error: Error) => void;
@@ -50,15 +50,15 @@ export interface GroupMembership {
    * agreement (if those members have just died, it waits until the group has noticed), and when it is left before.
    */
   readonly joined: Promise<void>;
-  /** This member's id, or undefined while it isn't in the group. A consumer that had to be recreated has another. */
+  /** This member's ID, or undefined while it isn't in the group. A consumer that had to be recreated has another. */
   readonly memberId: string | undefined;
-  /** Leaves the group, so that the others get the partitions at once. Takes a session at most; nothing is called after it was called. */
+  /** Leaves the group, so that the others get the partitions at once. Takes at most one session. After the call, no callback is called. */
   leave(): Promise<void>;
 }
 
 /**
- * Joins the group and stays in it with one consumer after another, however often its brokers go and come back. It reads no record and commits no
- * offset. The group only says who should work a partition: for a moment two members may both believe it is theirs.
+ * Joins the group and stays in it with one consumer after another, however often its brokers go and come back. It reads no record and
+ * commits no offset. The group only says who should work a partition: for a moment, two members may both believe it is theirs.
  */
 export class Member implements GroupMembership {
   readonly #options: GroupMembershipOptions;

@@ -12,7 +12,7 @@ const DESCRIBED_WITHIN_MS = 1_000;
 export interface HandoverOptions {
   readonly writer: KafkaLaneWriter;
   readonly client: ReconnectingClient<Cluster>;
-  /** Of this process. */
+  /** ID of this process's member. */
   readonly log: string;
 }
 
@@ -31,15 +31,15 @@ export async function awaitHandover({ handoverMs, ...options }: HandoverOptions 
   }
 }
 
-/** The holder of the lane that has to be left alone: its group says that it lives, or doesn't answer. */
+/** The holder of the lane that must be left alone: its group says that it lives, or doesn't respond. */
 export async function holderToSpare(options: HandoverOptions): Promise<LaneHolder | undefined> {
   const found = await holderInGroup(options);
   return found?.lives === false ? undefined : found;
 }
 
 /**
- * Finds the holder among the group's members. A holder outside the group never learns that the lane moves: there is no point in waiting for
- * it, nor for one that has released the lane.
+ * Finds the holder among the group's members. A holder outside the group never learns that the lane moves, so there is no point in waiting
+ * for it, nor for one that has released the lane.
  */
 async function holderInGroup({
   writer,

@@ -52,7 +52,7 @@ export class LaneLog {
     this.transactionKey = `${OWN_KEYS}${lane.name}/transaction`;
   }
 
-  /** The newest transaction that is known to be committed, and those behind it; none where a holder has released the lane behind them. */
+  /** The newest transaction that is known to be committed, and those after it; none if a holder released the lane after them. */
   get noted(): readonly Noted[] {
     return this.#noted;
   }
@@ -75,7 +75,7 @@ export class LaneLog {
     this.#assertOurs();
   }
 
-  /** The state as it is at the last taking. `skewMs`: by how much two brokers' clocks may differ. */
+  /** The state as of the last taking. `skewMs`: maximum difference between two brokers' clocks. */
   state(skewMs: number): LiveState {
     const takenMs = this.#partition.entries.get(this.holderKey)?.timestampMs ?? 0;
     return this.#partition.reading(takenMs - skewMs);

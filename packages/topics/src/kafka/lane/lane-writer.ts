@@ -22,14 +22,14 @@ export interface KafkaLaneWriterOptions {
   readonly lane: LaneSpec;
   /** Random, one per open log. */
   readonly log: string;
-  /** A new producer of the lane's transactional id. */
+  /** A new producer of the lane's transactional ID. */
   readonly session: (options: Pick<TransactionSessionOptions, 'places' | 'noted' | 'notes' | 'signal'>) => TransactionSession;
   readonly readYourWrites: ReadYourWrites;
   readonly client: ReconnectingClient<Cluster>;
   readonly patience: Patience;
   /** Chooses the partitions of records that name none. Throws for records that can't be written. */
   readonly placed: (content: TransactionContent) => Promise<TransactionContent>;
-  /** Throws `TopicUnknownError` where a topic of the lane was deleted. */
+  /** Throws `TopicUnknownError` if a topic of the lane was deleted. */
   readonly assertThere: () => Promise<void>;
   readonly member: () => LaneHolder['member'];
   /** By how much the clocks of two brokers may differ, ms. */
@@ -45,7 +45,7 @@ const PAUSES = { firstMs: 50, mostMs: 1_000 };
 const FENCED_PAUSES = { leastMs: 375, firstMs: 750, mostMs: 12_000 };
 /** How long a close waits for transactions in flight; a broker that is away may take far longer. */
 const CLOSE_WITHIN_MS = 2_000;
-/** A transaction with no other behind it is ended for all its readers after so long. */
+/** A transaction without a next one is ended for all its readers after this long. */
 const SETTLE_AFTER_MS = 1_000;
 
 /**

@@ -30,7 +30,7 @@ const WAIT_MS = 100;
 /** A new leader may take a moment to know how far its log is decided. */
 const LOST_AFTER_MS = 3_000;
 
-/** The newest value per key of one compacted partition, as far as it has been read. Reading again goes on where it stopped. */
+/** The newest value per key of one compacted partition, as far as it has been read. Another read continues where the last one stopped. */
 export class StatePartition {
   readonly topicPartition: LaneSpec['state'];
   readonly entries: Map<string, StateEntry> = new Map();
@@ -44,8 +44,8 @@ export class StatePartition {
   }
 
   /**
-   * The values as far as they have been read, and how old they were at `nowMs`, by the brokers' clock; without the driver's own keys. Throws an
-   * `InvalidRecordError` where a key's newest value isn't text.
+   * The values read so far, and their ages at `nowMs` by the brokers' clock; without the driver's own keys. Throws an `InvalidRecordError`
+   * if a key's newest value isn't text.
    */
   reading(nowMs: number): LiveState {
     for (const record of this.#unreadable.values()) textRecord(record);
@@ -56,7 +56,7 @@ export class StatePartition {
     );
   }
 
-  /** Reads all that is decided now. Throws `TopicLostError` where that is there no longer. */
+  /** Reads everything that is decided now. Throws `TopicLostError` if earlier records are gone. */
   async readToEnd({ cluster, readYourWrites, onRecord = () => undefined }: ReadToEndOptions): Promise<void> {
     const { topic, partition } = this.topicPartition;
     await partitionsOf(cluster, topic);
@@ -72,7 +72,7 @@ export class StatePartition {
   }
 
   /**
-   * Reads until `isLast` has seen its record. The end of the log would not do: an open transaction of anybody holds it back.
+   * Reads until `isLast` has seen its record. The end of the log wouldn't do: any producer's open transaction holds it back.
    */
   async readUntil(cluster: Cluster, isLast: (record: StateRecord) => boolean): Promise<void> {
     await partitionsOf(cluster, this.topicPartition.topic);
@@ -119,7 +119,7 @@ export class StatePartition {
   #set(key: string, value: string | null | undefined, record: TopicRecord<Uint8Array>): void {
     this.#unreadable.delete(key);
     this.entries.delete(key);
-    // Not the whole answer it lies in.
+    // Not the whole response that contains it.
     if (value === undefined)
       this.#unreadable.set(key, { ...record, key: null, value: record.value && new Uint8Array(record.value), headers: {} });
     else if (value !== null) this.entries.set(key, { value, timestampMs: record.timestampMs });

@@ -10,16 +10,19 @@ import { Places } from './transactional-producer.ts';
 import type { Noted, TransactionSession, TransactionSessionOptions } from './transaction-session.ts';
 
 export interface AppenderOptions {
-  /** A new producer of that transactional id. */
+  /** A new producer of that transactional ID. */
   readonly session: (transactionalId: string, options: Pick<TransactionSessionOptions, 'places' | 'noted'>) => TransactionSession;
   readonly client: ReconnectingClient<Cluster>;
-  /** Throws `TopicUnknownError` where a topic of the records was deleted. */
+  /** Throws `TopicUnknownError` if a topic of the records was deleted. */
   readonly assertThere: (topicPartitions: readonly TopicPartition[]) => Promise<void>;
 }
 
 type PlacedRecord = NewRecord & { readonly partition: number };
 
-/** Appends records outside of lanes, in a transaction each, one after the other: under one transactional id, which no other process takes over. */
+/**
+ * Appends records outside of lanes, in a transaction each, one after the other: under one transactional ID, which no other process takes
+ * over.
+ */
 export class Appender {
   readonly #options: AppenderOptions;
   readonly #incarnation = randomUUID();
@@ -45,7 +48,10 @@ export class Appender {
 
   async #append(records: readonly PlacedRecord[]): Promise<readonly RecordPosition[]> {
     const id = { incarnation: this.#incarnation, number: (this.#number += 1) };
-    /** Earlier attempts since one that was whole, and where they have put the records: of a whole one that has lost records, the next is a part. */
+    /**
+     * Earlier attempts since the last complete one, and the offsets of their records: if a complete one lost records, the next attempt is a
+     * part of it.
+     */
     let noted: readonly Noted[] = [];
     let placed: SentRecords = new Map();
     return await this.#options.client.run(async () => {

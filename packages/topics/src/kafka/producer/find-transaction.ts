@@ -8,7 +8,7 @@ import type { SentBatch } from '../reader/read-your-writes.ts';
 import type { TransactionId } from './transaction-law.ts';
 import { SEQUENCES } from './transactional-producer.ts';
 
-/** All that one transaction writes, as it is written into the transaction itself. */
+/** Everything that one transaction writes, in the form written into the transaction itself. */
 export interface TransactionNote extends TransactionId, ProducerEpoch {
   readonly parts: readonly TransactionPart[];
   readonly offsets: readonly OffsetCommit[];
@@ -16,7 +16,7 @@ export interface TransactionNote extends TransactionId, ProducerEpoch {
 
 /** The records of a transaction in one partition. */
 export interface TransactionPart extends TopicPartition {
-  /** They lie here or behind it. */
+  /** The records lie at this offset or after it. */
   readonly from: number;
   /** The producer's number of the first one. */
   readonly sequence: number;
@@ -63,7 +63,7 @@ async function findPart(cluster: Cluster, producer: ProducerEpoch, part: Transac
       } else if (records.length > 0) return { part, isCommitted: message.key?.readInt16BE(2) === COMMIT, records };
     }
     const next = nextOffset(fetched.data, fetched.offset);
-    // No marker follows where the transactional id has expired: its new producer id ends nothing of the old one.
+    // No marker follows if the transactional ID has expired: its new producer ID ends nothing of the old one.
     if (next === offset || next >= Number(fetched.data.highWatermark)) return { part, isCommitted: false, records };
     offset = next;
   }

@@ -2,8 +2,8 @@
  * The law of exactly once: every step that a writer takes with the transactions of one transactional ID, in order. Lanes and the appends of
  * a log take their steps from here, and a model explores the same steps with brokers that lose requests, responses and end markers.
  *
- * A broker may acknowledge a commit and forget to tell partitions about it (KAFKA-20734). Such a transaction stays open there, and the next end
- * marker of the same transactional id decides about it. Three rules keep what was acknowledged:
+ * A broker may acknowledge a commit and forget to tell partitions about it (KAFKA-20734). Such a transaction stays open there, and the next
+ * end marker of the same transactional ID decides about it. Three rules keep what was acknowledged:
  *
  * 1. A transaction counts as soon as all of its records are in the log. Its note, a record of the same transaction, lists them.
  * 2. Nothing is written after a transaction before every partition has shown its end. So an end marker never decides about two
@@ -19,7 +19,9 @@ export type Law<Content, Noted = NotedTransaction> = Generator<Step<Content, Not
  */
 export type Step<Content, Noted = NotedTransaction> = Fence | End | Look | Write<Content> | Read<Noted> | Find<Content, Noted>;
 
-/** Gets a new epoch: older producers of the transactional id are refused, and the transaction that the coordinator knows as open is aborted. */
+/**
+ * Gets a new epoch: older producers of the transactional ID are refused, and the transaction that the coordinator knows as open is aborted.
+ */
 interface Fence {
   readonly do: 'fence';
 }
@@ -41,7 +43,7 @@ export interface Look {
 export interface Write<Content> {
   readonly do: 'write';
   readonly content: Content;
-  /** Noted with the content. Content without an id, such as a barrier, is lost with its epoch. */
+  /** Noted with the content. Content without an ID, such as a barrier, is lost with its epoch. */
   readonly id?: TransactionId;
 }
 

@@ -9,19 +9,19 @@ import { certainTopicMetadata } from '../client/topic-metadata.ts';
 import { type WhichOffset, listOffsets } from '../requests/offsets.ts';
 import { describeConfigs } from '../requests/topics.ts';
 
-/** Of an answer. */
+/** Maximum bytes of a response. */
 const BYTES = { least: 64 * 1024, first: 128 * 1024, most: 4 * 1024 * 1024 };
-/** Decoded, a record takes half a kilobyte of memory, however few bytes of a compressed batch it is. */
+/** A decoded record takes half a kilobyte of memory, however few bytes of a compressed batch it is. */
 const RECORDS_AT_ONCE = 10_000;
 /** How long a broker may take to read its remote storage, and how often the fetch is repeated. */
 const PATIENCE_MS = 1_000;
 const ASKED_AGAIN = 3;
-/** So many offsets without a record are stepped over in one call. */
+/** Number of offsets without a record that one call skips. */
 const MOST_STEPS = 1_000;
 
-/** A part of a partition's committed records, and where the next part begins. */
+/** A part of a partition's committed records, and the offset at which the next part begins. */
 export interface FetchedRecords {
-  /** In the memory of the broker's answer. */
+  /** In the memory of the broker's response. */
   readonly records: readonly TopicRecord<Uint8Array>[];
   /** Records of aborted transactions, of the same stretch. */
   readonly aborted: readonly TopicRecord<Uint8Array>[];
@@ -34,7 +34,7 @@ export interface FetchOptions {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
-  /** How long the broker may wait for records, where there are none. */
+  /** How long the broker may wait for records if there are none. */
   readonly maxWaitMs: number;
   /** A first batch that is larger comes all the same. Default 4 MB. */
   readonly maxBytes?: number;
@@ -74,8 +74,8 @@ export async function assertPartitions(cluster: Cluster, topic: string, partitio
 }
 
 /**
- * Gives the error to throw for a topic-partition that a broker doesn't know: a `TopicUnknownError` where the cluster doesn't know it
- * either, else a retryable error. The broker may lag, or another topic of the same kafkajs request may be missing.
+ * Returns the error to throw for a partition that a broker doesn't know: a `TopicUnknownError` if the cluster doesn't know it, either;
+ * otherwise a retryable error. The broker may lag, or another topic of the same kafkajs request may be missing.
  */
 async function whyUnknown(cluster: Cluster, { topic, partition }: TopicPartition, options?: ErrorOptions): Promise<Error> {
   const there = (await certainTopicMetadata(cluster, new Map([[topic, partition + 1]]))).get(topic);
@@ -134,7 +134,7 @@ export async function fetchMessages(cluster: Cluster, options: FetchOptions): Pr
   let data = await ask(offset, options.maxWaitMs);
   if (!lacksMessages(data, offset)) return { offset, data };
   if (await isCompacted(cluster, topic)) {
-    // A small answer may end amid the batch behind one without records.
+    // A small response may end within the batch after one without records.
     data = await ask(offset, 0, BYTES.most);
     // kafkajs doesn't report how far a batch without records reaches.
     for (let steps = 0; steps < MOST_STEPS && lacksMessages(data, offset); steps += 1) {
@@ -171,7 +171,7 @@ async function isCompacted(cluster: Cluster, topic: string): Promise<boolean> {
   return settings?.get('cleanup.policy')?.includes('compact') ?? false;
 }
 
-/** The offset behind everything fetched, including aborted records and markers. Compaction may have removed the last record of a batch. */
+/** The offset after everything fetched, including aborted records and markers. Compaction may have removed the last record of a batch. */
 export function nextOffset({ messages }: FetchedPartition, offset: number): number {
   const batch = messages.at(-1)?.batchContext;
   return batch === undefined ? offset : Math.max(offset, Number(batch.firstOffset) + batch.lastOffsetDelta + 1);

@@ -2,7 +2,7 @@ import type { OpenTransaction, TopicPartition } from '../../topic-log.ts';
 import { type Cluster, READ_UNCOMMITTED } from '../client/cluster.ts';
 import { assertPartitions, fetchPartition, isOutOfRange, partitionOffsets } from './fetch.ts';
 
-/** The transaction at a partition's last stable offset: the earliest that is open there. Undefined where all is decided. */
+/** The transaction at a partition's last stable offset: the earliest open one. Undefined if everything is decided. */
 export async function findOpenTransaction(cluster: Cluster, { topic, partition }: TopicPartition): Promise<OpenTransaction | undefined> {
   await assertPartitions(cluster, topic, [partition]);
   const offset = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;

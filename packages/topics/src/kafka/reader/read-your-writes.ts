@@ -5,7 +5,7 @@ import { partitionKey } from '../../topic-partition.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { partitionOffsets } from './fetch.ts';
 
-/** By topic and partition (`partitionKey`): where the records lie, in their order. Other clients' records may lie between two batches. */
+/** By topic and partition (`partitionKey`): the offsets of the records, in order. Other clients' records may lie between two batches. */
 export type SentRecords = ReadonlyMap<string, readonly SentBatch[]>;
 
 /** Records at consecutive offsets. */
@@ -19,8 +19,8 @@ const LOOK_AGAIN_MS = 5;
 const WAIT_MS = 1_000;
 
 /**
- * The offsets that this log has committed. A broker says that a transaction is committed before its partitions know: a reader that begins at
- * once would miss what was just written.
+ * The offsets that this log has committed. A broker reports a commit before its partitions know of it: a reader that starts at once would
+ * miss the new records.
  */
 export class ReadYourWrites {
   readonly #ends = new Map<string, number>();
@@ -56,8 +56,7 @@ export class ReadYourWrites {
   }
 
   /**
-   * The last stable offsets, once they are behind everything we have committed, unless another producer's open transaction keeps them
-   * lower.
+   * The last stable offsets, once they are after everything we have committed, unless another producer's open transaction keeps them lower.
    */
   async stableOffsets(cluster: Cluster, topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, number>> {
     for (const deadline = performance.now() + WAIT_MS; ;) {

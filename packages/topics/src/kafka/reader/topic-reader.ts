@@ -13,11 +13,11 @@ import { topicMetadata } from '../client/topic-metadata.ts';
 
 /** A broker holds a question for news of a partition this long: less than the watchdog takes for a silence. */
 const LONG_POLL_MS = 1_000;
-/** Of several partitions a reader asks for news itself: at first this often, and half as often each time that there are none. */
+/** A reader of several partitions polls them: at first this often, and half as often each time that there is nothing new. */
 const LOOK_FOR_NEWS = { firstMs: 250, mostMs: 1_000 };
 /** How often a reader of all partitions checks for new ones. */
 const LOOK_FOR_PARTITIONS_MS = 3_000;
-/** How many answers, each from a leader looked up again, it takes to accept that a partition has become shorter. */
+/** How many responses, each from a leader looked up again, it takes to accept that a partition has become shorter. */
 const LOOKS_AT_A_LOSS = 4;
 const LOOK_AGAIN_MS = 250;
 
@@ -37,7 +37,7 @@ interface Position {
   end: number;
 }
 
-/** One pass over the records: fetches on demand, takes the partitions in turns, and never reads more than one answer ahead. */
+/** One pass over the records: fetches on demand, takes the partitions in turns, and never reads more than one response ahead. */
 export class KafkaTopicReader<Field extends string | Uint8Array> extends PullReader<Field> {
   readonly #options: KafkaTopicReaderOptions<Field>;
   readonly #over = new AbortController();
@@ -57,7 +57,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     this.#opened.catch(() => {});
   }
 
-  /** Settles when the reader knows where it begins, or that it can't. */
+  /** Settles when the reader knows where it starts, or that it can't. */
   async begun(): Promise<void> {
     await this.#opened.catch(() => undefined);
   }
@@ -131,7 +131,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     return aborted ? closedError('The topic log') : error;
   }
 
-  /** The next records of any partition; undefined at the end. The positions stand in the order of their turns. */
+  /** The next records of any partition; undefined at the end. The positions are in the order of their turns. */
   async #fetch(positions: Position[]): Promise<readonly TopicRecord<Uint8Array>[] | undefined> {
     const { follow = false } = this.#options.read;
     for (;;) {
@@ -141,7 +141,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
       const at = positions.findIndex(({ next, end }) => next < end);
       const ready = positions[at] ?? (follow && isCaughtUp ? only : undefined);
       if (ready !== undefined) {
-        // The partitions before it were empty at their last query, which may be long ago while others are busy.
+        // The earlier partitions were empty at their last query, which may be long ago while others are busy.
         if (follow && at > 0 && (await this.#learnEnds(positions.slice(0, at)))) continue;
         positions.push(...positions.splice(0, at + 1));
         const records = await this.#advance(ready);
@@ -151,7 +151,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     }
   }
 
-  /** Fetches what is there; where nothing is, the broker waits for news. */
+  /** Fetches the existing records; if there are none, the broker waits for new ones. */
   async #advance(position: Position): Promise<readonly TopicRecord<Uint8Array>[]> {
     const { topic, follow = false } = this.#options.read;
     const { partition, next: offset, end } = position;
@@ -175,7 +175,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
           await this.#assertReaches(cluster, partition, end);
           throw error;
         }
-        // Retention has taken what was to be read next.
+        // Retention deleted the records that come next.
         position.next = earliest;
         position.end = Math.max(end, earliest);
         return [];
@@ -226,7 +226,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     this.#partitionsAskedMs = performance.now();
   }
 
-  /** Throws `TopicLostError` where a partition ends below the offset it had reached: its topic was recreated, or lost its end. */
+  /** Throws `TopicLostError` if a partition ends below the offset it had reached: its topic was recreated, or lost its end. */
   async #assertReaches(cluster: Cluster, partition: number, reached: number): Promise<void> {
     const { topic } = this.#options.read;
     let end = 0;
@@ -248,7 +248,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
 export class EmptyRanges {
   readonly #ranges = new Map<string, { readonly from: number; readonly to: number }>();
 
-  /** Nothing is to be read from `from` to before `to`. */
+  /** There is nothing to read from `from` to before `to`. */
   add(topic: string, partition: number, from: number, to: number): void {
     if (to > from) this.#ranges.set(partitionKey({ topic, partition }), { from, to });
   }

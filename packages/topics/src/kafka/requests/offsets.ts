@@ -10,7 +10,7 @@ const EARLIEST = '-2';
 const LATEST = '-1';
 const UNSTABLE_OFFSET_COMMIT = 88;
 
-/** Of a partition: the first one kept, the end of what is decided, or the end of all that is replicated. */
+/** For a partition: the first offset kept, the end of what is decided, or the end of what is replicated. */
 export type WhichOffset = 'earliest' | 'stable' | 'replicated';
 
 export interface ListOffsetsOptions extends AboutPartitions {

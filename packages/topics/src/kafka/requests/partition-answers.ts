@@ -29,14 +29,14 @@ export function refusalsOf(errorCode: number): readonly Refusal[] {
   return errorCode === 0 ? [] : [{ errorCode }];
 }
 
-/** Reads the answer to a request that is accepted or refused as a whole. */
+/** Reads the response to a request that is accepted or refused as a whole. */
 export function wholeAnswer(from: AnswerReader): Answered<void> {
   return { throttleMs: from.int32(), refusals: refusalsOf(from.int16()), answer: undefined };
 }
 
 /**
- * Reads an error code for each partition, and what `readRest` reads after it. Throws unless the answer is about all of the partitions asked about, and
- * no other: kafkajs takes a partition that is missing in the answer for done.
+ * Reads an error code for each partition, and what `readRest` reads after it. Throws unless the response is about all of the partitions
+ * asked about, and no other: kafkajs takes a partition that is missing in the response for done.
  */
 export function readPartitions<Value>(
   from: AnswerReader,

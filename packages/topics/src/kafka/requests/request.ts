@@ -6,12 +6,12 @@ import type { RequestWriter } from '../wire/request-writer.ts';
 /** The broker that answers: each leader for the partitions it leads, or the one of that role. */
 export type Destination = 'leader' | 'group coordinator' | 'transaction coordinator' | 'controller' | 'any';
 
-/** What the cluster has to know of a request, whoever encodes it. */
+/** What the cluster must know of a request, whoever encodes it. */
 export interface Routed<Options> {
   /** Its name in Kafka's protocol. */
   readonly api: string;
   /**
-   * A `leader` needs `topicPartitions` in the options, and an answer by partition (`PartitionAnswers`); a coordinator needs `groupId` or
+   * A `leader` needs `topicPartitions` in the options, and a response by partition (`PartitionAnswers`); a coordinator needs `groupId` or
    * `transactionalId`.
    */
   readonly to: Destination;
@@ -32,7 +32,7 @@ export interface Request<Options, Answer> extends Routed<Options> {
   readonly plainHead?: boolean;
   write(body: RequestWriter, options: Options, version: number): void;
   read(from: AnswerReader, options: Options, version: number): Answered<Answer>;
-  /** The answer of a broker that knows none of the versions. Default: an error. */
+  /** The response of a broker that knows none of the versions. Default: an error. */
   absent?(options: Options): Answer;
 }
 
@@ -58,7 +58,7 @@ export interface AboutPartitions {
   readonly topicPartitions: readonly TopicPartition[];
 }
 
-/** How long a broker may owe the answer to any other request, ms. */
+/** How long a broker may owe the response to any other request, ms. */
 export const ANSWERS_WITHIN_MS = 3_000;
 
 /** The rights to these operations on each of the resources, each resource once. */
@@ -74,7 +74,7 @@ export function topicRights(operation: string, about: Iterable<{ readonly topic:
   );
 }
 
-/** Records that are appended outside of lanes have an id that was never used before. */
+/** Records that are appended outside of lanes have an ID that was never used before. */
 export function idRights(operations: readonly string[], transactionalId: string): readonly MissingRight[] {
   return rights('transactional id', operations, [transactionalId.replace(/^append-.*$/u, 'append-*')]);
 }

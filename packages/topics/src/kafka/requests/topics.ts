@@ -15,7 +15,7 @@ export interface PartitionMetadata {
 }
 
 export interface Metadata {
-  /** Those that are up. */
+  /** The brokers that are up. */
   readonly brokers: readonly { readonly nodeId: number; readonly host: string; readonly port: number; readonly rack: string }[];
   readonly controllerId: number;
   readonly topicMetadata: readonly {

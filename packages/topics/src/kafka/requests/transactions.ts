@@ -23,7 +23,7 @@ export interface TransactionOptions extends ProducerEpoch {
 /** How long a leader waits for its replicas, ms. */
 const PRODUCE_TIMEOUT_MS = 30_000;
 const ALL_IN_SYNC = -1;
-/** The number of a tagged field in the answer to ApiVersions. */
+/** The number of a tagged field in the response to ApiVersions. */
 const FINALIZED_FEATURES = 2;
 
 export interface InitProducerIdOptions {
@@ -32,7 +32,7 @@ export interface InitProducerIdOptions {
   readonly transactionTimeout: number;
 }
 
-/** Fences every older producer of the id. */
+/** Fences every older producer of the ID. */
 export const initProducerId: Request<InitProducerIdOptions, ProducerEpoch> = {
   api: 'InitProducerId',
   key: 22,
@@ -68,7 +68,7 @@ export const addOffsetsToTxn: Request<TransactionOptions & { readonly groupId: s
 export interface ProduceOptions {
   /** null: outside of transactions. */
   readonly transactionalId: string | null;
-  /** The pieces of a batch have to stay as they are until the request is answered. */
+  /** The pieces of a batch must stay as they are until the request is answered. */
   readonly topicPartitions: readonly (TopicPartition & { readonly batch: readonly Buffer[] })[];
 }
 
@@ -214,7 +214,7 @@ export const transactionProtocol: Request<{ readonly transactionalId: string }, 
 function featureLevel(from: AnswerReader, name: string): number {
   const levels = from.array(() => {
     const level: [name: string, most: number] = [from.string(), from.int16()];
-    // The least level.
+    // The minimum level.
     from.int16();
     from.tags();
     return level;
@@ -222,7 +222,7 @@ function featureLevel(from: AnswerReader, name: string): number {
   return new Map(levels).get(name) ?? 0;
 }
 
-/** Throws if the user may not see the id's newest transaction. Brokers before Kafka 3.0 aren't asked. */
+/** Throws if the user may not see the ID's newest transaction. Brokers before Kafka 3.0 aren't asked. */
 export const describeTransactions: Request<{ readonly transactionalId: string }, void> = {
   api: 'DescribeTransactions',
   key: 65,
@@ -233,7 +233,7 @@ export const describeTransactions: Request<{ readonly transactionalId: string },
   write: (body, { transactionalId }) => body.array([transactionalId], (id) => body.string(id)).tags(),
   read(from): Answered<void> {
     const throttleMs = from.int32();
-    // The answer has one state, of which only the error code is read.
+    // The response has one state, of which only the error code is read.
     return { throttleMs, refusals: from.array(() => from.int16()).flatMap(refusalsOf), answer: undefined };
   },
   absent: nothing,

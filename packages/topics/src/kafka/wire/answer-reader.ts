@@ -1,4 +1,4 @@
-/** Reads an answer (Kafka protocol, "Protocol Primitive Types"): the counterpart of `RequestWriter`. */
+/** Reads a response (Kafka protocol, "Protocol Primitive Types"): the counterpart of `RequestWriter`. */
 export class AnswerReader {
   readonly #bytes: Buffer;
   readonly #flexible: boolean;

@@ -13,11 +13,11 @@ export interface BatchRecord {
 export interface BatchRecords {
   readonly length: number;
   at(index: number): BatchRecord | undefined;
-  /** The values in parts, of records that have all else in common. */
+  /** The varying parts of values, in records that have everything else in common. */
   readonly parts?: SeriesParts | undefined;
 }
 
-/** Throws a `TypeError` where there is none. */
+/** Throws a `TypeError` if there is none. */
 export function recordAt(records: BatchRecords, index: number): BatchRecord {
   const record = records.at(index);
   if (record === undefined) throw new TypeError(`Record ${index} is missing.`);

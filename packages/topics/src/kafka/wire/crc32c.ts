@@ -4,8 +4,8 @@ const SLICES = 16;
 const TABLE = makeTable();
 
 /**
- * The CRC-32C (RFC 3720, appendix B.4) of `bytes`; with `before`, the CRC of other bytes, that of those and `bytes` behind them. It takes 16
- * bytes a step, which is five times as fast as one.
+ * The CRC-32C (RFC 3720, appendix B.4) of `bytes`. With `before`, the CRC of other bytes: that of those followed by `bytes`. It takes 16
+ * bytes per step, which is five times as fast as one.
  */
 export function crc32c(bytes: Uint8Array, before = 0): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -22,12 +22,12 @@ export function crc32c(bytes: Uint8Array, before = 0): number {
   return ~crc >>> 0;
 }
 
-/** What four bytes add to a CRC when `slice` more bytes follow them. */
+/** The contribution of four bytes to a CRC when `slice` more bytes follow them. */
 function word(slice: number, bytes: number): number {
   return entry(slice + 3, bytes) ^ entry(slice + 2, bytes >>> 8) ^ entry(slice + 1, bytes >>> 16) ^ entry(slice, bytes >>> 24);
 }
 
-/** What the low byte of `value` adds to a CRC when `slice` more bytes follow it. */
+/** The contribution of the low byte of `value` to a CRC when `slice` more bytes follow it. */
 function entry(slice: number, value: number): number {
   return TABLE[slice * 256 + (value & 0xff)] ?? 0;
 }

@@ -2,13 +2,13 @@ import { type BatchRecord, type BatchRecords, recordAt } from './batch-record.ts
 import { RecordWriter } from './record-writer.ts';
 import { SeriesWriter } from './series-writer.ts';
 
-/** Records one after the other, as they stand in a record batch of magic 2. */
+/** Encoded records, one after the other, as in a record batch of magic 2. */
 export interface EncodedRecords {
   readonly bytes: Buffer;
-  /** The buffer they stand in. */
+  /** The buffer that contains them. */
   readonly room: Buffer<ArrayBuffer>;
   readonly count: number;
-  /** How many bytes the next record would have needed, where it didn't fit; 0 where there is none left. */
+  /** Bytes that the next record would have needed if it didn't fit; 0 if there is none left. */
   readonly nextBytes: number;
 }
 
@@ -20,7 +20,7 @@ export interface EncodeRecordsOptions {
   readonly maxBytes?: number;
   /** No more records than these. Default: all. */
   readonly maxRecords?: number;
-  /** A buffer to write to, where it is large enough. */
+  /** A buffer to write to, if it is large enough. */
   readonly room?: Buffer<ArrayBuffer> | undefined;
 }
 
@@ -71,7 +71,7 @@ function writeHeaders(writer: RecordWriter, headers: NonNullable<BatchRecord['he
   }
 }
 
-/** The bytes to begin with: enough where all records are like the first one, and not more than 4 MiB on its word alone. */
+/** Initial size in bytes: enough if all records are like the first one, but at most 4 MiB. */
 function likeTheFirst(records: BatchRecords, from: number): number {
   const first = records.at(from);
   if (first === undefined) return 0;

@@ -2,16 +2,16 @@ import { crc32c } from './crc32c.ts';
 
 /** Encoded records that go to one partition in one batch. */
 export interface RecordBatch {
-  /** As they stand in the batch: compressed where `codec` says so. */
+  /** As in the batch: compressed if `codec` says so. */
   readonly records: Buffer;
   readonly count: number;
-  /** The time every record carries, whole milliseconds since the epoch. */
+  /** The timestamp of every record, whole milliseconds since the epoch. */
   readonly timestampMs: number;
   /** The compression's number in the protocol. */
   readonly codec: number;
 }
 
-/** The producer of a batch, and where in its line to the partition the batch stands. */
+/** The producer of a batch, and the batch's number in the partition. */
 export interface BatchSender {
   readonly producerId: string;
   readonly producerEpoch: number;

@@ -1,4 +1,4 @@
-/** A batch's own bytes, and what a record needs beside key, value and headers: lengths, deltas. */
+/** Bytes of an empty batch, and of a record in addition to key, value and headers: lengths, deltas. */
 const RECORD_OVERHEAD_BYTES = 61 + 64;
 /** Incompressible bytes grow a little under compression. */
 const COMPRESSION_GROWTH = 0.99;
@@ -13,12 +13,12 @@ export function recordBytes(maxMessageBytes: number): number {
   return batchBytes(maxMessageBytes) - RECORD_OVERHEAD_BYTES;
 }
 
-/** The least `max.message.bytes` of a topic that takes records of so many bytes. */
+/** The minimum `max.message.bytes` of a topic that accepts records of this many bytes. */
 export function messageBytesFor(record: number): number {
   return messageBytesForBatch(record + RECORD_OVERHEAD_BYTES);
 }
 
-/** The least `max.message.bytes` of a topic that takes a batch of so many bytes, before compression. */
+/** The minimum `max.message.bytes` of a topic that accepts a batch of this many bytes, before compression. */
 export function messageBytesForBatch(batch: number): number {
   return Math.ceil(batch / COMPRESSION_GROWTH);
 }

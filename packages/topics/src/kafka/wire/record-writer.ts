@@ -7,7 +7,7 @@ export class RecordWriter {
   /** The bytes left for a part's length; the last part's, since records are mostly alike. */
   #prefix = 1;
 
-  /** `bytes`: the room to begin with; that of `room`, which is overwritten, where it is as large. */
+  /** `bytes`: the initial size, or that of `room`, which is overwritten, if it is as large. */
   constructor(bytes: number, room?: Buffer<ArrayBuffer>) {
     this.#bytes = room !== undefined && room.length >= bytes ? room : Buffer.allocUnsafeSlow(bytes);
   }
@@ -52,7 +52,7 @@ export class RecordWriter {
   }
 
   /**
-   * Writes a record with a short text of its own between `head`, which begins with the key, and `tail`; answers false, and writes nothing, where
+   * Writes a record with a short varying text between `head`, which begins with the key, and `tail`. Returns false, and writes nothing, if
    * the text isn't ASCII.
    */
   alike(offsetDelta: number, head: Uint8Array, text: string, tail: Uint8Array): boolean {
@@ -73,7 +73,7 @@ export class RecordWriter {
     return true;
   }
 
-  /** Begins a part whose length is to stand in front of it; answers what `finish` takes. */
+  /** Begins a part with its length in front of it. Returns the argument of `finish`. */
   begin(): number {
     this.#reserve(MOST_VARINT_BYTES);
     this.#end += this.#prefix;
@@ -94,7 +94,7 @@ export class RecordWriter {
     writeVarint(this.#bytes, place, length);
   }
 
-  /** Answers false, and writes nothing, where a short text isn't ASCII. */
+  /** Returns false, and writes nothing, if a short text isn't ASCII. */
   #shortAscii(text: string): boolean {
     this.#reserve(MOST_VARINT_BYTES + text.length);
     const start = writeVarint(this.#bytes, this.#end, text.length);
@@ -104,8 +104,8 @@ export class RecordWriter {
   }
 
   /**
-   * Writes the bytes behind the room that the length of ASCII would take, and into the room that ASCII needs: to count the bytes first would take
-   * as long as to write them.
+   * Leaves space for the length and bytes that ASCII would need, and writes into it: counting the bytes first would take as long as writing
+   * them.
    */
   #longText(text: string): void {
     this.#reserve(MOST_VARINT_BYTES + text.length + MOST_CHARACTER_BYTES);
@@ -113,7 +113,7 @@ export class RecordWriter {
     const start = this.#end + guess;
     let length = this.#bytes.write(text, start, 'utf8');
     if (start + length > this.#bytes.length - MOST_CHARACTER_BYTES) {
-      // It may have been cut off where the buffer ends.
+      // It may have been cut off at the end of the buffer.
       this.#reserve(MOST_VARINT_BYTES + Buffer.byteLength(text));
       length = this.#bytes.write(text, start, 'utf8');
     }
@@ -139,7 +139,7 @@ export class RecordWriter {
   }
 }
 
-/** Writes a short text character by character, which spares two calls out of JavaScript; answers false where it isn't ASCII. */
+/** Writes a short text character by character, which saves two calls out of JavaScript. Returns false if it isn't ASCII. */
 function writeAscii(bytes: Uint8Array, start: number, text: string): boolean {
   let seen = 0;
   for (let at = 0; at < text.length; at += 1) {

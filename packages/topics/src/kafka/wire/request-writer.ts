@@ -63,7 +63,7 @@ export class RequestWriter {
     return this;
   }
 
-  /** Bytes in pieces; not a copy, so that they have to stay as they are until the request is answered. */
+  /** Bytes in pieces; not a copy, so that they must stay as they are until the request is answered. */
   bytes(pieces: readonly Buffer[]): this {
     this.#length(pieces.reduce((sum, { length }) => sum + length, 0));
     this.#cut();

@@ -31,8 +31,8 @@ export class SeriesWriter {
   }
 
   /**
-   * Writes the record at `index`. Answers false, and writes nothing, where its part isn't short ASCII: in any other text half a surrogate pair may
-   * stand in one part, and half in the next.
+   * Writes the record at `index`. Returns false, and writes nothing, if its part isn't short ASCII: in any other text, a surrogate pair may
+   * be split between two parts.
    */
   write(writer: RecordWriter, index: number, offsetDelta: number): boolean {
     const part = this.#partAt(index);

@@ -7,11 +7,11 @@ export interface SplitOptions {
   /** The time every record carries, whole milliseconds since the epoch. */
   readonly timestampMs: number;
   /**
-   * The most bytes of one batch, its own 61 included, before compression. A broker compares what arrives, compressed, with `max.message.bytes`;
-   * bytes that can't be compressed grow by up to 0.5 %.
+   * Maximum bytes of one batch, including its own 61, before compression. A broker compares the compressed size with `max.message.bytes`;
+   * incompressible bytes grow by up to 0.5 %.
    */
   readonly maxBytes: number;
-  /** A small batch isn't worth it, and stays as it is. */
+  /** A small batch isn't worth compressing. */
   readonly compression: Compression;
 }
 
@@ -30,9 +30,9 @@ export class BatchSplitter {
   #room: Buffer<ArrayBuffer> | undefined;
 
   /**
-   * Splits the records, in their order, into batches of at most `maxBytes` and 50,000 records, each as full as possible, and encodes each on demand. Taking
-   * the next batch means that the one before has been sent: its buffer is reused. Throws `RecordTooLargeError` at a record that exceeds
-   * `maxBytes` by itself.
+   * Splits the records, in order, into batches of at most `maxBytes` and 50,000 records, each as full as possible, and encodes each on
+   * demand. Taking the next batch means that the previous one has been sent: its buffer is reused. Throws `RecordTooLargeError` at a single
+   * record that exceeds `maxBytes`.
    */
   *split(records: BatchRecords, { timestampMs, maxBytes, compression }: SplitOptions): Generator<SplitBatch, void, undefined> {
     for (let from = 0; from < records.length;) {
@@ -61,21 +61,21 @@ export class BatchSplitter {
   }
 }
 
-/** kafkajs can't read a batch of some 120,000 records: it hands them to a function as so many arguments. */
+/** kafkajs can't read a batch of some 120,000 records: it passes them to a function as that many arguments. */
 const MOST_RECORDS = 50_000;
 /** To compress less than this, a checkpoint for one, costs more than it saves. */
 const SMALL_BYTES = 1_024;
 /** A larger buffer isn't kept. */
 const MOST_ROOM_BYTES = 4 * 1024 * 1024;
 
-/** A record that is larger than a batch may be, by itself. Records before it may have been made into batches already. */
+/** A single record that is larger than a batch may be. Batches of earlier records may already exist. */
 export class RecordTooLargeError extends Error {
   override readonly name = 'RecordTooLargeError';
   readonly code = 'HEADGATE_RECORD_TOO_LARGE';
   readonly retryable = false;
-  /** The record's index among those given. */
+  /** The record's index in the input. */
   readonly index: number;
-  /** The size of a batch of this record alone. */
+  /** The size of a batch with only this record. */
   readonly bytes: number;
 
   constructor(details: { readonly index: number; readonly bytes: number; readonly maxBytes: number }, options?: ErrorOptions) {

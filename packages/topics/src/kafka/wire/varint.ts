@@ -8,8 +8,8 @@ export function varintBytes(value: number): number {
 }
 
 /**
- * Writes a signed 32-bit integer as a zigzag varint (Kafka protocol, VARINT) and answers the position after it.
- * There must be room for `varintBytes(value)` bytes.
+ * Writes a signed 32-bit integer as a zigzag varint (Kafka protocol, VARINT) and returns the position after it. The buffer must have space
+ * for `varintBytes(value)` bytes.
  */
 export function writeVarint(bytes: Uint8Array, position: number, value: number): number {
   let rest = toZigzag(value);
