@@ -81,7 +81,7 @@ async function bundle(): Promise<readonly BundledFile[]> {
 }
 
 function pageFiles(): readonly BundledFile[] {
-  return ['page.mjs', 'page.css'].map((name) => ({ name, content: readFileSync(join(app, 'src/status/page', name)) }));
+  return ['page.html', 'page.mjs', 'page.css'].map((name) => ({ name, content: readFileSync(join(app, 'src/status/page', name)) }));
 }
 
 /** The licenses of the packages that modules are of, which ask to be handed on with the code. */

@@ -74,7 +74,7 @@ describe('npm run pack', { timeout: 300_000 }, () => {
 
   it('packs the command with all that it reads beside it', () => {
     const { paths } = packages.find(({ manifest }) => manifest.name === 'headgate') ?? { paths: new Set<string>() };
-    const needed = ['bin.js', 'worker.js', 'page.mjs', 'page.css'].map((name) => `./dist/command/${name}`);
+    const needed = ['bin.js', 'worker.js', 'page.html', 'page.mjs', 'page.css'].map((name) => `./dist/command/${name}`);
     expect(needed.filter((path) => !paths.has(path))).toEqual([]);
   });
 

@@ -22,7 +22,7 @@ import { countWords, groupedNumber } from '../status/text/number-words.ts';
 import { plainOutput } from '../status/text/plain-output.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
-import { rateWords } from '../status/view-words.ts';
+import { rateWords } from '../status/format-row.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
 import { type CommandContext, commandsFor, openLogToRead, readConfig } from './command-context.ts';
 

@@ -107,7 +107,7 @@ describe('a row says what its request does now', () => {
     // A count of more digits makes the line wider: where it breaks, and into which of two forms, isn't expected.
     await expect
       .poll(() => run.frame({ columns: 500 }).at(-1))
-      .toMatch(/followers: down since 10:00:00 \(\d+ attempts\)(?:, next attempt [\d:]+)?: (?:1 job waiting: )?cannot connect/u);
+      .toMatch(/followers: down since 10:00:00(?:, next attempt [\d:]+)? \(\d+ attempts(?:, 1 job waiting)?\): cannot connect/u);
     const narrow = run.frame({ columns: 70 });
     expect(narrow.join(' ').replaceAll(/ +/gu, ' ')).toMatch(/followers: down since 10:00:00.* \(?\d+ attempts\b.*cannot connect to 127/u);
     expect(narrow.filter((line) => displayWidth(line) > 70)).toEqual([]);
@@ -299,7 +299,7 @@ it('tells an outage of a service as one fact, however many requests meet it, and
     return failed();
   };
   await expect.poll(during).toBeGreaterThan(25);
-  expect(run.frame({ columns: 500 }).join('\n')).toMatch(/down since 10:00:0\d \(\d+ attempts\).*: (?:19|20) jobs waiting: /u);
+  expect(run.frame({ columns: 500 }).join('\n')).toMatch(/down since 10:00:0\d.* \(\d+ attempts, (?:19|20) jobs waiting\): /u);
   expect(run.frame({ columns: 500 }).join('\n')).toMatch(/@user_0 +first page +(?:waits for the service|asking)/u);
   isDown = false;
   const after = async (): Promise<string> => {

@@ -1,13 +1,13 @@
 import type { Progress } from '@headgate/pipeline';
 import { pino } from 'pino';
-import { told } from './event-words.ts';
+import { eventText } from './format-event.ts';
 import type { Reporter, ReporterOptions } from './reporter.ts';
 import { every, type RunView } from './run-view.ts';
 import { escapedControls } from './text/escaped-controls.ts';
 import { safeText } from './text/safe-text.ts';
 import { snakeCased } from './text/snake-case.ts';
 import { createTimeWords } from './text/time-words.ts';
-import { budgetName, holdingBudgets, progressWords } from './view-words.ts';
+import { budgetName, holdingBudgets, progressWords } from './format-row.ts';
 
 /** Keys and names come from outside, too. */
 const LONGEST_FIELD = 2_000;
@@ -65,7 +65,7 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
   return {
     event(event) {
       const { type, ...fields } = event;
-      const { level, words } = told(event, units);
+      const { level, words } = eventText(event, units);
       log[level]({ event: type, ...(type === 'notice' ? {} : bounded(snakeCased(fields))) }, words);
     },
     close: stop,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { EVENT_TYPES } from './event-words.ts';
+import { EVENT_TYPES } from './format-event.ts';
 import { busyView } from './page/busy-view.fixture.ts';
 import { snakeCased } from './text/snake-case.ts';
 

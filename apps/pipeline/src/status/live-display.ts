@@ -1,17 +1,17 @@
 import { styleText } from 'node:util';
 import { createLogUpdate } from 'log-update';
-import { told } from './event-words.ts';
-import { logLines } from './log-words.ts';
-import { type CommandFor, olderOpenLetters, openLetterLines } from './open-letters.ts';
+import { eventText } from './format-event.ts';
+import { logLines } from './format-outage.ts';
+import { firstRows } from './format-row.ts';
+import type { CommandFor } from './open-letters.ts';
 import { every, type RunView } from './run-view.ts';
+import { type Note, type Screen, screenOf } from './screen.ts';
 import { displayWidth, fitWidth, padWidth } from './text/cells.ts';
-import { elapsedWords } from './text/duration-words.ts';
 import { countWords } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
 import { type TableLine, tableLines } from './text/table.ts';
 import { wrappedLine } from './text/wrapped-line.ts';
 import { createTimeWords, type TimeWords } from './text/time-words.ts';
-import { type Wait, budgetRows, lanesWords, progressWords, waits, workRows } from './view-words.ts';
 import type { Reporter, ReporterOptions } from './reporter.ts';
 
 const REDRAW_MS = 200;
@@ -53,9 +53,9 @@ export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'
     event(event) {
       hasNews = true;
       const isLog = event.type === 'log-unavailable' || event.type === 'log-available';
-      const telling = told(event, units);
-      const line = isLog ? logLine(event) : telling.stays ? telling.words : undefined;
-      if (line !== undefined && telling.stays) staying.push(`${times.time(clock.epochMs())} ${line}`);
+      const text = eventText(event, units);
+      const line = isLog ? logLine(event) : text.stays ? text.words : undefined;
+      if (line !== undefined && text.stays) staying.push(`${times.time(clock.epochMs())} ${line}`);
     },
     close() {
       stop();
@@ -81,24 +81,34 @@ export interface LiveFrameOptions {
 /** Cells of `waits for budget until 11:15:00`, and of `next at 11:15:00  <- everything waits for this`. */
 const WORK_NOTE = 32;
 const BUDGET_NOTE = 46;
+/** Cells of `next at 11:15:00`. */
+const NEXT_NOTE = 16;
 /** With fewer lines than this none is spent on blank ones. */
 const ROOMY_ROWS = 16;
 
 /** One frame of a run: what each request does, what the budgets allow, and why nothing happens. */
 export function liveFrame({ header, view, columns, rows, color, times, commandFor }: LiveFrameOptions): readonly string[] {
-  const budgets = shorten(tableLines(budgetRows(view, times), columns, BUDGET_NOTE), Math.max(2, Math.floor(rows / 4)));
-  const letters = Object.entries(view.deadLetters.byTopic).map(([topic, count]) => ({
-    words: `${countWords(count, 'dead letter')}: ${safeText(commandFor('read', topic))}`,
-    tone: 'bad' as const,
-  }));
-  const open = openLetterLines(olderOpenLetters(view), commandFor).map((words) => ({ words, tone: 'bad' as const }));
-  const notes = noteLines([...waits(view, times, columns - 2), ...letters, ...open], columns, Math.floor(rows / 3));
-  const progress = progressWords(view, times);
-  const top = [headerLine(header, view, columns), ...(progress === '' ? [] : [plain(`  ${progress}`)])];
+  const screen = screenOf(view, { times, commandFor, jobs: { text: '', state: 'all', most: rows } });
+  const { progress, faults, notes: reasons } = screen;
+  const budgets = shorten(
+    tableLines(
+      screen.budgets.map((row) => ({
+        ...row,
+        note: [row.note, row.tone === undefined ? row.why : `<- ${row.why}`].filter(Boolean).join('  '),
+      })),
+      columns,
+      BUDGET_NOTE,
+      NEXT_NOTE,
+    ),
+    Math.max(2, Math.floor(rows / 4)),
+  );
+  const letters = screen.letters.map((words) => ({ words, tone: 'bad' as const }));
+  const notes = noteLines([...faults, ...reasons, ...letters], columns, Math.floor(rows / 3));
+  const top = [headerLine(header, screen, columns), ...(progress.words === '' ? [] : [plain(`  ${progress.words}`)])];
   const spaced = rows >= ROOMY_ROWS ? 1 : 0;
   const fixed = [budgets, notes].reduce((sum, block) => sum + (block.length > 0 ? spaced + block.length : 0), top.length);
-  const work = workRows(view, times, Math.max(1, rows - fixed - spaced));
-  const lines = [...tableLines(work.rows, columns, WORK_NOTE), ...(work.rest === '' ? [] : [plain(`  ${work.rest}`)])];
+  const jobs = firstRows(screen.jobs, Math.max(1, rows - fixed - spaced));
+  const lines = [...tableLines(jobs.rows, columns, WORK_NOTE), ...(jobs.rest === '' ? [] : [plain(`  ${jobs.rest}`)])];
   return [top, lines, budgets, notes]
     .filter((block) => block.length > 0)
     .flatMap((block, index) => (index === 0 || spaced === 0 ? block : [plain(''), ...block]))
@@ -106,11 +116,9 @@ export function liveFrame({ header, view, columns, rows, color, times, commandFo
     .map((line) => coloured({ ...line, text: fitWidth(line.text, columns) }, color));
 }
 
-function headerLine(header: string, view: RunView, columns: number): TableLine {
-  const elapsed = elapsedWords(view.elapsedMs);
+function headerLine(header: string, { elapsed, lanes }: Screen, columns: number): TableLine {
   const room = columns - displayWidth(elapsed) - 2;
   if (room < 10) return plain(fitWidth(elapsed, columns));
-  const lanes = lanesWords(view);
   // Without space for both, the header is cut: it is known, while the lanes change.
   const name = safeText(header, 1000);
   const text = lanes === '' ? name : `${fitWidth(name, room - displayWidth(lanes) - 3)}   ${lanes}`.trimStart();
@@ -118,7 +126,7 @@ function headerLine(header: string, view: RunView, columns: number): TableLine {
 }
 
 /** The notes in full, on as many lines as they take; where these are more than `most`, each is cut to one. */
-function noteLines(notes: readonly Wait[], columns: number, most: number): readonly TableLine[] {
+function noteLines(notes: readonly Note[], columns: number, most: number): readonly TableLine[] {
   const whole = notes.map(({ words, tone }) => ({ texts: wrappedLine(`  ${words}`, columns), tone }));
   const isRoomy = whole.reduce((sum, { texts }) => sum + texts.length, 0) <= most;
   const shown = isRoomy ? whole : notes.map(({ words, tone }) => ({ texts: [fitWidth(`  ${words}`, columns)], tone }));

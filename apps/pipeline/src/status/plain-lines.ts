@@ -1,13 +1,14 @@
 import type { RunEvent } from '@headgate/pipeline';
-import { itemsWords, type ToldEvent, told, type Units } from './event-words.ts';
-import { logLines, logUnavailableLines } from './log-words.ts';
+import { itemsWords, type EventText, eventText, type Units } from './format-event.ts';
+import { logLines } from './format-outage.ts';
 import type { Reporter, ReporterOptions } from './reporter.ts';
 import { every, type RunView } from './run-view.ts';
+import { notesOf } from './screen.ts';
 import { countWords } from './text/number-words.ts';
 import type { Output } from './text/plain-output.ts';
 import { safeText } from './text/safe-text.ts';
 import { createTimeWords, type TimeWords } from './text/time-words.ts';
-import { budgetName, failingLines, holdingBudgets, waits } from './view-words.ts';
+import { budgetName, holdingBudgets } from './format-row.ts';
 
 const TICK_MS = 1_000;
 const QUIET_MS = 3_000;
@@ -49,9 +50,9 @@ export function createPlainLines(
       if (event.type === 'service-available') failing.delete(event.pipeline);
       // One outage is reported once, however many requests meet it.
       if (event.type === 'attempt' && event.outcome === 'transient' && failing.has(event.pipeline)) return;
-      const telling = told(event, units);
-      if (telling.plain === 'each') write(telling.words);
-      else if (telling.plain === 'summed') summed.add(event as Summed, telling);
+      const text = eventText(event, units);
+      if (text.plain === 'each') write(text.words);
+      else if (text.plain === 'summed') summed.add(event as Summed, text);
     },
     close() {
       stop();
@@ -81,9 +82,7 @@ function waitLines(view: RunView, times: TimeWords): string[] {
     const next = freeAt === undefined ? 'when a request in flight is answered' : `at ${times.when(freeAt, view.now)}`;
     return `${what} waits for ${budgetName(budget)}, ${used}/${limit} used: next request ${next}`;
   });
-  const outages = [...logUnavailableLines(view, times), ...failingLines(view, times)];
-  const others = waits(view, times).map(({ words }) => words);
-  return [...others.filter((words) => !outages.includes(words)), ...held];
+  return [...notesOf(view).map(({ words }) => words), ...held];
 }
 
 type Summed = Extract<RunEvent, { type: 'page-written' | 'request-completed' | 'keys-answered' }>;
@@ -124,14 +123,14 @@ function summedLines({ now, write, units }: SummedLinesOptions) {
   };
 
   return {
-    add(event: Summed, telling: ToldEvent): void {
+    add(event: Summed, text: EventText): void {
       const isKeys = event.type === 'keys-answered';
       const about = isKeys ? `keys ${event.pipeline}` : event.request;
       const name = isKeys ? event.pipeline : safeText(event.key);
       const { pipeline } = event;
       const one = held.get(about) ?? { lastLineAt: -Infinity, name, pipeline, first: 0, last: 0, count: 0, done: '' };
       held.set(about, one);
-      if (event.type === 'request-completed') one.done = telling.words.slice(name.length + 1);
+      if (event.type === 'request-completed') one.done = text.words.slice(name.length + 1);
       else if (event.type === 'page-written') {
         one.first ||= event.page;
         one.last = event.page;

@@ -1,5 +1,5 @@
 import type { Clock } from '@headgate/throttle';
-import type { Units } from './event-words.ts';
+import type { Units } from './format-event.ts';
 import type { CommandFor } from './open-letters.ts';
 import type { DisplayEvent } from './display-event.ts';
 import type { RunView } from './run-view.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '@headgate/throttle';
-import { isNews } from './event-words.ts';
+import { isNews } from './format-event.ts';
 import type { DisplayEvent } from './display-event.ts';
 
 /** The last hours of a run, in memory that does not grow with it. Times are epoch ms. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { busyView } from './page/busy-view.fixture.ts';
-import { runState } from './run-state.ts';
 import type { RunView } from './run-view.ts';
+import { screenOf } from './screen.ts';
 import { createTimeWords } from './text/time-words.ts';
 
 const times = createTimeWords({ timeZone: 'UTC' });
@@ -36,7 +36,7 @@ it.each<[words: string, tone: string | undefined, changed: Partial<RunView>]>([
   // The pace of the work is no wait.
   ['running', 'good', waiting(1_000)],
   ['running', 'good', besidePaced(waiting(900_000))],
-  ['degraded: followers fails since 12:12:58', 'bad', { pipelines: { followers: failing as RunView['pipelines'][string] } }],
+  ['degraded: followers is down since 12:12:58', 'bad', { pipelines: { followers: failing as RunView['pipelines'][string] } }],
   ["degraded: kafka can't be reached", 'bad', { logUnavailable: unavailable }],
   ['degraded: kafka refuses', 'bad', { logUnavailable: { ...unavailable, refused: true } }],
   ["degraded: followers lane 1 can't continue, and 1 more", 'bad', { failedLanes: failed, logUnavailable: unavailable }],
@@ -53,7 +53,7 @@ it.each<[words: string, tone: string | undefined, changed: Partial<RunView>]>([
   ['done', 'good', { outcome: 'done', deadLetters: noLetters }],
   ['done, with 1 dead letter', 'wait', { outcome: 'done' }],
 ])('is %s', (words, tone, changed) => {
-  expect(runState(busyView({ changed }), times)).toEqual({
+  expect(screenOf(busyView({ changed }), { times, commandFor: () => '', jobs: { text: '', state: 'all', most: 25 } }).state).toEqual({
     kind: words.split(/[ :,]/u, 1)[0]?.replace('standing', 'idle'),
     words,
     ...(tone && { tone }),

@@ -1,9 +1,9 @@
-import { goneWords } from './log-words.ts';
 import type { RunView } from './run-view.ts';
+import type { Fault } from './screen.ts';
 import type { Tone } from './text/table.ts';
 import { countWords } from './text/number-words.ts';
 import type { TimeWords } from './text/time-words.ts';
-import { failingPipelines, holdingBudgets, isIdle } from './view-words.ts';
+import { holdingBudgets, isIdle } from './format-row.ts';
 
 /** The state of a run in one word. */
 export interface RunState {
@@ -16,7 +16,7 @@ export interface RunState {
 /** Waits for shorter windows are the pace of the work. */
 const WORTH_TELLING_MS = 10_000;
 
-export function runState(view: RunView, times: TimeWords): RunState {
+export function runState(view: RunView, [fault, ...others]: readonly Fault[], times: TimeWords): RunState {
   const { outcome, deadLetters } = view;
   if (outcome === 'done') {
     if (deadLetters.total === 0) return { kind: 'done', words: 'done', tone: 'good' };
@@ -25,29 +25,15 @@ export function runState(view: RunView, times: TimeWords): RunState {
   if (outcome === 'failed') return { kind: 'failed', words: 'failed', tone: 'bad' };
   if (outcome === 'stopped') return { kind: 'stopped', words: 'stopped' };
   if (view.isStopping) return { kind: 'stopping', words: 'stopping', tone: 'wait' };
-  const [flaw, ...others] = flaws(view, times);
-  if (flaw !== undefined) {
+  if (fault !== undefined) {
     const more = others.length === 0 ? '' : `, and ${others.length} more`;
-    return { kind: 'degraded', words: `degraded: ${flaw.words}${more}`, tone: flaw.tone };
+    return { kind: 'degraded', words: `degraded: ${fault.short}${more}`, tone: fault.tone };
   }
   if (!view.isStarted) return { kind: 'starting', words: 'starting' };
   if (isIdle(view))
     return { kind: 'idle', words: view.lanes.length === 0 && !view.isDoneHere ? 'standing by' : 'idle: nothing left to do' };
   const wait = waitWords(view, times);
   return wait === undefined ? { kind: 'running', words: 'running', tone: 'good' } : { kind: 'waiting', words: wait, tone: 'wait' };
-}
-
-/** Each in a few words, the worst first; `waits` has the details. */
-function flaws(view: RunView, times: TimeWords) {
-  const { failedLanes, logUnavailable, blockedLanes, now } = view;
-  const failing = failingPipelines(view).map(({ pipeline, since }) => `${pipeline} fails since ${times.when(since, now)}`);
-  const log = logUnavailable === undefined ? [] : [goneWords(logUnavailable)];
-  const blocked = blockedLanes.map(({ pipeline, lane }) => `jobs of ${pipeline} lane ${lane} are blocked`);
-  return [
-    ...failedLanes.map(({ pipeline, lane }) => ({ words: `${pipeline} lane ${lane} can't continue`, tone: 'bad' as const })),
-    ...[...log, ...failing].map((words) => ({ words, tone: 'bad' as const })),
-    ...blocked.map((words) => ({ words, tone: 'wait' as const })),
-  ];
 }
 
 /** `waiting until 10:38:51`, if all active work waits for budgets with long windows. */

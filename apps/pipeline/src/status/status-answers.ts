@@ -1,14 +1,12 @@
 import { isIP } from 'node:net';
-import { failedLaneWords } from './event-words.ts';
-import { logUnavailableLines } from './log-words.ts';
 import { snakeCased } from './text/snake-case.ts';
 import { createTimeWords } from './text/time-words.ts';
-import { failingLines } from './view-words.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '@headgate/throttle';
 import type { CommandFor } from './open-letters.ts';
-import type { LivePages } from './page/live-pages.ts';
+import type { StatusPage } from './page/status-page.ts';
 import type { RunView } from './run-view.ts';
+import { faultsOf } from './screen.ts';
 
 export interface StatusAnswersOptions {
   /** Names it is asked by besides `localhost` and addresses, in lower case. */
@@ -36,7 +34,7 @@ export interface StatusAnswers {
 export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
   const { view, names } = options;
   const times = createTimeWords(options);
-  let loading: Promise<LivePages> | undefined;
+  let loading: Promise<StatusPage> | undefined;
 
   return {
     answer(request, response) {
@@ -76,7 +74,7 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
     const [path = '/', ...query] = (request.url ?? '/').split('?');
     switch (path) {
       case '/':
-        return prefersJson(request.headers.accept) ? statusJson() : await page(query.join('?'));
+        return prefersJson(request.headers.accept) ? statusJson() : await page();
       case '/events':
         return await events(request, query.join('?'));
       case '/status.json':
@@ -109,16 +107,14 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
   function notReady(now: RunView): string[] {
     return [
       ...(now.isStarted ? [] : ['not yet: the run starts when the log responds']),
-      ...logUnavailableLines(now, times),
-      ...now.failedLanes.map((lane) => failedLaneWords(lane)),
-      ...failingLines(now, times),
+      ...faultsOf(now, times).flatMap(({ words, tone }) => (tone === 'bad' ? [words] : [])),
     ];
   }
 
-  async function page(query: string): Promise<Answer> {
+  async function page(): Promise<Answer> {
     const live = await pages();
     const headers = { 'content-type': 'text/html; charset=utf-8', vary: 'accept', 'content-security-policy': live.contentSecurityPolicy };
-    return { status: 200, headers, body: live.document(query) };
+    return { status: 200, headers, body: live.document };
   }
 
   async function events({ headers }: IncomingMessage, query: string): Promise<Answer> {
@@ -129,9 +125,9 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
     return { status: 200, headers: streamHeaders, body: '', stream: streams.open(query) };
   }
 
-  /** Loaded on demand, because many runs are never viewed. */
-  async function pages(): Promise<LivePages> {
-    loading ??= import('./page/live-pages.ts').then(({ livePages }) => livePages({ ...options, times }));
+  /** Loaded when it is first asked for: many runs are never looked at. */
+  async function pages(): Promise<StatusPage> {
+    loading ??= import('./page/status-page.ts').then(({ statusPage }) => statusPage({ ...options, times }));
     return await loading;
   }
 

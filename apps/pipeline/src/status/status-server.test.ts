@@ -60,10 +60,7 @@ it('serves a run as page, JSON and metrics, one view an answer, and shows nothin
   const server = await serve(here, { names: ['status.example'], view });
   try {
     const page = await ask(server.url);
-    expect(page.body).toContain('2 requests done, at least 1 left; at most 20 ids in 15 m');
-    expect(page.body).toContain('<th scope="row">@alpha</th>');
-    expect(page.body).toContain('<td class="note wait">next at 10:15:00, everything waits for this</td>');
-    expect(page.body).toContain('<title>waiting until 10:15:00 · headgate</title>');
+    expect(page.body).toContain('<title>headgate</title>');
     expect(page.headers).toMatchObject({
       'cache-control': 'no-store',
       'content-security-policy': expect.stringContaining("default-src 'none'"),
@@ -102,27 +99,24 @@ it('serves a run as page, JSON and metrics, one view an answer, and shows nothin
   }
 });
 
-it('lets in its own script and style alone, and shows of its address the filter, as text', async () => {
+it('lets in its own script and style alone, and has nothing of the run or of its address in its document', async () => {
   await using here = await place();
   const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal, about: { ...ABOUT, config: '<b>&"' } });
   const server = await serve(here, { view: () => viewer.view() });
   try {
     const { headers, body } = await ask(`${server.url}?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&state=%3Cb%3E&rows=1e9`);
+    expect(body).toBe((await ask(server.url)).body);
     const policy = String(headers['content-security-policy']);
     const hashes = ['script', 'style'].map((tag) => {
       const [, inline = ''] = new RegExp(`<${tag}[^>]*>([^]*?)</${tag}>`, 'u').exec(body) ?? [];
       return `${tag}-src 'sha256-${createHash('sha256').update(inline).digest('base64')}'`;
     });
-    for (const one of ["default-src 'none'", ...hashes, "connect-src 'self'", "form-action 'self'", "base-uri 'none'"]) {
+    for (const one of ["default-src 'none'", ...hashes, "connect-src 'self'", "form-action 'none'", "base-uri 'none'"]) {
       expect(policy.split('; ')).toContain(one);
     }
     expect(policy).not.toMatch(/unsafe|\*|https?:/u);
     expect(body.match(/<script|<style/gu)).toEqual(['<style', '<script']);
-    expect(body).toContain('value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"');
-    expect(body).toContain('&lt;b&gt;&amp;&quot; -&gt; headgate.db');
-    expect(body).toContain('<option value="all" selected>');
-    expect(body).toContain('<option value="25" selected>');
-    expect(body).not.toMatch(/(?:src|href)="(?!data:|status\.json"|metrics"|readyz"|")/u);
+    expect(body).not.toMatch(/(?:src|href)="(?!data:|status\.json"|metrics"|readyz")/u);
     expect(body).not.toMatch(/ on\w+=| style=/u);
   } finally {
     await server.close();
@@ -136,8 +130,7 @@ it('is not ready before the run has its lanes', async () => {
   const before = await ask(`${server.url}readyz`);
   expect([before.status, before.body]).toEqual([503, 'not yet: the run starts when the log responds\n']);
   viewer.apply({ type: 'log-unavailable', driver: 'kafka', reason: '<b>no broker</b>', since: here.clock.epochMs() });
-  expect((await ask(`${server.url}readyz`)).body).toMatch(/kafka can't be reached since .* \(<b>no broker<\/b>\): nothing is lost/u);
-  expect((await ask(server.url)).body).toContain('(&lt;b&gt;no broker&lt;/b&gt;): nothing is lost');
+  expect((await ask(`${server.url}readyz`)).body).toMatch(/kafka can't be reached since .*: nothing is lost; .* \(<b>no broker<\/b>\)$/mu);
   await server.close();
 });
 
@@ -154,7 +147,7 @@ it('is not ready while a service answers nothing of use, and says since when', a
     const answer = await ask(`${server.url}readyz`);
     expect([answer.status, answer.body]).toEqual([
       503,
-      'followers: down since 12:12:58 (3 attempts), next attempt 12:14:30: cannot connect to <b>: connection refused\n',
+      'followers: down since 12:12:58, next attempt 12:14:30 (3 attempts): cannot connect to <b>: connection refused\n',
     ]);
     expect(JSON.parse((await ask(`${server.url}status.json`)).body)).toMatchObject({ ready: false });
     // One attempt that failed is no outage.
@@ -175,7 +168,7 @@ it('answers 500 where the run can not be read, and goes on', async () => {
   };
   const server = await serve(here, { view });
   try {
-    const broken = ['', 'status.json', 'readyz', 'metrics'].map(async (path) => await ask(server.url + path));
+    const broken = ['events', 'status.json', 'readyz', 'metrics'].map(async (path) => await ask(server.url + path));
     for (const { status, body } of await Promise.all(broken)) expect([status, body]).toEqual([500, 'The status could not be read.\n']);
     expect((await ask(`${server.url}livez`)).status).toBe(200);
     isBroken = false;

@@ -1,12 +1,13 @@
 import type { Reason } from '@headgate/pipeline';
-import { elsewhereWords, itemsWords, reasonWithout } from './event-words.ts';
+import { elsewhereWords, itemsWords, reasonWithout } from './format-event.ts';
 import { type CommandFor, olderOpenLetters, openLetterLines } from './open-letters.ts';
 import type { RunView } from './run-view.ts';
 import { displayWidth, padWidth } from './text/cells.ts';
 import { durationWords } from './text/duration-words.ts';
 import { countWords, groupedNumber } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
-import { failingPipelines, lanesWords, unitsOf } from './view-words.ts';
+import { failingPipelines } from './format-outage.ts';
+import { lanesWords, unitsOf } from './format-row.ts';
 
 export interface SummaryOptions {
   /** The run after its end. */

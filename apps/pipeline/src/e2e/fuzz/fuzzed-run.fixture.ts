@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { type Pipeline, type RunEvent, type Running, start } from '@headgate/pipeline';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
-import { told as toldEvent } from '../../status/event-words.ts';
+import { eventText } from '../../status/format-event.ts';
 import type { HostileService } from './hostile-service.fixture.ts';
 import { memoryPeak } from './memory.fixture.ts';
 import { secretFinder } from './spelled-secrets.fixture.ts';
@@ -46,7 +46,7 @@ export async function fuzzedRun(options: FuzzedRunOptions): Promise<readonly Fuz
     if (stops.includes(count)) void running?.stop();
   };
   const onEvent = (event: RunEvent): void => {
-    told.push(JSON.stringify(event), toldEvent(event, {}).words);
+    told.push(JSON.stringify(event), eventText(event, {}).words);
   };
   const once = async (first: boolean): Promise<boolean> => {
     const asked = service.requests.length;

@@ -4,18 +4,11 @@ import { expect, it } from 'vitest';
 import { type StatusServer, startStatusServer } from '../status-server.ts';
 import type { RunView } from '../run-view.ts';
 import { busyView } from './busy-view.fixture.ts';
+import type { PageFrame } from './page-stream.ts';
 
 interface Sent {
   readonly event: string;
-  readonly data: {
-    readonly title: string;
-    readonly words: string;
-    readonly parts: readonly {
-      readonly id: string;
-      readonly order?: readonly string[];
-      readonly children: readonly (readonly [string, string])[];
-    }[];
-  };
+  readonly data: { readonly version: string; readonly screen: Partial<PageFrame> };
 }
 
 interface Watching {
@@ -60,14 +53,11 @@ it('sends all, then what is different, and the end', async () => {
   const page = await watch(server);
   const filtered = await watch(server, '?q=BETA');
   await expect.poll(() => [page.events.length, filtered.events.length]).toEqual([1, 1]);
-  const work = (one: Watching, i: number) => one.events[i]?.data.parts.find(({ id }) => id === 'work');
+  const jobs = (one: Watching, i: number) => one.events[i]?.data.screen.rows?.map(({ key }) => key);
   const request = (i: number) => `followers.requests-0-${i}`;
   // Those in work first, then those that failed and those that are done.
-  expect(work(page, 0)?.order).toEqual([...[0, 1, 4, 5].map(request), 'books keys', ...[2, 3].map(request)]);
-  expect(work(filtered, 0)?.order).toEqual([request(1)]);
-  expect(page.events[0]?.data.parts.map(({ id }) => id)).toEqual(
-    expect.arrayContaining(['head', 'waits', 'budgets', 'charts', 'faults', 'letters', 'replays', 'events', 'about', 'work-rest']),
-  );
+  expect(jobs(page, 0)).toEqual([...[0, 1, 4, 5].map(request), 'books keys', ...[2, 3].map(request)]);
+  expect(jobs(filtered, 0)).toEqual([request(1)]);
 
   const [first, ...others] = view.work;
   if (first?.kind !== 'walk') throw new Error('no walk');
@@ -76,20 +66,18 @@ it('sends all, then what is different, and the end', async () => {
   await clock.advance(1_000);
   await expect.poll(() => [page.events.length, filtered.events.length]).toEqual([2, 2]);
   expect(looks).toBe(1);
-  expect(page.events[1]?.data.parts).toEqual([
-    {
-      id: 'work',
-      order: [1, 0, 4, 5].map(request).concat('books keys', request(3)),
-      children: [[request(0), expect.stringContaining('413 of ~1,020 pages')]],
-    },
-  ]);
-  expect(filtered.events[1]?.data.parts).toEqual([]);
+  expect(Object.keys(page.events[1]?.data.screen ?? {})).toEqual(['rows']);
+  expect(jobs(page, 1)).toEqual([1, 0, 4, 5].map(request).concat('books keys', request(3)));
+  expect(page.events[1]?.data.screen.rows?.[1]?.progress).toBe('413 of ~1,020 pages');
+  expect(filtered.events[1]?.data.screen).toEqual({});
 
   view = { ...view, outcome: 'done' };
   await server.close();
   await expect.poll(() => [page.isOver(), filtered.isOver()]).toEqual([true, true]);
   expect(page.events.map(({ event }) => event)).toEqual(['page', 'page', 'page', 'end']);
-  expect(page.events[2]?.data).toMatchObject({ title: 'done, with 1 dead letter · headgate', words: 'done, with 1 dead letter' });
+  expect(page.events[2]?.data).toMatchObject({
+    screen: { title: 'done, with 1 dead letter · headgate', state: { words: 'done, with 1 dead letter' } },
+  });
   expect(clock.pending).toBe(0);
 });
 
@@ -167,5 +155,14 @@ it('cuts pages off while the run can not be read: they ask again', async () => {
   expect((await watch(server)).response.statusCode).toBe(500);
   isBroken = false;
   expect((await watch(server)).response.statusCode).toBe(200);
+  await server.close();
+});
+
+it('shows names from outside as one line of text, without what turns the direction of writing', async () => {
+  const about = { ...busyView().about, config: 'a\u202Eb\n\u001B[31m<b>' };
+  const { server } = await serve(() => busyView({ changed: { about } }));
+  const page = await watch(server);
+  await expect.poll(() => page.events.length).toBe(1);
+  expect(page.events[0]?.data.screen.run?.[0]).toMatch(/^a\uFFFDb <b> -> /u);
   await server.close();
 });

@@ -1,14 +1,19 @@
 import type { ServerResponse } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '@headgate/throttle';
 import { every } from '../run-view.ts';
-import type { PageFrame, Part } from './page-parts.ts';
-import { iconOf } from './status-page.ts';
-import { type WorkFilter, workFilter } from './work-filter.ts';
+import type { JobFilter } from '../format-row.ts';
+import { safeText } from '../text/safe-text.ts';
+import { jobFilter } from './job-filter.ts';
+import type { PageJobs, PageScreen } from './page-screen.ts';
+
+/** All that changes on the page. */
+export type PageFrame = PageScreen & PageJobs;
 
 export interface PageStreamsOptions {
   readonly clock: Clock;
-  /** Takes a snapshot of the run, once for all viewers; returns the page of that moment, by filter. */
-  readonly look: () => (filter: WorkFilter) => PageFrame;
+  /** Sees the run now, once for all who look; gives the page as it stands then, by filter. */
+  readonly look: () => (filter: JobFilter) => PageFrame;
   /** Names the page's script and style; a page that has others loads itself anew. */
   readonly version: string;
 }
@@ -33,7 +38,7 @@ const RETRY_MS = 2_000;
 
 interface Client {
   readonly response: ServerResponse;
-  readonly filter: WorkFilter;
+  readonly filter: JobFilter;
   /** It was sent this; a page that does not take it is sent nothing more, and then all of the difference at once. */
   sent: PageFrame | undefined;
   fullSinceMs: number | undefined;
@@ -48,7 +53,7 @@ export function pageStreams({ clock, look, version }: PageStreamsOptions): PageS
     if (client.fullSinceMs !== undefined) return;
     const { response, sent } = client;
     client.sent = frame;
-    if (!response.write(eventOf('page', changes(sent, frame, version)))) client.fullSinceMs = clock.monotonicMs();
+    if (!response.write(eventOf('page', { version, screen: changes(sent, frame) }))) client.fullSinceMs = clock.monotonicMs();
   };
   const sendAll = (): void => {
     for (const { fullSinceMs, response } of clients) {
@@ -68,7 +73,7 @@ export function pageStreams({ clock, look, version }: PageStreamsOptions): PageS
       return clients.size < MOST;
     },
     open(query) {
-      const filter = workFilter(query);
+      const filter = jobFilter(query);
       const frame = look()(filter);
       return (response) => {
         const client: Client = { response, filter, sent: undefined, fullSinceMs: undefined };
@@ -100,33 +105,11 @@ export function pageStreams({ clock, look, version }: PageStreamsOptions): PageS
 }
 
 function eventOf(name: string, data: unknown): string {
-  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+  return `event: ${name}\ndata: ${JSON.stringify(data, (_, value: unknown) => (typeof value === 'string' ? safeText(value, 1_000) : value))}\n\n`;
 }
 
-/** The data of a `page` event: `page.mjs` changes the page by it. */
-interface Changes {
-  readonly version: string;
-  readonly title: string;
-  readonly icon: string;
-  readonly kind: string;
-  readonly words: string;
-  readonly parts: readonly {
-    readonly id: string;
-    /** The keys of all its children, if they or their order changed. */
-    readonly order?: readonly string[];
-    /** The new and the changed ones among them. */
-    readonly children: readonly (readonly [key: string, html: string])[];
-  }[];
-}
-
-function changes(from: PageFrame | undefined, { title, state, parts }: PageFrame, version: string): Changes {
-  const changed = [...parts].flatMap(([id, part]) => {
-    const before: Part | undefined = from?.parts.get(id);
-    const children = [...part].filter(([key, child]) => before?.get(key) !== child);
-    const order = [...part.keys()];
-    const old = before === undefined ? undefined : [...before.keys()];
-    const isSameOrder = old?.length === order.length && order.every((key, i) => key === old[i]);
-    return children.length === 0 && isSameOrder ? [] : [{ id, ...(!isSameOrder && { order }), children }];
-  });
-  return { version, title, icon: iconOf(state.tone), kind: state.kind, words: state.words, parts: changed };
+/** The parts of a frame that differ from the one before. */
+function changes(from: PageFrame | undefined, frame: PageFrame): Partial<PageFrame> {
+  const before = new Map<string, unknown>(Object.entries(from ?? {}));
+  return Object.fromEntries(Object.entries(frame).filter(([part, value]) => !isDeepStrictEqual(before.get(part), value)));
 }

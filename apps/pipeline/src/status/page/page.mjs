@@ -1,4 +1,4 @@
-// Keeps the page up to date: puts what the run sends (page-stream.ts) into the elements that are there, so that selection, focus and scroll stay.
+// Draws the screen that the run sends (page-screen.ts) into the elements that are there, so that selection, focus and scroll stay.
 const byId = (id) => document.getElementById(id);
 const [connection, announcement, pause, filter] = ['connection', 'announcement', 'pause', 'filter'].map(byId);
 const icon = document.querySelector('link[rel=icon]');
@@ -8,6 +8,98 @@ const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 const SILENT_MS = 10_000;
 const AGAIN_MS = 5_000;
 
+const COLOURS = { good: '1f9d4d', wait: 'd98200', bad: 'd1242f' };
+
+/** A dot in the colour of the run's state. */
+function iconOf(tone) {
+  const dot = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="7" fill="#${COLOURS[tone] ?? '6e7781'}"/></svg>`;
+  return `data:image/svg+xml,${encodeURIComponent(dot)}`;
+}
+
+/** An element. Every value becomes text or an attribute: no tag can come of it. */
+function h(tag, attributes, ...children) {
+  const node = SVG_TAGS.has(tag) ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) if (value !== undefined && value !== '') node.setAttribute(name, value);
+  node.append(...children.flat().filter((child) => child !== ''));
+  return node;
+}
+
+const SVG_TAGS = new Set(['svg', 'path']);
+
+function bar(share, name) {
+  if (share === undefined) return '';
+  const value = (100 * Math.min(1, Math.max(0, share))).toFixed(1);
+  return h('progress', { max: 100, value, 'aria-label': name, 'aria-valuetext': `${Number(value)} %` });
+}
+
+const row = (key, name, ...cells) => h('tr', { 'data-key': key }, h('th', { scope: 'row' }, name), cells);
+const cell = (value, classes) => h('td', { class: classes }, value);
+const note = (words, tone = '') => cell(words, `note ${tone}`.trim());
+const lines = (key, said) =>
+  h(
+    'p',
+    { 'data-key': key },
+    said.flatMap((words) => [h('span', {}, words), ' ']),
+  );
+
+function chart({ key, caption, from, width, height, series }) {
+  const paths = series.map(({ name, bars }) => {
+    const d = bars.map(([minute, bottom, top]) => `M${minute} ${bottom}V${top}h.8V${bottom}z`).join('');
+    return h('path', { class: name, d });
+  });
+  const label = { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': `${caption}, since ${from}` };
+  return h(
+    'figure',
+    { 'data-key': key },
+    h('figcaption', {}, caption),
+    h('svg', label, paths),
+    h('p', { class: 'axis' }, h('span', {}, from), h('span', {}, 'now')),
+    h(
+      'ul',
+      { class: 'legend' },
+      series.map(({ name, words }) => h('li', { class: name }, words)),
+    ),
+  );
+}
+
+/** What each element of the page shows of the screen, by its id. */
+const PARTS = {
+  head: ({ state, run, totals, progress }) => [
+    h('h1', { 'data-key': 'state' }, 'headgate ', h('span', { class: `chip ${state.tone ?? ''}`.trim() }, state.words)),
+    lines('ran', run),
+    lines('totals', totals),
+    ...(progress.words === ''
+      ? []
+      : [h('p', { 'data-key': 'progress', class: 'whole' }, bar(progress.share, 'all requests'), h('strong', {}, progress.words))]),
+  ],
+  notes: ({ faults, notes }) => [...faults, ...notes].map(({ words, tone }, i) => h('li', { 'data-key': i, class: tone }, words)),
+  budgets: ({ budgets }) =>
+    budgets.map(({ name, share, progress, window, note: next, why, tone }, i) =>
+      row(i, name, cell(bar(share, name), 'bar'), cell(`${progress.trim()} ${window}`), note([next, why].filter(Boolean).join(', '), tone)),
+    ),
+  work: ({ rows }) =>
+    rows.map(({ key, name, share, progress, amount, doneAt, note: now, tone }) =>
+      row(key, name, cell(bar(share, name), 'bar'), cell(progress), cell(amount, 'amount'), cell(doneAt, 'when'), note(now, tone)),
+    ),
+  'work-rest': ({ rest }) => (rest === '' ? [] : [h('p', { 'data-key': 'rest' }, rest)]),
+  charts: ({ charts }) => charts.map(chart),
+  faults: ({ errors }) =>
+    errors.map(({ key, name, cells: [times, first, last, reason], isOngoing }) =>
+      row(key, name, cell(times), cell(first, 'first'), cell(last, isOngoing ? 'bad' : ''), note(reason)),
+    ),
+  replays: ({ letters, retries }) => [
+    ...letters.map((words) => h('p', { 'data-key': words, class: 'bad' }, words)),
+    ...retries.map((command) => h('p', { 'data-key': command }, 'To retry: ', h('code', {}, command))),
+  ],
+  letters: ({ deadLetters }) =>
+    deadLetters.map(({ key, name, cells: [at, code, reason, topic] }) => row(key, name, cell(at), cell(code), note(reason), cell(topic))),
+  events: ({ events }) =>
+    events.map(({ key, at, words, tone }) => h('li', { 'data-key': key, class: tone }, h('time', {}, at), ` ${words}`)),
+  about: ({ about }) => about.map(([name, value], i) => h('div', { 'data-key': i }, h('dt', {}, name), h('dd', {}, value))),
+};
+
+/** The run as it was sent last. */
+const screen = {};
 let source;
 let heardAt = Date.now();
 let lostAt;
@@ -26,14 +118,16 @@ function connect() {
   source.addEventListener('error', lost);
 }
 
-function show({ version, title, icon: href, kind: isNow, words, parts }) {
+function show({ version, screen: changed }) {
   // The run is of another version than this script.
   if (version !== document.documentElement.dataset.version) return location.reload();
   heardAt = Date.now();
-  for (const part of parts) apply(part);
-  document.title = title;
-  icon.href = href;
+  Object.assign(screen, changed);
+  for (const [id, draw] of Object.entries(PARTS)) update(byId(id), draw(screen));
+  document.title = screen.title;
+  icon.href = iconOf(screen.state.tone);
   // A wait that has another end is no news to those who listen.
+  const { kind: isNow, words } = screen.state;
   if (kind !== undefined && (kind !== isNow || lostAt !== undefined)) announcement.textContent = words;
   kind = isNow;
   lostAt = undefined;
@@ -61,7 +155,7 @@ function lost() {
   if (lostAt === undefined) {
     lostAt = heardAt;
     document.title = 'connection lost · headgate';
-    icon.href = icon.href.replace(/%23[\da-f]{6}/, '%236e7781');
+    icon.href = iconOf();
     announcement.textContent = 'connection lost';
   }
   say(`No connection since ${clock.format(lostAt)}: tries again by itself. This is how the run stood then.`, 'bad');
@@ -76,22 +170,19 @@ function say(words, tone = '') {
   connection.className = tone;
 }
 
-function apply({ id, order, children }) {
-  const parent = byId(id);
+/** Gives an element these children, each with a key among them, and touches nothing that is so already. */
+function update(parent, children) {
   const there = new Map([...parent.children].map((child) => [child.dataset.key, child]));
-  for (const [key, text] of children) {
-    const template = document.createElement('template');
-    template.innerHTML = text;
-    const fresh = template.content.firstElementChild;
-    if (there.has(key)) change(there.get(key), fresh);
-    else there.set(key, fresh);
-  }
-  if (order === undefined) return;
-  const wanted = new Set(order);
-  for (const [key, child] of there) if (!wanted.has(key)) child.remove();
+  const wanted = children.map((fresh) => {
+    const child = there.get(fresh.dataset.key);
+    there.delete(fresh.dataset.key);
+    if (child === undefined) return fresh;
+    change(child, fresh);
+    return child;
+  });
+  for (const child of there.values()) child.remove();
   let next = parent.firstElementChild;
-  for (const key of order) {
-    const child = there.get(key);
+  for (const child of wanted) {
     // One that has gone further down, and none but it, moves.
     if (next !== null && next !== child && next.nextElementSibling === child) {
       parent.append(next);
@@ -117,6 +208,14 @@ function change(node, other) {
     else node.append(child);
   }
   for (const child of old.slice(fresh.length)) child.remove();
+}
+
+// The address has the filter.
+const asked = new URLSearchParams(location.search);
+for (const field of filter.elements) {
+  const value = asked.get(field.name);
+  const isKnown = field.options === undefined || [...field.options].some((option) => option.value === value);
+  if (value !== null && isKnown) field.value = value;
 }
 
 let typed;

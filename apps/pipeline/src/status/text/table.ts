@@ -25,17 +25,23 @@ const gap = 2;
 const widestName = 24;
 const widestBar = 18;
 const narrowestBar = 5;
+const narrowestAmount = 10;
 
 /**
- * Lays rows out in columns no wider than `width` cells in total. The bars take the remaining space, and disappear first if it is narrow.
- * `notes`: cells kept free for notes, so that no bar changes with a note; a longer note is cut before all bars disappear.
+ * Lays rows out in columns no wider than `width` cells all together; the bars take what the words leave, and go first where it is narrow.
+ * `notes`: cells kept free for them whether they are there or not, so that no bar changes with a note; a longer one is cut.
+ * `least`: cells of a note that numbers give way to.
  */
-export function tableLines(rows: readonly TableRow[], width: number, notes: number): readonly TableLine[] {
+export function tableLines(rows: readonly TableRow[], width: number, notes: number, least = notes): readonly TableLine[] {
   const names = Math.min(widestName, widest(rows, 'name'));
-  const progress = widest(rows, 'progress');
-  const amounts = widest(rows, 'amount');
-  const words = columns(names) + columns(progress) + columns(amounts) + columns(notes);
-  const free = width - words - gap;
+  const note = Math.min(least, widest(rows, 'note'));
+  // Where it is narrow a note keeps its words, and numbers go: first the amounts, then the progress.
+  const taken = columns(names) + columns(note);
+  const widestProgress = widest(rows, 'progress');
+  const progress = taken + columns(widestProgress) <= width ? widestProgress : 0;
+  const amountRoom = width - taken - columns(progress) - gap;
+  const amounts = amountRoom < narrowestAmount ? 0 : Math.min(widest(rows, 'amount'), amountRoom);
+  const free = width - columns(names) - columns(progress) - columns(amounts) - columns(notes) - gap;
   const bars = rows.some((row) => row.share !== undefined) && free >= narrowestBar ? Math.min(widestBar, free) : 0;
 
   return rows.map((row) => {
@@ -49,7 +55,7 @@ export function tableLines(rows: readonly TableRow[], width: number, notes: numb
   });
 }
 
-function widest(rows: readonly TableRow[], column: 'name' | 'progress' | 'amount'): number {
+function widest(rows: readonly TableRow[], column: 'name' | 'progress' | 'amount' | 'note'): number {
   return rows.reduce((most, row) => Math.max(most, displayWidth(row[column])), 0);
 }
 

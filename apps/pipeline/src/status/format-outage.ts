@@ -1,5 +1,6 @@
 import { durationWords } from './text/duration-words.ts';
-import { displayWidth } from './text/cells.ts';
+import type { RunView } from './run-view.ts';
+import { countWords } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
 import type { LogDriver, LogEvent, LogUnavailable } from './display-event.ts';
 import type { TimeWords } from './text/time-words.ts';
@@ -17,12 +18,6 @@ const back: Readonly<Record<LogDriver, string>> = {
 /** A dozen topics, each by its name. */
 const LONGEST_REASON = 800;
 
-/** The part of a run's view that is about its log. */
-interface LogView {
-  readonly logUnavailable?: LogUnavailable;
-  readonly now: number;
-}
-
 /** A short description of a log's outage, without its reason: `kafka can't be reached`. */
 export function goneWords({ driver, refused }: Pick<LogUnavailable, 'driver' | 'refused'>): string {
   return refused ? `${driver} refuses` : gone[driver];
@@ -32,16 +27,12 @@ function comfort({ refused }: Pick<LogUnavailable, 'refused'>): string {
   return `nothing is lost; continues automatically${refused ? ' once that is granted' : ''}`;
 }
 
-/** Describes the outage of the log on one line, or on two if it is wider than `width` cells. Default: unlimited. */
-export function logUnavailableLines({ logUnavailable, now }: LogView, times: TimeWords, width: number = Infinity): readonly string[] {
-  if (logUnavailable === undefined) return [];
-  const { since } = logUnavailable;
-  const reason = safeText(logUnavailable.reason, LONGEST_REASON);
+/** The outage of the log: what and since when first, since a narrow terminal cuts the end. */
+export function logOutageWords({ now }: Pick<RunView, 'now'>, outage: LogUnavailable, times: TimeWords): string {
+  const { since } = outage;
   const elapsed = now - since < 1_000 ? '' : `, for ${durationWords(Math.floor((now - since) / 1_000) * 1_000)}`;
-  const said = `${goneWords(logUnavailable)} since ${times.when(since, now)}${elapsed}`;
-  const line = `${said} (${reason}): ${comfort(logUnavailable)}`;
-  // A narrow terminal cuts the end, which must be that of the reason.
-  return displayWidth(line) <= width ? [line] : [`${said}:`, `${comfort(logUnavailable)} (${reason})`];
+  const reason = safeText(outage.reason, LONGEST_REASON);
+  return `${goneWords(outage)} since ${times.when(since, now)}${elapsed}: ${comfort(outage)} (${reason})`;
 }
 
 /** A change of the log's availability, on one line. */
@@ -64,4 +55,30 @@ export function logLines(now: () => number): (event: LogEvent) => string | undef
     const isNew = was === undefined || (event.refused ? event.reason : undefined) !== (was.refused ? was.reason : undefined);
     return isNew ? logEventWords(event) : undefined;
   };
+}
+
+type Failing = NonNullable<RunView['pipelines'][string]['failing']>;
+
+/** A shorter time without a success is no more than one retry. */
+const FAILING_AFTER_MS = 2_000;
+
+/** The pipelines whose attempts have failed for longer than one retry takes. */
+export function failingPipelines({
+  pipelines,
+  now,
+}: Pick<RunView, 'pipelines' | 'now'>): readonly (Failing & { readonly pipeline: string })[] {
+  return Object.entries(pipelines).flatMap(([pipeline, { failing }]) =>
+    failing === undefined || now - failing.since < FAILING_AFTER_MS ? [] : [{ pipeline, ...failing }],
+  );
+}
+
+/** The outage of a service: since when and the next attempt first, since a narrow terminal cuts the end. */
+export function serviceOutageWords(
+  { now }: Pick<RunView, 'now'>,
+  { pipeline, since, attempts, retryAt, waiting = 0, reason }: ReturnType<typeof failingPipelines>[number],
+  times: TimeWords,
+): string {
+  const next = retryAt !== undefined && retryAt > now ? `, next attempt ${times.when(retryAt, now)}` : '';
+  const jobs = waiting === 0 ? '' : `, ${countWords(waiting, 'job')} waiting`;
+  return `${pipeline}: down since ${times.when(since, now)}${next} (${countWords(attempts, 'attempt')}${jobs}): ${safeText(reason, 200)}`;
 }

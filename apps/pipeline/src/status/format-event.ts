@@ -1,5 +1,5 @@
 import type { Reason } from '@headgate/pipeline';
-import { logEventWords } from './log-words.ts';
+import { logEventWords } from './format-outage.ts';
 import { durationWords } from './text/duration-words.ts';
 import { countWords, groupedNumber, singularOf } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
@@ -119,7 +119,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
 /** Every event that a run reports. */
 export const EVENT_TYPES: readonly string[] = Object.keys(EVENTS);
 
-export interface ToldEvent {
+export interface EventText {
   readonly words: string;
   readonly level: Level;
   readonly plain: 'each' | 'summed' | 'never';
@@ -127,7 +127,7 @@ export interface ToldEvent {
 }
 
 /** An event for displays. Its text is created on demand, because most pages never need it. */
-export function told(event: DisplayEvent, units: Units): ToldEvent {
+export function eventText(event: DisplayEvent, units: Units): EventText {
   const entry = EVENTS[event.type] as EventWords<DisplayEvent>;
   return {
     get words() {

@@ -1,8 +1,7 @@
 import type { Doing, WalkRow, WorkRow } from '@headgate/pipeline';
-import { blockedLaneWords, countsWords, failedLaneWords, itemsWords, reasonWithout, type Units } from './event-words.ts';
-import { logUnavailableLines } from './log-words.ts';
+import { countsWords, itemsWords, reasonWithout, type Units } from './format-event.ts';
+import { failingPipelines } from './format-outage.ts';
 import type { RunView } from './run-view.ts';
-import { displayWidth } from './text/cells.ts';
 import { durationWords } from './text/duration-words.ts';
 import { countWords, groupedNumber, percentWords } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
@@ -10,7 +9,6 @@ import type { TableRow, Tone } from './text/table.ts';
 import type { TimeWords } from './text/time-words.ts';
 
 type Budget = RunView['budgets'][number];
-type Failing = NonNullable<RunView['pipelines'][string]['failing']>;
 
 /** The activity of a request: `waits for budget until 11:21:49`. */
 function doingWords(doing: Doing, now: number, times: TimeWords): string {
@@ -40,51 +38,93 @@ export function unitsOf({ pipelines }: Pick<RunView, 'pipelines'>): Units {
   return Object.fromEntries(Object.entries(pipelines).map(([name, { unit }]) => [name, unit]));
 }
 
-export interface Rows {
-  readonly rows: readonly TableRow[];
-  /** Describes the requests that don't fit; empty if there are none. */
-  readonly rest: string;
+export type JobState = 'working' | 'failed' | 'done';
+
+/** A line of the table of jobs. */
+export interface JobRow extends TableRow {
+  /** Names the row among the others, however often it changes. */
+  readonly key: string;
+  readonly state: JobState;
+  /** When its last page was written, in words; empty before. */
+  readonly doneAt: string;
 }
 
-export const RANKS = { working: 0, failed: 1, done: 2 } as const;
-
-/** A row for each request in work and for each pipeline's keys; those that did not fit in `most` lines are summed up. */
-export function workRows(view: RunView, times: TimeWords, most: number): Rows {
-  const { work } = view;
-  const shown = rowWords(view, times);
-  const waiting = view.lanes.reduce((sum, { behind }) => sum + behind, 0);
-  if (work.length + Number(waiting > 0) <= most) return { rows: work.map(shown), rest: restWords([], waiting) };
-  const kept = new Set(work.toSorted((one, other) => RANKS[standing(one)] - RANKS[standing(other)]).slice(0, Math.max(0, most - 1)));
-  const rest = work.filter((row) => !kept.has(row));
-  return { rows: work.filter((row) => kept.has(row)).map(shown), rest: restWords(rest, waiting) };
+/** The first jobs, those at work before failed and done ones, and how many others there are. */
+export interface Jobs {
+  readonly rows: readonly JobRow[];
+  readonly others: Readonly<Record<JobState | 'waiting', number>>;
 }
 
-/** A row of the work as text. */
-export function rowWords(view: RunView, times: TimeWords): (row: WorkRow) => TableRow {
-  const twice = new Set<string>();
-  const seen = new Set<string>();
-  for (const row of view.work) {
-    const name = `${row.pipeline} ${row.kind === 'walk' ? row.key : ''}`;
-    if (seen.has(name)) twice.add(name);
-    seen.add(name);
-  }
-  return (row) => (row.kind === 'keys' ? keysRow(row, view, times) : walkRow(row, view, times, twice.has(`${row.pipeline} ${row.key}`)));
+/** The jobs that somebody looks for. */
+export interface JobFilter {
+  /** In their names, whatever its case; empty: all. */
+  readonly text: string;
+  readonly state: JobState | 'all';
+  /** Rows at most. */
+  readonly most: number;
 }
 
-/** Whether a row is active, has failed or is done: a display shows them in this order if it can't show all. */
-export function standing(row: WorkRow): keyof typeof RANKS {
+const RANKS: Readonly<Record<JobState, number>> = { working: 0, failed: 1, done: 2 };
+
+/** A row for each job in work and for each pipeline's keys. */
+export function jobRows(view: RunView, times: TimeWords, { text, state, most }: JobFilter): Jobs {
+  const wanted = text.toLowerCase();
+  const found = view.work.filter((row) => (state === 'all' || stateOf(row) === state) && nameOf(row).toLowerCase().includes(wanted));
+  const sorted = found.toSorted((one, other) => RANKS[stateOf(one)] - RANKS[stateOf(other)]);
+  const rest = sorted.slice(most).map(stateOf);
+  const count = (of: JobState): number => rest.filter((one) => one === of).length;
+  const waiting = text === '' && state === 'all' ? view.lanes.reduce((sum, { behind }) => sum + behind, 0) : 0;
+  const twice = keysTwice(view);
+  return {
+    rows: sorted.slice(0, most).map((row) => ({
+      key: row.kind === 'walk' ? row.request : `${row.pipeline} keys`,
+      state: stateOf(row),
+      doneAt: row.kind === 'walk' && row.doneAt !== undefined ? times.when(row.doneAt, view.now) : '',
+      ...(row.kind === 'keys' ? keysRow(row, view, times) : walkRow(row, view, times, twice.has(`${row.pipeline} ${row.key}`))),
+    })),
+    others: { working: count('working'), failed: count('failed'), done: count('done'), waiting },
+  };
+}
+
+/** As many rows as fit in `most` lines, with the line about the others. */
+export function firstRows({ rows, others }: Jobs, most: number): { readonly rows: readonly JobRow[]; readonly rest: string } {
+  const isAll = othersWords(others) === '';
+  const shown = rows.slice(0, Math.max(0, isAll && rows.length <= most ? most : most - 1));
+  const cut = rows.slice(shown.length);
+  const count = (state: JobState): number => others[state] + cut.filter((row) => row.state === state).length;
+  const all = { working: count('working'), failed: count('failed'), done: count('done'), waiting: others.waiting };
+  return { rows: shown, rest: othersWords(all) };
+}
+
+/** `and 174 more: 167 working, 7 waiting for their turn`; empty if there are none. */
+export function othersWords(others: Jobs['others']): string {
+  const said = Object.entries(others).flatMap(([state, count]) =>
+    count === 0 ? [] : [`${groupedNumber(count)} ${state === 'waiting' ? 'waiting for their turn' : state}`],
+  );
+  const total = Object.values(others).reduce((sum, count) => sum + count, 0);
+  return total === 0 ? '' : `and ${groupedNumber(total)} more: ${said.join(', ')}`;
+}
+
+function stateOf(row: WorkRow): JobState {
   if (row.doing !== undefined) return 'working';
   if (row.kind === 'walk' && row.state === 'failed') return 'failed';
   return row.kind === 'walk' && row.state === 'working' ? 'working' : 'done';
 }
 
-/** `and 174 more: 167 working, 7 waiting for their turn`. */
-export function restWords(rest: readonly WorkRow[], waiting: number): string {
-  if (rest.length + waiting === 0) return '';
-  const counts = Object.keys(RANKS).map((state) => [state, rest.filter((row) => standing(row) === state).length] as const);
-  const said = counts.filter(([, count]) => count > 0).map(([state, count]) => `${groupedNumber(count)} ${state}`);
-  if (waiting > 0) said.push(`${groupedNumber(waiting)} waiting for their turn`);
-  return `and ${groupedNumber(rest.length + waiting)} more: ${said.join(', ')}`;
+function nameOf(row: WorkRow): string {
+  return row.kind === 'walk' ? row.key : `${row.pipeline} keys`;
+}
+
+/** Keys that several jobs have. */
+function keysTwice({ work }: RunView): ReadonlySet<string> {
+  const twice = new Set<string>();
+  const seen = new Set<string>();
+  for (const row of work) {
+    const name = `${row.pipeline} ${row.kind === 'walk' ? row.key : ''}`;
+    if (seen.has(name)) twice.add(name);
+    seen.add(name);
+  }
+  return twice;
 }
 
 function walkRow(row: WalkRow, view: RunView, times: TimeWords, isTwice: boolean): TableRow {
@@ -175,22 +215,32 @@ export function budgetName({ pipeline, credential, budget }: Pick<Budget, 'pipel
   return `${pipeline} ${safeText(credential, 40)}${budget === 'rate' ? '' : ` ${safeText(budget, 40)}`}`;
 }
 
+/** A line of the table of budgets. */
+export interface BudgetRow extends TableRow {
+  /** `in 15 m`; empty for one that resets at a time of day. */
+  readonly window: string;
+  /** `everything waits for this`, `resets at 00:00:00`, or empty. */
+  readonly why: string;
+}
+
 /** A row for each budget; the one that blocks work says so. */
-export function budgetRows(view: RunView, times: TimeWords): readonly TableRow[] {
+export function budgetRows(view: RunView, times: TimeWords): readonly BudgetRow[] {
   const { budgets, now } = view;
   const holding = holdingBudgets(view);
   const digits = Math.max(0, ...budgets.map((one) => groupedNumber(one.used).length));
   return budgets.map((budget) => {
-    const { used, limit, unit, resetsAt } = budget;
+    const { used, limit, unit, resetsAt, windowMs } = budget;
     const holds = holding.get(budget);
     const why =
-      holds !== undefined ? `<- ${waitWords(holds)} for this` : resetsAt === undefined ? '' : `resets at ${times.when(resetsAt, now)}`;
+      holds !== undefined ? `${waitWords(holds)} for this` : resetsAt === undefined ? '' : `resets at ${times.when(resetsAt, now)}`;
     return {
       name: budgetName(budget),
       share: limit > 0 ? used / limit : 1,
       progress: `${groupedNumber(used).padStart(digits)} / ${groupedNumber(limit)}${unit === undefined ? '' : ` ${safeText(unit, 20)}`}`,
       amount: '',
-      note: [freeWords(budget, now, times), why].filter((words) => words !== '').join('  '),
+      window: resetsAt === undefined ? `in ${durationWords(windowMs)}` : '',
+      note: freeWords(budget, now, times),
+      why,
       ...(holds !== undefined && { tone: 'wait' as const }),
     };
   });
@@ -232,91 +282,11 @@ function freeAt(budget: Budget): number {
   return budget.freeAt ?? Infinity;
 }
 
-/** Why nothing, or too little, happens: each a line, the worst first. */
-export interface Wait {
-  readonly words: string;
-  readonly tone?: Tone;
-}
-
-/** A shorter time without a success is no more than one retry. */
-const FAILING_AFTER_MS = 2_000;
 const IDLE_AFTER_MS = 2_000;
-
-/** Everything that blocks the run, except budgets. `width`: of the lines, in cells. */
-export function waits(view: RunView, times: TimeWords, width: number = Infinity): readonly Wait[] {
-  const { now, failedLanes, blockedLanes, credits, lanes, work } = view;
-  const outage = logUnavailableLines(view, times, width);
-  const failing = failingLines(view, times, width);
-  const full = credits.flatMap(({ pipeline, used, max }) => {
-    const isWaitedFor = work.some((row) => row.pipeline === pipeline && row.doing?.state === 'waiting' && row.doing.for === 'downstream');
-    if (used < max && !isWaitedFor) return [];
-    return [`${pipeline}: ${itemsWords(used, pipeline, unitsOf(view))} not yet written (maxOutstanding): the next request waits`];
-  });
-  const blocked = blockedLanes.map((lane) => blockedLaneWords(lane, times.when(lane.since, now)));
-  const stopping = view.isStopping && view.outcome === undefined ? [stoppingWords(view)] : [];
-  const idle =
-    !view.isStopping && outage.length + blocked.length + failedLanes.length === 0 && isIdle(view)
-      ? [lanes.length === 0 ? noLaneWords(view) : 'all jobs are done: waiting for new jobs']
-      : [];
-  return [
-    ...failedLanes.map((lane): Wait => ({ words: failedLaneWords(lane), tone: 'bad' })),
-    ...[...stopping, ...outage, ...failing, ...blocked, ...full].map((words): Wait => ({ words, tone: 'wait' })),
-    ...idle.map((words) => ({ words })),
-  ];
-}
-
-/**
- * The pipelines whose service has sent no useful response for a while, each on one line, or on two if it is wider than `width` cells: then
- * the first has the time of the next attempt, whatever moves to the second.
- */
-export function failingLines(view: RunView, times: TimeWords, width: number = Infinity): readonly string[] {
-  return failingPipelines(view).flatMap(({ pipeline, since, attempts, retryAt, waiting = 0, reason: why }) => {
-    const again = retryAt !== undefined && retryAt > view.now ? `, next attempt ${times.when(retryAt, view.now)}` : '';
-    const count = countWords(attempts, 'attempt');
-    const from = times.when(since, view.now);
-    const others = waiting === 0 ? '' : `${countWords(waiting, 'job')} waiting: `;
-    const rest = `${others}${safeText(why, 200)}`;
-    const said = `${pipeline}: down since ${from} (${count})${again}:`;
-    if (displayWidth(`${said} ${rest}`) <= width) return [`${said} ${rest}`];
-    if (displayWidth(said) <= width) return [said, `  ${rest}`];
-    const short = `${pipeline}: down since ${from}${again}:`;
-    return [displayWidth(short) <= width ? short : `${pipeline}: down${again}, since ${from}:`, `  ${count}; ${rest}`];
-  });
-}
-
-/** The pipelines whose attempts have failed for longer than one retry takes. */
-export function failingPipelines({
-  pipelines,
-  now,
-}: Pick<RunView, 'pipelines' | 'now'>): readonly (Failing & { readonly pipeline: string })[] {
-  return Object.entries(pipelines).flatMap(([pipeline, { failing }]) =>
-    failing === undefined || now - failing.since < FAILING_AFTER_MS ? [] : [{ pipeline, ...failing }],
-  );
-}
 
 /** Nothing is active or waiting. */
 export function isIdle({ lanes, now, lastEventAt }: RunView): boolean {
   return now - lastEventAt > IDLE_AFTER_MS && lanes.every(({ inWork, behind }) => inWork + behind === 0);
-}
-
-/** A stop waits for: `stopping: waits for 3 answers and 1 write; what is not done goes on with the next run`. */
-function stoppingWords({ work, logUnavailable }: RunView): string {
-  const count = (state: Doing['state']): number => work.filter(({ doing }) => doing?.state === state).length;
-  const parts = [
-    count('asking') > 0 ? countWords(count('asking'), 'answer') : '',
-    count('writing') > 0 ? countWords(count('writing'), 'write') : '',
-    count('behind') > 0 ? 'the work after a crawl' : '',
-    logUnavailable === undefined ? '' : 'the log',
-  ].filter((part) => part !== '');
-  const what = parts.length === 0 ? 'releasing its lanes' : `waiting for ${parts.join(' and ')}, at most 10 s`;
-  return `stopping: ${what}; the next run continues with the remaining jobs`;
-}
-
-/** Why a process that holds no lane has nothing to do. */
-function noLaneWords({ lanesAssigned, isDoneHere }: Pick<RunView, 'lanesAssigned' | 'isDoneHere'>): string {
-  if (isDoneHere) return 'its work is done: it ends in a few seconds, unless another process releases a lane';
-  if (lanesAssigned === undefined) return 'joining the group: no lanes are assigned to this process yet';
-  return lanesAssigned === 0 ? 'standing by: other processes of the group hold all lanes' : `opens ${countWords(lanesAssigned, 'lane')}`;
 }
 
 /** The lanes held: `lane 2`, `lanes 0 1 2 3`, `lanes followers 0 to 7, books 0`, `no lane`; empty where lanes are of no concern. */

@@ -1,0 +1,173 @@
+import { eventText, itemsWords, reasonWithout } from '../format-event.ts';
+import { type JobFilter, type JobRow, jobRows, othersWords, unitsOf } from '../format-row.ts';
+import type { Fault as HttpFault, Minute } from '../run-history.ts';
+import type { RunView } from '../run-view.ts';
+import { type Screen, type ScreenOptions, screenOf } from '../screen.ts';
+import { durationWords } from '../text/duration-words.ts';
+import { countWords, groupedNumber, percentWords } from '../text/number-words.ts';
+import type { Tone } from '../text/table.ts';
+import type { TimeWords } from '../text/time-words.ts';
+import { type Chart, minutesChart } from './minutes-chart.ts';
+
+/** The screen with the parts that only the page has room for. `page.mjs` draws it. */
+export interface PageScreen extends Omit<Screen, 'jobs'> {
+  readonly title: string;
+  /** What runs, from where, to where, and for how long. */
+  readonly run: readonly string[];
+  readonly totals: readonly string[];
+  readonly charts: readonly Chart[];
+  /** HTTP requests that brought nothing, by kind. */
+  readonly errors: readonly Row[];
+  /** Commands that retry dead letters. */
+  readonly retries: readonly string[];
+  readonly deadLetters: readonly Row[];
+  readonly events: readonly EventRow[];
+  readonly about: readonly (readonly [name: string, value: string])[];
+}
+
+interface Row {
+  readonly key: string;
+  readonly name: string;
+  readonly cells: readonly string[];
+  /** The request fails still. */
+  readonly isOngoing?: boolean;
+}
+
+interface EventRow {
+  readonly key: string;
+  readonly at: string;
+  readonly words: string;
+  readonly tone?: Tone;
+}
+
+/** The jobs that a filter lets through. */
+export interface PageJobs {
+  readonly rows: readonly JobRow[];
+  readonly rest: string;
+}
+
+/** The page but for its jobs: the same for all who look. */
+export function pageScreen(view: RunView, { times, commandFor }: Omit<ScreenOptions, 'jobs'>): PageScreen {
+  const { jobs: _, ...screen } = screenOf(view, { times, commandFor, jobs: { text: '', state: 'all', most: 0 } });
+  const { state, progress, lanes, elapsed } = screen;
+  const { about, startedAt, now, outcome } = view;
+  const share = progress.share === undefined || outcome !== undefined ? [] : [percentWords(progress.share)];
+  const ran = outcome === undefined ? 'running for' : 'ran for';
+  return {
+    ...screen,
+    title: [...share, state.words, 'headgate'].join(' · '),
+    run: [`${about.config} -> ${about.log}`, lanes, `${ran} ${elapsed}, since ${times.when(startedAt, now)}`].filter(
+      (words) => words !== '',
+    ),
+    totals: totals(view),
+    charts: charts(view, times),
+    errors: view.history.faults.map((fault) => errorRow(fault, view, times)),
+    retries: Object.keys(view.deadLetters.byTopic).map((topic) => commandFor('replay', topic)),
+    deadLetters: deadLetters(view, times),
+    events: events(view, times),
+    about: aboutRows(view),
+  };
+}
+
+export function pageJobs(view: RunView, filter: JobFilter, times: TimeWords): PageJobs {
+  const { rows, others } = jobRows(view, times, filter);
+  const none = filter.text !== '' || filter.state !== 'all' ? 'No active job matches the filter.' : 'No job is active.';
+  return { rows, rest: othersWords(others) || (rows.length === 0 ? none : '') };
+}
+
+function totals(view: RunView): string[] {
+  return Object.entries(view.pipelines).map(([name, { walks, pages, items, keys }]) => {
+    const keysSaid = keys.answered > 0 ? [`${countWords(keys.answered, 'key')} answered`] : [];
+    const pagesSaid = [`${countWords(walks.completed, 'crawl')} done`, countWords(pages, 'page'), itemsWords(items, name, unitsOf(view))];
+    return `${name}: ${[...(walks.started > 0 || keysSaid.length === 0 ? pagesSaid : []), ...keysSaid].join(', ')}`;
+  });
+}
+
+const SERIES = [
+  { name: 'good', words: 'answered', outcomes: ['ok', 'gone'] },
+  { name: 'wait', words: 'rate-limited', outcomes: ['rate-limited'] },
+  { name: 'fault', words: 'failed', outcomes: ['transient'] },
+  { name: 'bad', words: 'returned an error', outcomes: ['unauthorized', 'fatal'] },
+] as const;
+
+function charts(view: RunView, times: TimeWords): Chart[] {
+  if (view.history.minutes.length === 0) return [];
+  const of = { ...view, minutes: view.history.minutes, times };
+  const requests = SERIES.map(({ name, words, outcomes }) => ({
+    name,
+    words,
+    of: ({ attempts }: Minute) => outcomes.reduce((sum, outcome) => sum + (attempts[outcome] ?? 0), 0),
+  }));
+  const amounts = Object.entries(view.pipelines).flatMap(([name, { unit, items, keys }]) => [
+    ...(items > 0 ? [{ name, unit, of: (minute: Minute) => minute.items[name] ?? 0 }] : []),
+    ...(keys.answered > 0 ? [{ name, unit: 'keys', of: (minute: Minute) => minute.keys[name] ?? 0 }] : []),
+  ]);
+  return [
+    minutesChart({ ...of, what: 'Requests', series: requests }),
+    ...amounts.map(({ name, unit, of: count }) =>
+      minutesChart({ ...of, what: name === unit ? name : `${name}: ${unit}`, series: [{ name: 'amount', words: unit, of: count }] }),
+    ),
+  ];
+}
+
+function errorRow({ pipeline, outcome, status, count, since, last, reason }: HttpFault, view: RunView, times: TimeWords): Row {
+  const failing = view.pipelines[pipeline]?.failing;
+  const isOngoing = outcome === 'transient' && failing !== undefined && last >= failing.since;
+  const when = isOngoing ? `ongoing since ${times.when(failing.since, view.now)}` : times.when(last, view.now);
+  return {
+    key: `${pipeline} ${outcome} ${status ?? ''}`,
+    name: `${pipeline} ${status === undefined ? 'no response' : status < 300 ? 'unreadable response' : status}`,
+    cells: [groupedNumber(count), times.when(since, view.now), when, reason],
+    isOngoing,
+  };
+}
+
+function deadLetters({ deadLetters: { total, last }, now }: RunView, times: TimeWords): Row[] {
+  return last
+    .map(({ at, topic, key, error }, i) => ({
+      key: `${total - last.length + i + 1}`,
+      name: key,
+      cells: [times.when(at, now), error.code, reasonWithout(key, error), topic],
+    }))
+    .toReversed();
+}
+
+/** The latest first; one that comes again and again is told once, with its number and its last time. */
+function events(view: RunView, times: TimeWords): EventRow[] {
+  const units = unitsOf(view);
+  const lines: { key: string; at: number; words: string; tone: Tone | undefined; count: number }[] = [];
+  for (const { number, at, event } of view.history.events) {
+    const { words, level } = eventText(event, units);
+    const before = lines.at(-1);
+    const tone = level === 'info' ? undefined : level === 'warn' ? 'wait' : 'bad';
+    if (before?.words === words) Object.assign(before, { at, count: before.count + 1 });
+    else lines.push({ key: `${number}`, at, words, tone, count: 1 });
+  }
+  return lines.toReversed().map(({ key, at, words, tone, count }) => ({
+    key,
+    at: times.when(at, view.now),
+    words: count === 1 ? words : `${words} (${countWords(count, 'time')})`,
+    ...(tone !== undefined && { tone }),
+  }));
+}
+
+function aboutRows({ about: { version, host, pid, config, log, group, lanes, pipelines } }: RunView): PageScreen['about'] {
+  return [
+    ['Version', version],
+    ['Runs as', `process ${pid} on ${host}`],
+    ['Group', `${group}, ${countWords(lanes, 'lane')}`],
+    ['Configuration', config],
+    ['Log', log],
+    ...pipelines.map(
+      ({ name, credentials, everyMs, maxOutstanding }) =>
+        [
+          name,
+          [
+            ...(credentials === undefined ? [] : [`${countWords(credentials.length, 'credential')}: ${credentials.join(', ')}`]),
+            everyMs === undefined ? 'lists crawled once' : `lists crawled every ${durationWords(everyMs)}`,
+            `at most ${groupedNumber(maxOutstanding)} items requested and not yet written`,
+          ].join('; '),
+        ] as const,
+    ),
+  ];
+}

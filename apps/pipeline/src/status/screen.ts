@@ -1,0 +1,145 @@
+import { blockedLaneWords, failedLaneWords, itemsWords } from './format-event.ts';
+import { failingPipelines, goneWords, logOutageWords, serviceOutageWords } from './format-outage.ts';
+import {
+  type BudgetRow,
+  type JobFilter,
+  type Jobs,
+  budgetRows,
+  isIdle,
+  jobRows,
+  lanesWords,
+  progressWords,
+  unitsOf,
+} from './format-row.ts';
+import { type CommandFor, olderOpenLetters, openLetterLines } from './open-letters.ts';
+import { type RunState, runState } from './run-state.ts';
+import type { RunView } from './run-view.ts';
+import { elapsedWords } from './text/duration-words.ts';
+import { countWords } from './text/number-words.ts';
+import { safeText } from './text/safe-text.ts';
+import type { Tone } from './text/table.ts';
+import type { TimeWords } from './text/time-words.ts';
+
+/** A run as people see it. The terminal, the plain lines, `/readyz` and the page draw this, and have no words of the run's state themselves. */
+export interface Screen {
+  readonly state: RunState;
+  /** How much is done and when the rest will be; no words before anything is known. The share, 0 to 1, only if it is exact. */
+  readonly progress: { readonly words: string; readonly share?: number };
+  readonly jobs: Jobs;
+  readonly budgets: readonly BudgetRow[];
+  /** Why nothing, or too little, happens although nothing is wrong. */
+  readonly notes: readonly Note[];
+  /** Errors that keep lanes from their work, the worst first. */
+  readonly faults: readonly Fault[];
+  /** Open dead letters, each line with the command to read them. */
+  readonly letters: readonly string[];
+  /** The lanes held; empty if they are of no concern. */
+  readonly lanes: string;
+  readonly elapsed: string;
+}
+
+export interface Note {
+  readonly words: string;
+  readonly tone?: Tone;
+}
+
+export interface Fault extends Note {
+  /** In a few words, for the run's state. */
+  readonly short: string;
+  /** `bad`: the run isn't ready while this lasts. */
+  readonly tone: 'wait' | 'bad';
+}
+
+export interface ScreenOptions {
+  readonly times: TimeWords;
+  readonly commandFor: CommandFor;
+  readonly jobs: JobFilter;
+}
+
+/** Makes the screen from the run's view: the one place that does. */
+export function screenOf(view: RunView, { times, commandFor, jobs }: ScreenOptions): Screen {
+  const { progress } = view;
+  const all = progress.done + progress.left;
+  const faults = faultsOf(view, times);
+  return {
+    state: runState(view, faults, times),
+    progress: { words: progressWords(view, times), ...(progress.isExact && all > 0 && { share: progress.done / all }) },
+    jobs: jobRows(view, times, jobs),
+    budgets: budgetRows(view, times),
+    notes: notesOf(view),
+    faults,
+    letters: [
+      ...Object.entries(view.deadLetters.byTopic).map(
+        ([topic, count]) => `${countWords(count, 'dead letter')}: ${safeText(commandFor('read', topic), 1_000)}`,
+      ),
+      ...openLetterLines(olderOpenLetters(view), commandFor),
+    ],
+    lanes: lanesWords(view),
+    elapsed: elapsedWords(view.elapsedMs),
+  };
+}
+
+/** What is wrong with a run, the worst first. */
+export function faultsOf(view: RunView, times: TimeWords): readonly Fault[] {
+  const { now, failedLanes, blockedLanes, logUnavailable } = view;
+  return [
+    ...failedLanes.map((lane): Fault => ({
+      short: `${lane.pipeline} lane ${lane.lane} can't continue`,
+      words: failedLaneWords(lane),
+      tone: 'bad',
+    })),
+    ...[logUnavailable ?? []].flat().map((outage): Fault => ({
+      short: goneWords(outage),
+      words: logOutageWords(view, outage, times),
+      tone: 'bad',
+    })),
+    ...failingPipelines(view).map((failing): Fault => ({
+      short: `${failing.pipeline} is down since ${times.when(failing.since, now)}`,
+      words: serviceOutageWords(view, failing, times),
+      tone: 'bad',
+    })),
+    ...blockedLanes.map((lane): Fault => ({
+      short: `jobs of ${lane.pipeline} lane ${lane.lane} are blocked`,
+      words: blockedLaneWords(lane, times.when(lane.since, now)),
+      tone: 'wait',
+    })),
+  ];
+}
+
+/** What holds a run up although nothing is wrong. */
+export function notesOf(view: RunView): readonly Note[] {
+  const { credits, lanes, work, failedLanes, blockedLanes, logUnavailable } = view;
+  const full = credits.flatMap(({ pipeline, used, max }): Note[] => {
+    const isWaitedFor = work.some((row) => row.pipeline === pipeline && row.doing?.state === 'waiting' && row.doing.for === 'downstream');
+    if (used < max && !isWaitedFor) return [];
+    const items = itemsWords(used, pipeline, unitsOf(view));
+    return [{ words: `${pipeline}: ${items} not yet written (maxOutstanding): the next request waits`, tone: 'wait' }];
+  });
+  const stopping: Note[] = view.isStopping && view.outcome === undefined ? [{ words: stoppingWords(view), tone: 'wait' }] : [];
+  const idle =
+    !view.isStopping && logUnavailable === undefined && failedLanes.length + blockedLanes.length === 0 && isIdle(view)
+      ? [{ words: lanes.length === 0 ? noLaneWords(view) : 'all jobs are done: waiting for new jobs' }]
+      : [];
+  return [...stopping, ...full, ...idle];
+}
+
+/** A stop waits for: `stopping: waits for 3 answers and 1 write; what is not done goes on with the next run`. */
+function stoppingWords({ work, logUnavailable }: RunView): string {
+  const count = (state: NonNullable<RunView['work'][number]['doing']>['state']): number =>
+    work.filter(({ doing }) => doing?.state === state).length;
+  const parts = [
+    count('asking') > 0 ? countWords(count('asking'), 'answer') : '',
+    count('writing') > 0 ? countWords(count('writing'), 'write') : '',
+    count('behind') > 0 ? 'the work after a crawl' : '',
+    logUnavailable === undefined ? '' : 'the log',
+  ].filter((part) => part !== '');
+  const what = parts.length === 0 ? 'releasing its lanes' : `waiting for ${parts.join(' and ')}, at most 10 s`;
+  return `stopping: ${what}; the next run continues with the remaining jobs`;
+}
+
+/** Why a process that holds no lane has nothing to do. */
+function noLaneWords({ lanesAssigned, isDoneHere }: Pick<RunView, 'lanesAssigned' | 'isDoneHere'>): string {
+  if (isDoneHere) return 'its work is done: it ends in a few seconds, unless another process releases a lane';
+  if (lanesAssigned === undefined) return 'joining the group: no lanes are assigned to this process yet';
+  return lanesAssigned === 0 ? 'standing by: other processes of the group hold all lanes' : `opens ${countWords(lanesAssigned, 'lane')}`;
+}
