@@ -51,8 +51,7 @@ import { COMPRESSIONS } from './wire/codecs.ts';
 import { registerCodecs } from './client/codecs.ts';
 import { RecordSender } from './producer/record-sender.ts';
 import { isStaleToken } from './security/bearer-authentication.ts';
-import type { KafkaSaslOptions } from './security/kafkajs-authentication.ts';
-import { saslForKafkajs } from './security/sasl-for-kafkajs.ts';
+import { type KafkaSaslOptions, saslForKafkajs } from './security/kafkajs-authentication.ts';
 import { StatePartition } from './lane/state-partition.ts';
 import { abortable, withinTime } from './client/time-limit.ts';
 import { MetadataCache } from './admin/metadata-cache.ts';
@@ -160,6 +159,8 @@ class KafkaTopicLog implements TopicLog {
   readonly #connections: Connections;
   readonly #transactionTimeout: { ms: number };
   readonly #cluster: ReconnectingClient<Cluster>;
+  /** For topics and groups: on a connection that is shared, a request whose answer is late holds up all that follow. */
+  readonly #admin: ReconnectingClient<Cluster>;
   readonly #metadata: MetadataCache;
   readonly #sender: RecordSender;
   readonly #readYourWrites = new ReadYourWrites();
@@ -198,7 +199,8 @@ class KafkaTopicLog implements TopicLog {
       brokers: () => (this.#connections.closed ? [] : [...options.brokers]),
     };
     this.#cluster = this.#newClient();
-    this.#metadata = new MetadataCache(this.#cluster);
+    this.#admin = this.#newClient();
+    this.#metadata = new MetadataCache(this.#admin);
     this.#appender = new Appender({
       session: (transactionalId, session) => this.#session(transactionalId, { ...session, signal: this.#closing.signal }),
       client: this.#cluster,
@@ -238,7 +240,7 @@ class KafkaTopicLog implements TopicLog {
     let hasAnswered = false;
     for (const backoff = new Backoff(OPEN_PAUSES); ; await backoff.pause()) {
       try {
-        return await this.#cluster.once(async (cluster) => {
+        return await this.#admin.once(async (cluster) => {
           hasAnswered = true;
           await cluster.refreshMetadata();
           return cluster;
@@ -257,7 +259,7 @@ class KafkaTopicLog implements TopicLog {
   ): Promise<CreatedTopics> {
     this.#assertOpen();
     const { replication = 3 } = this.#options;
-    const { descriptions, ...done } = await this.#cluster.run((cluster) => createTopics({ cluster, topics, replication, validateOnly }));
+    const { descriptions, ...done } = await this.#admin.run((cluster) => createTopics({ cluster, topics, replication, validateOnly }));
     this.#metadata.note(descriptions);
     return done;
   }
@@ -266,7 +268,7 @@ class KafkaTopicLog implements TopicLog {
     this.#assertOpen();
     const topics =
       names === undefined
-        ? await this.#cluster.run((cluster) => describeAllTopics(cluster))
+        ? await this.#admin.run((cluster) => describeAllTopics(cluster))
         : await this.#metadata.refresh(names.map((topic) => ({ topic, partition: 0 })));
     return await this.#cluster.run(async (cluster) => {
       const infos: TopicInfo[] = [];
@@ -438,9 +440,9 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async #takeLane(writer: KafkaLaneWriter, { name, onlyIfFree = false }: LaneSpec): Promise<void> {
-    const held = onlyIfFree ? await holderToSpare({ writer, client: this.#cluster, log: this.#id }) : undefined;
+    const held = onlyIfFree ? await holderToSpare({ writer, client: this.#admin, log: this.#id }) : undefined;
     if (held !== undefined) throw new LaneHeldError({ lane: name, pid: held.pid, sinceMs: held.sinceMs });
-    await awaitHandover({ writer, client: this.#cluster, log: this.#id, handoverMs: this.#options.handoverMs ?? 5_000 });
+    await awaitHandover({ writer, client: this.#admin, log: this.#id, handoverMs: this.#options.handoverMs ?? 5_000 });
     await writer.open();
   }
 

@@ -118,6 +118,19 @@ it('a request fails when it is overdue, however the clock is set', async () => {
   }
 });
 
+it('the request after one that has failed has all its time', async () => {
+  await using wire = await newWire();
+  const { overdue } = wire.send({ apiKey: 1 }, 2_000);
+  overdue.mockImplementation(() => wire.forget());
+  wire.send();
+  wire.look(5);
+  expect(overdue).toHaveBeenCalledOnce();
+  wire.look(5);
+  expect(wire.told).toEqual([]);
+  wire.look(1);
+  expect(wire.told).toEqual(['127.0.0.1:9092 does not answer']);
+});
+
 it('one that takes its time, but less than that, is not', async () => {
   await using wire = await newWire();
   for (let request = 0; request < 5; request += 1) {
@@ -175,6 +188,10 @@ async function newWire({ authHandlers = null }: { readonly authHandlers?: object
     explained: String,
   });
   let sent = 0;
+  const forget = (): void => {
+    const [oldest = 0] = inflight.keys();
+    inflight.delete(oldest);
+  };
   return {
     client,
     broker,
@@ -191,9 +208,9 @@ async function newWire({ authHandlers = null }: { readonly authHandlers?: object
     async answer() {
       broker.write('answer');
       await once(client, 'data');
-      const [oldest = 0] = inflight.keys();
-      inflight.delete(oldest);
+      forget();
     },
+    forget,
     look: (times: number) => {
       for (let look = 0; look < times; look += 1) watchdog.check();
     },

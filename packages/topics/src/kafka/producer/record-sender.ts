@@ -23,7 +23,7 @@ export interface RecordSenderOptions {
 /** A request is full with as many bytes before compression: its batches are in memory together, and brokers take requests of 100 MiB. */
 const MOST_REQUEST_BYTES = 8 * 1024 * 1024;
 
-/** Sends records whose partitions are known. */
+/** Writes records whose partitions are known. */
 export class RecordSender {
   readonly #options: RecordSenderOptions;
 
@@ -32,13 +32,13 @@ export class RecordSender {
   }
 
   /** One batch of each partition at a time, those of all partitions together. */
-  async send(producer: TransactionalProducer, partitions: RecordsByPartition): Promise<SentRecords> {
+  async write(producer: TransactionalProducer, partitions: RecordsByPartition): Promise<SentRecords> {
     const { maxMessageBytes } = this.#options;
     const limits: Limits = new Map(Array.from(partitions.values(), ({ topic }) => [topic, maxMessageBytes(topic)]));
     const sent = new Map<string, SentBatch[]>();
     for (const round of rounds(Array.from(partitions.values(), (each) => this.#batchesOf(each, limits)))) {
       const batches = await Promise.all(round.map(async ({ batch, ...at }) => ({ ...at, batch: await batch.packed() })));
-      const offsets = await producer.send(batches).catch(async (error: unknown) => {
+      const offsets = await producer.produce(batches).catch(async (error: unknown) => {
         throw await this.#explained(error, limits);
       });
       for (const { batch, ...at } of batches) {

@@ -32,7 +32,7 @@ function sessionOf(producer: Partial<TransactionalProducer>): TransactionSession
 it('does nothing more after an error: how far the brokers have got is unknown', async () => {
   let sent = 0;
   const session = sessionOf({
-    async send() {
+    async produce() {
       sent += 1;
       return await Promise.reject(new Error('gone'));
     },
@@ -45,7 +45,7 @@ it('does nothing more after an error: how far the brokers have got is unknown', 
 });
 
 it('believes no leader that appends below what the transaction has written: the topic was recreated', async () => {
-  const session = sessionOf({ send: async () => await Promise.resolve(new Map([['pages-0', 0]])) });
+  const session = sessionOf({ produce: async () => await Promise.resolve(new Map([['pages-0', 0]])) });
   const records = ['0', '1'].map((letter) => ({ ...PAGE, value: letter.repeat(800) }));
   await expect(session.write({ records, offsets: [] })).rejects.toThrow('Topic pages was recreated amid a transaction.');
 });

@@ -172,7 +172,7 @@ export class TransactionSession {
     await producer.begin(topicPartitions);
     // First: the transaction counts when its last record is accepted.
     await producer.sendOffsets(offsets);
-    const sent = await sender.send(producer, partitions);
+    const sent = await sender.write(producer, partitions);
     assertAppended?.(sent);
     if (id !== undefined && this.#newest !== undefined) this.#newest = { ...this.#newest, isWhole: true };
     readYourWrites.committed(sent, offsets);

@@ -68,10 +68,10 @@ describe('a transactional producer', () => {
     'numbers the records of each partition, from one transaction to the next: protocol $protocol',
     async ({ protocol, next, announced }) => {
       const { producer, requests } = await begun({ protocol });
-      await producer.send(both);
+      await producer.produce(both);
       await producer.commit();
       await producer.begin([PAGES, STATE]);
-      await producer.send(both);
+      await producer.produce(both);
       const first = ['Produce pages epoch 7 sequence 0', 'Produce state epoch 7 sequence 0', 'commit'];
       expect(requests).toEqual([...announced, ...first, ...announced, `Produce pages ${next}`, `Produce state ${next}`]);
     },
@@ -84,7 +84,7 @@ describe('a transactional producer', () => {
         produced?.topic === 'pages' ? late.promise : [{ errorCode: NOT_ENOUGH_REPLICAS_AFTER_APPEND, topic: 'state' }],
     });
     let failed = false;
-    const sending = producer.send(both).catch(() => (failed = true));
+    const sending = producer.produce(both).catch(() => (failed = true));
     await new Promise(setImmediate);
     expect(failed).toBe(false);
     late.resolve([]);
@@ -96,10 +96,10 @@ describe('a transactional producer', () => {
     const produced = (about: { readonly topic?: string }) =>
       begun({ protocol: 2, produce: (_, count) => (count === 1 ? [{ errorCode: CONCURRENT_TRANSACTIONS, ...about }] : []) });
     const whole = await produced({});
-    expect([...(await whole.producer.send([{ ...PAGES, batch }]))]).toEqual([['pages-0', 4]]);
+    expect([...(await whole.producer.produce([{ ...PAGES, batch }]))]).toEqual([['pages-0', 4]]);
     expect(whole.requests).toEqual(['Produce pages epoch 7 sequence 0', 'Produce pages epoch 7 sequence 0']);
     const part = await produced({ topic: 'pages' });
-    await expect(part.producer.send([{ ...PAGES, batch }])).rejects.toMatchObject({ type: 'CONCURRENT_TRANSACTIONS' });
+    await expect(part.producer.produce([{ ...PAGES, batch }])).rejects.toMatchObject({ type: 'CONCURRENT_TRANSACTIONS' });
   });
 
   it.each([NOT_LEADER, UNKNOWN_TOPIC])(
@@ -111,11 +111,11 @@ describe('a transactional producer', () => {
         produce: ({ topicPartitions: [produced] }) =>
           produced?.topic === 'state' && refusals++ < 2 ? [{ errorCode, topic: 'state' }] : [],
       });
-      expect(Object.fromEntries(await producer.send(both))).toEqual({ 'pages-0': 4, 'state-0': 4 });
+      expect(Object.fromEntries(await producer.produce(both))).toEqual({ 'pages-0': 4, 'state-0': 4 });
       const state = 'Produce state epoch 7 sequence 0';
       expect(requests).toEqual(['Produce pages epoch 7 sequence 0', state, 'refresh', state, 'refresh', state]);
       requests.length = 0;
-      await producer.send([{ ...STATE, batch }]);
+      await producer.produce([{ ...STATE, batch }]);
       expect(requests).toEqual(['Produce state epoch 7 sequence 10']);
     },
   );
@@ -128,7 +128,7 @@ describe('a transactional producer', () => {
         return [{ errorCode, topic: produced?.topic ?? '' }];
       },
     });
-    await expect(producer.send(both)).rejects.toThrow(AggregateError);
+    await expect(producer.produce(both)).rejects.toThrow(AggregateError);
     expect(requests).toHaveLength(2);
   });
 

@@ -110,7 +110,7 @@ export class TransactionalProducer {
    * partition, or doesn't know it yet, the same batch goes to the one that fresh metadata names, under the same number: a leader that has it
    * already acknowledges it. Resolves to the offset of each batch's first record, by `partitionKey`.
    */
-  async send(batches: readonly PartitionBatch[]): Promise<ReadonlyMap<string, number>> {
+  async produce(batches: readonly PartitionBatch[]): Promise<ReadonlyMap<string, number>> {
     const { transaction, protocol } = this.#begun;
     const { transactionalId, ...producer } = transaction;
     const topicPartitions = batches.map(({ topic, partition, batch }) => {

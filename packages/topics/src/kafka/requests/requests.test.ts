@@ -2,7 +2,9 @@ import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import { chain } from '../client/driver-errors.ts';
 import { type RecordingBroker, recordingBroker } from '../client/recording-broker.fixture.ts';
+import { AnswerReader } from '../wire/answer-reader.ts';
 import { RequestWriter } from '../wire/request-writer.ts';
+import { readPartitions } from './partition-answers.ts';
 import { createPartitions, createTopics } from './topics.ts';
 import { findCoordinator, heartbeat, leaveGroup } from './groups.ts';
 import { offsetCommit } from './offsets.ts';
@@ -258,6 +260,17 @@ describe('an answer to a request about two partitions', () => {
     ];
     expect(await refused(name, one)).toMatchObject({ ...early, topic: 'pages' });
   });
+});
+
+it('a partition that is refused has no value: it is asked about again', () => {
+  const asked = ['pages', 'state'].map((topic) => ({ topic, partition: 0 }));
+  const body = new RequestWriter(false);
+  body.array(asked, ({ topic, partition }) =>
+    body.string(topic).array([partition], () => body.int32(partition).int16(topic === 'state' ? 6 : 0)),
+  );
+  const { answer, refusals } = readPartitions(new AnswerReader(Buffer.concat([...body.pieces]), false), asked, ({ topic }) => topic);
+  expect([...answer]).toEqual([['pages-0', 'pages']]);
+  expect(refusals).toEqual([{ topic: 'state', errorCode: 6 }]);
 });
 
 it('an error that kafkajs does not know has its name', async () => {

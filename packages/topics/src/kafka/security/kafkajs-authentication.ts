@@ -1,6 +1,6 @@
 import { TopicLogError } from '../../topic-log-error.ts';
-import { authenticators, type AuthenticationProviderArgs, type Authenticator } from '../client/kafkajs-internals.ts';
-import type { BearerToken } from './bearer-authentication.ts';
+import { authenticators, type AuthenticationProviderArgs, type Authenticator, type KafkaConfig } from '../client/kafkajs-internals.ts';
+import { type BearerToken, bearerAuthentication } from './bearer-authentication.ts';
 
 type Authentication = (connection: AuthenticationProviderArgs) => Authenticator;
 
@@ -43,6 +43,17 @@ const { plain, scram256, scram512, awsIam } = authenticators;
 const MECHANISMS = { plain, 'scram-sha-256': scram256, 'scram-sha-512': scram512, aws: awsIam } as const satisfies Readonly<
   Record<PlainSasl['mechanism'], unknown>
 >;
+
+/**
+ * Returns the `sasl` option of kafkajs, with our own authentication for oauthbearer: kafkajs 2.2.4 doesn't read the brokers' response, so a
+ * refused token looks like a closed connection. The other mechanisms are kafkajs's own, with lost connections distinguished from refusals.
+ */
+export function saslForKafkajs(sasl: KafkaSaslOptions): NonNullable<KafkaConfig['sasl']> {
+  if (sasl.mechanism === 'oauthbearer') {
+    return { mechanism: sasl.mechanism, authenticationProvider: bearerAuthentication(sasl.oauthBearerProvider) };
+  }
+  return { mechanism: sasl.mechanism, authenticationProvider: kafkajsAuthentication(sasl) };
+}
 
 /**
  * kafkajs's own authentication. Throws a `TypeError` for a mechanism that it doesn't have. As delivered it makes a refusal of every fault, a lost

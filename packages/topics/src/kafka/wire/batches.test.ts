@@ -86,7 +86,7 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
     await producer.begin([{ topic, partition: 0 }]);
     try {
       const offsets: number[] = [];
-      for (const batch of batches) offsets.push(...(await producer.send([{ topic, partition: 0, batch: await batch }])).values());
+      for (const batch of batches) offsets.push(...(await producer.produce([{ topic, partition: 0, batch: await batch }])).values());
       await producer.commit();
       return offsets;
     } finally {
