@@ -1,5 +1,7 @@
 import { resolve } from 'node:path';
-import * as z from 'zod';
+import type * as z from 'zod';
+// The namespace `z.core` would bring all of zod, its locales too, into every bundle.
+import { type $ZodType, type $ZodTypes, clone, globalRegistry } from 'zod/v4/core';
 
 /** Names of the process, for a user's folder may have an installation of its own, with a class of its own. */
 const SCALAR: unique symbol = Symbol.for('headgate.scalar');
@@ -50,7 +52,7 @@ export function isOfFile(given: unknown): boolean {
 }
 
 type Trait = 'isSecret' | 'isPath' | 'isAddress';
-type Schema = z.core.$ZodType;
+type Schema = $ZodType;
 
 /**
  * The same schema for a section of a file: text is read as it is written, so that an ID without quotes loses no digits; numbers and truth values
@@ -81,10 +83,10 @@ function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Cop
   const traits = [...above, ...traitsOf(schema)];
   const same = (one: Schema): Copy => copyOf(one, traits, copies);
   const other = (one: Schema): Schema => copyOf(one, [], copies).schema;
-  const { def } = (schema as z.core.$ZodTypes)._zod;
+  const { def } = (schema as $ZodTypes)._zod;
   /** Of a schema that hands its value on to others within it. */
   const handing = (parts: object, takes: Copy['takes']): Copy => {
-    const copy = { schema: z.core.clone(schema, { ...def, ...parts }), takes };
+    const copy = { schema: clone(schema, { ...def, ...parts }), takes };
     if (above.length === 0) copies.set(schema, copy);
     return copy;
   };
@@ -203,7 +205,7 @@ function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function metaOf(schema: Schema): Readonly<Record<string, unknown>> {
-  return z.globalRegistry.get(schema) ?? {};
+  return globalRegistry.get(schema) ?? {};
 }
 
 function traitsOf(schema: Schema): readonly Trait[] {
