@@ -51,14 +51,14 @@ export async function read(
       `There is no topic ${topic}. ${meant === undefined ? `There are: ${known.join(', ')}.` : `Did you mean ${meant}?`}`,
     );
   }
-  let left = max;
-  if (left <= 0) return 0;
+  if (max <= 0) return 0;
+  let written = 0;
   for await (const record of selectedRecords(log, found, selection, output.over)) {
     await output.write(`${asLine(record)}\n`);
-    left -= 1;
-    if (left <= 0 || output.over.aborted) break;
+    written += 1;
+    if (written >= max || output.over.aborted) break;
   }
-  if (left === max && isChoice(choice) && !signal.aborted) stderr.write(`No record of ${topic} fits these options.\n`);
+  if (written === 0 && isChoice(choice) && !signal.aborted) stderr.write(`No record of ${topic} fits these options.\n`);
   if (output.failure !== undefined)
     throw new OutputError(`Records could not be written to stdout (${output.failure.code}). The output is incomplete.`);
   return signal.aborted ? 130 : 0;
