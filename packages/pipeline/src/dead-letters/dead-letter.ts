@@ -3,6 +3,7 @@ import { digest } from '../lists/digest.ts';
 import type { Reason } from '../view/events.ts';
 import { eventHeaders } from '../definition/topic.ts';
 import { RESUME } from '../definition/request.ts';
+import { readable, textOf } from '../definition/thrown.ts';
 
 /** The reason in a dead letter: every error class of Headgate has these. */
 export interface DeadLetterReason extends Reason {
@@ -101,10 +102,11 @@ function contentText(content: DeadLetterContent): string {
 
 /** Reads `code`, `message` and `retryable` of an error of any package. */
 export function reasonOf(error: unknown): DeadLetterReason {
-  const { code, message, retryable } = Object(error) as Partial<Record<'code' | 'message' | 'retryable', unknown>>;
+  const read = readable(error);
+  const { code, message, retryable } = Object(read) as Partial<Record<'code' | 'message' | 'retryable', unknown>>;
   return {
     code: typeof code === 'string' ? code : 'HEADGATE_UNEXPECTED',
-    message: typeof message === 'string' ? message : String(error),
+    message: typeof message === 'string' ? message : textOf(read),
     retryable: retryable === true,
   };
 }

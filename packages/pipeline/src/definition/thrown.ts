@@ -13,7 +13,8 @@ export function textOf(value: unknown): string {
 /** Returns what a user's function has thrown, or an Error in its place if reading it throws: a revoked proxy, or a getter that throws. */
 export function readable(error: unknown): unknown {
   try {
-    if (error instanceof Error) [error.name, error.message, error.stack, 'code' in error && error.code].join();
+    const { name, message, stack, code, retryable } = Object(error) as Record<string, unknown>;
+    [name, message, stack, code, retryable, error instanceof Error].join();
     return error;
   } catch {
     return new Error("it threw a value that can't be read");

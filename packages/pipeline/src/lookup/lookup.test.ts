@@ -116,6 +116,25 @@ describe('a function of the definition that throws ends the keys it was called f
     expect((await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item).sort()).toEqual(['a', 'b']);
   });
 
+  it('normalize, whose error nothing can read', async () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    for (const error of [proxy, Object.create(null), Object.assign(new Error('no'), { message: Symbol('none') })] as Error[]) {
+      await using place = await temporaryLog();
+      const pipeline = shelves(() =>
+        looking({
+          normalize(text) {
+            if (text === 'bad') throw error;
+            return text;
+          },
+        }),
+      );
+      expect(await workedOff(place.log, pipeline, ['a+bad', 'b'])).toMatchObject({ outcome: 'done', failures: [] });
+      expect(await letters(place.log)).toMatchObject([{ request: { shelf: 'bad' }, error: { code: 'HEADGATE_UNEXPECTED' } }]);
+      expect((await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item).sort()).toEqual(['a', 'b']);
+    }
+  });
+
   it('requestOf, for which the whole request stands', async () => {
     await using place = await temporaryLog();
     const pipeline = shelves(() =>
