@@ -215,7 +215,7 @@ function traitsOf(schema: Schema): readonly Trait[] {
 }
 
 /** True if a value becomes a secret, however many schemas it goes through before. */
-export function becomesSecret(schema: Schema): boolean {
+export function becomesSecret(schema: z.core.$ZodType): boolean {
   if (metaOf(schema)['writeOnly'] === true) return true;
   const { in: before, out: then, innerType } = schema._zod.def as Readonly<Partial<Record<'in' | 'out' | 'innerType', Schema>>>;
   return [before, then, innerType].some((one) => one !== undefined && becomesSecret(one));
