@@ -24,7 +24,7 @@ it('cancel withdraws requests of a key that no run has begun, and tells of a run
   expect([refused.code, refused.stderr]).toEqual([
     1,
     expect.stringMatching(
-      /^headgate: nothing was withdrawn\. Another run \(process \d+, .* can't be told to drop one\. Stop it, cancel, and start it again/u,
+      /^headgate: nothing was withdrawn\. Another run \(process \d+, .* A run holds the jobs of its lanes\. Stop it, cancel the job, and start it again/u,
     ),
   ]);
   run.child.kill('SIGTERM');

@@ -68,7 +68,7 @@ describe.skipIf(WHY_NOT !== undefined)(`rights that are missing on Kafka${BECAUS
     const enqueued = await place.work.headgate('enqueue', 'followers', 'alpha');
     expect([enqueued.code, enqueued.stderr]).toEqual([
       1,
-      expect.stringMatching(/^headgate: This user lacks Describe and Write on transactional id append-\*\. Give it .*\n$/u),
+      expect.stringMatching(/^headgate: This user lacks Describe and Write on transactional id append-\*\. Grant it .*\n$/u),
     ]);
     expect(await place.work.headgate('check')).toMatchObject({ code: 0, stdout: expect.stringContaining('no problems, 2 warnings') });
     await may.allow(APPEND);

@@ -33,7 +33,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate beside a broker that owes it an
     door.hold(API.describeConfigs);
     const plan = work.start('plan');
     const check = work.headgate('check');
-    await expect.poll(() => plan.text().stderr).toMatch(/^kafka can't be reached \(.* does not answer\): waiting for it/u);
+    await expect.poll(() => plan.text().stderr).toMatch(/^kafka can't be reached \(.* does not answer\): waiting until it's back/u);
     const { code, stdout } = await check;
     expect([code, stdout]).toEqual([1, expect.stringMatching(/^ {2}kafka \S+ +127\.0\.0\.1:\d+ does not answer$/mu)]);
     door.open();
