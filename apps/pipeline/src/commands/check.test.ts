@@ -121,7 +121,7 @@ test('--json is one object with everything that the text says', async () => {
       file: 'headgate.yaml',
       ok: false,
       problems: [{ line: 4, column: 3, key: 'books.plann', message: 'unknown key. Did you mean plan?' }],
-      warnings: [],
+      warnings: [{ line: 3, column: 8, key: 'books.key', message: expect.stringMatching(/^a secret in plain text\./u) as string }],
       environment,
     },
   ]);

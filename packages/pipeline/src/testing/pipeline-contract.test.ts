@@ -64,7 +64,7 @@ describe('a pipeline whose pages request more passes', () => {
 
 describe('a pipeline that breaks it fails:', () => {
   it.concurrent.for<[mistake: Mistakes, check: RegExp, says: RegExp]>([
-    [{ withoutJournal: true }, /left to do/, /io\.journal/],
+    [{ withoutJournal: true }, /remaining work/, /io\.journal/],
     [{ skipsOnResume: true }, /^cut off/, /seed 7, cut at operation/],
     [{ startsAnew: true }, /^cut off/, /seed 7, cut at operation/],
     [{ sharesCredentials: true }, /two lanes/, /two lanes use a credential: .*io\.credentials/],
