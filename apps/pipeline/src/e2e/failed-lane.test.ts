@@ -26,7 +26,10 @@ books: { plan: premium, baseUrl: "${books.url}", key: "\${KEY}" }
   await said(/(Ursula K\. Le Guin) page 1/u);
   run.child.kill('SIGTERM');
   expect(await run.ended).toMatchObject({ code: 130, stderr: expect.stringMatching(/Stopped after/u) as string });
-  const states = Array.from((await page.text()).matchAll(/^event: end|"state":\{[^}]*"words":"(.*?)"/gmu), ([event, words = event]) => words);
+  const states = Array.from(
+    (await page.text()).matchAll(/^event: end|"state":\{[^}]*"words":"(.*?)"/gmu),
+    ([event, words = event]) => words,
+  );
   expect(states[0]).toBe("degraded: followers lane 0 can't continue");
   expect(states.slice(-2)).toEqual(['failed', 'event: end']);
 });
