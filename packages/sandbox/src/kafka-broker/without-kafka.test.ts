@@ -44,7 +44,7 @@ describe('why there is no broker', () => {
 
   test('no Maven and no jars; either will do', async () => {
     await makeCommand('java', javaSays('21.0.4'));
-    expect(await whyNoKafkaBroker(environment())).toContain('there is no Maven');
+    expect(await whyNoKafkaBroker(environment())).toContain("Maven (mvn) isn't installed");
     expect(await whyNoKafkaBroker({ ...environment(), HEADGATE_KAFKA_JARS: join(room, 'jars') })).toContain("isn't there");
     await mkdir(join(room, 'jars'));
     expect(await whyNoKafkaBroker({ ...environment(), HEADGATE_KAFKA_JARS: join(room, 'jars') })).toBeUndefined();
@@ -92,7 +92,7 @@ test('three nodes keep three replicas of which two must have a record; one keeps
 });
 
 test.each([
-  { answer: Buffer.from([0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 9]), error: 'unreadable answer' },
+  { answer: Buffer.from([0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 9]), error: 'unreadable response' },
   { answer: undefined, error: 'closed the connection' },
 ])('something else that listens is no broker: $error', async ({ answer, error }) => {
   await using server = createServer((socket) => {

@@ -76,7 +76,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafk
     await run.said(({ event }) => event === 'request-completed');
     await admin.deleteTopics({ topics: [STATE] });
     const { code, stderr } = await run.ended;
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/Topic \\"followers\.state\\" was deleted while this run worked with it/u)]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/Topic \\"followers\.state\\" was deleted while this run used it/u)]);
     expect(stderr).not.toMatch(/\\n\s+at /u);
     const asked = place.service.requests.length;
     expect((await place.work.headgate('enqueue', 'followers', 'beta')).code).toBe(0);
