@@ -123,7 +123,7 @@ export function notesOf(view: RunView): readonly Note[] {
   return [...stopping, ...full, ...idle];
 }
 
-/** A stop waits for: `stopping: waits for 3 answers and 1 write; what is not done goes on with the next run`. */
+/** Names the work that a stop waits for: `stopping: waiting for 3 answers and 1 write, at most 10 s; the next run continues with …`. */
 function stoppingWords({ work, logUnavailable }: RunView): string {
   const count = (state: NonNullable<RunView['work'][number]['doing']>['state']): number =>
     work.filter(({ doing }) => doing?.state === state).length;

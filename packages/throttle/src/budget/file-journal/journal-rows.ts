@@ -51,7 +51,7 @@ export async function openJournalRows(file: string): Promise<JournalRows> {
   };
   const db = attempt(() => {
     createFolder(dirname(file));
-    // SQLite returns its other files the same mode.
+    // SQLite gives its other files the same mode.
     closeSync(openSync(file, 'a', 0o600));
     return new DatabaseSync(file, { timeout: MEETING_MS });
   });

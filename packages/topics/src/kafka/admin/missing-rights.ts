@@ -1,6 +1,7 @@
 import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
 import type { IntendedUse } from '../../topic-log.ts';
-import { type AnyRequest, type Cluster, READ_UNCOMMITTED } from '../client/cluster.ts';
+import type { AnyRequest, Cluster } from '../client/cluster.ts';
+import { READ_UNCOMMITTED } from '../requests/offsets.ts';
 import { chain, verdictOf } from '../client/driver-errors.ts';
 import { fetch } from '../client/kafkajs-fetch.ts';
 import { describeGroup, heartbeat } from '../requests/groups.ts';

@@ -3,6 +3,7 @@ import { Backoff } from '../../backoff.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import type { TopicPartition } from '../../topic-log.ts';
 import { findCoordinator } from '../requests/groups.ts';
+import { READ_COMMITTED } from '../requests/offsets.ts';
 import { type AboutPartitions, type Answered, type PartitionAnswers, type Request, type Routed, rights } from '../requests/request.ts';
 import { metadata } from '../requests/topics.ts';
 import { answeredError, missingRight, oneError, refusalError } from './answered-error.ts';
@@ -12,8 +13,6 @@ import { kindOf } from './driver-errors.ts';
 import { BaseCluster, EventEmitter, type KafkajsBroker, createConsumer, createLogger } from './kafkajs-internals.ts';
 import { type Broker, sendRequest } from './send-request.ts';
 
-export const READ_UNCOMMITTED = 0;
-export const READ_COMMITTED = 1;
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
 const LEADER_NOT_AVAILABLE = 5;
 const NO_LEADER = -1;
@@ -107,7 +106,8 @@ export class Cluster extends BaseCluster {
         await this.#askLeaders(request as AnyRequest<never, PartitionAnswers<unknown>>, options as AboutPartitions, accepted);
         return accepted as Answer;
       } catch (error) {
-        for (const key of coordinatorKeys(request, options)) this.#coordinators.delete(key);
+        const coordinator = coordinatorOf(request, options);
+        if (coordinator !== undefined) this.#coordinators.delete(coordinator.key);
         const remedy = remedyOf(error);
         if (remedy === undefined || performance.now() >= deadline) throw error;
         await backoff.pause(signal);
@@ -173,17 +173,18 @@ export class Cluster extends BaseCluster {
   }
 
   async #brokerFor<Options>({ to }: Routed<Options>, options: Options): Promise<Broker> {
-    if (to === 'any') return await this.brokerPool.findConnectedBroker();
     if (to === 'controller') {
       await this.refreshMetadata();
       return await this.findControllerBroker();
     }
-    const { of, name } = coordinatorOf({ to }, options);
-    const known = this.#coordinators.get(`${of} ${name}`);
+    const coordinator = coordinatorOf({ to }, options);
+    if (coordinator === undefined) return await this.brokerPool.findConnectedBroker();
+    const { key, of, name } = coordinator;
+    const known = this.#coordinators.get(key);
     if (known !== undefined) return known;
     if (this.brokerPool.metadata === null) await this.refreshMetadata();
     const found = await this.findGroupCoordinator({ groupId: name, coordinatorType: COORDINATOR_TYPES[of] });
-    this.#coordinators.set(`${of} ${name}`, found);
+    this.#coordinators.set(key, found);
     return found;
   }
 
@@ -224,18 +225,12 @@ export class Cluster extends BaseCluster {
   }
 }
 
-function coordinatorOf(
-  { to }: Pick<Routed<never>, 'to'>,
-  options: unknown,
-): { readonly of: keyof typeof COORDINATOR_TYPES; readonly name: string } {
+/** The coordinator that a request is for; undefined if it is for another broker. */
+function coordinatorOf({ to }: Pick<Routed<never>, 'to'>, options: unknown) {
+  if (to !== 'group coordinator' && to !== 'transaction coordinator') return undefined;
   const { groupId = '', transactionalId = '' } = options as { readonly groupId?: string; readonly transactionalId?: string };
-  return to === 'group coordinator' ? { of: 'group', name: groupId } : { of: 'transaction', name: transactionalId };
-}
-
-function coordinatorKeys({ to }: Pick<Routed<never>, 'to'>, options: unknown): readonly string[] {
-  if (to !== 'group coordinator' && to !== 'transaction coordinator') return [];
-  const { of, name } = coordinatorOf({ to }, options);
-  return [`${of} ${name}`];
+  const [of, name] = to === 'group coordinator' ? (['group', groupId] as const) : (['transaction', transactionalId] as const);
+  return { key: `${of} ${name}`, of, name };
 }
 
 /** How a refused request succeeds within a moment, if it does: fresh metadata comes before it, or nothing but time. */

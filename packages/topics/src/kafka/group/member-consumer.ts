@@ -59,7 +59,7 @@ export class MemberConsumer {
     return !this.#joined && !this.#over;
   }
 
-  /** Resolves at the response to the first join request. It returns a newcomer its ID to join again with, or refuses it. */
+  /** Resolves at the response to the first join request. It gives a newcomer its ID to join again with, or refuses it. */
   get joining(): Promise<void> {
     return this.#joining.promise;
   }

@@ -2,7 +2,8 @@ import type { OffsetCommit, TopicPartition, TopicRecord } from '../../topic-log.
 import { partitionKey } from '../../topic-partition.ts';
 import type { FetchedMessage } from '../client/kafkajs-internals.ts';
 import type { ProducerEpoch } from '../requests/transactions.ts';
-import { type Cluster, READ_UNCOMMITTED } from '../client/cluster.ts';
+import type { Cluster } from '../client/cluster.ts';
+import { READ_UNCOMMITTED } from '../requests/offsets.ts';
 import { fetchMessages, isOutOfRange, nextOffset, partitionOffsets, partitionsOf, topicRecord } from '../reader/fetch.ts';
 import type { SentBatch } from '../reader/read-your-writes.ts';
 import type { TransactionId } from './transaction-law.ts';

@@ -2,11 +2,11 @@ import { mapHeaders } from '../../record-fields.ts';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import type { TopicPartition, TopicRecord } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
-import { type Cluster, READ_COMMITTED } from '../client/cluster.ts';
+import type { Cluster } from '../client/cluster.ts';
 import { fetch } from '../client/kafkajs-fetch.ts';
 import type { FetchedMessage, FetchedPartition } from '../client/kafkajs-internals.ts';
 import { certainTopicMetadata } from '../client/topic-metadata.ts';
-import { type WhichOffset, listOffsets } from '../requests/offsets.ts';
+import { READ_COMMITTED, type WhichOffset, listOffsets } from '../requests/offsets.ts';
 import { describeConfigs } from '../requests/topics.ts';
 
 /** Maximum bytes of a response. */

@@ -1,5 +1,6 @@
 import type { OpenTransaction, TopicPartition } from '../../topic-log.ts';
-import { type Cluster, READ_UNCOMMITTED } from '../client/cluster.ts';
+import type { Cluster } from '../client/cluster.ts';
+import { READ_UNCOMMITTED } from '../requests/offsets.ts';
 import { assertPartitions, fetchPartition, isOutOfRange, partitionOffsets } from './fetch.ts';
 
 /** The transaction at a partition's last stable offset: the earliest open one. Undefined if everything is decided. */

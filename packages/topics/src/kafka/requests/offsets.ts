@@ -4,8 +4,9 @@ import { readPartitions, refusalsOf, writePartitions } from './partition-answers
 import { type AboutPartitions, type PartitionAnswers, type Request, rights, topicRights } from './request.ts';
 
 const ANY_REPLICA = -1;
-const READ_UNCOMMITTED = 0;
-const READ_COMMITTED = 1;
+/** Isolation levels of ListOffsets and Fetch. */
+export const READ_UNCOMMITTED = 0;
+export const READ_COMMITTED = 1;
 const EARLIEST = '-2';
 const LATEST = '-1';
 const UNSTABLE_OFFSET_COMMIT = 88;
