@@ -35,10 +35,10 @@ test('of thousands of problems the first are shown, and the others counted', asy
 test('a long line is cut around the mark, and a wide letter has two cells', () => {
   const [problem] = withExcerpts([{ line: 1, column: 501, length: 3, key: '', message: '' }], {
     text: `${' '.repeat(400)}${'-'.repeat(100)}[[[${'-'.repeat(400)}`,
-    known: [],
+    isKeyShown: () => false,
   });
   const [line = '', marks = ''] = problem?.excerpt ?? [];
   expect([line.length, line.slice(marks.indexOf('^'), marks.length), line.at(0), line.at(-1)]).toEqual([70, '[[[', '…', '…']);
-  const wide = withExcerpts([{ line: 1, column: 3, key: '', message: '' }], { text: '書 [', known: [], open: new Map([[0, 1]]) });
+  const wide = withExcerpts([{ line: 1, column: 3, key: '', message: '' }], { text: '書 [', isKeyShown: () => false, open: new Map([[0, 1]]) });
   expect(wide[0]?.excerpt).toEqual(['書 [', '   ^']);
 });

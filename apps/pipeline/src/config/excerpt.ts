@@ -1,14 +1,13 @@
 import { displayWidth } from '../status/text/cells.ts';
 import { inOrder } from './format-problems.ts';
-import { nearest } from './nearest.ts';
 import type { Problem } from './problem.ts';
 import { shownVariable } from './variables.ts';
 
 export interface ExcerptOptions {
   /** The file's. */
   readonly text: string;
-  /** Every key that may be shown. */
-  readonly known: readonly string[];
+  /** Whether a key may be shown. */
+  readonly isKeyShown: (key: string) => boolean;
   /** Offsets from which on a value of such a length may be shown; default none. */
   readonly open?: ReadonlyMap<number, number>;
 }
@@ -24,11 +23,11 @@ const HIDDEN = '\u00b7';
  * Returns the first problems the line they are in, with `^^^` under what is meant, and counts the others. Words show that are keys,
  * variables, or open values; others as dots.
  */
-export function withExcerpts(problems: readonly Problem[], { text, known, open = new Map() }: ExcerptOptions): Problem[] {
+export function withExcerpts(problems: readonly Problem[], { text, isKeyShown, open = new Map() }: ExcerptOptions): Problem[] {
   const lines = linesOf(text);
   const shownLines = new Map<number, string>();
   const shownAt = (line: number, source: string, start: number): string => {
-    const found = shownLines.get(line) ?? shownLine(source, start, { known, open });
+    const found = shownLines.get(line) ?? shownLine(source, start, { isKeyShown, open });
     shownLines.set(line, found);
     return found;
   };
@@ -71,11 +70,11 @@ function withoutComment(line: string, meantTo: number): string {
 }
 
 /** Masks the line letter by letter: blanks stay, and each letter of a hidden word becomes a dot. */
-function shownLine(source: string, start: number, { known, open }: Required<Pick<ExcerptOptions, 'known' | 'open'>>): string {
+function shownLine(source: string, start: number, { isKeyShown, open }: Required<Pick<ExcerptOptions, 'isKeyShown' | 'open'>>): string {
   const isShown = new Uint8Array(source.length);
   const show = (from: number, length: number): void => void isShown.fill(1, Math.max(0, from), Math.max(0, from + length));
   for (const { index, 0: key } of source.matchAll(/[\w.-]+(?=["']?\s*:(?:\s|$))/g))
-    if (nearest(key, known) !== undefined) show(index, key.length);
+    if (isKeyShown(key)) show(index, key.length);
   for (const { index, 0: variable, 1: name = '' } of source.matchAll(/\$\{(\w+)\}/g))
     if (shownVariable(name) === variable) show(index, variable.length);
   for (const [offset, length] of open) if (offset >= start && offset < start + source.length) show(offset - start, length);

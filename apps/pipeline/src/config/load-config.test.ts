@@ -173,9 +173,10 @@ test.each([
 });
 
 test('an unknown section is told with the near one', async () => {
-  expect(await problemsOf(`${BOOKS}folowers: {}\nxyz: 1\n`, { env: ENV })).toEqual([
+  expect(await problemsOf(`${BOOKS}folowers: {}\nxyz: 1\nabc:\n`, { env: ENV })).toEqual([
     '4:1 folowers: unknown key. Did you mean followers?',
-    '5:1 (hidden: it may be a secret): unknown key. Here stand: topics, status, followers, books. A pipeline of your own has use: ./its-module.ts under its name.',
+    '5:1 xyz: unknown key. Here stand: topics, status, followers, books. A pipeline of your own has use: ./its-module.ts under its name.',
+    '6:1 (hidden: it may be a secret): unknown key. Here stand: topics, status, followers, books. A pipeline of your own has use: ./its-module.ts under its name.',
   ]);
 });
 

@@ -19,16 +19,21 @@ export interface Problem {
 
 export type KeyPath = readonly (string | number)[];
 
-/**
- * Writes a path in the usual form: `users[2].file`. If a colon or its space is missing, the secret is part of the key, so a key is shown
- * only if it is a known one, or nearly.
- */
-export function formatKey(path: KeyPath, known: readonly string[]): string {
+/** Writes a path in the usual form: `users[2].file`, without the keys that may hold a secret. */
+export function formatKey(path: KeyPath, isShown: (key: string) => boolean): string {
   return path.reduce<string>((before, part) => {
     if (typeof part === 'number') return `${before}[${part}]`;
-    const key = /^[\w.-]+$/.test(part) && nearest(part, known) !== undefined ? part : '(hidden: it may be a secret)';
+    const key = isShown(part) ? part : '(hidden: it may be a secret)';
     return before === '' ? key : `${before}.${key}`;
   }, '');
+}
+
+/**
+ * Tests whether a message may show a key. If a colon or its space is missing, the secret is part of a key without a value, so that one is
+ * shown only if it is nearly a known key. `withValue`: keys that have a value.
+ */
+export function shownKeys(known: readonly string[], withValue: ReadonlySet<string>): (key: string) => boolean {
+  return (key) => /^[\w.-]+$/.test(key) && ((withValue.has(key) && isShowable(key)) || nearest(key, known) !== undefined);
 }
 
 /** A text in quotes for a message, unless it may hold a secret. */

@@ -39,6 +39,22 @@ test.each([
   expect(text).not.toMatch(/S3cr3t|sECret/);
 });
 
+test('a key with a value is shown however wrong it is, and never its value', async () => {
+  const text = await said(
+    `api:
+  use: rest
+  baseUrl: https://a.example
+  credentials: [{ name: a, frobnicate: ${SECRET} }]
+  streams: { items: { get: /items, kee: $.id, limits-of-pages: [${SECRET}], ${SECRET}, x:${SECRET} } }
+`,
+  );
+  expect(text).toMatch(/4:28 +api\.credentials\[0\]\.frobnicate +unknown key/);
+  expect(text).toMatch(/5:36 +api\.streams\.items\.kee +unknown key\. Did you mean key\?/);
+  expect(text).toMatch(/5:47 +api\.streams\.items\.limits-of-pages +unknown key/);
+  expect(text).toMatch(/frobnicate: ·.*\n.*\^{10}/u);
+  expect(text).not.toContain('S3cr3t');
+});
+
 test('a file of secrets in place of a list stays untold, and its lines are named', async () => {
   const text = await said(`${FOLLOWERS}  users: [{ file: .env.local }]\n`, {
     '.env.local': `FOLLOWERS_BEARER_TOKEN=${SECRET}\nx: ${SECRET}\n`,

@@ -60,7 +60,7 @@ test.each([
   ['[{ userId: 1e3 }]', '6:21 followers.users[0].userId: "1e3" must be digits, at most 18446744073709551615, without leading zeros'],
   ['[{ screename: a }]', '6:13 followers.users[0].screename: unknown key. Did you mean screenName?'],
   ['[{ userId: "1", screenName: a }]', '6:13 followers.users[0].userId: unknown key. Here stand: screenName.'],
-  ['[{ file: a.txt, x: 1 }]', '6:26 followers.users[0].(hidden: it may be a secret): unknown key. Here stand: screenName.'],
+  ['[{ file: a.txt, x: 1 }]', '6:26 followers.users[0].x: unknown key. Here stand: screenName.'],
   ['[~]', `6:11 followers.users[0]: has no value. Write one, or remove the key.`],
   ['alpha', '6:10 followers.users: "alpha" must be a list. Write [alpha, { userId: "12" }, { file: users.txt }].'],
   ['[[alpha]]', '6:11 followers.users[0]: must be text or a mapping of keys to values.'],

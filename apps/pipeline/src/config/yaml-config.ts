@@ -10,7 +10,7 @@ import { withExcerpts } from './excerpt.ts';
 import { plainFileFlaw } from './file-text.ts';
 import { type JsonSchema, jsonSchemaOf, keysOf, schemasAt } from './json-schema.ts';
 import type { Importing } from './load-config.ts';
-import { type KeyPath, type Problem, formatKey, isShowable, quoted, shownPath } from './problem.ts';
+import { type KeyPath, type Problem, formatKey, isShowable, quoted, shownKeys, shownPath } from './problem.ts';
 import { type Finding, sectionProblems, unknownKeyMessage } from './section-problems.ts';
 import { statusSection, statusWarnings } from './status-section.ts';
 import { topicsSection, topicsWarnings } from './topics-section.ts';
@@ -40,7 +40,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
   const yaml = yamlFile(source);
   const { root } = yaml;
   const refuse = (problems: readonly Problem[]): never => {
-    throw new ConfigError({ fileName: file, problems: withExcerpts(problems, { text: source, known: keysWith(BUILT_IN) }) });
+    throw new ConfigError({ fileName: file, problems: withExcerpts(problems, { text: source, isKeyShown: shownKeys(keysWith(BUILT_IN), new Set()) }) });
   };
   if (yaml.syntax.length > 0) refuse(yaml.syntax.map((problem) => ({ ...problem, key: '' })));
   const ofFile = file === 'headgate.yaml' ? '' : ` --config ${file}`;
@@ -123,7 +123,6 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     const shownUse = shownPath(use.source);
     if (shownUse === quoted(use.source)) open.set(use.range[0], use.range[1] - use.range[0]);
     if (use.source === 'rest') {
-      names.push(...namesIn(sections.get(name) ?? null));
       if (PIPELINE_NAME.test(name) && name !== 'headgate') return (await import('@headgate/rest')).rest(name);
       problems.push({ origin: values.originOf([name]), at: 'key', message: BAD_NAME });
       return undefined;
@@ -157,9 +156,10 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
   for (const [name, node] of sections) {
     if (name === 'topics' || name === 'status') continue;
     const use = isMap(node) ? pairsOf(node).find((pair) => pair.name === 'use') : undefined;
-    // It has keys of its own, so it is a name, and not a secret without its colon.
-    if (isMap(node) && PIPELINE_NAME.test(name) && (use !== undefined || isShowable(name))) names.push(name);
-    if (use !== undefined) uses.add(name);
+    if (use !== undefined) {
+      uses.add(name);
+      if (PIPELINE_NAME.test(name)) names.push(name);
+    }
     const pipeline = use === undefined ? defined.get(name) : await own(name, use.value);
     if (pipeline !== undefined) candidates.set(name, pipeline);
     else if (use === undefined) {
@@ -186,10 +186,10 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     );
     if (made !== undefined) pipelines.push(made);
   }
-  const known = lazily(() => [...names, ...keysWith([...candidates.values()])]);
+  const isKeyShown = lazily(() => shownKeys([...names, ...keysWith([...candidates.values()])], new Set(keysWithValue(root))));
   const problemOf = ({ origin, message, at = 'value' }: Finding): Problem => ({
     ...yaml.placeAt(at === 'key' ? origin.keyRange : origin.range),
-    key: formatKey(origin.path, known()),
+    key: formatKey(origin.path, isKeyShown()),
     message,
   });
   return {
@@ -200,7 +200,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     problems: problems.map(problemOf),
     warnings: warnings.map(problemOf),
     problemAt: (at, message, of = 'value') => problemOf({ origin: values.originOf(at), message, at: of }),
-    withExcerpts: (found) => withExcerpts(found, { text: source, known: known(), open }),
+    withExcerpts: (found) => withExcerpts(found, { text: source, isKeyShown: isKeyShown(), open }),
   };
 }
 
@@ -223,12 +223,14 @@ function isHarmless({ text, isPath }: { readonly text: string; readonly isPath: 
   return url !== null && url.password === '';
 }
 
-/** The names that a section gives to its streams and their fields: each has a value below, so none is a secret without its colon. */
-function namesIn(node: ParsedNode | null): string[] {
+/** Every key with a value: a secret without its colon has none. */
+function keysWithValue(node: ParsedNode | null): string[] {
+  if (isSeq(node)) return node.items.flatMap(keysWithValue);
   if (!isMap(node)) return [];
-  return pairsOf(node).flatMap(({ name = '', value }) =>
-    isMap(value) || isSeq(value) ? [...(/^[A-Za-z][\w-]{0,49}$/.test(name) && isShowable(name) ? [name] : []), ...namesIn(value)] : [],
-  );
+  return pairsOf(node).flatMap(({ name, value }) => {
+    const hasValue = isMap(value) || isSeq(value) || (isScalar(value) && value.value !== null);
+    return [...(hasValue && name !== undefined ? [name] : []), ...keysWithValue(value)];
+  });
 }
 
 function configured(pipeline: AnyPipeline, value: unknown): ParsedOptions<Pipeline> {

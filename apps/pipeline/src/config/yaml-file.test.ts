@@ -93,10 +93,10 @@ test('a file nested without end is refused', async () => {
 
 test('__proto__ is a key like any other', async () => {
   expect(await problemsOf(`${BOOKS}__proto__: { x: 1 }\n`, { env: ENV })).toEqual([
-    '4:1 (hidden: it may be a secret): unknown key. Here stand: topics, status, followers, books. A pipeline of your own has use: ./its-module.ts under its name.',
+    '4:1 __proto__: unknown key. Here stand: topics, status, followers, books. A pipeline of your own has use: ./its-module.ts under its name.',
   ]);
   expect((await problemsOf(`${BOOKS}  __proto__: { x: 1 }\n`, { env: ENV })).join('')).toContain(
-    '4:3 books.(hidden: it may be a secret): unknown key.',
+    '4:3 books.__proto__: unknown key.',
   );
 });
 

@@ -169,7 +169,7 @@ test('a wrong key of its section is told with line and column, and what is near'
 
 test('a section without use: is told by its name, unless that may be a secret', async () => {
   await using place = await placeWith({
-    'headgate.yaml': `${LOG}shelves: { baseUrl: "http://127.0.0.1:1" }\ntok-7gh2-never-shown: { baseUrl: "http://127.0.0.1:1" }\nhush: 7\n`,
+    'headgate.yaml': `${LOG}shelves: { baseUrl: "http://127.0.0.1:1" }\ntok-7gh2-never-shown: { baseUrl: "http://127.0.0.1:1" }\nhush:\n`,
   });
   const { stdout } = await place.headgate('check');
   expect(stdout).toMatch(/ shelves +unknown key\. .* A pipeline of your own has use: \.\/its-module\.ts under its name\./);
