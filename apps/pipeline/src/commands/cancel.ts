@@ -4,7 +4,7 @@ import { failureText } from '../run/failure-text.ts';
 import { prepareTopics } from '../run/topics.ts';
 import { countWords } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
-import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
+import { type CommandContext, commandsFor, openLog, readLogConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface CancelOptions {
@@ -31,7 +31,8 @@ export async function cancel({ of, key }: CancelOptions, context: CommandContext
     const { canceled, begun } = await cancelRequests({ log, pipeline, key, group, lanes, names, clock, signal });
     const stay =
       begun === 0 ? '' : `; ${countWords(begun, 'job')} of it ${begun === 1 ? 'has' : 'have'} begun and ${begun === 1 ? 'stays' : 'stay'}`;
-    const none = canceled + begun === 0 ? `: no job of ${safeText(key, 100)} is waiting` : '';
+    const list = `To list the jobs: ${commandsFor(context)('read', names(`${name}.requests`))}`;
+    const none = canceled + begun === 0 ? `: no job of ${safeText(key, 100)} is waiting. ${list}` : '';
     stderr.write(`${countWords(canceled, 'job')} withdrawn${stay}${none}\n`);
     return canceled > 0 ? 0 : 1;
   } catch (error) {

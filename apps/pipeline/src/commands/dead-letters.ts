@@ -40,7 +40,7 @@ const NAMED = 3;
 
 /** Writes the open dead letters of a pipeline to stdout: grouped by code, or with `--json` one line of JSON for each. Resolves to the exit code. */
 export async function deadLetters(choice: LetterChoice, context: CommandContext): Promise<number> {
-  const { stdout, signal, json } = context;
+  const { stdout, stderr, signal, json } = context;
   const { config, definition } = await chosen('dead-letters', choice.of, context);
   const { topics } = config;
   const names = topicNames(topics);
@@ -48,13 +48,17 @@ export async function deadLetters(choice: LetterChoice, context: CommandContext)
   await using log = await openLogToRead(context, topics);
   const output = pacedOutput({ stream: stdout, signal });
   const groups = new Map<string, LetterGroup>();
+  let isAny = false;
   const where = { pipeline: definition.name, group: topics.group, names, signal: output.over };
   for await (const letter of log === undefined ? [] : openDeadLetters({ log, ...where })) {
     if (!isChosen(letter, choice)) continue;
+    isAny = true;
     if (json) await output.write(`${letterLine(letter, topic)}\n`);
     else group(groups, letter);
   }
-  if (!json && !signal.aborted) plainOutput(stdout).write(groupLines(groups, { topic, pipeline: definition.name, context }));
+  // An empty listing is data; a choice that fits none may be misspelled.
+  if (!isAny && !signal.aborted && (choice.code ?? choice.key) !== undefined) stderr.write(`${noneOpen(topic, choice, context)}\n`);
+  else if (!json && !signal.aborted) plainOutput(stdout).write(groupLines(groups, { topic, pipeline: definition.name, context }));
   return signal.aborted ? 130 : 0;
 }
 
@@ -77,7 +81,7 @@ export async function replay(choice: CloseChoice, context: CommandContext): Prom
         if (told <= LISTED) stderr.write(`left in ${topic} ${partition}:${offset}: ${safeText(`${key ?? 'no key'}: ${reason}`)}\n`);
       },
     });
-    const none = replayed === 0 ? `: ${noneOpen(topic, choice)}` : '';
+    const none = replayed === 0 ? `: ${noneOpen(topic, choice, context)}` : '';
     const stay = left > 0 ? `, ${left} skipped: no run can process them; use dismiss to acknowledge them` : none;
     return `${replayed} ${dryRun ? 'would be ' : ''}re-enqueued into ${options.names(`${requests.name}.requests`)}${stay}`;
   });
@@ -88,14 +92,16 @@ export async function dismiss(choice: CloseChoice, context: CommandContext): Pro
   const { dryRun = false } = choice;
   return await closing('dismiss', choice, context, async ({ definition, topic, ...options }) => {
     const dismissed = await dismissDeadLetters({ ...options, dryRun, pipeline: definition.name });
-    const none = dismissed === 0 ? `: ${noneOpen(topic, choice)}` : '';
+    const none = dismissed === 0 ? `: ${noneOpen(topic, choice, context)}` : '';
     return `${countWords(dismissed, 'dead letter')} ${dryRun ? 'would be ' : ''}dismissed${none}`;
   });
 }
 
-function noneOpen(topic: string, { code, key }: LetterChoice): string {
+function noneOpen(topic: string, { of, code, key }: LetterChoice, context: CommandContext): string {
   const chosenBy = [...(code === undefined ? [] : [`code ${code}`]), ...(key === undefined ? [] : [`key ${key}`])];
-  return `${topic} has no open dead letter${chosenBy.length === 0 ? '' : ` with ${chosenBy.join(' and ')}`}`;
+  if (chosenBy.length === 0) return `${topic} has no open dead letter`;
+  const list = `To list all: ${commandsFor(context)('dead-letters', of)}`;
+  return `${topic} has no open dead letter with ${safeText(chosenBy.join(' and '))}. ${list}`;
 }
 
 async function closing(

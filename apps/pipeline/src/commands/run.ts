@@ -14,10 +14,11 @@ import type { Reporter } from '../status/reporter.ts';
 import type { DisplayEvent } from '../status/display-event.ts';
 import { type RunView, logEvent, runViewer } from '../status/run-view.ts';
 import { type StatusServerOptions, startStatusServer } from '../status/status-server.ts';
-import { summaryText } from '../status/summary-text.ts';
+import { isNothing, summaryText } from '../status/summary-text.ts';
 import { type OpenLettersWatch, watchOpenLetters } from '../status/open-letters-watch.ts';
 import { type CommandFor, openCount } from '../status/open-letters.ts';
 import { type CommandContext, commandsFor } from './command-context.ts';
+import { assertKnownKey } from './known-key.ts';
 
 export interface RunOptions {
   readonly config: Config;
@@ -34,7 +35,7 @@ export interface RunOptions {
 /** Works all requests there are. Resolves to the exit code: 0, 1 when something failed in this run, 130 when it was stopped. */
 export async function run(options: RunOptions, context: CommandContext): Promise<number> {
   const { follow, failOnDeadLetters = false, maxRequests } = options;
-  const { config, keys } = chosen(options);
+  const { config, key } = chosen(options);
   const { clock, env, signal, deadline, terminal, json } = context;
   const commandFor = commandsFor(context);
   const viewer = runViewer({ clock, signal, about: runAbout(config, context.file) });
@@ -79,7 +80,11 @@ export async function run(options: RunOptions, context: CommandContext): Promise
       if (event.type === 'notice' && warnings.includes(event.message)) return;
       emit(event);
     };
-    const some = { ...(deadline && { deadline }), ...(maxRequests !== undefined && { maxRequests }), ...(keys && { keys }) };
+    const some = {
+      ...(deadline && { deadline }),
+      ...(maxRequests !== undefined && { maxRequests }),
+      ...(key !== undefined && { keys: [key] }),
+    };
     const running = await start({ log, pipelines, group, lanes, follow, signal, topics: config.topics, clock, env, onEvent, ...some });
     viewer.attach(running);
     const names = topicNames(config.topics);
@@ -88,6 +93,9 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     signal.removeEventListener('abort', giveUp);
     result = await Promise.race([running.done, abandoned]);
     if (result !== undefined && viewer.view().logUnavailable === undefined) await Promise.race([letters.count(), abandoned]);
+    const [pipeline] = pipelines;
+    if (key !== undefined && pipeline && result?.outcome === 'done' && isNothing(viewer.view()))
+      await assertKnownKey({ log, pipeline, topics: config.topics, key, commandFor, signal });
     viewer.end(result?.outcome ?? 'stopped', result?.snapshot);
   } catch (error) {
     viewer.end(signal.aborted ? 'stopped' : 'failed');
@@ -106,18 +114,19 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     names: topicNames(config.topics),
     commandFor,
     failsOnOlder: failOnDeadLetters,
+    only: options.only,
     context,
   });
 }
 
-/** The configuration reduced to the chosen pipeline, and the keys of the chosen jobs. Throws a `UsageError`. */
-function chosen({ config, only }: RunOptions): { readonly config: Config; readonly keys?: readonly string[] } {
+/** The configuration reduced to the chosen pipeline, and the key of the chosen jobs. Throws a `UsageError`. */
+function chosen({ config, only }: RunOptions): { readonly config: Config; readonly key?: string } {
   if (only === undefined) return { config };
   const [name = '', key] = only.split(/:(.*)/s, 2);
   const pipelines = config.pipelines.filter((one) => one.name === name);
   if (pipelines.length === 0)
     throw new UsageError(`run --only: no pipeline is called ${name}. There are ${config.pipelines.map((one) => one.name).join(', ')}.`);
-  return { config: { ...config, pipelines }, ...(key !== undefined && { keys: [key] }) };
+  return { config: { ...config, pipelines }, ...(key !== undefined && { key }) };
 }
 
 async function serveStatus(
@@ -149,10 +158,12 @@ interface ConcludeOptions {
   readonly commandFor: CommandFor;
   /** Dead letters of earlier runs count, too. */
   readonly failsOnOlder: boolean;
+  /** The chosen jobs. Undefined: all. */
+  readonly only: string | undefined;
   readonly context: CommandContext;
 }
 
-async function conclude({ view, wasStopped, failures, names, commandFor, failsOnOlder, context }: ConcludeOptions): Promise<number> {
+async function conclude({ view, wasStopped, failures, names, commandFor, failsOnOlder, only, context }: ConcludeOptions): Promise<number> {
   const { stderr, signal, json, clock } = context;
   const outcome = failures.length > 0 ? 'failed' : wasStopped ? 'stopped' : 'done';
   const open = view.openDeadLetters ?? {};
@@ -180,7 +191,7 @@ async function conclude({ view, wasStopped, failures, names, commandFor, failsOn
   const somethingWasDone = failures.length === 0 || Object.values(view.pipelines).some(({ records }) => Object.keys(records).length > 0);
   if (somethingWasDone) {
     const goesOn = !failures.some(needsRepair);
-    stderr.write(`${summaryText({ view, names, commandFor, outcome, goesOn })}\n`);
+    stderr.write(`${summaryText({ view, names, commandFor, outcome, goesOn, ...(only !== undefined && { only }) })}\n`);
   }
   return code;
 }

@@ -39,6 +39,10 @@ test('a long line is cut around the mark, and a wide letter has two cells', () =
   });
   const [line = '', marks = ''] = problem?.excerpt ?? [];
   expect([line.length, line.slice(marks.indexOf('^'), marks.length), line.at(0), line.at(-1)]).toEqual([70, '[[[', '…', '…']);
-  const wide = withExcerpts([{ line: 1, column: 3, key: '', message: '' }], { text: '書 [', isKeyShown: () => false, open: new Map([[0, 1]]) });
+  const wide = withExcerpts([{ line: 1, column: 3, key: '', message: '' }], {
+    text: '書 [',
+    isKeyShown: () => false,
+    open: new Map([[0, 1]]),
+  });
   expect(wide[0]?.excerpt).toEqual(['書 [', '   ^']);
 });

@@ -73,8 +73,7 @@ function withoutComment(line: string, meantTo: number): string {
 function shownLine(source: string, start: number, { isKeyShown, open }: Required<Pick<ExcerptOptions, 'isKeyShown' | 'open'>>): string {
   const isShown = new Uint8Array(source.length);
   const show = (from: number, length: number): void => void isShown.fill(1, Math.max(0, from), Math.max(0, from + length));
-  for (const { index, 0: key } of source.matchAll(/[\w.-]+(?=["']?\s*:(?:\s|$))/g))
-    if (isKeyShown(key)) show(index, key.length);
+  for (const { index, 0: key } of source.matchAll(/[\w.-]+(?=["']?\s*:(?:\s|$))/g)) if (isKeyShown(key)) show(index, key.length);
   for (const { index, 0: variable, 1: name = '' } of source.matchAll(/\$\{(\w+)\}/g))
     if (shownVariable(name) === variable) show(index, variable.length);
   for (const [offset, length] of open) if (offset >= start && offset < start + source.length) show(offset - start, length);

@@ -40,7 +40,10 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
   const yaml = yamlFile(source);
   const { root } = yaml;
   const refuse = (problems: readonly Problem[]): never => {
-    throw new ConfigError({ fileName: file, problems: withExcerpts(problems, { text: source, isKeyShown: shownKeys(keysWith(BUILT_IN), new Set()) }) });
+    throw new ConfigError({
+      fileName: file,
+      problems: withExcerpts(problems, { text: source, isKeyShown: shownKeys(keysWith(BUILT_IN), new Set()) }),
+    });
   };
   if (yaml.syntax.length > 0) refuse(yaml.syntax.map((problem) => ({ ...problem, key: '' })));
   const ofFile = file === 'headgate.yaml' ? '' : ` --config ${file}`;

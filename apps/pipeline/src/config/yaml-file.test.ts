@@ -95,9 +95,7 @@ test('__proto__ is a key like any other', async () => {
   expect(await problemsOf(`${BOOKS}__proto__: { x: 1 }\n`, { env: ENV })).toEqual([
     '4:1 __proto__: unknown key. Here stand: topics, status, followers, books. A pipeline of your own has use: ./its-module.ts under its name.',
   ]);
-  expect((await problemsOf(`${BOOKS}  __proto__: { x: 1 }\n`, { env: ENV })).join('')).toContain(
-    '4:3 books.__proto__: unknown key.',
-  );
+  expect((await problemsOf(`${BOOKS}  __proto__: { x: 1 }\n`, { env: ENV })).join('')).toContain('4:3 books.__proto__: unknown key.');
 });
 
 test('a byte order mark and Windows line ends change no place', async () => {

@@ -12,7 +12,7 @@ it('cancel withdraws requests of a key that no run has begun, and tells of a run
   expect(await place.headgate('cancel', 'followers', '@a')).toMatchObject({ code: 0, stderr: '2 jobs withdrawn\n' });
   expect(await place.headgate('cancel', 'followers', '@a')).toMatchObject({
     code: 1,
-    stderr: '0 jobs withdrawn: no job of @a is waiting\n',
+    stderr: '0 jobs withdrawn: no job of @a is waiting. To list the jobs: headgate read followers.requests\n',
   });
   expect((await place.headgate('run')).code).toBe(0);
   expect((await place.records('followers.ids')).map(({ key }) => key)).toEqual(['@b', '@b', '@b']);

@@ -40,6 +40,22 @@ describe('open dead letters', () => {
     expect((await place.headgate('replay', 'followers', '--key', '@a')).stderr).toBe('1 re-enqueued into followers.requests\n');
     expect((await place.headgate('dismiss', 'followers', '--code', single)).stderr).toBe('1 dead letter dismissed\n');
     expect((await place.headgate('dismiss', 'followers', '--code', single)).stderr).toContain('has no open dead letter with code');
+    for (const command of ['replay', 'dismiss']) {
+      const none = await place.headgate(command, 'followers', '--key', 'nokey');
+      expect([none.code, none.stderr]).toEqual([
+        0,
+        expect.stringMatching(
+          /^0 .*: followers\.dead-letters has no open dead letter with key nokey\. .*: headgate dead-letters followers\n$/,
+        ),
+      ]);
+    }
+    const unlisted = await place.headgate('dead-letters', 'followers', '--key', 'nokey');
+    expect([unlisted.code, unlisted.stdout, unlisted.stderr]).toEqual([
+      0,
+      '',
+      'followers.dead-letters has no open dead letter with key nokey. To list all: headgate dead-letters followers\n',
+    ]);
+    expect((await place.headgate('dead-letters', 'followers', '--key', 'nokey', '--json')).stderr).toBe(unlisted.stderr);
     expect((await place.headgate('plan')).stdout).toMatch(/followers: 1 dead letter is open/u);
     const requested = service.requests.length;
     expect((await place.headgate('run')).code).toBe(1);

@@ -17,6 +17,8 @@ export interface SummaryOptions {
   readonly commandFor: CommandFor;
   /** Done, stopped before that, or unable to go on. */
   readonly outcome: 'done' | 'stopped' | 'failed';
+  /** The chosen jobs, as `PIPELINE` or `PIPELINE:KEY`. Default: all. */
+  readonly only?: string;
   /** Whether the same command continues with the remaining work. Default true. */
   readonly goesOn?: boolean;
 }
@@ -36,7 +38,7 @@ export function summaryText(options: SummaryOptions): string {
   const last = topicToRead(view, names);
   const reading = last === undefined ? [] : [`${'Read it:'.padEnd(18)}${read(last)} --max 10`];
   if (isOver && isNothing(view) && view.logUnavailable === undefined) {
-    return [nothingWords(view), ...open, ...elsewhere(view)].join('\n');
+    return [nothingWords(view, options.only), ...open, ...elsewhere(view)].join('\n');
   }
   const arrived = arrivals(view, names, isOver);
   const { walks, answered } = totalsOf(view);
@@ -71,14 +73,16 @@ function totalsOf({ pipelines }: RunView) {
   };
 }
 
-function isNothing(view: RunView): boolean {
+/** Whether a run has taken no job and sent no request. */
+export function isNothing(view: RunView): boolean {
   const { walks, pages, answered, records, attempts } = totalsOf(view);
   return walks.started + walks.failed + pages + answered + records + attempts + view.deadLetters.total === 0;
 }
 
-function nothingWords(view: RunView): string {
+function nothingWords(view: RunView, only?: string): string {
   const { lanes, lanesElsewhere } = view;
-  if (lanesElsewhere === 0) return 'Nothing to do: earlier runs have finished all jobs.';
+  if (lanesElsewhere === 0)
+    return `Nothing to do: earlier runs have finished all jobs${only === undefined ? '' : ` of ${safeText(only)}`}.`;
   if (lanes.length === 0) return 'Nothing was done here: other processes of the group hold all lanes.';
   const own = lanesWords({ lanes, isLaneLeft: true });
   return `Nothing to do here: this process had ${own}, whose jobs earlier runs have finished.`;

@@ -1,0 +1,35 @@
+import { type Pipeline, topicNames } from '@headgate/pipeline';
+import { type TopicLog, textOf } from '@headgate/topics';
+import { nearest } from '../config/nearest.ts';
+import type { TopicsConfig } from '../config/topics-section.ts';
+import type { CommandFor } from '../status/open-letters.ts';
+import { safeText } from '../status/text/safe-text.ts';
+import { UsageError } from './usage-error.ts';
+
+export interface KnownKeyOptions {
+  readonly log: TopicLog;
+  readonly pipeline: Pipeline;
+  readonly topics: TopicsConfig;
+  readonly key: string;
+  readonly commandFor: CommandFor;
+  readonly signal: AbortSignal;
+}
+
+/** More keys are not compared. */
+const COMPARED = 10_000;
+
+/** Throws a `UsageError` if no job of the pipeline has the key, finished or not. Reads the requests topic from its start. */
+export async function assertKnownKey({ log, pipeline, topics, key, commandFor, signal }: KnownKeyOptions): Promise<void> {
+  const topic = topicNames(topics)(`${pipeline.name}.requests`);
+  const others = new Set<string>();
+  for await (const record of log.readBytes({ topic, signal })) {
+    const own = record.key === null ? '' : textOf(record.key);
+    if (own === key) return;
+    if (own !== undefined && others.size < COMPARED) others.add(own);
+  }
+  if (signal.aborted) return;
+  const meant = nearest(key, [...others]);
+  const advice = meant === undefined ? '' : ` Did you mean ${safeText(meant)}?`;
+  const list = `To list the jobs: ${commandFor('read', topic)}`;
+  throw new UsageError(`run --only: ${pipeline.name} has no job with the key ${safeText(key)}.${advice} ${list}`);
+}
