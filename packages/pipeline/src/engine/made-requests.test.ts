@@ -102,6 +102,20 @@ describe('a request that a page makes', () => {
   });
 });
 
+test('a family that leads back to its root is worked again and again, until somebody stops it', async () => {
+  await using place = await temporaryLog();
+  const { log } = place;
+  await using service = await treeService(['a']);
+  const pipeline = tree(() => ({ name: 'a' }))({ baseUrl: service.url });
+  await log.createTopics(topicSpecs([pipeline], { lanes: 1, names: topicNames() }));
+  await log.append([{ topic: 'tree.requests', ...pipeline.requests.keyed({ name: 'a' }) }]);
+  const running = await start({ log, pipelines: [pipeline], maxRequests: 12 });
+  expect((await running.done).outcome).toBe('stopped');
+  const members = await membersOf(log);
+  expect(members).toHaveLength(12);
+  expect(new Set(members)).toEqual(new Set(['a/1', 'a/2']));
+});
+
 test('a pipeline that does not say so makes no requests', async () => {
   await using place = await temporaryLog();
   const pipeline = shelves(() =>
