@@ -16,6 +16,7 @@ describe('whatever comes from outside, no output has what a terminal would obey,
   it.each([
     ['a command', ['%']],
     ['an option', ['run', '--%']],
+    ['a format', ['export', 'followers.ids', '--format', '%']],
     ['the value of an option', ['read', 'headgate.state', '--from', '%']],
     ['a choice', ['enqueue', '%']],
     ['a configuration', ['check', '--config', '%']],
@@ -38,6 +39,16 @@ describe('whatever comes from outside, no output has what a terminal would obey,
       expect(said).not.toBe('');
       expect(said).not.toMatch(OBEYED);
       expect(said.length).toBeLessThan(20_000);
+    }
+  });
+
+  it('a word that is none of the choices is refused with all of them', async () => {
+    for (const [args, choices] of [
+      [['export', 'followers.ids', '--format', 'xls'], 'ndjson, csv, parquet'],
+      [['sandbox', '--window', 'fixed'], 'first-request, wall-clock, rolling'],
+    ] as const) {
+      const { code, stderr } = await headgate(args);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`Allowed choices are ${choices}.`)]);
     }
   });
 

@@ -258,7 +258,13 @@ function commandLine(world: World, exit: (code: number) => void): Command {
   recordOptions(
     command('export', 'Export the records of a topic as NDJSON, CSV or Parquet')
       .argument('<topic>', 'Topic, such as followers.ids')
-      .option('--format <format>', 'ndjson, csv or parquet (default: from the extension of --out, or ndjson)')
+      .addOption(
+        new Option('--format <format>', 'Format (default: from the extension of --out, or ndjson)').choices([
+          'ndjson',
+          'csv',
+          'parquet',
+        ] satisfies ExportOptions['format'][]),
+      )
       .option('--out <file>', 'Output file, written atomically (default: stdout)'),
   ).action(async (topic: string, options: Omit<ExportOptions, 'topic'>) => {
     const { exportTopic } = await import('./commands/export.ts');
@@ -294,8 +300,13 @@ function commandLine(world: World, exit: (code: number) => void): Command {
   command('completion', 'Write a shell completion script')
     .addArgument(new Argument('<shell>', 'Shell').choices(['bash', 'zsh', 'fish'] satisfies Shell[]))
     .action(async (shell: Shell) => {
-      const { completionScript } = await import('./commands/completion.ts');
-      world.stdout.write(completionScript(shell, program));
+      const [{ completionScript }, { TOPICS }] = await Promise.all([
+        import('./commands/completion.ts'),
+        import('./records/topic-names.ts'),
+      ]);
+      const topic = Object.values(TOPICS).filter((name) => !name.endsWith('.state'));
+      const pipeline = topic.flatMap((name) => (name.endsWith('.requests') ? [name.replace('.requests', '')] : []));
+      world.stdout.write(completionScript(shell, program, { topic, pipeline }));
     });
 
   return program;
@@ -333,11 +344,8 @@ function sandboxOptions(command: Command): Command {
       [],
     )
     .option('--limit <n/duration>', 'Followers limit of each credential', '15/15m')
-    .option(
-      '--window <kind>',
-      'Start of windows: first-request, wall-clock or rolling',
-      choice('first-request', 'wall-clock', 'rolling'),
-      'first-request',
+    .addOption(
+      new Option('--window <kind>', 'Start of windows').choices(['first-request', 'wall-clock', 'rolling']).default('first-request'),
     )
     .option('--latency <ms>', 'Response time in milliseconds', wholeNumber, 0)
     .option('--numbers', 'Send IDs as numbers, even if strings are requested')
@@ -357,12 +365,4 @@ function positiveNumber(text: string): number {
   const value = wholeNumber(text);
   if (value === 0) throw new InvalidArgumentError('Write a whole number from 1.');
   return value;
-}
-
-function choice<const Word extends string>(...words: readonly Word[]): (text: string) => Word {
-  return (text) => {
-    const word = words.find((known) => known === text);
-    if (word === undefined) throw new InvalidArgumentError(`Write one of ${words.join(', ')}.`);
-    return word;
-  };
 }

@@ -48,6 +48,12 @@ it.skipIf(!isThere('bash'))('bash completes commands, their options and the word
   expect(await offered('read followers.ids --ta')).toEqual(['--tail']);
   expect(await offered('completion ')).toEqual(['bash', 'zsh', 'fish']);
   expect(await offered('help pl')).toEqual(['plan']);
+  expect(await offered('export followers.ids --format ')).toEqual(['ndjson', 'csv', 'parquet']);
+  expect(await offered('sandbox --window w')).toEqual(['wall-clock']);
+  expect(await offered('sandbox --port 0 --window ro')).toEqual(['rolling']);
+  expect(await offered('read followers.c')).toEqual(['followers.changes', 'followers.crawls']);
+  expect(await offered('enqueue ')).toEqual(['followers', 'books']);
+  expect(await offered('run --only b')).toEqual(['books']);
   // Files: of values, of arguments, and behind a word that is no command.
   expect(
     await Promise.all(['--config r', 'export followers.ids --out r', 'backup r', 'completion bash b', 'nosuch r'].map(offered)),
@@ -58,7 +64,10 @@ it.skipIf(!isThere('bash'))('bash completes commands, their options and the word
 const TYPED: readonly (readonly [line: string, offered: readonly string[]])[] = [
   ['re', ['read', 'replay']],
   ['--ver', ['--version']],
-  ['run --', ['--config', '--fail-on-dead-letters', '--follow', '--help', '--json', '--kafka', '--sandbox', '--version']],
+  [
+    'run --',
+    ['--config', '--fail-on-dead-letters', '--follow', '--help', '--json', '--kafka', '--max-requests', '--only', '--sandbox', '--version'],
+  ],
   ['--config x.yaml ru', ['run']],
   ['--config re run --fo', ['--follow']],
   ['read --since 15m followers.ids --ta', ['--tail']],
@@ -66,6 +75,13 @@ const TYPED: readonly (readonly [line: string, offered: readonly string[]])[] = 
   ['enqueue read --ta', []],
   ['completion ', ['bash', 'fish', 'zsh']],
   ['completion bash ', ['a-file']],
+  ['export followers.ids --format ', ['csv', 'ndjson', 'parquet']],
+  ['export followers.ids --out x --format c', ['csv']],
+  ['sandbox --window w', ['wall-clock']],
+  ['read followers.c', ['followers.changes', 'followers.crawls']],
+  ['read --max 1 books.m', ['books.missing']],
+  ['enqueue ', ['books', 'followers']],
+  ['run --only b', ['books']],
   ['help pl', ['plan']],
   ['--config a', ['a-file']],
   ['export followers.ids --out a', ['a-file']],

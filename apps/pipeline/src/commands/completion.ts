@@ -2,9 +2,15 @@ import type { Command, Option } from 'commander';
 
 export type Shell = 'bash' | 'zsh' | 'fish';
 
-/** A shell script that completes a program's commands and options, generated from their definitions. It offers files as arguments. */
-export function completionScript(shell: Shell, program: Command): string {
-  const tree = treeOf(program);
+/** Words for arguments and values without a fixed choice, by placeholder: `topic` for `<topic>`. */
+export type Suggestions = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * A shell script that completes a program's commands, options and their values, generated from their definitions. It offers files as other
+ * arguments.
+ */
+export function completionScript(shell: Shell, program: Command, suggestions: Suggestions): string {
+  const tree = treeOf(program, suggestions);
   switch (shell) {
     case 'bash':
       return bashScript(tree);
@@ -25,6 +31,8 @@ interface OptionWords {
   readonly names: readonly string[];
   readonly description: string;
   readonly takesValue: boolean;
+  /** Words to offer as its value; if there are none, files. */
+  readonly values: readonly string[];
 }
 
 interface Tree {
@@ -36,41 +44,53 @@ interface Tree {
 
 interface CommandWords extends Word {
   readonly options: readonly OptionWords[];
-  /** The values of its first argument, if it accepts only certain words. */
+  /** Words to offer as its first argument; if there are none, files. */
   readonly words: readonly string[];
 }
 
-function treeOf(program: Command): Tree {
+function treeOf(program: Command, suggestions: Suggestions): Tree {
   const help = program.createHelp();
   const names = help.visibleCommands(program).map((command) => command.name());
   const commands = help.visibleCommands(program).map((command) => ({
     name: command.name(),
     description: command.description(),
-    options: [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)].map(optionWords),
-    words: command.name() === 'help' ? names : (command.registeredArguments[0]?.argChoices ?? []),
+    options: [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)].map(wordsOfOption),
+    words: command.name() === 'help' ? names : firstArgument(command),
   }));
-  return { program: program.name(), commands, options: help.visibleOptions(program).map(optionWords) };
-}
+  return { program: program.name(), commands, options: help.visibleOptions(program).map(wordsOfOption) };
 
-function optionWords({ short, long, description, required, optional }: Option): OptionWords {
-  return { names: [short, long].filter((name) => name !== undefined), description, takesValue: required || optional };
+  function firstArgument({ registeredArguments: [first] }: Command): readonly string[] {
+    return first?.argChoices ?? suggestions[first?.name() ?? ''] ?? [];
+  }
+
+  function wordsOfOption({ short, long, flags, description, required, optional, argChoices }: Option): OptionWords {
+    const [, placeholder = ''] = /[<[](\w+)/.exec(flags) ?? [];
+    const values = argChoices ?? suggestions[placeholder] ?? [];
+    return { names: [short, long].filter((name) => name !== undefined), description, takesValue: required || optional, values };
+  }
 }
 
 function bashScript({ program, commands, options }: Tree): string {
   const branches = commands.map(
     ({ name, options: own, words }) =>
-      `    ${name}) valued=' ${names(valued(own))} ' options='${names(own)}' words='${words.join(' ')}' ;;`,
+      `    ${name}) valued=' ${names(valued(own))} ' values='${valuesOf(own)}' options='${names(own)}' words='${words.join(' ')}' ;;`,
   );
   return `# Completion of ${program} for bash: source <(${program} completion bash)
 _${program}() {
-  local current=\${COMP_WORDS[COMP_CWORD]} command= valued options words arguments=0 i
-  valued=' ${names(valued(options))} ' options='${names(options)}' words='${commands.map(({ name }) => name).join(' ')}'
+  local current=\${COMP_WORDS[COMP_CWORD]} command= valued values options words value arguments=0 i
+  local IFS=$' \\t\\n'
+  valued=' ${names(valued(options))} ' values='${valuesOf(options)}' options='${names(options)}' words='${commands.map(({ name }) => name).join(' ')}'
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     if [[ $valued == *" \${COMP_WORDS[i]} "* ]]; then
       ((i++))
-      # The value of an option: a file, or what only its user knows.
-      ((i == COMP_CWORD)) && return
+      if ((i == COMP_CWORD)); then
+        # Without words it is a file, or what only its user knows.
+        for value in $values; do
+          [[ $value == "\${COMP_WORDS[i - 1]}="* ]] && value=\${value#*=} && COMPREPLY=($(compgen -W "\${value//,/ }" -- "$current"))
+        done
+        return
+      fi
     elif [[ \${COMP_WORDS[i]} == -* ]]; then
       continue
     elif [[ -n $command ]]; then
@@ -79,13 +99,12 @@ _${program}() {
       command=\${COMP_WORDS[i]}
       case $command in
 ${branches.map((branch) => `    ${branch}`).join('\n')}
-        *) valued= options= words= ;;
+        *) valued= values= options= words= ;;
       esac
     fi
   done
   ((arguments > 0)) && words=
   [[ $current == -* ]] && words=$options
-  local IFS=$' \\t\\n'
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
 complete -o default -F _${program} ${program}
@@ -97,20 +116,26 @@ function zshScript({ program, commands, options }: Tree): string {
   const optionLines = (of: readonly OptionWords[]): string => of.flatMap(wordsOf).map(quoted).join(' ');
   const branches = commands.map(
     ({ name, options: own, words }) =>
-      `        (${name}) valued=(${names(valued(own))}) options=(${optionLines(own)}) choices=(${words.join(' ')}) ;;`,
+      `        (${name}) valued=(${names(valued(own))}) values=(${valuesOf(own)}) options=(${optionLines(own)}) choices=(${words.join(' ')}) ;;`,
   );
   return `#compdef ${program}
 # Completion of ${program} for zsh: source <(${program} completion zsh)
 _${program}() {
-  local -a valued options choices
-  local command= i arguments=0
+  local -a valued values options choices
+  local command= i value arguments=0
   valued=(${names(valued(options))})
+  values=(${valuesOf(options)})
   options=(${optionLines(options)})
   choices=(${commands.map(quoted).join(' ')})
   for ((i = 2; i < CURRENT; i++)); do
     if (( \${valued[(Ie)\${words[i]}]} )); then
       (( i++ ))
-      if (( i == CURRENT )); then _files; return; fi
+      if (( i == CURRENT )); then
+        value=\${(M)values:#\${words[i - 1]}=*}
+        choices=(\${(s:,:)value#*=})
+        if (( $#choices > 0 )); then _describe value choices; else _files; fi
+        return
+      fi
     elif [[ \${words[i]} == -* ]]; then
       continue
     elif [[ -n $command ]]; then
@@ -119,7 +144,7 @@ _${program}() {
       command=\${words[i]}
       case $command in
 ${branches.join('\n')}
-        (*) valued=() options=() choices=() ;;
+        (*) valued=() values=() options=() choices=() ;;
       esac
     fi
   done
@@ -135,9 +160,10 @@ if [[ $funcstack[1] == _${program} ]]; then _${program} "$@"; else compdef _${pr
 function fishScript({ program, commands, options }: Tree): string {
   const line = (condition: string, rest: string, description: string): string =>
     `complete -c ${program} -n ${singleQuoted(condition)} ${rest} -d ${singleQuoted(description)}`;
-  const flags = ({ names: typed, takesValue }: OptionWords): string => {
+  const flags = ({ names: typed, takesValue, values }: OptionWords): string => {
     const words = typed.map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`));
-    return [...words, ...(takesValue ? ['-r'] : [])].join(' ');
+    const offered = values.length === 0 ? [] : [`-f -a ${singleQuoted(values.join(' '))}`];
+    return [...words, ...(takesValue ? ['-r'] : []), ...offered].join(' ');
   };
   const at = `__${program}_at`;
   const branches = commands.map(({ name, options: own }) => `        case ${name}\n          set valued ${names(valued(own))}`);
@@ -182,6 +208,13 @@ ${lines.join('\n')}
 
 function valued(options: readonly OptionWords[]): readonly OptionWords[] {
   return options.filter(({ takesValue }) => takesValue);
+}
+
+/** `--format=ndjson,csv,parquet`, for each name of each option with values. */
+function valuesOf(options: readonly OptionWords[]): string {
+  return options
+    .flatMap(({ names: typed, values }) => (values.length === 0 ? [] : typed.map((name) => `${name}=${values.join(',')}`)))
+    .join(' ');
 }
 
 function names(options: readonly OptionWords[]): string {

@@ -174,9 +174,6 @@ test('Parquet has columns with types, and is a file only when it is whole', asyn
     /could not be written to .*ENOENT/,
   );
   await expect(access(join(cwd, 'no'))).rejects.toThrow('ENOENT');
-  await expect(exported(cwd, { topic: 'followers.pages', format: 'xls' })).rejects.toThrow(
-    '"xls" isn\'t a format. Use ndjson, csv, parquet.',
-  );
 });
 
 test('Parquet is written row group by row group, each of so many rows or bytes', async () => {

@@ -21,7 +21,7 @@ export interface ExportOptions extends Omit<RecordChoice, 'follow'> {
   /** As it is called on the log, or without its prefix. */
   readonly topic: string;
   /** Default: the ending of `out`; otherwise ndjson. */
-  readonly format?: string;
+  readonly format?: Format;
   /** Output file, written atomically. Default: stdout. */
   readonly out?: string;
 }
@@ -31,11 +31,10 @@ export interface ExportOptions extends Omit<RecordChoice, 'follow'> {
  * value. In memory is one record, of Parquet a row group. Resolves to the exit code.
  */
 export async function exportTopic(
-  { topic: asked, format: named, out, ...choice }: ExportOptions,
+  { topic: asked, out, format = formatOf(out), ...choice }: ExportOptions,
   context: CommandContext,
 ): Promise<number> {
   const { clock, cwd, signal, stderr, stdout } = context;
-  const format = formatOf(named ?? (out === undefined ? undefined : extname(out).slice(1)), named === undefined);
   if (format === 'parquet' && out === undefined && stdout.isTTY === true)
     throw new UsageError('export: Parquet is nothing for a terminal. Name a file: --out records.parquet.');
   const selection = selectionOf(choice, clock.epochMs());
@@ -119,11 +118,8 @@ class ExportError extends Error {
   }
 }
 
-function formatOf(word: string | undefined, isGuess: boolean): Format {
-  const found = FORMATS.find((format) => format === word || (word === 'jsonl' && format === 'ndjson'));
-  if (found !== undefined) return found;
-  if (isGuess) return 'ndjson';
-  throw new UsageError(`export: ${shown(word ?? '')} isn't a format. Use ${FORMATS.join(', ')}.`);
+function formatOf(out = ''): Format {
+  return FORMATS.find((format) => extname(out) === `.${format}`) ?? 'ndjson';
 }
 
 async function rowWriter(format: Format, columns: readonly ExportColumn[], sink: Sink): Promise<RowWriter> {
