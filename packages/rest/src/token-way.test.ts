@@ -23,7 +23,9 @@ it.skipIf(!haveOpenssl)('a token is requested as pages are: through the proxy, f
   const [keyFile, ca] = [join(folder.path, 'key.pem'), join(folder.path, 'ca.pem')];
   const making = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1', '-subj', '/CN=service'];
   await run('openssl', [...making, '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', keyFile, '-out', ca]);
+  const requested: (string | undefined)[] = [];
   const server = createServer({ key: readFileSync(keyFile), cert: readFileSync(ca) }, ({ url, headers }, response) => {
+    requested.push(url);
     const isPage = headers.authorization === 'Bearer given';
     response.writeHead(url === '/token' || isPage ? 200 : 401, { 'content-type': 'application/json' });
     response.end(url === '/token' ? '{"access_token":"given"}' : '[{"id":1}]');
@@ -55,8 +57,10 @@ it.skipIf(!haveOpenssl)('a token is requested as pages are: through the proxy, f
       expect((await running.done).outcome).toBe('done');
       expect([await valuesOf(log, 'api.items'), await valuesOf(log, 'api.dead-letters')]).toEqual([[{ id: 1 }], []]);
     });
-    // One for the token, one for the page.
-    expect(tunnels).toEqual(Array(2).fill(`Basic ${Buffer.from('me:word').toString('base64')}`));
+    expect(requested).toEqual(['/token', '/items']);
+    // One for the token, one for the page; more if a slow machine lets a grant lapse while it connects.
+    expect(tunnels.length).toBeGreaterThanOrEqual(2);
+    expect(new Set(tunnels)).toEqual(new Set([`Basic ${Buffer.from('me:word').toString('base64')}`]));
   } finally {
     server.closeAllConnections();
     proxy.closeAllConnections();

@@ -48,6 +48,36 @@ describe('a refusal for the rate', () => {
   });
 });
 
+test('a signer that is slower than a grant lasts is given more time, and a fast one less again', async () => {
+  const leases: number[] = [];
+  const journal: Journal = {
+    leaseMs: 1_000,
+    open: (_, snapshot) => ({
+      restored: [],
+      granted: async () => {
+        // A slot is busy for its lease, the delay and the window.
+        leases.push((snapshot()[0]?.busy.at(-1)?.[0] ?? 0) - 5_000 - MINUTE_MS * 1.0005 - 5);
+      },
+      settled: () => undefined,
+      learned: () => undefined,
+    }),
+  };
+  let slowMs = 10_000;
+  const sign = async (): Promise<object> => {
+    await new Promise<void>((resolve) => void scene.clock.schedule(slowMs, resolve));
+    return {};
+  };
+  const scene = await play([ok], { journal, credentials: [{ name: 'a', signer: { sign } }] });
+  const credits = creditPool({ max: 100 });
+  const query = async (): Promise<unknown> => await scene.drive(scene.source.query('/x', { credits }), 1_000);
+  await query();
+  expect(leases).toEqual([1_000, 21_000]);
+  slowMs = 0;
+  for (let i = 0; i < 6; i += 1) await query();
+  expect(scene.server.requests.length).toBe(7);
+  expect(leases.at(-1)).toBeLessThan(3_000);
+});
+
 test('what an answer without a page says of the budgets is written at once; a page writes it itself', async () => {
   const written: (readonly BudgetSnapshot[])[] = [];
   const journal: Journal = {

@@ -90,6 +90,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         redirect: progress.redirect,
         signal,
       });
+      credential.prepared(attempted === 'lapsed' ? { lapsedAfterMs: clock.monotonicMs() - grantedAtMs } : 'in time');
       if (attempted === 'lapsed') return attempted;
       const { verdict, status } = attempted;
       const limitMismatch = limitCheck.take();

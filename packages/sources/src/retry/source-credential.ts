@@ -17,6 +17,8 @@ export interface SourceCredential {
   readonly recentlyRefused: boolean;
   /** Number of refusals because of the clock: a refusal of a request signed before the last one says nothing new. */
   readonly clockRefusals: number;
+  /** A grant's request could be sent, or its time was over after `ms`: connecting and signing are given time accordingly from now on. */
+  prepared(how: { readonly lapsedAfterMs: number } | 'in time'): void;
   /** Refused for its rate: lets nothing start that uses the same budgets for a while. Returns how long, ms. */
   refused(refusal: Refusal): number;
   /** A response other than a refusal has come. */
@@ -55,6 +57,8 @@ export interface SourceCredentialOptions {
 }
 
 const RECENT_MS = 60_000;
+/** A machine that slept for hours doesn't need hours for its next request. */
+const LONGEST_PREPARATION_MS = 60_000;
 /** If refusals name no wait, waits double up to this. */
 const LONGEST_STEP_MS = 15 * 60_000;
 /** Maximum believable wait: a response that requests more than this, and more than the longest window of its budgets, is ignored. */
@@ -69,7 +73,9 @@ export const MOST_CLOCK_REFUSALS = 3;
 
 export function sourceCredential({ credential, budgets: shared, maxDelayMs, clock, journal }: SourceCredentialOptions): SourceCredential {
   const { name, signer } = credential;
-  const options = { maxDelayMs, clock, ...(journal !== undefined && { leaseMs: () => journal.leaseMs }) };
+  /** Added to a grant's time, so that a slow proxy or signer doesn't let each of them lapse; halved by each request that is in time. */
+  let preparationMs = 0;
+  const options = { maxDelayMs, clock, ...(journal !== undefined && { leaseMs: () => journal.leaseMs + Math.round(preparationMs) }) };
   const named = { ...shared, ...credential.budgets };
   const byName = new Map(Object.entries(named).map(([budget, of]) => [budget, budgetOf(of, options)]));
   const budgets = [...byName.values()];
@@ -110,6 +116,9 @@ export function sourceCredential({ credential, budgets: shared, maxDelayMs, cloc
     },
     get clockRefusals() {
       return clockRefusals;
+    },
+    prepared(how) {
+      preparationMs = how === 'in time' ? preparationMs / 2 : Math.min(LONGEST_PREPARATION_MS, 2 * how.lapsedAfterMs);
     },
     refused({ grantedAtMs, weights, retryInMs }) {
       const { windowMs, hold } = used(weights);
