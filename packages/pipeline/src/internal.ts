@@ -12,6 +12,5 @@ export { type PipelineTopics, topicSpecs } from './definition/topics.ts';
 export { openJournalledLane, type OpenJournalledLaneOptions } from './engine/journalled-lane.ts';
 export type { JournalReader } from './engine/lane-journal.ts';
 export type { LastCrawlOf, Left, StateOfLane, Worker, WorkerContext } from './engine/processor.ts';
-export { pause } from './engine/wait.ts';
 export { savedByCredential, walksDone } from './forecast/forecast.ts';
 export { MAX_IN_WORK } from './walk/walk.ts';

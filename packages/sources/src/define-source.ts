@@ -1,4 +1,5 @@
 import { admission, credentialPool } from '@headgate/throttle';
+import { anySignal } from '@headgate/throttle/internal';
 import { budgetSlots, type BudgetSlotsOptions } from './budget-slots.ts';
 import { nextReset } from './budgets.ts';
 import { checkedOptions } from './checked-options.ts';
@@ -68,8 +69,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
       inFlight,
       stop: stopping.signal,
     });
-    const aborts = new Set<AbortController>();
-    let closed = false;
+    const closing = new AbortController();
 
     /** Something of each budget of the credentials that have not left. */
     const inUse = <Of>(read: (one: Omit<BudgetSlotsOptions, 'clock'>) => Of): Of[] =>
@@ -122,17 +122,12 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
 
     const source: Source<Query, Value> = {
       async query(query, { signal, ...rest }) {
-        if (closed) throw closedError(service);
-        const abort = new AbortController();
-        const relay = (): void => abort.abort(signal?.reason);
-        if (signal?.aborted === true) relay();
-        signal?.addEventListener('abort', relay);
-        aborts.add(abort);
+        if (closing.signal.aborted) throw closedError(service);
+        const ended = anySignal([signal, closing.signal]);
         try {
-          return await execute(query, { ...rest, signal: abort.signal });
+          return await execute(query, { ...rest, signal: ended.signal });
         } finally {
-          signal?.removeEventListener('abort', relay);
-          aborts.delete(abort);
+          ended.forget();
         }
       },
       pages: (paging, walked = {}) =>
@@ -150,8 +145,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
         stopping.abort(stoppedError(service));
       },
       async close() {
-        closed = true;
-        for (const abort of aborts) abort.abort(closedError(service));
+        closing.abort(closedError(service));
         await wires.close();
       },
       [Symbol.asyncDispose]: () => source.close(),

@@ -1,3 +1,5 @@
+import { orAborted } from '@headgate/throttle/internal';
+
 /** A maximum of requests that sources share. */
 export interface RequestAllowance {
   /**
@@ -21,7 +23,7 @@ export function requestAllowance({ max, onUsedUp }: RequestAllowanceOptions): Re
   let inFlight = 0;
   let isRefusing = false;
   let isUsedUp = false;
-  const look = (): void => {
+  const reportUsedUp = (): void => {
     if (isUsedUp || !isRefusing || inFlight > 0) return;
     isUsedUp = true;
     onUsedUp();
@@ -34,14 +36,12 @@ export function requestAllowance({ max, onUsedUp }: RequestAllowanceOptions): Re
         inFlight += 1;
         return () => {
           inFlight -= 1;
-          look();
+          reportUsedUp();
         };
       }
-      return await new Promise<never>((_, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-        isRefusing = true;
-        look();
-      });
+      isRefusing = true;
+      reportUsedUp();
+      return await orAborted(signal, new Promise<never>(() => undefined));
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { DefinitionInfo, Pipeline, StopDeadline } from '@headgate/pipeline';
 import type { Clock } from '@headgate/throttle';
+import { onAbort, orAborted } from '@headgate/throttle/internal';
 import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import { ConfigError } from '../config/config-error.ts';
 import { BUILT_IN } from '../config/built-in.ts';
@@ -85,7 +86,7 @@ export async function openLog(
     throw error;
   });
   isOpen = true;
-  signal.addEventListener('abort', () => void log.close(), { once: true });
+  onAbort(signal, () => void log.close());
   return log;
 }
 
@@ -95,19 +96,6 @@ export async function openLogToRead(
   topics: TopicsConfig,
 ): Promise<TopicLog | undefined> {
   return (await isLogThere(topics)) ? await openLog(context, topics, { readOnly: true }) : undefined;
-}
-
-/** Rejects with the signal's reason if that aborts first. */
-async function orAborted<Value>(signal: AbortSignal, work: Promise<Value>): Promise<Value> {
-  const over = new AbortController();
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true, signal: over.signal });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    over.abort();
-  }
 }
 
 /** The part of the configuration that read-only commands need. */

@@ -2,6 +2,7 @@ import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { forecast, leftToDo, start, topicNames } from '@headgate/pipeline';
 import { type FollowersUser, sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
+import { untilAborted } from '@headgate/throttle/internal';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
@@ -66,7 +67,7 @@ export async function runSandbox({ follow, kafka }: RunSandboxOptions, context: 
   const code = await run({ config, follow }, shown);
   if (signal.aborted || code !== 0) return code;
   say(context, endWords({ plannedAt, kafka, file: shown.file }, context));
-  if (kafka) await stopOf(signal);
+  if (kafka) await untilAborted(signal);
   return code;
 }
 
@@ -149,13 +150,6 @@ function endWords({ plannedAt, kafka, file }: EndOptions, { clock, env }: Pick<C
         `  ${command} init                     your own job`,
       ];
   return [...forecastWords, ...next].join('\n');
-}
-
-async function stopOf(signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 /** An earlier version made it readable to all users. */

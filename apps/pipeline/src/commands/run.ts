@@ -1,4 +1,5 @@
 import { type RunEvent, type RunResult, start, topicNames } from '@headgate/pipeline';
+import { onAbort, untilAborted } from '@headgate/throttle/internal';
 import type { TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
 import { errorText } from '../run/error-text.ts';
@@ -56,12 +57,9 @@ export async function run(options: RunOptions, context: CommandContext): Promise
   // Start the page before waiting for anything, so that probes get a response from the first moment on.
   const status = await serveStatus(config, { view: () => viewer.view(), clock, commandFor, emit });
   let log: TopicLog | undefined;
-  const giveUp = (): void => void log?.close();
   let result: RunResult | undefined;
   // A log that can't be reached must not keep the summary from being written.
-  const abandoned = new Promise<undefined>((resolve) => {
-    deadline?.closed.addEventListener('abort', () => resolve(undefined));
-  });
+  const abandoned = untilAborted(deadline?.closed);
   try {
     // Wait until a missing right is granted, as for a broker to come back.
     log = await openTopicLog(config.topics, (change) => emit(logEvent(driver, change)), { onMissingRight: 'wait', deleteOld: true });
@@ -70,7 +68,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     // If anything fails before this point, the error alone is enough.
     reporter = await createReporter({ stderr: terminal, live, json, color, clock, view: () => viewer.view(), units, header, commandFor });
     for (const event of unreported.splice(0)) reporter.event(event);
-    signal.addEventListener('abort', giveUp, { once: true });
+    const forget = onAbort(signal, () => void log?.close());
     signal.throwIfAborted();
     const { grown, warnings } = await prepareTopics({ log, config });
     if (grown.length > 0) emit({ type: 'notice', level: 'info', message: `partitions added for topics.lanes: ${growthWords(grown)}` });
@@ -90,7 +88,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     const names = topicNames(config.topics);
     letters = watchOpenLetters({ log, pipelines, group, names, clock, onCounted: (open) => viewer.counted(open) });
     limitHeapGrowth('pages');
-    signal.removeEventListener('abort', giveUp);
+    forget();
     result = await Promise.race([running.done, abandoned]);
     if (result !== undefined && viewer.view().logUnavailable === undefined) await Promise.race([letters.count(), abandoned]);
     const [pipeline] = pipelines;

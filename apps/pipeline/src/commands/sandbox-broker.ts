@@ -1,4 +1,5 @@
-import { type KafkaBroker, KafkaBrokerError, isPortFree, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { KafkaBrokerError, isPortFree, startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import { orAborted } from '@headgate/throttle/internal';
 import type { CommandContext } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -31,7 +32,8 @@ export async function startSandboxBroker(
   const starting = startKafkaBroker({ environment, onFetch, ...(port !== 0 && { port }) }).catch((error: unknown) => {
     throw error instanceof KafkaBrokerError ? new UsageError(`${error.message}\n${WITHOUT}`, { cause: error }) : error;
   });
-  const broker = await orStopped(starting, signal);
+  // A broker that starts during a stop ends with the process.
+  const broker = await orAborted(signal, starting);
   const [address = ''] = broker.brokers;
   return { address, topics: `{ driver: kafka, brokers: ["${address}"], replication: 1 }`, [Symbol.asyncDispose]: () => broker.close() };
 }
@@ -39,14 +41,4 @@ export async function startSandboxBroker(
 /** The same on Kafka's usual port, or on a free one if that port is in use. */
 export async function startSandboxBrokerAnywhere(context: Pick<CommandContext, 'env' | 'stderr' | 'signal'>): Promise<SandboxBroker> {
   return await startSandboxBroker({ port: (await isPortFree(KAFKA_PORT)) ? KAFKA_PORT : 0 }, context);
-}
-
-/** A broker that starts while it is stopped goes with the process. */
-async function orStopped(starting: Promise<KafkaBroker>, signal: AbortSignal): Promise<KafkaBroker> {
-  return await new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason as Error);
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
-    starting.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  });
 }

@@ -11,6 +11,7 @@ import {
   startFollowers,
 } from '@headgate/sandbox';
 import { duration } from '@headgate/pipeline';
+import { untilAborted } from '@headgate/throttle/internal';
 import { resolve } from 'node:path';
 import type { CommandContext } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
@@ -73,10 +74,7 @@ export async function sandbox(options: SandboxCommandOptions, context: CommandCo
     if (names.length > 0) stderr.write(`accounts: ${names.join(', ')}\n`);
     if (broker !== undefined) stderr.write('The broker is a real Kafka on one node; its topics go when it ends.\n');
     stderr.write(`${letIn(credentials.length)} Ctrl-C ends it.\n`);
-    await new Promise<void>((done) => {
-      if (signal.aborted) done();
-      else signal.addEventListener('abort', () => done(), { once: true });
-    });
+    await untilAborted(signal);
     stderr.write(`${followers.requests.length} followers requests and ${books.requests.length} books requests were answered.\n`);
     return 130;
   } catch (error) {

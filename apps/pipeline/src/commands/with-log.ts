@@ -1,5 +1,5 @@
-import { pause } from '@headgate/pipeline/internal';
 import type { Clock } from '@headgate/throttle';
+import { pause } from '@headgate/throttle/internal';
 import type { TopicLog } from '@headgate/topics';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { openTopicLog } from '../run/open-topic-log.ts';
@@ -21,7 +21,7 @@ export async function withLog<Value>(
   const within: Within = (ms, wanted) =>
     Promise.race([
       wanted,
-      pause(clock, ms, over.signal).then(() => Promise.reject(new Error(missing ?? `no answer within ${ms / 1_000} s`))),
+      pause({ clock, ms, signal: over.signal }).then(() => Promise.reject(new Error(missing ?? `no answer within ${ms / 1_000} s`))),
     ]);
   try {
     return await work(log, within);

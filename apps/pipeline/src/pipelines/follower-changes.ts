@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { crawlChanges } from '@headgate/operators';
 import { type AfterIo, type Crawl, type PendingRecord, type TopicDefinition, PipelineError } from '@headgate/pipeline';
-import { pause } from '@headgate/pipeline/internal';
+import { pause } from '@headgate/throttle/internal';
 import { textOf } from '@headgate/topics';
 import { type RecordOf, recordSchemas } from '../records/schemas.ts';
 
@@ -50,7 +50,7 @@ async function* idsOf(
     if (isDecided) continue;
     if (!isTold) warn(`the comparison of its last two crawls waits for an open transaction in ${topic} to end`);
     isTold = true;
-    await pause(clock, LOOK_AGAIN_MS, signal);
+    await pause({ clock, ms: LOOK_AGAIN_MS, signal });
   }
 }
 

@@ -1,3 +1,4 @@
+import { onAbort } from '@headgate/throttle/internal';
 import type { DeletedOffsets } from '../checks/deleted-offsets.ts';
 import { openTransactionWatch } from '../checks/open-transaction-watch.ts';
 import { refuse } from '../dead-letters/pending-dead-letter.ts';
@@ -9,7 +10,7 @@ import type { Notifier } from './notifier.ts';
 import type { LaneRun } from './pipeline-lane.ts';
 import type { Worker } from './processor.ts';
 import { requestsInOrder } from './requests-in-order.ts';
-import { drainInFlight } from './wait.ts';
+import { WRITTEN_WITHIN_MS } from './stop-deadline.ts';
 
 /** Delay before looking for new requests: at first, and twice as long each time that there are none. */
 const LOOK_AGAIN = { firstMs: 250, maxMs: 1_000 };
@@ -43,20 +44,30 @@ export async function runLane(options: LaneRunnerOptions): Promise<void> {
     isLost = true;
     notifier.fail(error);
   });
-  const wake = (): void => notifier.notify();
-  signal.addEventListener('abort', wake);
+  const forget = onAbort(signal, () => notifier.notify());
   const intake = requestIntake(options);
   try {
     await readRequests(options, intake);
   } catch (error) {
     notifier.fail(error);
   }
-  signal.removeEventListener('abort', wake);
+  forget();
   worker.stop();
   // Also if no credential is left: what was sent is paid for, and its response may say how long nothing may be sent.
-  await drainInFlight({ notifier, clock, isBusy: () => !isLost && intake.isBusy, written: deadline.written });
+  await drainInFlight(() => !isLost && intake.isBusy, { notifier, clock, deadline });
   worker.abandon();
   notifier.throwIfFailed();
+}
+
+/** Waits until work in flight has been written or given up, at most 8 s, and not after the deadline of a stop. */
+async function drainInFlight(
+  isBusy: () => boolean,
+  { notifier, clock, deadline: { written } }: Pick<LaneRunnerOptions, 'notifier' | 'clock' | 'deadline'>,
+): Promise<void> {
+  const until = clock.monotonicMs() + WRITTEN_WITHIN_MS;
+  const forget = onAbort(written, () => notifier.notify());
+  while (isBusy() && !written.aborted && clock.monotonicMs() < until) await notifier.waitOut(until - clock.monotonicMs());
+  forget();
 }
 
 /** Hands requests to the worker, and makes dead letters of records that are none. */

@@ -1,8 +1,8 @@
 import type { Clock } from '@headgate/throttle';
+import { onAbort, pause, untilAborted } from '@headgate/throttle/internal';
 import { LaneLostError, type TopicPartition } from '@headgate/topics';
 import type { RunEvent, RunGauges } from '../view/events.ts';
 import { PipelineError } from '../definition/pipeline-error.ts';
-import { untilAborted, pause } from './wait.ts';
 import type { LaneWork } from '../forecast/forecast.ts';
 import type { PipelineLane } from './pipeline-lane.ts';
 
@@ -151,13 +151,13 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
       if (reason !== undefined || entry.leave.signal.aborted)
         emit({ type: 'lane-left', pipeline, lane, ...(reason !== undefined && { reason }) });
       if (reason === undefined) return;
-      await pause(clock, LANE_AGAIN_MS, leave);
-      await untilAborted(certain.promise, leave);
+      await untilAborted(leave, pause({ clock, ms: LANE_AGAIN_MS, signal: leave }));
+      await untilAborted(leave, certain.promise);
     }
   };
 
   /** Resolves when every lane is given up, or abandoned. */
-  const givenUp = async (): Promise<void> => await untilAborted(Promise.allSettled(works.values()), closed);
+  const givenUp = async (): Promise<void> => await untilAborted(closed, Promise.allSettled(works.values()));
 
   const held = (): readonly PipelineLane[] => [...supervised.values()].flatMap((entry) => entry.held ?? []);
 
@@ -206,7 +206,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
       }
     },
     async run() {
-      all.addEventListener('abort', endIfIdle);
+      const forget = onAbort(all, endIfIdle);
       started.resolve();
       if (!follow && supervised.size === 0) {
         emit({
@@ -216,11 +216,11 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
         });
       }
       endIfIdle();
-      await untilAborted(over.promise, closed);
+      await untilAborted(closed, over.promise);
       isOver = true;
       stay();
       if (!all.aborted && supervised.size < lanes) emit({ type: 'lanes-elsewhere', lanes: lanes - supervised.size });
-      all.removeEventListener('abort', endIfIdle);
+      forget();
       await givenUp();
       return failures;
     },

@@ -1,5 +1,6 @@
 import { requestAllowance } from '@headgate/sources';
 import { type Clock, systemClock } from '@headgate/throttle';
+import { onAbort, orAborted, untilAborted } from '@headgate/throttle/internal';
 import type { TopicLog } from '@headgate/topics';
 import type { Observable } from 'rxjs';
 import type { Pipeline } from '../definition/pipeline.ts';
@@ -20,7 +21,6 @@ import { openSerializers } from '../definition/topic.ts';
 import { topicSpecs } from '../definition/topics.ts';
 import { openTracing } from '../view/tracing.ts';
 import { type StopDeadline, stopDeadline } from './stop-deadline.ts';
-import { untilAborted } from './wait.ts';
 import { requestId } from '../dead-letters/pending-dead-letter.ts';
 
 /** Options of {@link start}. */
@@ -200,7 +200,7 @@ export async function start(options: StartOptions): Promise<Running> {
       await supervisor.close();
       await (await joining).leave();
     };
-    await untilAborted(leaving(), deadline.closed).catch(() => undefined);
+    await untilAborted(deadline.closed, leaving());
   };
   let endSchedule = (): void => undefined;
   let isMember = false;
@@ -236,13 +236,13 @@ export async function start(options: StartOptions): Promise<Running> {
     last = supervisor.gauges();
     model.forecast(supervisor.left());
   };
-  signal.addEventListener('abort', note, { once: true });
+  const forget = onAbort(signal, note);
   const work = async (): Promise<RunResult> => {
     let failures: readonly unknown[];
     try {
       failures = await supervisor.run();
     } finally {
-      signal.removeEventListener('abort', note);
+      forget();
       endSchedule();
       await leave();
       ownDeadline[Symbol.dispose]();
@@ -297,21 +297,6 @@ export async function start(options: StartOptions): Promise<Running> {
 function ended(lanes: readonly LaneGauge[], seen: readonly LaneGauge[]): readonly LaneGauge[] {
   const isSame = (a: LaneGauge, b: LaneGauge): boolean => a.pipeline === b.pipeline && a.lane === b.lane;
   return lanes.map((lane) => ({ ...lane, ...seen.find((last) => isSame(last, lane)), inWork: 0, keys: 0 }));
-}
-
-/** Rejects with the signal's reason if that aborts first: a log that can't be reached may take any time. */
-async function orAborted<Value>(signal: AbortSignal, work: Promise<Value>): Promise<Value> {
-  const over = new AbortController();
-  const aborted = new Promise<never>((_, reject) => {
-    const giveUp = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', giveUp, { once: true, signal: over.signal });
-    if (signal.aborted) giveUp();
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    over.abort();
-  }
 }
 
 function listOf(pipeline: string, requests: unknown): readonly unknown[] {

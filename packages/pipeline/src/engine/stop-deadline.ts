@@ -1,4 +1,5 @@
 import type { Clock } from '@headgate/throttle';
+import { onAbort } from '@headgate/throttle/internal';
 
 /** When the steps of a stop must be over, as signals that abort then. Everything that waits during a stop reads it. */
 export interface StopDeadline {
@@ -23,13 +24,12 @@ export function stopDeadline({ clock, signal }: { readonly clock: Clock; readonl
       written.abort();
     });
   };
-  signal.addEventListener('abort', begin);
-  if (signal.aborted) begin();
+  const forget = onAbort(signal, begin);
   return {
     written: written.signal,
     closed: closed.signal,
     [Symbol.dispose]() {
-      signal.removeEventListener('abort', begin);
+      forget();
       cancel();
     },
   };

@@ -1,11 +1,11 @@
 import type { Clock } from '@headgate/throttle';
+import { pause, untilAborted } from '@headgate/throttle/internal';
 import { LaneHeldError, LaneLostError, type LaneWriter, type TopicLog } from '@headgate/topics';
 import type { KeyedRequest } from '../definition/pipeline-requests.ts';
 import type { ListedRequest, Pipeline } from '../definition/pipeline.ts';
 import { GROUP_STATE, listLane, requestsTopic } from '../definition/names.ts';
 import { topicPartitions } from '../checks/topic-partitions.ts';
 import type { TopicNames } from '../definition/topic.ts';
-import { pause } from '../engine/wait.ts';
 
 export interface RequestListOptions {
   readonly log: TopicLog;
@@ -59,7 +59,7 @@ export async function enqueueLists(options: RequestListOptions): Promise<Nothing
         throw error;
       }
       // Another process has the same list: entries it hasn't written are ours to write.
-      await pause(clock, 100 + 400 * Math.random(), signal);
+      await untilAborted(signal, pause({ clock, ms: 100 + 400 * Math.random(), signal }));
     }
   }
   return { from: -Infinity, until: Infinity };

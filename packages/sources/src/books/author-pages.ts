@@ -105,7 +105,7 @@ export async function authorPage(
     const isBeyond = page > 1 && error instanceof SourceError && error.code === 'HEADGATE_AUTHOR_NOT_FOUND';
     if (!isBeyond) throw error;
     const { credits, signal } = options;
-    const credit = await waitForCredit({ credits, items: 0, ...(signal !== undefined && { signal }) });
+    const credit = await waitForCredit({ credits, items: 0, signal });
     return { value: pageAt(cursor, { author: name, record: { books: [] } }), credit };
   }
 }

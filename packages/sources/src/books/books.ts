@@ -126,7 +126,7 @@ export function books(options: BooksOptions): Books {
     const invalid = entries.flatMap((entry) => (entry.isbn === undefined ? [{ kind: 'invalid' as const, ...entry }] : []));
     if (invalid.length === entries.length) {
       const { credits, signal } = options;
-      const credit = await waitForCredit({ credits, items: entries.length, ...(signal !== undefined && { signal }) });
+      const credit = await waitForCredit({ credits, items: entries.length, signal });
       return { value: invalid, credit };
     }
     const { value, credit } = await query('batch', { kind: 'batch', entries }, { requests: entries.length, ...options });

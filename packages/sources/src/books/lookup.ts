@@ -1,4 +1,5 @@
 import { type Clock, type CreditPool, type Delivery, type PageReader, PageStream } from '@headgate/throttle';
+import { latestSignal } from '@headgate/throttle/internal';
 import { batcher } from './batcher.ts';
 import { type IsbnInput, openIsbns } from './isbn-input.ts';
 import type { Prefetch } from './prefetch.ts';
@@ -47,7 +48,6 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBa
   let gathering = false;
   let gathered: readonly BatchEntry[] | undefined;
   let inputEnd: { readonly error?: unknown } | undefined;
-  let watched: AbortSignal | undefined;
   let wake: (() => void) | undefined;
 
   const takeTurn = (batch: Batch): void => {
@@ -65,15 +65,7 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBa
     }
     wake?.();
   };
-  const onAbort = (): void => stop(watched?.reason);
-  // Answers hold credit between two reads, too: the signal is watched until the end.
-  const watch = (signal: AbortSignal | undefined): void => {
-    if (watched === signal) return;
-    watched?.removeEventListener('abort', onAbort);
-    watched = signal;
-    signal?.addEventListener('abort', onAbort);
-    if (signal?.aborted) onAbort();
-  };
+  const watch = latestSignal(stop);
 
   const gather = async (): Promise<void> => {
     gathering = true;

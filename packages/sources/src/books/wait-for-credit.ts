@@ -1,30 +1,19 @@
 import type { Credit, CreditPool } from '@headgate/throttle';
+import { abortable } from '@headgate/throttle/internal';
 
 export interface WaitForCreditOptions {
   readonly credits: CreditPool;
   readonly items: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Waits for capacity for results that need no request. Rejects with `signal.reason` when aborted. */
 export function waitForCredit({ credits, items, signal }: WaitForCreditOptions): Promise<Credit> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      unwatch();
-      signal?.removeEventListener('abort', abort);
+  return abortable(signal, (resolve) => {
+    const reserve = (): void => {
+      if (credits.hasRoom(items)) resolve(credits.reserve(items));
     };
-    const abort = (): void => {
-      stop();
-      reject(signal?.reason);
-    };
-    const look = (): void => {
-      if (!credits.hasRoom(items)) return;
-      stop();
-      resolve(credits.reserve(items));
-    };
-    const unwatch = credits.onRelease(look);
-    signal?.addEventListener('abort', abort);
-    if (signal?.aborted) abort();
-    else look();
+    reserve();
+    return credits.onRelease(reserve);
   });
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '@headgate/throttle';
+import { onAbort } from '@headgate/throttle/internal';
 import type { Dispatcher } from 'undici';
 import { connectionFailure } from './connection-failure.ts';
 import type { Connections, ConnectionContext } from './connections.ts';
@@ -86,7 +87,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
       if (settled) return;
       settled = true;
       cancelTimer();
-      signal.removeEventListener('abort', onAbort);
+      forget();
       how();
     };
     /** Ends it before its time: what still comes must not be read. */
@@ -96,7 +97,6 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
     };
     const failed = (reason: string, how: Partial<Pick<ExchangeError, 'brokeOff' | 'stale' | 'invalid'>> = {}): ExchangeError =>
       new ExchangeError(reason, { ...how, status, unsent: controller === undefined });
-    const onAbort = (): void => breakOff(signal.reason as Error);
     const cancelTimer = clock.schedule(timeoutMs, () => {
       const { proxyAwaited } = options.connections;
       const seen =
@@ -107,7 +107,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
             : 'no response arrived';
       breakOff(failed(`${seen} within ${timeoutMs.toLocaleString('en-US')} ms (timeout)`, { brokeOff: status !== undefined }));
     });
-    signal.addEventListener('abort', onAbort);
+    const forget = onAbort(signal, (reason) => breakOff(reason as Error));
 
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(given, context: ConnectionContext | null) {

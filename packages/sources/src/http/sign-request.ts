@@ -1,5 +1,6 @@
 import type { Signed, Signer } from '@headgate/auth';
 import type { Clock } from '@headgate/throttle';
+import { onAbort } from '@headgate/throttle/internal';
 import { percentEncoded, type WireRequest } from './wire-request.ts';
 
 export interface SignRequestOptions {
@@ -33,16 +34,14 @@ export function signRequest(options: SignRequestOptions): SignedRequest | Promis
       reject(reason);
       abort.abort(reason);
     };
-    const onAbort = (): void => giveUp(signal.reason);
     const cancelTimer = options.clock.schedule(options.timeoutMs, () => giveUp(new SignerTimedOutError(options.timeoutMs)));
-    signal.addEventListener('abort', onAbort);
+    const forget = onAbort(signal, giveUp);
     Promise.resolve(signed)
       .then((given) => resolve(added(request, given)), reject)
       .finally(() => {
         cancelTimer();
-        signal.removeEventListener('abort', onAbort);
+        forget();
       });
-    if (signal.aborted) onAbort();
   });
 }
 

@@ -1,6 +1,3 @@
-import type { Clock } from '@headgate/throttle';
-import { abortable } from './any-signal.ts';
-
 export interface BackoffOptions {
   /** Ms that count: those in which the service is up, where outages are waited out. */
   readonly nowMs: () => number;
@@ -68,36 +65,4 @@ export function backoff({ nowMs, random, retryForMs }: BackoffOptions): Backoff 
       if (countedFrom !== undefined) countedFrom += ms;
     },
   };
-}
-
-export interface PauseOptions {
-  readonly clock: Clock;
-  readonly ms: number;
-  readonly signal: AbortSignal;
-  /** Receives a function that ends the wait early. Returns what cancels that. Default: no early end. */
-  readonly early?: (end: () => void) => () => void;
-}
-
-/** Waits; rejects with `signal.reason` when aborted. */
-export function pause({ clock, ms, signal, early }: PauseOptions): Promise<void> {
-  return abortable(signal, (resolve) => {
-    const until = clock.monotonicMs() + ms;
-    let cancelTimer = (): void => undefined;
-    const cancel = (): void => {
-      cancelTimer();
-      cancelEarly?.();
-    };
-    const end = (): void => {
-      cancel();
-      resolve();
-    };
-    const cancelEarly = early?.(end);
-    const look = (): void => {
-      const left = until - clock.monotonicMs();
-      if (left > 0) cancelTimer = clock.schedule(left, look);
-      else end();
-    };
-    look();
-    return cancel;
-  });
 }

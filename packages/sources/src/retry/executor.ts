@@ -1,12 +1,12 @@
 import type { Admission, CredentialPool, Delivery, Permit } from '@headgate/throttle';
+import { anySignal, pause } from '@headgate/throttle/internal';
 import { inOrder } from '../budgets.ts';
 import type { AttemptEvent } from '../source-options.ts';
 import { LimitCheck } from '../limit-check.ts';
 import { atOnce, ofDefinition, SourceError, wholeNumber } from '../source-error.ts';
 import type { QueryOptions, QueryState } from '../source.ts';
-import { anySignal } from './any-signal.ts';
 import { attempt, type AttemptContext } from './attempt.ts';
-import { pause, backoff } from './backoff.ts';
+import { backoff } from './backoff.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
 import { FailureStreak } from './failure-streak.ts';
 import { type Progress, retryDecision, type RetryDecision } from './retry-decision.ts';

@@ -1,4 +1,4 @@
-import { AbortWatch } from './abort-watch.ts';
+import { onAbort } from '../abort.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { CredentialPool, Grant } from './credential-pool.ts';
 import type { Credit, CreditPool } from './credit-pool.ts';
@@ -85,7 +85,6 @@ interface Waiter<Label = unknown> extends AcquireOptions<Label>, Queued {
 export function admission<Label = string>({ pool, clock = systemClock() }: AdmissionOptions): Admission<Label> {
   const queue = new FairQueue<Waiter<Label>>();
   const lines = new WaitingLines<Waiter<Label>>({ onRoom: () => grantReady() });
-  const aborts = new AbortWatch();
   let cancelTimer: (() => void) | undefined;
 
   const add = (waiter: Waiter<Label>): void => {
@@ -214,14 +213,14 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
           reject(tooHeavy(weights));
           return;
         }
-        const abort = (): void => {
+        const abort = (reason: unknown): void => {
           remove(waiter);
-          waiter.reject(signal?.reason);
+          waiter.reject(reason);
           grantReady();
         };
         let forget: (() => void) | undefined;
         const watch = (): void => {
-          if (signal !== undefined) forget = aborts.on(signal, abort);
+          forget = onAbort(signal, abort);
         };
         const waiter: Waiter<Label> = {
           ...options,

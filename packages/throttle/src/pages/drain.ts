@@ -1,4 +1,5 @@
 import { Observable, type ObservableInput, type Subscription, from } from 'rxjs';
+import { onAbort } from '../abort.ts';
 import { type CreditPool, creditPool } from '../admission/credit-pool.ts';
 import type { Delivery, PageReader } from './page-reader.ts';
 
@@ -36,9 +37,7 @@ export function drain<T, R>(
       subscriber.error(signal.reason);
       return;
     }
-    const onAbort = (): void => subscriber.error(signal?.reason);
-    signal?.addEventListener('abort', onAbort);
-    subscriber.add(() => signal?.removeEventListener('abort', onAbort));
+    subscriber.add(onAbort(signal, (reason) => subscriber.error(reason)));
     const room = credits ?? creditPool({ max: maxOutstanding });
     const reader = open();
     const abort = new AbortController();

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../clock.ts';
 import type { Credit } from '../admission/credit-pool.ts';
-import { latestSignal } from './latest-signal.ts';
+import { latestSignal } from '../abort.ts';
 import type { Delivery, PageReader, ReadOptions } from './page-reader.ts';
 import type { PageStage } from './through.ts';
 

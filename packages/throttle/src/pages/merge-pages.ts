@@ -1,5 +1,5 @@
 import { type CreditPool, creditPool } from '../admission/credit-pool.ts';
-import { latestSignal } from './latest-signal.ts';
+import { latestSignal } from '../abort.ts';
 import type { Delivery, PageReader } from './page-reader.ts';
 import { PageStream } from './page-stream.ts';
 

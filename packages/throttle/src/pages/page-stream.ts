@@ -1,7 +1,7 @@
 import { Observable, type ObservableInput, of } from 'rxjs';
+import { latestSignal, onAbort } from '../abort.ts';
 import { creditPool } from '../admission/credit-pool.ts';
 import { type DrainOptions, drain } from './drain.ts';
-import { endedBy } from './ended-by.ts';
 import type { Delivery, PageReader } from './page-reader.ts';
 import { readThrough, type Stage } from './through.ts';
 
@@ -111,4 +111,28 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
       },
     };
   }
+}
+
+/**
+ * A reader that ends with `signal` too, not only with the signal of a read: the request in flight is aborted, and reads reject with the
+ * signal's reason.
+ */
+function endedBy<T>(reader: PageReader<T>, signal: AbortSignal): PageReader<T> {
+  const abort = new AbortController();
+  const end = (reason: unknown): void => abort.abort(reason);
+  const watch = latestSignal(end);
+  return {
+    take: () => (signal.aborted ? undefined : reader.take?.()),
+    async read(options) {
+      watch(options.signal);
+      // A signal may live longer than many walks: it is listened to for as long as a read takes.
+      const forget = onAbort(signal, end);
+      try {
+        abort.signal.throwIfAborted();
+        return await reader.read({ ...options, signal: abort.signal });
+      } finally {
+        forget();
+      }
+    },
+  };
 }

@@ -1,0 +1,6 @@
+/**
+ * For Headgate's packages alone: it may change with every version.
+ *
+ * @packageDocumentation
+ */
+export { abortable, type AnySignal, anySignal, latestSignal, onAbort, orAborted, pause, type PauseOptions, untilAborted } from './abort.ts';
