@@ -13,4 +13,5 @@ export { openJournalledLane, type OpenJournalledLaneOptions } from './engine/jou
 export type { JournalReader } from './engine/lane-journal.ts';
 export type { LastCrawlOf, Left, StateOfLane, Worker, WorkerContext } from './engine/processor.ts';
 export { savedByCredential, walksDone } from './forecast/forecast.ts';
+export { type SteadyTime, steadyTime } from './view/steady-time.ts';
 export { MAX_IN_WORK } from './walk/walk.ts';

@@ -1,3 +1,4 @@
+import type { Clock } from '@headgate/throttle';
 import { durationWords } from './text/duration-words.ts';
 import type { RunView } from './run-view.ts';
 import { countWords } from './text/number-words.ts';
@@ -42,15 +43,19 @@ export function logEventWords(event: LogEvent): string {
 }
 
 /** Reports each change of the log's availability once, each change of its refusal, and the duration, however often it is notified. */
-export function logLines(now: () => number): (event: LogEvent) => string | undefined {
-  let before: Extract<LogEvent, { type: 'log-unavailable' }> | undefined;
+export function logLines({ clock }: { readonly clock: Clock }): (event: LogEvent) => string | undefined {
+  let before: (Extract<LogEvent, { type: 'log-unavailable' }> & { readonly sinceMs: number }) | undefined;
   return (event) => {
     const was = before;
-    before = event.type === 'log-available' ? undefined : { ...event, since: was?.since ?? event.since };
+    if (event.type === 'log-available') before = undefined;
+    else {
+      const sinceMs = was?.sinceMs ?? clock.monotonicMs() - Math.max(0, clock.epochMs() - event.since);
+      before = { ...event, sinceMs };
+    }
     if (event.type === 'log-available') {
       if (was === undefined) return undefined;
       const said = was.refused ? `${event.driver} has granted what was missing` : logEventWords(event);
-      return `${said} after ${durationWords(now() - was.since)}`;
+      return `${said} after ${durationWords(clock.monotonicMs() - was.sinceMs)}`;
     }
     const isNew = was === undefined || (event.refused ? event.reason : undefined) !== (was.refused ? was.reason : undefined);
     return isNew ? logEventWords(event) : undefined;

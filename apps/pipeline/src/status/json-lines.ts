@@ -25,7 +25,7 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
   const times = createTimeWords({ timeZone: 'UTC' });
   /** Until when, by name. */
   let waiting = new Map<string, number>();
-  let progressAt = clock.epochMs();
+  let progressAtMs = clock.monotonicMs();
   const lastDone = new Map<string, number>();
   const { version, host, pid, group } = view().about;
   log.info({ event: 'run-started', version, host, pid, group }, safeText(options.header));
@@ -46,11 +46,11 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
     }
   };
   const sayProgress = (current: RunView): void => {
-    if (current.now - progressAt < PROGRESS_EVERY_MS) return;
+    if (clock.monotonicMs() - progressAtMs < PROGRESS_EVERY_MS) return;
     for (const [pipeline, one] of Object.entries(current.pipelines)) {
       const { progress } = one;
       if (progress.done === (lastDone.get(pipeline) ?? 0)) continue;
-      progressAt = current.now;
+      progressAtMs = clock.monotonicMs();
       lastDone.set(pipeline, progress.done);
       const words = progressWords({ ...current, progress, pipelines: { [pipeline]: one } }, times);
       log.info({ event: 'progress', pipeline, ...progressFields(progress) }, `${pipeline}: ${words}`);

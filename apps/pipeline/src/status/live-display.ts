@@ -23,7 +23,7 @@ const REDRAW_MS = 200;
 export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'>): Reporter {
   const { stderr, clock, view, color, header, commandFor, units } = options;
   const times = createTimeWords(options);
-  const logLine = logLines(() => clock.epochMs());
+  const logLine = logLines({ clock });
   const draw = createLogUpdate(stderr, { showCursor: true });
   /** Permanent lines, written with the next redraw, so that thousands of failures a second don't cause thousands of redraws. */
   let staying: string[] = [];

@@ -1,6 +1,9 @@
 import { startFollowers } from '@headgate/sandbox';
 import { expect, it } from 'vitest';
+import { virtualClock } from '@headgate/throttle/testing';
 import { followers } from '../pipelines/followers.ts';
+import { logLines } from './format-outage.ts';
+import { runViewer } from './run-view.ts';
 import { type Place, type ShownRun, place } from './shown-run.fixture.ts';
 
 const SECONDS_FROM_NOW = 3_000;
@@ -66,4 +69,20 @@ it('says on a terminal and in plain lines that a stop waits for a log that is aw
   expect(run.plain.lines.at(-1)).toMatch(/^10:15:0\d stopping: waiting for (?:1 write and )?the log, at most 10 s; /u);
   unlock();
   expect((await run.finish()).outcome).toBe('stopped');
+});
+
+it('the duration of an outage is right after the clock was set back', async () => {
+  const clock = virtualClock();
+  const line = logLines({ clock });
+  const viewer = runViewer({ clock, signal: new AbortController().signal, about: {} as never });
+  const since = clock.epochMs() - 1_000;
+  const event = { type: 'log-unavailable', driver: 'sqlite', reason: 'it is locked', since } as const;
+  line(event);
+  viewer.apply(event);
+  clock.stepEpoch(-3_600_000);
+  await clock.advance(4_000);
+  const view = viewer.view();
+  expect(view.logUnavailable?.since).toBe(since - 3_600_000);
+  expect(view.startedAt).toBe(since + 1_000 - 3_600_000);
+  expect(line({ type: 'log-available', driver: 'sqlite' })).toBe('the topic log can be written again after 5 s');
 });

@@ -23,7 +23,7 @@ export function createPlainLines(
 ): Reporter {
   const { stderr, clock, view, units } = options;
   const times = createTimeWords(options);
-  const logLine = logLines(() => clock.epochMs());
+  const logLine = logLines({ clock });
   // Spaces between lines are the machine's own: the time of day may be set back.
   const summed = summedLines({ now: () => clock.monotonicMs(), write, units });
   let lastLineAt = clock.monotonicMs();

@@ -61,3 +61,21 @@ it('keeps the last 50 events that are told singly', () => {
   expect(events.map(({ number }) => number)).toEqual(Array.from({ length: 50 }, (_, i) => i + 11));
   expect(events.at(-1)).toEqual({ number: 60, at: START, event: { type: 'notice', level: 'info', message: '60' } });
 });
+
+it('after the clock was set back, minutes stay in order and times as long ago as they are', async () => {
+  const clock = virtualClock({ epochMs: START });
+  const { apply, history } = runHistory(clock);
+  const fault = { ...attempt, outcome: 'transient', reason: 'connection refused' } as const;
+  apply(fault);
+  clock.stepEpoch(-3_630_000);
+  for (let i = 0; i < 2; i += 1) {
+    await clock.advance(60_000);
+    apply(fault);
+  }
+  const start = START - 3_630_000;
+  const { minutes, faults } = history();
+  expect(minutes.map(({ at, attempts }) => [at, attempts])).toEqual(
+    [START - 3_660_000, START - 3_600_000, START - 3_540_000].map((at) => [at, { transient: 1 }]),
+  );
+  expect(faults).toMatchObject([{ count: 3, since: start, last: start + 120_000 }]);
+});

@@ -1,3 +1,4 @@
+import { steadyTime } from '@headgate/pipeline/internal';
 import type { Clock } from '@headgate/throttle';
 import { isNews } from './format-event.ts';
 import type { DisplayEvent } from './display-event.ts';
@@ -49,14 +50,15 @@ export interface RunHistorian {
 
 /** Keeps what a run's snapshot, which knows totals, does not: when it was. */
 export function runHistory(clock: Clock): RunHistorian {
+  const time = steadyTime(clock);
   const minutes: { at: number; attempts: Counts; items: Counts; keys: Counts }[] = [];
   const faults = new Map<string, Fault>();
   const events: { number: number; at: number; event: DisplayEvent }[] = [];
   let told = 0;
 
   const count = (kind: 'attempts' | 'items' | 'keys', name: string, more: number): void => {
-    const now = clock.epochMs();
-    const at = now - (now % MINUTE_MS);
+    const now = time.now();
+    const at = minuteOf(now);
     let minute = minutes.at(-1);
     if (minute === undefined || minute.at < at) {
       minutes.push((minute = { at, attempts: {}, items: {}, keys: {} }));
@@ -66,7 +68,7 @@ export function runHistory(clock: Clock): RunHistorian {
   };
   const fail = ({ pipeline, outcome, status, reason = '' }: Extract<DisplayEvent, { type: 'attempt' }>): void => {
     const name = `${pipeline} ${outcome} ${status ?? ''}`;
-    const last = clock.epochMs();
+    const last = time.now();
     const before = faults.get(name);
     // The latest is last, and the oldest is dropped.
     faults.delete(name);
@@ -85,11 +87,19 @@ export function runHistory(clock: Clock): RunHistorian {
       else if (event.type === 'keys-answered') count('keys', event.pipeline, event.count);
       if (!isNews(event)) return;
       told += 1;
-      events.push({ number: told, at: clock.epochMs(), event });
+      events.push({ number: told, at: time.now(), event });
       if (events.length > KEPT_EVENTS) events.shift();
     },
-    history: () => ({ minutes: [...minutes], faults: [...faults.values()].toReversed(), events: [...events] }),
+    history: () => ({
+      minutes: minutes.map((minute) => ({ ...minute, at: minuteOf(time.onWall(minute.at)) })),
+      faults: Array.from(faults.values(), (one) => ({ ...one, since: time.onWall(one.since), last: time.onWall(one.last) })).toReversed(),
+      events: events.map((one) => ({ ...one, at: time.onWall(one.at) })),
+    }),
   };
+}
+
+function minuteOf(at: number): number {
+  return at - (at % MINUTE_MS);
 }
 
 type Counts = Record<string, number>;

@@ -15,7 +15,7 @@ it('shows no instant of its snapshot as one to come that was the present when it
   viewer.attach({ snapshot });
   const before = ticks;
   const { now } = viewer.view();
-  expect(ticks).toBe(before + 2);
+  expect(ticks).toBe(before + 3);
   expect(now).toBe(START + before + 1);
 });
 
@@ -31,7 +31,11 @@ it('lasts as long as it does, and tells of pages, whatever the time of day does'
   clock.stepEpoch(-3_600_000);
   plain.event({ ...page, page: 2 });
   await clock.advance(5_000);
-  expect(stderr.lines.slice(1)).toEqual(['10:00:00 @alpha page 1: 5 ids', '09:00:01 @alpha page 2: 5 ids']);
+  expect(stderr.lines.slice(1)).toEqual([
+    '10:00:00 @alpha page 1: 5 ids',
+    '09:00:01 @alpha page 2: 5 ids',
+    '09:00:04 joining the group: no lanes are assigned to this process yet',
+  ]);
   plain.close();
   viewer.end('stopped');
   const summary = summaryText({ view: view(), names: (topic) => topic, commandFor: () => '', outcome: 'stopped', goesOn: true });

@@ -1,5 +1,6 @@
 import type { Running, RunResult, RunSnapshot } from '@headgate/pipeline';
 import type { AvailabilityChange } from '@headgate/topics';
+import { steadyTime } from '@headgate/pipeline/internal';
 import type { Clock } from '@headgate/throttle';
 import type { DisplayEvent, LogDriver, LogEvent, LogUnavailable } from './display-event.ts';
 import type { OpenLetters } from './open-letters.ts';
@@ -76,7 +77,8 @@ export interface RunViewerOptions {
 
 /** Watches a run from before it has its lanes until after it has released them. */
 export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer {
-  const startedAt = clock.epochMs();
+  const time = steadyTime(clock);
+  const startedAt = time.now();
   const startedMonotonicMs = clock.monotonicMs();
   let running: Pick<Running, 'snapshot'> | undefined;
   let last: RunSnapshot | undefined;
@@ -91,8 +93,10 @@ export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer
   return {
     apply(event) {
       past.apply(event);
-      if (event.type === 'log-unavailable') logUnavailable = { ...event, since: logUnavailable?.since ?? event.since };
-      else if (event.type === 'log-available') logUnavailable = undefined;
+      if (event.type === 'log-unavailable') {
+        const since = logUnavailable?.since ?? time.now() - Math.max(0, clock.epochMs() - event.since);
+        logUnavailable = { ...event, since };
+      } else if (event.type === 'log-available') logUnavailable = undefined;
       else if (event.type === 'lane-opened') kept.add(`${event.pipeline}/${event.lane}`);
       else if (event.type === 'lane-left') {
         isLaneLeft = true;
@@ -110,15 +114,15 @@ export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer
       last = snapshot;
     },
     view() {
-      const snapshot = last ?? running?.snapshot() ?? nothing(startedAt);
+      const snapshot = last ?? running?.snapshot() ?? nothing(time.onWall(startedAt));
       // After the snapshot: its `free now` must not lie ahead.
       const now = clock.epochMs();
       return {
         ...snapshot,
-        startedAt,
+        startedAt: time.onWall(startedAt),
         now,
         elapsedMs: clock.monotonicMs() - startedMonotonicMs,
-        ...(logUnavailable !== undefined && { logUnavailable }),
+        ...(logUnavailable !== undefined && { logUnavailable: { ...logUnavailable, since: time.onWall(logUnavailable.since) } }),
         isStarted: running !== undefined,
         isStopping: signal.aborted,
         isLaneLeft,

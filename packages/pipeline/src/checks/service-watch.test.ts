@@ -10,7 +10,7 @@ function watched() {
   const clock = virtualClock();
   const told: RunEvent[] = [];
   const model = runModel({ clock, pipelines: [] });
-  const watch = serviceWatch({ clock, failingSince: model.failingSince, emit: (event) => void told.push(event) });
+  const watch = serviceWatch({ ...model, emit: (event) => void told.push(event) });
   const attempt = (outcome: Attempt['outcome'], pipeline = 'crm', durationMs = 0): void => {
     const event: Attempt = {
       type: 'attempt',
@@ -24,7 +24,7 @@ function watched() {
     model.apply(event);
     watch(event);
   };
-  return { clock, told, attempt, startedAt: clock.epochMs() };
+  return { clock, told, attempt, startedAt: clock.epochMs(), model };
 }
 
 it('tells once of faults that last, however many requests meet them, and once that they are over', async () => {
@@ -51,4 +51,25 @@ it('counts from the start of the first attempt, each pipeline by itself, and tel
   expect(told).toEqual([]);
   attempt('transient', 'crm', 30_000);
   expect(told).toMatchObject([{ type: 'service-unavailable', pipeline: 'crm', since: startedAt + 6_999 - 30_000 }]);
+});
+
+it('tells of faults in time, and for how long, after the clock was set back', async () => {
+  const { clock, told, attempt, startedAt, model } = watched();
+  attempt('transient');
+  await clock.advance(1_000);
+  clock.stepEpoch(-3_600_000);
+  await clock.advance(1_000);
+  attempt('transient');
+  const since = startedAt - 3_600_000;
+  expect(told).toEqual([{ type: 'service-unavailable', pipeline: 'crm', since, reason: 'connection refused' }]);
+  const gauges = { budgets: [], credits: [], work: [], lanes: [], outages: [] };
+  expect(model.snapshot(gauges)).toMatchObject({
+    startedAt: since,
+    lastEventAt: since + 2_000,
+    pipelines: { crm: { failing: { since } } },
+  });
+  await clock.advance(3_000);
+  clock.stepEpoch(-60_000);
+  attempt('ok');
+  expect(told.slice(1)).toEqual([{ type: 'service-available', pipeline: 'crm', since: since - 60_000, lastedMs: 5_000 }]);
 });

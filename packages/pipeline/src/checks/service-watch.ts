@@ -1,9 +1,9 @@
-import type { Clock } from '@headgate/throttle';
 import type { RunEvent } from '../view/events.ts';
+import type { SteadyTime } from '../view/steady-time.ts';
 
 export interface ServiceWatchOptions {
-  readonly clock: Clock;
-  /** Start of the time in which every attempt of a pipeline failed, epoch ms; undefined while attempts succeed. */
+  readonly time: SteadyTime;
+  /** Start of the time in which every attempt of a pipeline failed, by `time`; undefined while attempts succeed. */
   readonly failingSince: (pipeline: string) => number | undefined;
   readonly emit: (event: Extract<RunEvent, { type: 'service-unavailable' | 'service-available' }>) => void;
 }
@@ -12,20 +12,20 @@ export interface ServiceWatchOptions {
 const FAILING_AFTER_MS = 2_000;
 
 /** Makes one fact of the faults that all requests of a pipeline meet: it emits when they have lasted two seconds, and when they are over. */
-export function serviceWatch({ clock, failingSince, emit }: ServiceWatchOptions): (event: Extract<RunEvent, { type: 'attempt' }>) => void {
+export function serviceWatch({ time, failingSince, emit }: ServiceWatchOptions): (event: Extract<RunEvent, { type: 'attempt' }>) => void {
   const told = new Map<string, number>();
 
   return ({ pipeline, reason = '' }) => {
-    const now = clock.epochMs();
+    const now = time.now();
     const since = failingSince(pipeline);
     const before = told.get(pipeline);
     if (since === undefined) {
       if (before === undefined) return;
       told.delete(pipeline);
-      emit({ type: 'service-available', pipeline, since: before, lastedMs: now - before });
+      emit({ type: 'service-available', pipeline, since: time.onWall(before), lastedMs: now - before });
     } else if (before === undefined && now - since >= FAILING_AFTER_MS) {
       told.set(pipeline, since);
-      emit({ type: 'service-unavailable', pipeline, since, reason });
+      emit({ type: 'service-unavailable', pipeline, since: time.onWall(since), reason });
     }
   };
 }

@@ -142,7 +142,7 @@ export async function start(options: StartOptions): Promise<Running> {
             stopping.abort();
           },
         });
-  const watchService = serviceWatch({ clock, failingSince: model.failingSince, emit });
+  const watchService = serviceWatch({ ...model, emit });
   const stopping = new AbortController();
   const signal = options.signal === undefined ? stopping.signal : AbortSignal.any([options.signal, stopping.signal]);
 

@@ -4,6 +4,7 @@ import type { Reason, RunEvent, RunGauges } from './events.ts';
 import { type Observed, noObservations, observe } from './histogram.ts';
 import { runProgress, totalProgress } from './run-progress.ts';
 import type { KeysRow, PipelineSnapshot, RunSnapshot } from './run-snapshot.ts';
+import { type SteadyTime, steadyTime } from './steady-time.ts';
 import { walkRows } from './walk-rows.ts';
 
 export interface RunModelOptions {
@@ -15,7 +16,8 @@ export interface RunModel {
   apply(event: RunEvent): void;
   /** A transaction of a pipeline's lane took so long. */
   committed(pipeline: string, ms: number): void;
-  /** Start of the time in which every attempt of a pipeline failed, epoch ms; undefined while attempts succeed. */
+  readonly time: SteadyTime;
+  /** Start of the time in which every attempt of a pipeline failed, by `time`; undefined while attempts succeed. */
   readonly failingSince: (pipeline: string) => number | undefined;
   /**
    * `left` returns the remaining work; called after an event, and once a second. Without it, the last forecast stays, and no time is shown.
@@ -28,7 +30,8 @@ export interface RunModel {
 const KEPT_LETTERS = 20;
 /** Keeps of a run's events what a snapshot shows, in bounded memory. */
 export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
-  const startedAt = clock.epochMs();
+  const time = steadyTime(clock);
+  const startedAt = time.now();
   const totals = new Map(pipelines.map((one) => [one.name, noTotals()]));
   const walks = walkRows();
   const failedLanes = new Map<string, RunSnapshot['failedLanes'][number]>();
@@ -136,11 +139,12 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
 
   return {
     apply(event) {
-      lastEventAt = clock.epochMs();
+      lastEventAt = time.now();
       progress.noteChange();
       (changes[event.type] as ((event: RunEvent, at: number) => void) | undefined)?.(event, lastEventAt);
     },
     committed: (pipeline, ms) => observe(of(pipeline).counts.commitTimes, ms),
+    time,
     failingSince: (pipeline) => of(pipeline).failing?.since,
     forecast: (left) => progress.forecast(left),
     snapshot(gauges, left) {
@@ -155,16 +159,16 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
             ...structuredClone(counts),
             unit: known?.unit ?? 'records',
             ...(known?.pageItems !== undefined && { pageItems: known.pageItems }),
-            ...(failing !== undefined && { failing: withOutages(failing, gauges.outages, name) }),
-            ...(lastSuccessAt !== undefined && { lastSuccessAt }),
+            ...(failing !== undefined && { failing: withOutages(failingOnWall(failing, time), gauges.outages, name) }),
+            ...(lastSuccessAt !== undefined && { lastSuccessAt: time.onWall(lastSuccessAt) }),
             progress: progress.of(name, { isExact: !failed.has(name), isTimed: left !== undefined }),
           },
         ];
       });
       return {
-        startedAt,
+        startedAt: time.onWall(startedAt),
         now,
-        lastEventAt,
+        lastEventAt: time.onWall(lastEventAt),
         pipelines: Object.fromEntries(shown),
         work: [
           ...walks.rows(gauges.work, left === undefined ? new Map() : progress.walksDoneAt),
@@ -177,7 +181,11 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
         blockedLanes: [...blockedLanes.values()],
         ...(lanesAssigned !== undefined && { lanesAssigned }),
         lanesElsewhere,
-        deadLetters: { total: sum(Object.values(byTopic)), byTopic: { ...byTopic }, last: [...letters] },
+        deadLetters: {
+          total: sum(Object.values(byTopic)),
+          byTopic: { ...byTopic },
+          last: letters.map((letter) => ({ ...letter, at: time.onWall(letter.at) })),
+        },
         progress: totalProgress(shown.map(([, pipeline]) => pipeline.progress)),
       };
     },
@@ -229,6 +237,11 @@ function noTotals(): Totals {
 }
 
 /** What the sources of its lanes know better than their attempts show. */
+function failingOnWall(failing: NonNullable<PipelineSnapshot['failing']>, time: SteadyTime): NonNullable<PipelineSnapshot['failing']> {
+  const { since, retryAt } = failing;
+  return { ...failing, since: time.onWall(since), ...(retryAt !== undefined && { retryAt: time.onWall(retryAt) }) };
+}
+
 function withOutages(
   failing: NonNullable<PipelineSnapshot['failing']>,
   outages: RunGauges['outages'],
