@@ -42,6 +42,7 @@ export {
   type RecordMakers,
   type RecordSeriesContent,
   type RequestMaker,
+  type RequestMakerOptions,
   type Serialize,
   type SerializeContext,
   topic,

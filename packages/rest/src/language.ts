@@ -461,6 +461,19 @@ export function fieldNames(streams: Streams, name: string): ReadonlySet<string> 
   return names;
 }
 
+/** The fields that a stream's jobs must have: its own, and each one of the levels above that it or a stream below uses. */
+export function neededFields(streams: Readonly<Record<string, StreamInput>>, name: string): ReadonlySet<string> {
+  const given = streams[name];
+  const needed = new Set(given === undefined ? [] : [...placeholders(given)].map(([, field]) => field.name));
+  for (const [child, { for: of }] of Object.entries(streams)) {
+    if (of === undefined || !isEach(of) || of.each !== name) continue;
+    const own = ownFields(of);
+    for (const field of neededFields(streams, child)) if (!own.includes(field)) needed.add(field);
+  }
+  const own = ownFields(given?.for);
+  return new Set([...fieldNames(streams, name)].filter((field) => needed.has(field) || own.includes(field)));
+}
+
 /** The fields of a stream's requests that its pages give. */
 function pageFields(way: z.output<typeof pages> | undefined): readonly string[] {
   return [way?.as, way?.page, way?.offset, way?.size].flatMap((place) => place?.field ?? []);

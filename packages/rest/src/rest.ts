@@ -34,7 +34,7 @@ import { type Carried, MOST_DIGESTS, carriedOn } from './carried.ts';
 import { type Cursor, firstCursor } from './cursor.ts';
 import { evidenceOf } from './evidence.ts';
 import { kindOf, scalarOf } from './json-value.ts';
-import { type RestOptions, type Stream, fieldNames, isEach, keyPaths, restOptions } from './language.ts';
+import { type RestOptions, type Stream, fieldNames, isEach, keyPaths, neededFields, restOptions } from './language.ts';
 import { type Fields, type RestQuery, httpRequest, valuesOf } from './request.ts';
 import { timeOf } from './time.ts';
 import { type TriedStream, triedStream } from './try.ts';
@@ -88,7 +88,7 @@ function pipelineOf(name: string, section: RestOptions) {
   const topicOf = (of: string): string => streams[of]?.to ?? of;
   const children = new Map(
     Object.keys(streams)
-      .map((of) => [of, childrenOf(streams, of)] as const)
+      .map((of) => [of, childrenOf(streams, of).map((child) => ({ ...child, fields: neededFields(streams, child.stream) }))] as const)
       .filter(([, some]) => some.length > 0),
   );
   const hasPages = Object.values(streams).some(({ pages }) => pages !== undefined);
@@ -176,10 +176,8 @@ function pipelineOf(name: string, section: RestOptions) {
           for (const [i, record] of records.entries()) {
             if (written.has(digests[i] ?? '')) continue;
             const flaw = flawOf(stream, record);
-            if (flaw === undefined) {
-              yield recordOf(stream, record, request, make);
-              for (const child of children.get(of) ?? []) yield* childRequests(child, record, request).map((one) => make.requests(one));
-            } else refuse({ id: `${page}/${i}`, record, error: unusable(name, requestKey(request), flaw) });
+            if (flaw === undefined) yield* recordsOf(stream, record, request, make);
+            else refuse({ id: `${page}/${i}`, record, error: unusable(name, requestKey(request), flaw) });
           }
         },
         carry: (page, before) => carriedOn(streamOf(page.stream), page, before as Carried | undefined),
@@ -217,7 +215,7 @@ function pipelineOf(name: string, section: RestOptions) {
               if (answers.length === 0) deadLetters.push({ index, error: notThere(name, key) });
               for (const [part, record] of answers.entries()) {
                 const flaw = flawOf(stream, record);
-                if (flaw === undefined) found.push({ index, record: recordOf(stream, record, request, make) });
+                if (flaw === undefined) found.push(...recordsOf(stream, record, request, make).map((one) => ({ index, record: one })));
                 else deadLetters.push({ index, error: unusable(name, requestKey(request), flaw), part: { id: String(part), record } });
               }
             }
@@ -228,11 +226,16 @@ function pipelineOf(name: string, section: RestOptions) {
     },
   });
 
-  function recordOf(stream: Stream, record: unknown, request: RestRequest, make: RecordMakers<TopicMap>): PendingRecord {
+  /** The record of a topic, and the jobs that it creates. A record of a stream with `since` has changed, and its children may have, too. */
+  function recordsOf(stream: Stream, record: unknown, request: RestRequest, make: RecordMakers<TopicMap>): PendingRecord[] {
     const maker = make[topicOf(request.stream)];
     if (maker === undefined) throw new TypeError(`there is no topic of ${request.stream}`);
     const { stream: _, ...fields } = request;
-    return maker({ key: recordKey(stream, record, request), value: withFields(stream, record, valuesOf(fields, {})) });
+    const jobs = (children.get(request.stream) ?? []).flatMap((child) => childRequests(child, record, request));
+    return [
+      maker({ key: recordKey(stream, record, request), value: withFields(stream, record, valuesOf(fields, {})) }),
+      ...jobs.map((job) => make.requests(job, { once: stream.since === undefined })),
+    ];
   }
 }
 
@@ -245,12 +248,18 @@ function childrenOf(streams: Readonly<Record<string, Stream>>, parent: string): 
   );
 }
 
-/** The jobs for one record: with its fields, and those of its job. One that lacks a field becomes a dead letter. */
-function childRequests({ stream, with: fields, at }: Each & { readonly stream: string }, record: unknown, above: RestRequest) {
+interface Child extends Each {
+  readonly stream: string;
+  readonly fields: ReadonlySet<string>;
+}
+
+/** The jobs for one record: with its fields, and those that they need of its job. One that lacks a field becomes a dead letter. */
+function childRequests({ stream, with: own, at, fields }: Child, record: unknown, above: RestRequest): RestRequest[] {
   const places = at === undefined ? [record] : at.all(record);
+  const inherited = Object.entries(above).filter(([name]) => fields.has(name));
   return places.map((place) => {
-    const own = Object.entries(fields).map(([name, path]) => [name, scalarOf(path.first(place))] as const);
-    return { ...above, ...Object.fromEntries(own.filter(([, value]) => value !== undefined)), stream };
+    const found = Object.entries(own).map(([name, path]) => [name, scalarOf(path.first(place))] as const);
+    return { ...Object.fromEntries([...inherited, ...found.filter(([, value]) => value !== undefined)]), stream };
   });
 }
 
@@ -342,7 +351,11 @@ function requestSchema(streams: Readonly<Record<string, Stream>>): z.ZodType<Res
     z.number(),
   ]);
   const kinds = Object.keys(streams).map((name) =>
-    z.strictObject({ stream: z.literal(name), ...Object.fromEntries(Array.from(fieldNames(streams, name), (of) => [of, field])) }),
+    z.strictObject({
+      stream: z.literal(name),
+      ...Object.fromEntries(Array.from(fieldNames(streams, name), (of) => [of, field.exactOptional()])),
+      ...Object.fromEntries(Array.from(neededFields(streams, name), (of) => [of, field])),
+    }),
   );
   const [first, ...rest] = kinds;
   if (first === undefined) throw new PipelineError({ code: 'HEADGATE_DEFINITION', message: 'a section without a stream' });

@@ -11,6 +11,8 @@ export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'val
   readonly timestampMs?: number;
   /** The header `headgate-resume`: where a walk continues, from the replayed dead letter. */
   readonly resume?: string;
+  /** The header `headgate-once`: offset of the root of its family, which requests it once. Absent for a root. */
+  readonly root?: number;
   /** Why it can't be accepted, if that is known before parsing. `value` is then the content for its dead letter. */
   readonly refusal?: unknown;
   /** Its value, if that isn't text: `value` is null then, and `refusal` explains it. */
@@ -20,11 +22,33 @@ export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'val
 /** The header of dead letters, and of the requests that their replay enqueues, that says where the walk continues. */
 export const RESUME = 'headgate-resume';
 
+/** The header of requests that a family makes once: offset of the family's root in their partition. */
+export const ONCE = 'headgate-once';
+
+/** The offset of the root of a request's family: its own if it is the root. */
+export function rootOf({ root, offset }: Pick<RequestRecord, 'root' | 'offset'>): number {
+  return root ?? offset;
+}
+
+/** Undefined for a root, and for what no page wrote: a root lies before its family. */
+function rootBefore({ offset, headers }: TopicRecord<Uint8Array>): number | undefined {
+  const text = headers[ONCE] && textOf(headers[ONCE]);
+  const root = text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+  return root !== undefined && root < offset ? root : undefined;
+}
+
 /** A record of a requests topic as a request. Bytes in its key or its headers do no harm. */
 export function requestRecord(record: TopicRecord<Uint8Array>): RequestRecord {
   const { offset, key, value, headers, timestampMs } = record;
   const resume = headers[RESUME] && textOf(headers[RESUME]);
-  const kept = { offset, timestampMs, key: key === null ? null : (textOf(key) ?? null), ...(resume !== undefined && { resume }) };
+  const root = rootBefore(record);
+  const kept = {
+    offset,
+    timestampMs,
+    key: key === null ? null : (textOf(key) ?? null),
+    ...(resume !== undefined && { resume }),
+    ...(root !== undefined && { root }),
+  };
   try {
     return { ...kept, value: textRecord({ ...record, key: null, headers: {} }).value };
   } catch (refusal) {

@@ -2,6 +2,7 @@ import { cloudEventHeaders } from '@headgate/operators';
 import { type NewRecord, type RecordSeries, partitionForKey } from '@headgate/topics';
 import type { z } from 'zod';
 import { PipelineError } from './pipeline-error.ts';
+import { ONCE } from './request.ts';
 import { isPromise, type UserFunction, callUserList, misuse } from './user-function.ts';
 
 /**
@@ -65,7 +66,16 @@ export type RecordMakers<Topics extends TopicMap> = { readonly [Name in keyof To
  * its schema refuses it, or it has no key, it becomes a dead letter when its turn comes. Throws a {@link PipelineError}
  * (HEADGATE_DEFINITION) if the definition doesn't set `makesRequests`.
  */
-export type RequestMaker = (request: unknown) => PendingRecord;
+export type RequestMaker = (request: unknown, options?: RequestMakerOptions) => PendingRecord;
+
+/** Options of a {@link RequestMaker}. */
+export interface RequestMakerOptions {
+  /**
+   * Work equal requests once: this one is dropped if the lane's topic has an equal one with `once`, added after the root of this one's
+   * family. The root is the nearest ancestor without `once`: listed, enqueued, replayed or created. Without effect in `after` of a walk. Default false.
+   */
+  readonly once?: boolean;
+}
 
 /** Makes records of one topic. Throws a {@link PipelineError} (HEADGATE_INVALID_RECORD) for a key or value that can't be one. */
 export interface RecordMaker<Value> {
@@ -118,6 +128,8 @@ export interface PendingRecord {
   readonly contentType: string | undefined;
   /** Records that it stands for: 1, or those of a series. */
   readonly count: number;
+  /** As in `RequestMakerOptions`. False for what is no request: each becomes a dead letter. */
+  readonly once?: boolean;
 }
 
 /** The topics that a definition may write: those of its record makers. */
@@ -202,7 +214,7 @@ export function recordMakers(options: RecordMakersOptions): RecordMakers<TopicMa
 export const REQUESTS = 'requests';
 
 function requestMaker({ pipeline, names, partition, keyed }: RecordMakersOptions): RequestMaker {
-  return (request) => {
+  return (request, { once = false } = {}) => {
     if (keyed === undefined) {
       const message = `${pipeline}: topics.requests needs \`makesRequests: true\` in the definition. Add it, so that the lane can write requests.`;
       throw new PipelineError({ code: 'HEADGATE_DEFINITION', message, pipeline });
@@ -213,7 +225,7 @@ function requestMaker({ pipeline, names, partition, keyed }: RecordMakersOptions
     }
     const text: string | undefined = JSON.stringify(request);
     const record = { topic: names(`${pipeline}.${REQUESTS}`), partition, ...keyedOrBare(keyed, request, text ?? 'null') };
-    return { name: REQUESTS, record, id: undefined, kind: REQUESTS, contentType: undefined, count: 1 };
+    return { name: REQUESTS, record, id: undefined, kind: REQUESTS, contentType: undefined, count: 1, once: once && record.key !== null };
   };
 }
 
@@ -321,6 +333,8 @@ export interface LogRecordsOptions {
   readonly request: string;
   /** The rest of a record's ID if it has none; a second record of a topic adds `/1`, and so on. */
   readonly defaultId: string;
+  /** Offset of the root of its family, for the requests that it makes once. Default: they are made each time. */
+  readonly root?: number;
   /** More headers. Default none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
@@ -328,10 +342,10 @@ export interface LogRecordsOptions {
 /** Adds CloudEvents headers (binary mode) to records, with IDs that are the same when the records are created again. */
 export function logRecords(
   pending: readonly PendingRecord[],
-  { pipeline, request, defaultId, headers }: LogRecordsOptions,
+  { pipeline, request, defaultId, root, headers }: LogRecordsOptions,
 ): readonly (NewRecord | RecordSeries)[] {
   const counts = new Map<string, number>();
-  return pending.map(({ name, record, id, contentType }) => {
+  return pending.map(({ name, record, id, contentType, once }) => {
     if ('valueAt' in record) return record;
     const nth = counts.get(name) ?? 0;
     if (id === undefined) counts.set(name, nth + 1);
@@ -341,6 +355,7 @@ export function logRecords(
       headers: {
         ...eventHeaders({ pipeline, name, contentType, id: suffix === '' ? request : `${request}/${suffix}` }),
         ...headers,
+        ...(once === true && root !== undefined && { [ONCE]: String(root) }),
         ...record.headers,
       },
     };

@@ -9,6 +9,7 @@ import type { Lane } from './lane.ts';
 import type { Notifier } from './notifier.ts';
 import type { LaneRun } from './pipeline-lane.ts';
 import type { Worker } from './processor.ts';
+import { repeatedRequests } from './repeated-requests.ts';
 import { requestsInOrder } from './requests-in-order.ts';
 import { WRITTEN_WITHIN_MS } from './stop-deadline.ts';
 
@@ -76,6 +77,8 @@ interface RequestIntake {
   readonly load: number;
   readonly isBusy: boolean;
   take(record: RequestRecord): void;
+  /** Finishes a request without working it. */
+  drop(record: RequestRecord): void;
 }
 
 function requestIntake({
@@ -92,10 +95,10 @@ function requestIntake({
 }: LaneRunnerOptions): RequestIntake {
   const begun = new Set(resumed.map(({ offset }) => offset));
   let refusing = 0;
-  const refuseRecord = async (record: RequestRecord, error: unknown): Promise<void> => {
+  const finish = async (write: () => Promise<unknown>): Promise<void> => {
     refusing += 1;
     try {
-      await refuse({ pipeline, lane, names, clock, emit }, record, error, begun.has(record.offset));
+      await write();
     } catch (failure) {
       notifier.fail(failure);
     }
@@ -116,8 +119,11 @@ function requestIntake({
         onTake(record, request);
         worker.take(record, request);
       } catch (error) {
-        void refuseRecord(record, error);
+        void finish(() => refuse({ pipeline, lane, names, clock, emit }, record, error, begun.has(record.offset)));
       }
+    },
+    drop({ offset }) {
+      void finish(() => lane.commit({ records: [], finished: [offset] }));
     },
   };
 }
@@ -128,6 +134,7 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
   const watch = blockingWatch(options);
   let { deleted } = options;
   let position = lane.next;
+  const repeated = repeatedRequests({ log, topic, partition, from: position, signal });
   let pauseMs = LOOK_AGAIN.firstMs;
   while (!signal.aborted) {
     const from = position;
@@ -137,6 +144,7 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
     for await (const record of requestsInOrder({ log, topic, partition, from, resumed, signal })) {
       lane.skip(position, record.offset);
       position = record.offset + 1;
+      const isRepeated = await repeated.has(record);
       if (lane.isFinished(record.offset) || !isChosen(record)) continue;
       isIdle = false;
       while (intake.load >= worker.backlog && !signal.aborted) {
@@ -144,9 +152,13 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
         await notifier.wait(COUNT_AGAIN_MS);
       }
       if (signal.aborted) return;
-      intake.take(record);
+      if (isRepeated) {
+        backlog.remove(record);
+        intake.drop(record);
+      } else intake.take(record);
     }
     worker.flush();
+    if (isIdle) repeated.forget(position);
     if (isIdle && deleted !== undefined) {
       lane.skip(lane.next, deleted.before - 1);
       // They are reported once.

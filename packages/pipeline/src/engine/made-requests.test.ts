@@ -35,7 +35,7 @@ describe('a request that a page makes', () => {
     await using place = await temporaryLog();
     await using service = await treeService(['a']);
     await worked({ log: place.log, baseUrl: service.url, roots: ['a'] });
-    const all = ['a/1', 'a/2', 'a.1/1', 'a.1/2', 'a.2/1', 'a.2/2', 'a.1.1/1', 'a.1.2/1', 'a.2.1/1', 'a.2.2/1'];
+    const all = ['a/1', 'a/2', 'a.1/1', 'a.1/2', 'a.2/1', 'a.2/2', 'a.1.1/1', 'a.1.2/1', 'a.2.1/1', 'a.2.2/1', 'a.of.both/1'];
     expect(await membersOf(place.log)).toEqual(all.toSorted());
     const ids = (await Array.fromAsync(place.log.read({ topic: 'tree.requests' }))).map(({ headers }) => headers['ce_id']);
     expect(ids.slice(0, 2)).toEqual([undefined, 'tree.requests-0-0/1']);
@@ -49,7 +49,7 @@ describe('a request that a page makes', () => {
       await using service = await treeService(['a']);
       const child = (name: string): unknown => (name.endsWith('2') ? bad : { name });
       await worked({ log: place.log, baseUrl: service.url, roots: ['a'], child });
-      expect(await membersOf(place.log)).toEqual(['a.1.1/1', 'a.1/1', 'a.1/2', 'a/1', 'a/2']);
+      expect(await membersOf(place.log)).toEqual(['a.1.1/1', 'a.1/1', 'a.1/2', 'a.of.both/1', 'a/1', 'a/2']);
       const malformed = { request: bad ?? null, error: { code: 'HEADGATE_MALFORMED_REQUEST' } };
       expect(await valuesOf(place.log, 'tree.dead-letters')).toMatchObject([malformed, malformed]);
     },
@@ -98,21 +98,24 @@ describe('a request that a page makes', () => {
     await using service = await treeService([stray]);
     await worked({ log, baseUrl: service.url, roots: [], lanes: 2 });
     expect((await where()).get(stray)).toBe(laneOf(one));
-    expect((await membersOf(log)).filter((member) => member.startsWith(stray))).toHaveLength(10);
+    expect((await membersOf(log)).filter((member) => member.startsWith(stray))).toHaveLength(11);
   });
 });
 
-test('a family that leads back to its root is worked again and again, until somebody stops it', async () => {
+test.each([
+  [false, 'stopped', 12],
+  [true, 'done', 4],
+])('a family that leads back to its root, with once: %s, is %s after %s pages', async (once, outcome, pages) => {
   await using place = await temporaryLog();
   const { log } = place;
   await using service = await treeService(['a']);
-  const pipeline = tree(() => ({ name: 'a' }))({ baseUrl: service.url });
+  const pipeline = tree(() => ({ name: 'a' }), { once })({ baseUrl: service.url });
   await log.createTopics(topicSpecs([pipeline], { lanes: 1, names: topicNames() }));
   await log.append([{ topic: 'tree.requests', ...pipeline.requests.keyed({ name: 'a' }) }]);
   const running = await start({ log, pipelines: [pipeline], maxRequests: 12 });
-  expect((await running.done).outcome).toBe('stopped');
+  expect((await running.done).outcome).toBe(outcome);
   const members = await membersOf(log);
-  expect(members).toHaveLength(12);
+  expect(members).toHaveLength(pages);
   expect(new Set(members)).toEqual(new Set(['a/1', 'a/2']));
 });
 

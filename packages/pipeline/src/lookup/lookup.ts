@@ -6,7 +6,7 @@ import { type UserFunction, answered, callUser, callUserList, misuse, userError 
 import { offsetRanges } from '../engine/offset-ranges.ts';
 import { PipelineError } from '../definition/pipeline-error.ts';
 import { type DeadLetterContent, reasonOf } from '../dead-letters/dead-letter.ts';
-import { requestContent } from '../definition/request.ts';
+import { requestContent, rootOf } from '../definition/request.ts';
 import { type PendingRecord, type TopicMap, countRecords, madeRecord } from '../definition/topic.ts';
 import type { SourceControls, Processor, Worker, WorkerContext } from '../engine/processor.ts';
 import { sizedRecords } from '../engine/record-size.ts';
@@ -295,7 +295,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       const { pending = [], deadLetters = [] } = answers[index] ?? {};
       let failure: PendingDeadLetter | undefined;
       try {
-        const request = { pipeline, request: of.id, defaultId: key, headers: tracing?.headers(keys) };
+        const request = { pipeline, request: of.id, defaultId: key, root: rootOf(of.record), headers: tracing?.headers(keys) };
         for (const record of sizedRecords(pending, { ...request, key, lane, name: 'records' })) records.push(record);
         countRecords(pending, counts);
       } catch (error) {

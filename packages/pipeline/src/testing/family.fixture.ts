@@ -10,13 +10,15 @@ import type { ContractService, PipelineContractOptions } from './pipeline-contra
 
 const LIMIT = { limit: 16, windowMs: 300 };
 
-/** A tree of three levels: each family has two children on two pages, and each child two grandchildren. */
+/** A tree of three levels: each family has two children on two pages, and each child two grandchildren, and one with its sibling. */
 export async function treeService(families: readonly string[]): Promise<ContractService> {
   return await limitedService(LIMIT, ({ pathname }) => {
     const [, name = '', page = ''] = pathname.split('/');
     const level = name.split('.').length;
     if (!families.includes(name.split('.')[0] ?? '') || level > LEVELS) return undefined;
-    return { children: level < LEVELS ? [`${name}.${page}`] : [], isLast: level === LEVELS || page === '2' };
+    const [family] = name.split('.');
+    const children = level < LEVELS ? [`${name}.${page}`, ...(level === LEVELS - 1 ? [`${family}.of.both`] : [])] : [];
+    return { children, isLast: level === LEVELS || page === '2' };
   });
 }
 
@@ -45,7 +47,7 @@ const options = z.strictObject({ baseUrl: z.string() });
 const CREDENTIALS = [{ name: 'one' }, { name: 'two' }];
 
 /** Writes each member with its page, and requests its children. `child`: what is requested for one. */
-export function tree(child: (name: string) => unknown = (name) => ({ name })): DefinedPipeline<typeof options> {
+export function tree(child: (name: string) => unknown = (name) => ({ name }), { once = true } = {}): DefinedPipeline<typeof options> {
   return definePipeline({
     name: 'tree',
     options,
@@ -60,14 +62,14 @@ export function tree(child: (name: string) => unknown = (name) => ({ name })): D
         paging: ({ name }) => pageNumbers({ query: (page) => ({ name, page }), isLast: ({ isLast }) => isLast }),
         records: ({ children }, { topics, key, page }) => [
           topics.members({ key, value: { name: key, page } }),
-          ...children.map((name) => topics.requests(child(name))),
+          ...children.map((name) => topics.requests(child(name), { once })),
         ],
       }),
   });
 }
 
 /** Of each family: two pages of its root, of each child, and one of each grandchild. */
-const RECORDS = 2 + 2 * 2 + 4;
+const RECORDS = 2 + 2 * 2 + 4 + 1;
 
 export const treeContract: Omit<PipelineContractOptions<ContractService>, 'openLog'> = {
   startService: ({ mended }) => treeService(['a', 'b', 'd', ...(mended ? ['new'] : [])]),

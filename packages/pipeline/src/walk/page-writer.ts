@@ -2,7 +2,7 @@ import type { WalkedPage } from '@headgate/sources';
 import type { Json } from '@headgate/throttle';
 import { reasonOf } from '../dead-letters/dead-letter.ts';
 import { pendingDeadLetter } from '../dead-letters/pending-dead-letter.ts';
-import { requestContent } from '../definition/request.ts';
+import { requestContent, rootOf } from '../definition/request.ts';
 import { textOf } from '../definition/thrown.ts';
 import { type PendingRecord, REQUESTS, type TopicMap, countRecords, pendingRecords } from '../definition/topic.ts';
 import { misuse, userError } from '../definition/user-function.ts';
@@ -53,7 +53,15 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
     const of = { pipeline, key, name: 'lifecycle' };
     const pending = pendingRecords(of, context, () => definition.lifecycle?.(change, { request, key, id, topics }));
     const which = `the record of its state "${change.state}"`;
-    return sizedRecords(pending, { ...of, request: id, defaultId: change.state, headers: tracing?.headers(walk), lane, which });
+    return sizedRecords(pending, {
+      ...of,
+      request: id,
+      defaultId: change.state,
+      root: rootOf(walk.record),
+      headers: tracing?.headers(walk),
+      lane,
+      which,
+    });
   };
 
   /** A walk's first transaction says that it was started; a resumed one has already said so. */
@@ -86,7 +94,7 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
       const items = itemsOf(walk, values, pending);
       const credential = call('credentialOf', () => definition.credentialOf?.(page));
       const total = state.items + items;
-      const sized = { ...of, request: id, defaultId: String(number), headers: tracing?.headers(walk), lane };
+      const sized = { ...of, request: id, defaultId: String(number), root: rootOf(record), headers: tracing?.headers(walk), lane };
       const records = [
         ...started(walk),
         ...sizedRecords(pending, { ...sized, which: `page ${number}`, orElse: definition.smallerBy }),
