@@ -4,3 +4,4 @@
  * @packageDocumentation
  */
 export { abortable, type AnySignal, anySignal, latestSignal, onAbort, orAborted, pause, type PauseOptions, untilAborted } from './abort.ts';
+export { type Batcher, batcher, type BatcherOptions } from './pages/batcher.ts';

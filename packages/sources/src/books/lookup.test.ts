@@ -241,6 +241,23 @@ test('a reader that is aborted between two reads gives back what was not handed 
   expect(credits.outstanding).toBe(0);
 });
 
+test("an ISBN that needs no request takes no place in a batch, but doesn't make it endless", async () => {
+  const [a = '', b = '', c = '', d = ''] = sampleIsbns(4);
+  const sizes = async (isbns: readonly string[]): Promise<number[]> => {
+    const { options, batches, clock } = desk(isbns, { maxBatch: 3 });
+    const asked: number[] = [];
+    const queryBatch: LookupOptions['queryBatch'] = (entries, given) => (asked.push(entries.length), options.queryBatch(entries, given));
+    const ends = lastValueFrom(lookup({ ...options, queryBatch }));
+    await clock.advance(1_000);
+    await ends;
+    expect(batches.length).toBe(asked.length);
+    return asked;
+  };
+  expect(await sizes([a, a, 'nonsense', b, c, d])).toEqual([5, 1]);
+  expect(await sizes([a, a, a, a, a, a, a, a, b])).toEqual([6, 3]);
+  expect(await sizes(Array.from({ length: 13 }, () => 'nonsense'))).toEqual([6, 6, 1]);
+});
+
 test('an error of the input comes after the answers before it', async () => {
   const isbns = sampleIsbns(15);
   const { options, clock } = desk(

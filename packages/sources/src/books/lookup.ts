@@ -1,9 +1,8 @@
 import { type Clock, type CreditPool, type Delivery, type PageReader, PageStream } from '@headgate/throttle';
-import { latestSignal } from '@headgate/throttle/internal';
-import { batcher } from './batcher.ts';
+import { batcher, latestSignal } from '@headgate/throttle/internal';
 import { type IsbnInput, openIsbns } from './isbn-input.ts';
 import type { Prefetch } from './prefetch.ts';
-import type { BatchEntry } from './query.ts';
+import { type BatchEntry, batchEntry, isbnsToSend } from './query.ts';
 import type { BookAnswer } from './results.ts';
 import { splitCredit } from './split-credit.ts';
 
@@ -38,7 +37,17 @@ interface Batch {
 
 function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBatch }: LookupOptions): PageReader<BookAnswer> {
   const input = openIsbns(isbns);
-  const gatherer = batcher({ input, maxBatch, waitMs, clock });
+  const batches = batcher({
+    async read() {
+      const { done, value } = await input.next();
+      return done === true ? undefined : batchEntry(value);
+    },
+    // Entries that need no request (malformed or repeated) join a batch in addition, up to `maxBatch` of them.
+    isFull: (entries) =>
+      entries.length >= 2 * maxBatch || (entries.length >= maxBatch && isbnsToSend({ kind: 'batch', entries }).length >= maxBatch),
+    maxWaitMs: waitMs,
+    clock,
+  });
   const stopped = new AbortController();
   const walk = {};
   const inFlight: Batch[] = [];
@@ -70,7 +79,7 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBa
   const gather = async (): Promise<void> => {
     gathering = true;
     try {
-      gathered = await gatherer.gather();
+      gathered = await batches.next();
       if (gathered === undefined) inputEnd = {};
     } catch (error) {
       inputEnd = { error };

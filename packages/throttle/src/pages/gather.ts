@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts';
 import type { Credit } from '../admission/credit-pool.ts';
 import { latestSignal } from '../abort.ts';
+import { batcher } from './batcher.ts';
 import type { Delivery, PageReader, ReadOptions } from './page-reader.ts';
 import type { PageStage } from './through.ts';
 
@@ -36,61 +37,29 @@ export function gather<T>({ size, maxWaitMs, clock = systemClock() }: GatherOpti
   return { name: 'gather', read: (values) => gathered(values, { size, maxWaitMs, clock }) };
 }
 
-type Outcome<T> = { readonly delivery: Delivery<T> } | End;
-
-interface End {
-  readonly error?: unknown;
-}
-
 function gathered<T>(values: PageReader<T>, { size, maxWaitMs, clock }: Required<GatherOptions>): PageReader<T[]> {
-  /** A read that took longer than a batch waited: its value is the first of the next. */
-  let pending: Promise<Outcome<T>> | undefined;
-  let end: End | undefined;
-  const watch = latestSignal(() => {
-    void pending?.then((late) => {
-      if ('delivery' in late) late.delivery.credit.release();
-    });
+  let latest: ReadOptions | undefined;
+  const batches = batcher<Delivery<T>>({
+    read: async () => latest && (await values.read(latest)),
+    take: () => values.take?.(),
+    isFull: (batch) => batch.length >= size,
+    maxWaitMs,
+    clock,
   });
-  const readOne = (options: ReadOptions): Promise<Outcome<T>> =>
-    values.read(options).then(
-      (delivery): Outcome<T> => (delivery === undefined ? {} : { delivery }),
-      (error: unknown): Outcome<T> => ({ error }),
-    );
-
+  const watch = latestSignal(() => void batches.late().then((late) => late?.credit.release()));
   return {
     async read(options) {
+      latest = options;
       watch(options.signal);
-      const batch: Delivery<T>[] = [];
-      let due: Promise<undefined> | undefined;
-      let cancelTimer: (() => void) | undefined;
-      const add = (delivery: Delivery<T>): void => {
-        batch.push(delivery);
-        due ??= new Promise((resolve) => {
-          cancelTimer = clock.schedule(maxWaitMs, () => resolve(undefined));
-        });
-      };
-      while (batch.length < size && end === undefined) {
-        const ready = pending === undefined ? values.take?.() : undefined;
-        if (ready !== undefined) {
-          add(ready);
-          continue;
-        }
-        pending ??= readOne(options);
-        const outcome = await (due === undefined ? pending : Promise.race([pending, due]));
-        // No value arrived in time.
-        if (outcome === undefined) break;
-        pending = undefined;
-        if ('delivery' in outcome) add(outcome.delivery);
-        else end = outcome;
-      }
-      cancelTimer?.();
+      const batch = await batches.next().catch((error: unknown) => {
+        options.signal.throwIfAborted();
+        throw error;
+      });
       if (options.signal.aborted) {
-        for (const { credit } of batch) credit.release();
+        for (const { credit } of batch ?? []) credit.release();
         throw options.signal.reason;
       }
-      if (batch.length > 0) return { value: batch.map(({ value }) => value), credit: jointCredit(batch.map(({ credit }) => credit)) };
-      if (end !== undefined && 'error' in end) throw end.error;
-      return undefined;
+      return batch && { value: batch.map(({ value }) => value), credit: jointCredit(batch.map(({ credit }) => credit)) };
     },
   };
 }

@@ -1,0 +1,72 @@
+import type { Clock } from '../clock.ts';
+
+export interface BatcherOptions<T> {
+  /** Reads the next value; undefined after the last. */
+  readonly read: () => Promise<T | undefined>;
+  /** The next value if it is there already. Default: every value is read. */
+  readonly take?: (() => T | undefined) | undefined;
+  /** Called with an unfinished batch of at least one value. */
+  readonly isFull: (batch: readonly T[]) => boolean;
+  /** Longest the first value of a batch waits for more, in ms. */
+  readonly maxWaitMs: number;
+  readonly clock: Clock;
+}
+
+/** Makes batches of values that are read one at a time. */
+export interface Batcher<T> {
+  /**
+   * Reads the next batch: it is whole when it is full, `maxWaitMs` after its first value, or when the values have ended. Reads no further
+   * than the batch. Undefined after the last one; rejects if a read has failed, after the values before it. One call at a time.
+   */
+  next(): Promise<readonly T[] | undefined>;
+  /** Resolves to the value that a whole batch didn't wait for, once it arrives; undefined if there is none. */
+  late(): Promise<T | undefined>;
+}
+
+type Outcome<T> = { readonly value: T } | { readonly error?: unknown };
+
+export function batcher<T>({ read, take, isFull, maxWaitMs, clock }: BatcherOptions<T>): Batcher<T> {
+  /** A read that took longer than a batch waited: its value is the first of the next. */
+  let pending: Promise<Outcome<T>> | undefined;
+  let end: { readonly error?: unknown } | undefined;
+  const outcome = (): Promise<Outcome<T>> =>
+    read().then(
+      (value): Outcome<T> => (value === undefined ? {} : { value }),
+      (error: unknown): Outcome<T> => ({ error }),
+    );
+
+  return {
+    async next() {
+      const batch: T[] = [];
+      let timeUp: Promise<undefined> | undefined;
+      let cancelTimer: (() => void) | undefined;
+      const add = (value: T): void => {
+        batch.push(value);
+        timeUp ??= new Promise((resolve) => {
+          cancelTimer = clock.schedule(maxWaitMs, () => resolve(undefined));
+        });
+      };
+      while (end === undefined && (batch.length === 0 || !isFull(batch))) {
+        const ready = pending === undefined ? take?.() : undefined;
+        if (ready !== undefined) {
+          add(ready);
+          continue;
+        }
+        pending ??= outcome();
+        const next = await (timeUp === undefined ? pending : Promise.race([pending, timeUp]));
+        if (next === undefined) break;
+        pending = undefined;
+        if ('value' in next) add(next.value);
+        else end = next;
+      }
+      cancelTimer?.();
+      if (batch.length > 0) return batch;
+      if (end !== undefined && 'error' in end) throw end.error;
+      return undefined;
+    },
+    async late() {
+      const late = await pending;
+      return late !== undefined && 'value' in late ? late.value : undefined;
+    },
+  };
+}
