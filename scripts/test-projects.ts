@@ -6,15 +6,16 @@ const REPOSITORY = 'scripts/*.test.ts';
 
 /** Builds all packages anew, while nothing else may run what is built. */
 const PACK = ['scripts/pack.test.ts'];
-/** Installs or bundles what is published, or follows a document to the letter. */
+/** Installs or bundles what is published, follows a document to the letter, or opens the page in a browser. */
 const PACKAGES = [
   REPOSITORY,
   'apps/pipeline/src/e2e/documents/*.test.ts',
+  'apps/pipeline/src/**/in-chromium.test.ts',
   'apps/pipeline/src/e2e/{loaded-modules,kafka/consuming}.test.ts',
 ];
-/** Real processes, of a browser too, and files on disk. */
+/** Real processes, and files on disk. */
 const EMBEDDED = [
-  'apps/pipeline/src/{bin,e2e/**/*,**/in-chromium}.test.ts',
+  'apps/pipeline/src/{bin,e2e/**/*}.test.ts',
   'packages/topics/src/sqlite/**/*.test.ts',
   'packages/throttle/src/budget/file-journal/*.test.ts',
   'packages/sandbox/src/kafka-broker/*.test.ts',
