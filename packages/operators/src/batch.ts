@@ -1,5 +1,5 @@
 import { asyncScheduler, Observable, takeUntil, type OperatorFunction, type SchedulerLike, type Subscription } from 'rxjs';
-import { InvalidOptionError } from './invalid-option-error.ts';
+import { invalidOption } from './operator-error.ts';
 
 /** Options of {@link batch}. */
 export interface BatchOptions {
@@ -23,14 +23,14 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
  * *Completes when* the items complete, after the last batch.
  * *Cancels when* downstream cancels; an error passes at once. Both drop the unfinished batch.
  *
- * @throws {@link InvalidOptionError} when `size` is not a whole number of at least 1, or `maxWaitMs` is longer than a timer can wait.
+ * @throws {@link OperatorError} when `size` is not a whole number of at least 1, or `maxWaitMs` is longer than a timer can wait.
  */
 export function batch<T>({ size, maxWaitMs, scheduler = asyncScheduler }: BatchOptions): OperatorFunction<T, T[]> {
   if (!Number.isSafeInteger(size) || size < 1) {
-    throw new InvalidOptionError('batch', 'size', `must be a whole number of at least 1, not ${size}`);
+    throw invalidOption('batch', 'size', `must be a whole number of at least 1, not ${size}`);
   }
   if (!(maxWaitMs >= 0 && (maxWaitMs <= MAX_TIMER_MS || maxWaitMs === Infinity))) {
-    throw new InvalidOptionError('batch', 'maxWaitMs', `must be 0 to ${MAX_TIMER_MS} ms or Infinity, not ${maxWaitMs}`);
+    throw invalidOption('batch', 'maxWaitMs', `must be 0 to ${MAX_TIMER_MS} ms or Infinity, not ${maxWaitMs}`);
   }
   return (items) =>
     new Observable((subscriber) => {

@@ -1,4 +1,4 @@
-import { InvalidOptionError } from './invalid-option-error.ts';
+import { invalidOption } from './operator-error.ts';
 
 /** The memory of {@link BoundaryDuplicates}, as JSON can hold it. */
 export interface BoundaryState {
@@ -29,11 +29,11 @@ export interface BoundaryDuplicates {
  * equals a sequence at the end of the earlier IDs, it is dropped, the longest one if there are several. Other repetitions stay, and empty
  * pages in between change nothing. Never drops more than `maxOverlap` IDs: such a page stays unchanged.
  *
- * @throws {@link InvalidOptionError} when `maxOverlap` is not a whole number of at least 1.
+ * @throws {@link OperatorError} when `maxOverlap` is not a whole number of at least 1.
  */
 export function boundaryDuplicates({ state, maxOverlap = 200 }: BoundaryDuplicatesOptions = {}): BoundaryDuplicates {
   if (!Number.isSafeInteger(maxOverlap) || maxOverlap < 1) {
-    throw new InvalidOptionError('boundaryDuplicates', 'maxOverlap', `must be a whole number of at least 1, not ${maxOverlap}`);
+    throw invalidOption('boundaryDuplicates', 'maxOverlap', `must be a whole number of at least 1, not ${maxOverlap}`);
   }
   let tail: readonly string[] = state?.tail.slice(-maxOverlap) ?? [];
   return {

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { crawlChanges, type CrawlChange, type CrawlChangesOptions } from './crawl-changes.ts';
-import { InvalidIdError } from './invalid-id-error.ts';
 
 type Ids = readonly string[];
 
@@ -133,7 +132,11 @@ describe('refused is', () => {
   test.each(['', '-1', '01', '1.0', '1e3', ' 1', '0x1', '18446744073709551616', '99999999999999999999', '100000000000000000000', 'alpha'])(
     '%j as an id of either crawl',
     async (id) => {
-      await expect(all({ before: ['1', id], after: [] })).rejects.toThrow(InvalidIdError);
+      await expect(all({ before: ['1', id], after: [] })).rejects.toMatchObject({
+        name: 'OperatorError',
+        code: 'HEADGATE_INVALID_ID',
+        retryable: false,
+      });
       await expect(all({ before: [], after: ['1', id] })).rejects.toThrow(
         `${JSON.stringify(id)} isn't an ID. IDs are 0 to 18446744073709551615, in decimal digits without leading zeros.`,
       );

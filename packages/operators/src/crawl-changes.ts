@@ -1,5 +1,5 @@
 import { HASHES, type IdTable, idTable } from './id-table.ts';
-import { InvalidOptionError } from './invalid-option-error.ts';
+import { invalidOption } from './operator-error.ts';
 import { type PositionSet, positionSet } from './position-set.ts';
 
 /** Reads a crawl's IDs from the first, in any order but always in the same, in arrays of any length: its pages, say. */
@@ -37,13 +37,13 @@ const LEAST_BYTES = 4_096;
  * the same order. It uses `maxBytes`, one bit for each ID of both crawls, and the current array. It reads the last part as fast as its
  * consumer takes the changes.
  *
- * @throws {@link InvalidOptionError} when `maxBytes` is not a whole number of at least 4,096; {@link InvalidIdError} at an ID that isn't an
- * unsigned 64-bit decimal, when it reads that ID.
+ * @throws {@link OperatorError} when `maxBytes` is not a whole number of at least 4,096; and at an ID that isn't an unsigned 64-bit
+ * decimal, when it reads that ID.
  */
 export function crawlChanges(options: CrawlChangesOptions): AsyncGenerator<CrawlChange, void, undefined> {
   const { before, after, maxBytes = 33_554_432, random = Math.random } = options;
   if (!Number.isSafeInteger(maxBytes) || maxBytes < LEAST_BYTES) {
-    throw new InvalidOptionError('crawlChanges', 'maxBytes', `must be a whole number of at least ${LEAST_BYTES}, not ${maxBytes}`);
+    throw invalidOption('crawlChanges', 'maxBytes', `must be a whole number of at least ${LEAST_BYTES}, not ${maxBytes}`);
   }
   return changes({ before, after, maxBytes, random });
 }

@@ -11,7 +11,7 @@ export type DropBoundaryDuplicatesOptions = Pick<BoundaryDuplicatesOptions, 'max
  * *Emits when* a page arrives: that page without its repeated IDs. *Backpressures when* never: in `through` a page returns its credit with
  * its result; after `.pipe` nothing limits the pages. *Completes when* the pages complete. *Cancels when* downstream cancels.
  *
- * @throws {@link InvalidOptionError} when `maxOverlap` is not a whole number of at least 1.
+ * @throws {@link OperatorError} when `maxOverlap` is not a whole number of at least 1.
  */
 export function dropBoundaryDuplicates<P extends { readonly ids: readonly string[] }>(
   options: DropBoundaryDuplicatesOptions = {},

@@ -1,7 +1,7 @@
 import { from, toArray } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { cloudEventHeaders, envelope } from './envelope.ts';
-import { InvalidOptionError } from './invalid-option-error.ts';
+import { OperatorError } from './operator-error.ts';
 
 const event = { source: '/followers', type: 'com.example.page', id: 'crawl-1/7' };
 
@@ -57,6 +57,6 @@ test('a value is passed on untouched, beside its headers', () => {
 test('a value that makes no event fails the stream', () => {
   from([1])
     .pipe(envelope(() => ({ ...event, id: '' })))
-    .subscribe({ error: (error: unknown) => expect(error).toBeInstanceOf(InvalidOptionError) });
+    .subscribe({ error: (error: unknown) => expect(error).toBeInstanceOf(OperatorError) });
   expect.assertions(1);
 });

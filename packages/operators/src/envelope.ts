@@ -1,5 +1,5 @@
 import { type Transform, transform } from '@headgate/throttle';
-import { InvalidOptionError } from './invalid-option-error.ts';
+import { invalidOption } from './operator-error.ts';
 
 /** The attributes of a CloudEvent. */
 export interface CloudEventAttributes {
@@ -44,13 +44,13 @@ export interface CloudEventHeaders {
  *
  * Attributes as in CloudEvents 1.0, section "Context Attributes"; header names as in its Kafka binding, section 3.2.
  *
- * @throws {@link InvalidOptionError} when an attribute is empty, or when a time is none.
+ * @throws {@link OperatorError} when an attribute is empty, or when a time is none.
  */
 export function cloudEventHeaders(attributes: CloudEventAttributes): CloudEventHeaders {
   const { source, type, id, time, subject, dataSchema, dataContentType = 'application/json' } = attributes;
   for (const [name, value] of Object.entries({ source, type, id, subject, dataSchema, dataContentType })) {
     if (value === '') {
-      throw new InvalidOptionError('cloudEventHeaders', name, 'must not be empty');
+      throw invalidOption('cloudEventHeaders', name, 'must not be empty');
     }
   }
   return {
@@ -79,7 +79,7 @@ export interface Enveloped<T> {
  * *Emits when* a value arrives.
  * *Backpressures when* never: in `through` a value returns its credit with its result; after `.pipe` nothing limits the values.
  * *Completes when* the values complete.
- * *Cancels when* downstream cancels. Fails with {@link InvalidOptionError} if the attributes of a value aren't those of an event.
+ * *Cancels when* downstream cancels. Fails with {@link OperatorError} if the attributes of a value aren't those of an event.
  *
  * @param attributesOf returns the attributes of a value's event
  */
@@ -92,7 +92,7 @@ const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)
 
 function timestamp(time: Date | string): string {
   if (typeof time === 'string' ? !RFC_3339.test(time) : Number.isNaN(time.getTime())) {
-    throw new InvalidOptionError('cloudEventHeaders', 'time', 'must be a valid date or RFC 3339 text such as 2026-01-31T12:00:00Z');
+    throw invalidOption('cloudEventHeaders', 'time', 'must be a valid date or RFC 3339 text such as 2026-01-31T12:00:00Z');
   }
   return typeof time === 'string' ? time : time.toISOString();
 }

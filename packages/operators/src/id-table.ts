@@ -1,4 +1,4 @@
-import { InvalidIdError } from './invalid-id-error.ts';
+import { invalidId } from './operator-error.ts';
 
 /**
  * Compares the IDs of two crawls in limited memory: if they don't all fit, it splits them into parts by their hash and holds one part at a
@@ -140,19 +140,19 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
 
 const ZERO = 48;
 
-/** An ID as the halves of 64 bits. Throws an `InvalidIdError`. */
+/** An ID as the halves of 64 bits. Throws an `OperatorError`. */
 function split(id: string, into: { low: number; high: number }): void {
   let low = 0;
   let high = 0;
   for (let at = 0; at < id.length && high < HASHES; at += 1) {
     const digit = id.charCodeAt(at) - ZERO;
-    if (!(digit >= 0 && digit <= 9)) throw new InvalidIdError(id);
+    if (!(digit >= 0 && digit <= 9)) throw invalidId(id);
     low = low * 10 + digit;
     high = high * 10 + Math.floor(low / HASHES);
     low %= HASHES;
   }
   const isPadded = id.length > 1 && id.charCodeAt(0) === ZERO;
-  if (id.length === 0 || isPadded || high >= HASHES) throw new InvalidIdError(id);
+  if (id.length === 0 || isPadded || high >= HASHES) throw invalidId(id);
   into.low = low;
   into.high = high;
 }

@@ -9,8 +9,6 @@ export { crawlChanges, type CrawlChange, type CrawlChangesOptions, type ReadCraw
 export { dropBoundaryDuplicates, type DropBoundaryDuplicatesOptions } from './drop-boundary-duplicates.ts';
 export { cloudEventHeaders, envelope, type CloudEventAttributes, type CloudEventHeaders, type Enveloped } from './envelope.ts';
 export { flattenIds, idsOf, type IdPage, type PageId } from './flatten-ids.ts';
-export { InvalidIdError } from './invalid-id-error.ts';
-export { InvalidIsbnError } from './invalid-isbn-error.ts';
-export { InvalidOptionError } from './invalid-option-error.ts';
+export { OperatorError, type OperatorErrorCode } from './operator-error.ts';
 export { isIsbn, normalizeIsbn, toIsbn10, toIsbn13 } from './isbn.ts';
 export { splitValid, type Checked, type Dead, type SafeParser, type SchemaFailure, type Validator } from './split-valid.ts';

@@ -1,4 +1,4 @@
-import { InvalidIsbnError } from './invalid-isbn-error.ts';
+import { invalidIsbn } from './operator-error.ts';
 
 /**
  * Gives the 13 digits of an ISBN written either way: ISBN-13 or ISBN-10, with hyphens and spaces anywhere or nowhere.
@@ -7,13 +7,13 @@ import { InvalidIsbnError } from './invalid-isbn-error.ts';
  * are handed out all the time and a list of them is always out of date.
  *
  * @param text such as `0-8044-2957-X` or `978 0 306 40615 7`
- * @throws {@link InvalidIsbnError} saying what is wrong with the text.
+ * @throws {@link OperatorError} saying what is wrong with the text.
  */
 export function normalizeIsbn(text: string): string {
   const characters = charactersOf(text);
   const flaw = flawOf(characters);
   if (flaw !== undefined) {
-    throw new InvalidIsbnError(text, flaw);
+    throw invalidIsbn(text, flaw);
   }
   return withThirteen(characters);
 }
@@ -33,7 +33,7 @@ export function isIsbn(text: string): boolean {
  * Gives the ISBN-10 of an ISBN, without hyphens; `undefined` for one that has none (prefix 979).
  *
  * @param isbn an ISBN in any form {@link normalizeIsbn} takes
- * @throws {@link InvalidIsbnError} when it isn't an ISBN.
+ * @throws {@link OperatorError} when it isn't an ISBN.
  */
 export function toIsbn10(isbn: string): string | undefined {
   const isbn13 = normalizeIsbn(isbn);

@@ -34,7 +34,7 @@ export type {
 export type { NamedCredential, PipelineDefinition, PipelineIo, Probe } from './definition/pipeline-definition.ts';
 export { InvalidOptionsError, PipelineError, type PipelineErrorCode, type PipelineErrorOptions } from './definition/pipeline-error.ts';
 export type { KeyedRequest, PipelineRequests } from './definition/pipeline-requests.ts';
-export { secret, type Secret, type SecretInput, type SecretOptions } from './definition/secret.ts';
+export { secret, type SecretReader, type SecretInput, type SecretOptions } from './definition/secret.ts';
 export {
   type PendingRecord,
   type RecordContent,
@@ -49,7 +49,7 @@ export {
   type TopicDefinition,
   type TopicMap,
   type TopicNames,
-  type ValueOf,
+  type TopicValue,
 } from './definition/topic.ts';
 export type { JournalRecord } from './engine/lane-journal.ts';
 export type { CrawlSize, Processor, SourceControls } from './engine/processor.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Secret, duration, secret } from '@headgate/pipeline';
+import { type SecretReader, duration, secret } from '@headgate/pipeline';
 import { closest, distance } from 'fastest-levenshtein';
 import * as z from 'zod';
 import { type Path, path, readPath } from './path.ts';
@@ -355,7 +355,7 @@ const authority = fileOf<string>('./ca.pem', (text, refuse) =>
 );
 
 /** Undefined for a secret that can't be read yet. */
-function readNow(given: Secret): string | undefined {
+function readNow(given: SecretReader): string | undefined {
   try {
     return given();
   } catch {
@@ -366,7 +366,7 @@ function readNow(given: Secret): string | undefined {
 /** A proxy's address, empty for none. It may hold a password. */
 const proxyAddress = z
   .union([z.literal(false), secret()])
-  .transform((given, context): Secret => {
+  .transform((given, context): SecretReader => {
     if (given === false) return () => '';
     const message = "isn't a proxy address. Write, for example, http://proxy.example.com:3128, or false for none.";
     if (!/^https?:/.test(URL.parse(readNow(given) ?? 'http://later')?.protocol ?? '')) context.addIssue({ code: 'custom', message });

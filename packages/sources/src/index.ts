@@ -7,18 +7,12 @@
 export type { HttpResponse } from './http/response.ts';
 export type { BudgetSlots, FreeSlots } from './budget-slots.ts';
 export { nextReset } from './budgets.ts';
+export { retryAfterMs, type RetryAfterOptions } from '@headgate/throttle';
 export { defineSource } from './define-source.ts';
 export { exactId } from './exact-id.ts';
 export { parseExact, parseUntouched } from './exact-json.ts';
 export { jsonBody, type JsonBody, jsonKind, jsonVerdict } from './http/json-body.ts';
-export {
-  budgetEvidence,
-  type BudgetEvidenceOptions,
-  refusalWaitMs,
-  type RefusalWaitOptions,
-  retryAfterMs,
-  type RateHeadersOptions,
-} from './http/rate-headers.ts';
+export { budgetEvidence, type BudgetEvidenceOptions, refusalWaitMs, type RefusalWaitOptions } from './http/rate-headers.ts';
 export type { QueryOptions, QueryState, QueryStatus, Source, SourceBudgetGauge, SourceGauges, SourceOutage } from './source.ts';
 export {
   type Checkpoint,

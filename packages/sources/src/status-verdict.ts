@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import { parseExact } from './exact-json.ts';
 import { foreignBody, jsonVerdict } from './http/json-body.ts';
-import { refusalWaitMs, retryAfterMs } from './http/rate-headers.ts';
+import { retryAfterMs } from '@headgate/throttle';
+import { refusalWaitMs } from './http/rate-headers.ts';
 import type { HttpResponse } from './http/response.ts';
 import type { ClassifyContext } from './source-definition.ts';
 import { SourceError, type SourceErrorCode } from './source-error.ts';

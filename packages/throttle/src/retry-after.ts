@@ -1,9 +1,7 @@
 /** Options of {@link retryAfterMs}. */
 export interface RetryAfterOptions {
-  /** The response's `Retry-After`, if it has one. */
-  readonly retryAfter: string | undefined;
-  /** The response's `Date`, if it has one. */
-  readonly date: string | undefined;
+  /** The response's headers, with names in lowercase: only `retry-after` and `date` are read. */
+  readonly headers: Readonly<Partial<Record<string, string>>>;
   /** Our own clock, in ms, for responses without a Date. */
   readonly epochMs: number;
 }
@@ -12,11 +10,11 @@ export interface RetryAfterOptions {
  * Reads `Retry-After` (RFC 9110, section 10.2.3: seconds, or a date) as ms from now; undefined if it is absent or malformed. A date is
  * compared with the same response's Date, so that the clocks need not agree.
  */
-export function retryAfterMs({ retryAfter, date, epochMs }: RetryAfterOptions): number | undefined {
-  const given = retryAfter?.trim();
+export function retryAfterMs({ headers, epochMs }: RetryAfterOptions): number | undefined {
+  const given = headers['retry-after']?.trim();
   if (given !== undefined && /^\d{1,9}$/.test(given)) return Number(given) * 1000;
   const retryAt = httpDate(given);
-  return retryAt === undefined ? undefined : Math.max(0, retryAt - (httpDate(date) ?? epochMs));
+  return retryAt === undefined ? undefined : Math.max(0, retryAt - (httpDate(headers['date']) ?? epochMs));
 }
 
 /** Reads an HTTP date (RFC 9110, section 5.6.7) in any of its three forms, as epoch ms; undefined for anything else. */

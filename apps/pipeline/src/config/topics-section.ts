@@ -1,4 +1,4 @@
-import { type OptionIssue, type Secret, duration, secret } from '@headgate/pipeline';
+import { type OptionIssue, type SecretReader, duration, secret } from '@headgate/pipeline';
 import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import * as z from 'zod';
 import { isLoopback } from './address.ts';
@@ -73,7 +73,7 @@ const ssl = z
     cert: pemText('CERTIFICATE', './client.pem').exactOptional().describe('Client certificate, as a path or PEM text.'),
     key: pemText('PRIVATE KEY', './client-key.pem')
       .transform(
-        (text): Secret =>
+        (text): SecretReader =>
           () =>
             text,
       )

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { apiKey } from '@headgate/auth';
-import { InvalidIsbnError, isIsbn, normalizeIsbn } from '@headgate/operators';
+import { isIsbn, normalizeIsbn, OperatorError } from '@headgate/operators';
 import {
   type DefinedPipeline,
   type LookupOutcome,
@@ -181,14 +181,14 @@ function isbnOf(line: string): string {
   try {
     return normalizeIsbn(line);
   } catch (cause) {
-    if (!(cause instanceof InvalidIsbnError)) throw cause;
-    const message = isbnFlaw(line, cause);
-    throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: 'books', cause });
+    throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message: isbnFlaw(line, cause), pipeline: 'books', cause });
   }
 }
 
-function isbnFlaw(text: string, { reason }: InvalidIsbnError): string {
-  return `${shown(text)} is not an ISBN: ${reason}.`;
+/** Why a text isn't an ISBN. Throws any other error. */
+function isbnFlaw(text: string, error: unknown): string {
+  if (!(error instanceof OperatorError)) throw error;
+  return `${shown(text)} ${error.reason}.`;
 }
 
 /** Each text of the list that becomes a dead letter. */
@@ -197,7 +197,6 @@ function* listWarnings({ isbns }: BooksOptions): Generator<OptionIssue> {
     try {
       normalizeIsbn(text);
     } catch (error) {
-      if (!(error instanceof InvalidIsbnError)) throw error;
       const cure = /[,;\t]/.test(text) ? 'Write one ISBN per line, without columns.' : 'A run dead-letters it.';
       yield { path: ['isbns', i], message: `${isbnFlaw(text, error)} ${cure}` };
     }

@@ -8,7 +8,7 @@ import {
   PipelineError,
   type PipelineIo,
   type RecordMakers,
-  type Secret,
+  type SecretReader,
   type SecretInput,
   definePipeline,
   duration,
@@ -34,8 +34,8 @@ const followersTopics = {
 };
 
 type Credential =
-  | { readonly name: string; readonly bearer: Secret; readonly oauth1?: undefined }
-  | { readonly name: string; readonly bearer?: undefined; readonly oauth1: OAuth1Credential<Secret> };
+  | { readonly name: string; readonly bearer: SecretReader; readonly oauth1?: undefined }
+  | { readonly name: string; readonly bearer?: undefined; readonly oauth1: OAuth1Credential<SecretReader> };
 
 type CredentialInput =
   | { readonly name: string; readonly bearer: SecretInput }
@@ -118,7 +118,7 @@ const credentials = z
  * yet.
  */
 function comparable({ bearer: token, oauth1: keys }: Credential): string | undefined {
-  const read = (given: Secret | undefined): string | undefined => (given === undefined ? '' : readNow(given, (text) => text));
+  const read = (given: SecretReader | undefined): string | undefined => (given === undefined ? '' : readNow(given, (text) => text));
   const [first, second] = keys === undefined ? [read(token), ''] : [read(keys.consumerKey), read(keys.token)];
   return first === undefined || second === undefined ? undefined : JSON.stringify([keys === undefined, first, second]);
 }

@@ -1,4 +1,4 @@
-import { type OptionIssue, type Secret, type SecretInput, duration, secret } from '@headgate/pipeline';
+import { type OptionIssue, type SecretReader, type SecretInput, duration, secret } from '@headgate/pipeline';
 import type { SourceOptions } from '@headgate/sources';
 import * as z from 'zod';
 import { isLoopback } from '../config/address.ts';
@@ -8,8 +8,8 @@ import { byteSize } from './byte-size.ts';
 const PROXY = 'http://proxy.example.com:3128';
 
 /** A proxy's address, empty for none; kept as a secret, for it may hold a password. */
-function proxy(): z.ZodType<Secret, SecretInput | false> {
-  const schema = z.union([z.literal(false), secret()]).transform((given, context): Secret => {
+function proxy(): z.ZodType<SecretReader, SecretInput | false> {
+  const schema = z.union([z.literal(false), secret()]).transform((given, context): SecretReader => {
     if (given === false) return () => '';
     const flaw = `isn't a proxy address. Write, for example, ${PROXY}, or false for none.`;
     const protocol = readNow(given, (text) => URL.parse(text)?.protocol ?? 'none:');
@@ -20,7 +20,7 @@ function proxy(): z.ZodType<Secret, SecretInput | false> {
 }
 
 /** Undefined if a secret can't be read yet. */
-export function readNow<Value>(given: Secret, look: (text: string) => Value): Value | undefined {
+export function readNow<Value>(given: SecretReader, look: (text: string) => Value): Value | undefined {
   try {
     return look(given());
   } catch {

@@ -5,7 +5,7 @@ import type { OptionIssue } from './parse-options.ts';
 import { PipelineError } from './pipeline-error.ts';
 
 /** A value that is read when it is needed and that nothing prints: not JSON, `util.inspect`, an error or a log line. */
-export type Secret = () => string;
+export type SecretReader = () => string;
 
 /** As options give it: the text, a function that reads it, or the file that holds it, which is read again when it has changed. */
 export type SecretInput = string | (() => string) | { readonly file: string };
@@ -22,7 +22,7 @@ export interface SecretOptions {
 }
 
 /** The schema of a secret in a pipeline's options. Text that no header can carry is refused here: a header's own error may repeat it. */
-export function secret({ empty = false, encoded = false }: SecretOptions = {}): z.ZodType<Secret, SecretInput> {
+export function secret({ empty = false, encoded = false }: SecretOptions = {}): z.ZodType<SecretReader, SecretInput> {
   const flawIn = (value: string): string | undefined => (value === '' && !empty ? 'is empty. Give it a value.' : flawOf(value, encoded));
   const text = z.string().superRefine((value, context) => {
     const flaw = flawIn(value);
@@ -49,7 +49,7 @@ export function secretIssues(options: unknown, path: OptionIssue['path'] = []): 
 
 /** On every secret: what is wrong with its current value. A process-wide symbol, because a user's folder may have its own installation. */
 const FLAW: unique symbol = Symbol.for('headgate.secret.flaw');
-type Hidden = Secret & { readonly [FLAW]: () => string | undefined };
+type Hidden = SecretReader & { readonly [FLAW]: () => string | undefined };
 
 function flawOf(value: string, encoded: boolean): string | undefined {
   if (encoded) {
@@ -61,7 +61,7 @@ function flawOf(value: string, encoded: boolean): string | undefined {
   return undefined;
 }
 
-function toSecret(given: SecretInput, flawIn: (value: string) => string | undefined): Secret {
+function toSecret(given: SecretInput, flawIn: (value: string) => string | undefined): SecretReader {
   if (typeof given === 'string') return hidden(() => given, flawIn);
   return hidden(typeof given === 'function' ? given : fileReader(given.file), flawIn);
 }
@@ -101,8 +101,8 @@ function fileReader(file: string): () => string {
   };
 }
 
-function hidden(read: () => string, flawIn: (value: string) => string | undefined): Secret {
-  const give: Secret = () => read();
+function hidden(read: () => string, flawIn: (value: string) => string | undefined): SecretReader {
+  const give: SecretReader = () => read();
   const shown = '[secret]';
   Object.defineProperties(give, {
     toString: { value: () => shown },

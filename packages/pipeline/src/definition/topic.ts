@@ -54,10 +54,10 @@ export function topic<Value>(definition: TopicDefinition<Value>): TopicDefinitio
 export type TopicMap = Readonly<Record<string, TopicDefinition<any>>>;
 
 /** The type of a topic's values. */
-export type ValueOf<Definition> = Definition extends TopicDefinition<infer Value> ? Value : never;
+export type TopicValue<Definition> = Definition extends TopicDefinition<infer Value> ? Value : never;
 
 /** Makes the records of each topic, and the pipeline's own further requests. */
-export type RecordMakers<Topics extends TopicMap> = { readonly [Name in keyof Topics]: RecordMaker<ValueOf<Topics[Name]>> } & {
+export type RecordMakers<Topics extends TopicMap> = { readonly [Name in keyof Topics]: RecordMaker<TopicValue<Topics[Name]>> } & {
   readonly requests: RequestMaker;
 };
 

@@ -5,4 +5,5 @@
  */
 export { type CutLog, type CutLogOptions, cutLog } from './cut-log.ts';
 export { doneInVirtualTime, type DoneInVirtualTimeOptions } from './virtual-time.ts';
-export { type ContractCheck, type ContractService, pipelineContract, type PipelineContractOptions } from './pipeline-contract.ts';
+export type { ContractCheck } from '@headgate/sources/testing';
+export { type ContractService, pipelineContract, type PipelineContractOptions } from './pipeline-contract.ts';

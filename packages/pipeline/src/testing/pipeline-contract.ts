@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
+import type { ContractCheck } from '@headgate/sources/testing';
 import { type TopicLog, partitionForKey } from '@headgate/topics';
 import type { Pipeline } from '../definition/pipeline.ts';
 import { replayDeadLetters } from '../dead-letters/replay.ts';
@@ -47,13 +48,6 @@ export interface PipelineContractOptions<Service extends ContractService> {
 }
 
 /** One promise of every pipeline. */
-export interface ContractCheck {
-  /** A sentence about every pipeline, for the test's title. */
-  readonly name: string;
-  /** Rejects with an `AssertionError` if the pipeline doesn't keep the promise. Takes seconds of real time, as windows pass. */
-  readonly run: () => Promise<void>;
-}
-
 /** The result of an undisturbed run. */
 interface Reference {
   readonly written: Written;

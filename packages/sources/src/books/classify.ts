@@ -1,5 +1,5 @@
 import { foreignBody } from '../http/json-body.ts';
-import { retryAfterMs } from '../http/rate-headers.ts';
+import { retryAfterMs } from '@headgate/throttle';
 import type { HttpResponse } from '../http/response.ts';
 import type { ClassifyContext } from '../source-definition.ts';
 import type { Verdict } from '../verdict.ts';

@@ -1,5 +1,5 @@
 import { httpDate, nextTimeOfDay } from '@headgate/throttle';
-import { retryAfterMs } from '../http/rate-headers.ts';
+import { retryAfterMs } from '@headgate/throttle';
 import type { HttpResponse } from '../http/response.ts';
 import type { QuotaReset } from './options.ts';
 import { refusalAnswer } from './schema.ts';

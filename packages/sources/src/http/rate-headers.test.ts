@@ -1,6 +1,7 @@
 import { httpDate } from '@headgate/throttle';
 import { describe, expect, test } from 'vitest';
-import { budgetEvidence, refusalWaitMs, retryAfterMs } from './rate-headers.ts';
+import { retryAfterMs } from '@headgate/throttle';
+import { budgetEvidence, refusalWaitMs } from './rate-headers.ts';
 
 const DATE = 'Sun, 06 Nov 1994 08:49:37 GMT';
 const AT = Date.UTC(1994, 10, 6, 8, 49, 37);

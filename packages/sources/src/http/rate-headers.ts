@@ -1,21 +1,5 @@
-import { type BudgetEvidence, httpDate, retryAfterMs as waitMs } from '@headgate/throttle';
+import { type BudgetEvidence, httpDate, retryAfterMs } from '@headgate/throttle';
 import type { HttpResponse } from './response.ts';
-
-/** Options of {@link retryAfterMs}. */
-export interface RateHeadersOptions {
-  /** The response's headers, with names in lowercase. */
-  readonly headers: HttpResponse['headers'];
-  /** Our own clock, in ms, for responses without a Date. */
-  readonly epochMs: number;
-}
-
-/**
- * Reads `Retry-After` (RFC 9110, section 10.2.3: seconds, or a date) as ms from now; undefined if it is absent or malformed. A date is
- * compared with the same response's Date, so that the clocks need not agree.
- */
-export function retryAfterMs({ headers, epochMs }: RateHeadersOptions): number | undefined {
-  return waitMs({ retryAfter: headers['retry-after'], date: headers['date'], epochMs });
-}
 
 /** Options of {@link refusalWaitMs}. */
 export interface RefusalWaitOptions {
@@ -69,7 +53,7 @@ interface RateHeaders {
   readonly limit: number | undefined;
 }
 
-function rateHeaders({ headers, epochMs }: RateHeadersOptions): RateHeaders {
+function rateHeaders({ headers, epochMs }: Pick<HttpResponse, 'headers'> & { readonly epochMs: number }): RateHeaders {
   const structured = headers['ratelimit'] ?? '';
   const member = (names: string): string | undefined => new RegExp(`(?:^|[;,\\s])(?:${names})=(\\d+)`).exec(structured)?.[1];
   const spelled = [

@@ -6,7 +6,7 @@ import type { Dispatcher } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { defineSource } from '../define-source.ts';
 import { credential, play } from '../scene.fixture.ts';
-import { retryAfterMs } from '../http/rate-headers.ts';
+import { retryAfterMs } from '@headgate/throttle';
 import { SourceError } from '../source-error.ts';
 import type { AttemptEvent, SourceOptions } from '../source-options.ts';
 import type { Respond } from '../testing/scripted-server.ts';

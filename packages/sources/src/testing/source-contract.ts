@@ -51,9 +51,9 @@ export interface ContractQueryOptions {
 
 /** One promise of every source. */
 export interface ContractCheck {
-  /** A sentence about every source, for the test's title. */
+  /** A sentence about every source or pipeline, for the test's title. */
   readonly name: string;
-  /** Rejects with an `AssertionError` if the source doesn't keep the promise. Takes real time: at most a second. */
+  /** Rejects with an `AssertionError` if the promise isn't kept. Takes real time: of a source at most a second, of a pipeline seconds, as windows pass. */
   readonly run: () => Promise<void>;
 }
 

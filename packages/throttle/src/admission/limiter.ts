@@ -89,8 +89,8 @@ export type RefusedOptions =
  */
 export function refused(from: RefusedOptions): Refused {
   if ('headers' in from) {
-    const [retryAfter, date] = ['retry-after', 'date'].map((name) => from.headers.get(name) ?? undefined);
-    return new Refused((epochMs) => retryAfterMs({ retryAfter, date, epochMs }) ?? UNSAID_WAIT_MS);
+    const headers = Object.fromEntries(['retry-after', 'date'].map((name) => [name, from.headers.get(name) ?? undefined]));
+    return new Refused((epochMs) => retryAfterMs({ headers, epochMs }) ?? UNSAID_WAIT_MS);
   }
   const { retryInMs } = from;
   if (!(retryInMs >= 0 && retryInMs < Infinity))

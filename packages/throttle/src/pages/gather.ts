@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { Credit } from '../admission/credit-pool.ts';
 import { latestSignal } from '../abort.ts';
 import { batcher } from './batcher.ts';
-import type { Delivery, PageReader, ReadOptions } from './page-reader.ts';
+import type { Delivery, PageReader, PageReadOptions } from './page-reader.ts';
 import type { PageStage } from './through.ts';
 
 /** Options of {@link gather}. */
@@ -38,7 +38,7 @@ export function gather<T>({ size, maxWaitMs, clock = systemClock() }: GatherOpti
 }
 
 function gathered<T>(values: PageReader<T>, { size, maxWaitMs, clock }: Required<GatherOptions>): PageReader<T[]> {
-  let latest: ReadOptions | undefined;
+  let latest: PageReadOptions | undefined;
   const batches = batcher<Delivery<T>>({
     read: async () => latest && (await values.read(latest)),
     take: () => values.take?.(),

@@ -6,13 +6,13 @@ export interface PageReader<T> {
    * Requests the next page as soon as budget permits and `credits` has capacity; undefined after the last. One call at a time. Rejects when
    * the walk has failed, and with `signal.reason` when it was aborted.
    */
-  read(options: ReadOptions): Promise<Delivery<T> | undefined>;
+  read(options: PageReadOptions): Promise<Delivery<T> | undefined>;
   /** Returns a value that came with an earlier one, without waiting; undefined if there is none. Default: none, ever. */
   take?(): Delivery<T> | undefined;
 }
 
 /** Options of `PageReader.read`. */
-export interface ReadOptions {
+export interface PageReadOptions {
   /** Pool from which the page's credit is reserved before it is requested. */
   readonly credits: CreditPool;
   /** Aborts the request in flight, and gives back the credit of values that wait. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { partitionForKey } from '../partition-for-key.ts';
 import { InvalidRecordError } from '../topic-errors.ts';
 import type { NewRecord, ReadOptions, TopicLog, TopicRecord } from '../topic-log.ts';
-import { type ContractCheck, collect, uniqueName, values } from './contract-check.ts';
+import { type DriverCheck, collect, uniqueName, values } from './contract-check.ts';
 import { prepareLane } from './lane-checks.ts';
 
 const ALL_BYTES = Uint8Array.from({ length: 256 }, (_, byte) => byte);
@@ -27,7 +27,7 @@ function plain({ key, value, headers = {} }: Pick<NewRecord, 'key' | 'value' | '
 }
 
 /** Keys, values and headers of bytes. */
-export function byteChecks(): readonly ContractCheck[] {
+export function byteChecks(): readonly DriverCheck[] {
   return [
     {
       name: 'bytes are read back unchanged in key, value and headers, appended or in a transaction; text is read back as UTF-8',

@@ -4,7 +4,7 @@ import type { NewRecord, ReadOptions, TopicLog, TopicRecord } from '../topic-log
 export type OpenTopicLog = () => Promise<TopicLog>;
 
 /** One promise of every driver; `run` rejects with an `AssertionError` that says how the driver broke it. */
-export interface ContractCheck {
+export interface DriverCheck {
   /** A sentence about every driver, for the test's title. */
   readonly name: string;
   /** Opens the log, checks it and closes it; takes as long as the driver's transactions do. */

@@ -1,5 +1,5 @@
 import { byteChecks } from './byte-checks.ts';
-import type { ContractCheck } from './contract-check.ts';
+import type { DriverCheck } from './contract-check.ts';
 import { laneChecks } from './lane-checks.ts';
 import { newcomerFencesChecks, newcomerRefusedChecks } from './newcomer-checks.ts';
 import { readChecks } from './read-checks.ts';
@@ -15,7 +15,7 @@ export interface ContractChecksOptions {
  * The promises of `TopicLog` as a list of checks: hand each to the test runner of your choice with a way to open the driver under test.
  * Most take milliseconds on a local file; give each as long as the driver's slowest round trip needs.
  */
-export function contractChecks(options: ContractChecksOptions = {}): readonly ContractCheck[] {
+export function contractChecks(options: ContractChecksOptions = {}): readonly DriverCheck[] {
   const { newcomer = 'refused' } = options;
   return [
     ...recordChecks(),

@@ -4,4 +4,4 @@
  * @packageDocumentation
  */
 export { contractChecks, type ContractChecksOptions } from './contract-checks.ts';
-export type { ContractCheck, OpenTopicLog } from './contract-check.ts';
+export type { DriverCheck, OpenTopicLog } from './contract-check.ts';

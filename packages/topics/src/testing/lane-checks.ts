@@ -4,7 +4,7 @@ import { partitionForKey } from '../partition-for-key.ts';
 import { LaneHeldError } from '../lane-errors.ts';
 import { InvalidRecordError, TopicUnknownError } from '../topic-errors.ts';
 import type { LaneSpec, NewRecord, TopicLog } from '../topic-log.ts';
-import { type ContractCheck, collect, numbered, uniqueName, values } from './contract-check.ts';
+import { type DriverCheck, collect, numbered, uniqueName, values } from './contract-check.ts';
 
 /** Topics of a lane: a plain one, and its state. */
 export async function prepareLane(log: TopicLog): Promise<{ readonly topic: string; readonly lane: LaneSpec }> {
@@ -25,7 +25,7 @@ function keyOf(partition: number): string {
 }
 
 /** Checks the promises to one holder of a lane. */
-export function laneChecks(): readonly ContractCheck[] {
+export function laneChecks(): readonly DriverCheck[] {
   return [
     {
       name: 'a transaction writes records, state and group offsets together',

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { LaneHeldError, LaneLostError } from '../lane-errors.ts';
-import { type ContractCheck, collect, numbered, values } from './contract-check.ts';
+import { type DriverCheck, collect, numbered, values } from './contract-check.ts';
 import { prepareLane } from './lane-checks.ts';
 
 /** Checks of a driver that keeps a second holder out. */
-export function newcomerRefusedChecks(): readonly ContractCheck[] {
+export function newcomerRefusedChecks(): readonly DriverCheck[] {
   return [
     {
       name: 'a second holder of a lane is refused while the first one lives, and gets the lane with its state right after that',
@@ -36,7 +36,7 @@ export function newcomerRefusedChecks(): readonly ContractCheck[] {
 }
 
 /** Checks of a driver that lets the newcomer in and fences the older holder. */
-export function newcomerFencesChecks(): readonly ContractCheck[] {
+export function newcomerFencesChecks(): readonly DriverCheck[] {
   return [
     {
       name: 'a second holder of a lane fences the first, which then writes nothing more',

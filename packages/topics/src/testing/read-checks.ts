@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { TopicUnknownError } from '../topic-errors.ts';
 import type { TopicLog } from '../topic-log.ts';
-import { type ContractCheck, collect, numbered, uniqueName, values } from './contract-check.ts';
+import { type DriverCheck, collect, numbered, uniqueName, values } from './contract-check.ts';
 
 async function newTopic(log: TopicLog, partitions = 1): Promise<string> {
   const name = uniqueName('topic');
@@ -25,7 +25,7 @@ function heapBytes(): number {
 }
 
 /** Checks which records a reader sees, where it starts, and how it ends. */
-export function readChecks(): readonly ContractCheck[] {
+export function readChecks(): readonly DriverCheck[] {
   return [
     {
       name: 'a reader gets each partition in order, all of them or the named ones, and stops at the end',

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { partitionForKey } from '../partition-for-key.ts';
 import { TopicMismatchError, TopicUnknownError } from '../topic-errors.ts';
-import { type ContractCheck, collect, numbered, uniqueName, values } from './contract-check.ts';
+import { type DriverCheck, collect, numbered, uniqueName, values } from './contract-check.ts';
 
 /** Topics, and what a record is after it was written. */
-export function recordChecks(): readonly ContractCheck[] {
+export function recordChecks(): readonly DriverCheck[] {
   return [
     {
       name: 'createTopics creates missing topics, adds partitions, and may be called again',
