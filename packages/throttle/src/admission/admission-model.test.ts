@@ -49,6 +49,10 @@ async function seen(
       { name: 'd', budgets: [shared] },
       { name: 'e', budgets: [budget(limits[2])] },
     ],
+    [
+      { name: 'f', budgets: [budget(limits[1]), shared] },
+      { name: 'g', budgets: [budget(limits[2]), shared] },
+    ],
   ][which];
   const pool = credentialPool({ members: members ?? [], clock });
   const downstreams = room.map((max) => creditPool({ max }));
@@ -103,7 +107,7 @@ it('grants what looking through all who wait would grant, to the same and in the
   const play = fc.record({
     steps: fc.array(step, { minLength: 20, maxLength: 150, size: 'max' }),
     limits: fc.tuple(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 5 })),
-    pool: fc.nat(2),
+    pool: fc.nat(3),
     room: fc.tuple(fc.constantFrom(5, 10, 20), fc.constantFrom(5, 10, 20), fc.constantFrom(1, Infinity)),
   });
   await fc.assert(

@@ -7,7 +7,7 @@ import type { BudgetEvidence, RateBudget, Slot } from '../budget/rate-budget.ts'
 export interface PoolMember {
   /** The credential's name; never its secret. */
   readonly name: string;
-  /** Every budget that a request with this credential is charged to. */
+  /** Every budget that a request with this credential is charged to. A budget that several members have is one limit over all of them. */
   readonly budgets: readonly RateBudget[];
   /** Makes its grants durable before they are used. Default: none. */
   readonly journal?: JournalEntry;
@@ -73,7 +73,7 @@ export interface Grant extends Omit<Slot, 'answered' | 'corrected'> {
 
 interface Node {
   readonly member: PoolMember;
-  /** A lower bound of when the member is free for a weight of 1; `-Infinity` for a member that was free at its last check. */
+  /** A lower bound of when the member's own budgets permit a weight of 1; `-Infinity` if they did at its last check. */
   notBefore: number;
   /** When it was last taken, counted in grants; before that its place among the members, counted from below 0. */
   lastTaken: number;
@@ -83,7 +83,8 @@ interface Node {
 /**
  * Creates a pool. Throws a `RangeError` if there are no credentials, or two with one name. `weights` of its methods correspond to the
  * members' budgets in their order; a missing one is 1, and 0 doesn't use the budget. If several members may start, the least recently used
- * one does, so that all are used evenly. A grant costs O(log n) of n members; with a weight of 0, O(n).
+ * one does, so that all are used evenly. A grant costs O(log n) of n members; O(n) with a weight of 0, or with a budget that only some
+ * members share.
  */
 export function credentialPool({ members, clock = systemClock() }: CredentialPoolOptions): CredentialPool {
   if (members.length === 0) throw new RangeError('credentialPool: at least one credential is needed');
@@ -95,6 +96,13 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     nodes.set(member.name, node);
     heap.push(node);
   }
+  const holders = Map.groupBy(
+    members.flatMap(({ budgets }) => [...new Set(budgets)]),
+    (budget) => budget,
+  );
+  const isShared = (budget: RateBudget): boolean => (holders.get(budget)?.length ?? 0) > 1;
+  const hasShared = [...holders.keys()].some(isShared);
+  const ofAll = members[0]?.budgets.map((budget, i) => isShared(budget) && members.every(({ budgets }) => budgets[i] === budget)) ?? [];
   let grants = 0;
   let exhausted: Error | undefined;
 
@@ -103,6 +111,18 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     let latest = -Infinity;
     for (const [i, budget] of member.budgets.entries()) {
       if (weights[i] !== 0) latest = Math.max(latest, budget.freeAt(weights[i], now));
+    }
+    return latest <= now ? -Infinity : latest;
+  };
+  /** Another member can give a slot of a shared budget back, so that only budgets of its own say how long a member must wait. */
+  const ownFreeAt = ({ member: { budgets } }: Node, now: number): number =>
+    budgets.reduce((latest, budget) => (isShared(budget) ? latest : Math.max(latest, budget.freeAt(1, now))), -Infinity);
+  /** No member is free before the budgets are that all of them have. */
+  const allFreeAt = (weights: readonly number[], now: number): number => {
+    let latest = -Infinity;
+    for (const [i, budget] of members[0]?.budgets.entries() ?? []) {
+      const weight = weights[i] ?? 1;
+      if (ofAll[i] === true && weight !== 0) latest = Math.max(latest, weight <= budget.limit ? budget.freeAt(weight, now) : Infinity);
     }
     return latest <= now ? -Infinity : latest;
   };
@@ -121,14 +141,15 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     let found: { node: Node | undefined; at: number } = { node: undefined, at: Infinity };
     // A budget that is not concerned may be the one that makes a member wait.
     const isBound = !weights.includes(0);
+    const floor = allFreeAt(weights, now);
     try {
       for (let node = heap.peek(); node !== undefined; node = heap.peek()) {
-        if (isBound && node.notBefore >= found.at) break;
+        if (Math.max(isBound ? node.notBefore : floor, floor) >= found.at) break;
         heap.remove(node);
         seen.push(node);
         const own = budgetsFreeAt(node, weights, now);
         // Without the time that it is held, which may become earlier.
-        if (weights.length === 0) node.notBefore = own;
+        if (weights.length === 0) node.notBefore = hasShared ? ownFreeAt(node, now) : own;
         const at = notHeld(node, own, now);
         if (at < found.at) found = { node, at };
       }
@@ -143,7 +164,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
   };
   const changed = (node: Node): void => {
     if (node.place === -1) return;
-    node.notBefore = budgetsFreeAt(node, [], clock.monotonicMs());
+    node.notBefore = ownFreeAt(node, clock.monotonicMs());
     heap.moved(node);
   };
 
@@ -163,16 +184,20 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     delaysNone(weights, { ahead, countedWithinMs, nowMs = clock.monotonicMs() }) {
       const { member } = best(weights, nowMs).node ?? {};
       if (member === undefined) return true;
-      const { budgets } = member;
-      return ahead.every((heavier) => {
-        // Another member carries the heavier ones that this one can't afford, so they lose nothing here.
-        if (!bears(member, heavier)) return true;
-        const shared = budgets.filter((_, i) => weights[i] !== 0 && heavier[i] !== 0);
-        if (shared.length === 0) return true;
-        if (countedWithinMs === undefined) return false;
-        const soonestAt = Math.max(...budgets.map((budget, i) => (heavier[i] === 0 ? -Infinity : budget.soonestAt(heavier[i]))));
-        return shared.every((budget) => budget.freeAgainAt(countedWithinMs) <= soonestAt);
-      });
+      const taken = new Set(member.budgets.filter((_, i) => weights[i] !== 0));
+      /** It may delay the heavier ones on each member that has one of its budgets: its own, and those that share one with it. */
+      const concerned = hasShared ? Array.from(nodes.values(), (node) => node.member) : [member];
+      return ahead.every((heavier) =>
+        concerned.every((carrier) => {
+          // Another member carries the heavier ones that this one can't afford, so they lose nothing here.
+          if (!bears(carrier, heavier)) return true;
+          const both = carrier.budgets.filter((budget, i) => heavier[i] !== 0 && taken.has(budget));
+          if (both.length === 0) return true;
+          if (countedWithinMs === undefined) return false;
+          const soonestAt = Math.max(...carrier.budgets.map((budget, i) => (heavier[i] === 0 ? -Infinity : budget.soonestAt(heavier[i]))));
+          return both.every((budget) => budget.freeAgainAt(countedWithinMs) <= soonestAt);
+        }),
+      );
     },
     take(weights, now = clock.monotonicMs()) {
       const { node } = best(weights, now);
