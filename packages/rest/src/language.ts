@@ -107,8 +107,12 @@ const given = z.union([path({ singular: true }), z.strictObject({ header: header
 /** The same, by a path that may select several values, of which the first counts. */
 const said = z.union([path(), z.strictObject({ header: headerName })]);
 
-/** The place in a response that says what is left of a budget. */
-const evidence = {
+/** Whom a limit counts, and the place in a response that says what is left of it. */
+const everyLimit = {
+  shared: z
+    .boolean()
+    .exactOptional()
+    .describe('One limit over all credentials, such as that of an IP address or an application. Needs one lane. Default: false.'),
   left: given.exactOptional().describe('Path of the remaining requests, or `{ header: name }`, if the usual headers are missing.'),
   reset: given.exactOptional().describe('Path of the time at which the budget resets: seconds from now, Unix seconds or a date.'),
 };
@@ -118,7 +122,7 @@ const limit = z.strictObject({
   window: duration()
     .describe('Length of the window.')
     .meta({ examples: ['15m'] }),
-  ...evidence,
+  ...everyLimit,
 });
 
 const quota = z.strictObject({
@@ -134,7 +138,7 @@ const quota = z.strictObject({
     .refine(isZone, 'is no time zone. Write one as in Europe/Berlin.')
     .exactOptional()
     .describe('Time zone of the reset. Default: UTC.'),
-  ...evidence,
+  ...everyLimit,
 });
 
 const budget = z.union([limit, quota]).superRefine(({ left, reset }, context) => {
@@ -570,7 +574,9 @@ export const restOptions = z
       .describe('Address of the service.')
       .meta({ format: 'uri', examples: ['https://api.example.com'] }),
     credentials: z.array(credential).min(1).describe('Credentials, each with its own budgets. Lanes split them.'),
-    limit: budget.exactOptional().describe('Limit of the service for each credential: requests per window, day or month.'),
+    limit: budget
+      .exactOptional()
+      .describe('Limit of the service for each credential, or for all of them: requests per window, day or month.'),
     budgets: z.record(z.string(), budget).exactOptional().describe('Several limits by name, instead of `limit`.'),
     concurrency: z
       .int()

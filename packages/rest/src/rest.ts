@@ -131,6 +131,7 @@ function pipelineOf(name: string, section: RestOptions) {
     listed: listedRequests,
     every: ({ stream }) => streamOf(stream).every,
     credentials: ({ credentials }) => credentials,
+    sharesLimit: ({ limit, budgets }) => [limit, ...Object.values(budgets ?? {})].some((one) => one?.shared === true),
     agreed: ({ limit, budgets }) => JSON.parse(JSON.stringify({ limit, budgets })) as Json,
     probe(_, io, request = listedRequests()[0]) {
       let answer: HttpResponse | undefined;
@@ -322,10 +323,11 @@ const DEFAULT_ITEMS = 100;
 function budgetsOf({ limit, budgets = {} }: RestOptions): Budgets {
   return Object.fromEntries(
     Object.entries(limit === undefined ? budgets : { rate: limit }).map(([name, budget]) => {
-      if ('window' in budget) return [name, { requests: budget.requests, windowMs: budget.window }];
-      const { requests, per, resetsAt, resetsOn, zone } = budget;
+      const { requests, shared = false } = budget;
+      if ('window' in budget) return [name, { requests, windowMs: budget.window, shared }];
+      const { per, resetsAt, resetsOn, zone } = budget;
       const reset = { ...(resetsAt !== undefined && { resetsAt }), ...(resetsOn !== undefined && { resetsOn }) };
-      return [name, { requests, per, ...reset, ...(zone !== undefined && { zone }) }];
+      return [name, { requests, per, shared, ...reset, ...(zone !== undefined && { zone }) }];
     }),
   );
 }

@@ -11,8 +11,8 @@ export interface FreeSlots {
 
 /** When a budget's slots come free, from now on. */
 export interface BudgetSlots {
-  /** Name of the credential that the budget belongs to. */
-  readonly credential: string;
+  /** Name of the credential that the budget belongs to; absent for a limit over all credentials. */
+  readonly credential?: string;
   /** The budget's name. */
   readonly name: string;
   /** Slots in all: requests, or units of weight, per window. */
@@ -32,7 +32,8 @@ export interface BudgetSlots {
 }
 
 export interface BudgetSlotsOptions {
-  readonly credential: string;
+  /** Undefined for a limit over all credentials. */
+  readonly credential?: string;
   /** The budget's name. */
   readonly name: string;
   readonly budget: RateBudget;
@@ -60,7 +61,7 @@ export function budgetSlots({ credential, name, budget, of, clock }: BudgetSlots
     counted = upTo;
   }
   return {
-    credential,
+    ...(credential !== undefined && { credential }),
     name,
     limit: budget.limit,
     windowMs: budget.windowMs,

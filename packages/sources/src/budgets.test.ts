@@ -74,8 +74,8 @@ test('a journal is continued by name, whatever else has become of the budgets', 
   let written: readonly BudgetSnapshot[] = [];
   const journal = (restored?: readonly BudgetSnapshot[]): Journal => ({
     leaseMs: 1_000,
-    open: (_, snapshots) => ({
-      restored,
+    open: (name, snapshots) => ({
+      restored: name === 'a' ? restored : undefined,
       granted: async () => {
         written = snapshots();
         await Promise.resolve();

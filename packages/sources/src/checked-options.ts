@@ -144,6 +144,8 @@ function checkCredentials(credentials: readonly Credential[], budgets: Budgets, 
         `one of the source's budgets, ${Object.keys(budgets).join(', ')}, not ${JSON.stringify(unknown)}`,
       );
     }
+    const shared = Object.keys(own).find((budget) => budgets[budget]?.shared === true || own[budget]?.shared === true);
+    if (shared !== undefined) refuse(`credentials ${name}: budgets.${shared}`, 'left to the source: it is one limit over all credentials');
     checkBudgets(`credentials ${name}: `, own, refuse);
   }
 }

@@ -6,6 +6,7 @@ import { checkedOptions } from './checked-options.ts';
 import { connections } from './http/connections.ts';
 import { CircuitBreaker } from './retry/circuit-breaker.ts';
 import { executor, type RunningQuery } from './retry/executor.ts';
+import { sharedBudgets } from './retry/shared-budgets.ts';
 import { sourceCredential } from './retry/source-credential.ts';
 import { UnderWay } from './retry/under-way.ts';
 import type { SourceDefinition, WholeDefinition } from './source-definition.ts';
@@ -25,8 +26,9 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
   return (given) => {
     const options = checkedOptions(service, given, definition);
     const { clock, budgets, concurrency, maxDelayMs, timeoutMs, env, proxy, ca, dispatcher, fetch } = options;
+    const shared = sharedBudgets({ budgets, maxDelayMs, clock, journal: options.journal });
     const members = options.credentials.map((credential) =>
-      sourceCredential({ credential, budgets, maxDelayMs, clock, journal: options.journal }),
+      sourceCredential({ credential, budgets, shared, maxDelayMs, clock, journal: options.journal }),
     );
     const breaker = new CircuitBreaker({
       clock,
@@ -71,12 +73,21 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
     });
     const closing = new AbortController();
 
-    /** Something of each budget of the credentials that have not left. */
-    const inUse = <Of>(read: (one: Omit<BudgetSlotsOptions, 'clock'>) => Of): Of[] =>
-      pool.members.flatMap(({ name: credential, budgets: own }) => {
+    /** Something of each budget of the credentials that have not left, and of those that they share. */
+    const inUse = <Of>(read: (one: Omit<BudgetSlotsOptions, 'clock'>) => Of): Of[] => {
+      const own = pool.members.flatMap(({ name: credential, budgets: all }) => {
         const named = Object.entries(credentials.get(credential)?.named ?? {});
-        return own.flatMap((budget, i) => named.slice(i, i + 1).map(([name, of]) => read({ credential, name, budget, of })));
+        return all.flatMap((budget, i) =>
+          named.slice(i, i + 1).flatMap(([name, of]) => (of.shared === true ? [] : [read({ credential, name, budget, of })])),
+        );
       });
+      if (pool.members.length === 0) return own;
+      const ofAll = Object.entries(budgets).flatMap(([name, of]) => {
+        const budget = shared.byName.get(name);
+        return budget === undefined ? [] : [read({ name, budget, of })];
+      });
+      return [...own, ...ofAll];
+    };
     const budgetGauges = (): SourceGauges['budgets'] => {
       const offset = clock.epochMs() - clock.monotonicMs();
       return inUse(({ credential, name, budget, of }) => {
@@ -84,7 +95,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
         const at = budget.freeAt();
         const resetsAt = 'per' in of ? nextReset(of, clock.epochMs()) : undefined;
         return {
-          credential,
+          ...(credential !== undefined && { credential }),
           budget: name,
           limit,
           windowMs,
@@ -140,7 +151,11 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
           query: (query, reading) => source.query(query, reading),
         }),
       gauges,
-      slots: () => inUse((one) => ({ ...budgetSlots({ ...one, clock }), ...(concurrency < Infinity && { concurrency }) })),
+      slots: () =>
+        inUse((one) => ({
+          ...budgetSlots({ ...one, clock }),
+          ...(concurrency < Infinity && one.credential !== undefined && { concurrency }),
+        })),
       stop() {
         stopping.abort(stoppedError(service));
       },

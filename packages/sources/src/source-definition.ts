@@ -13,7 +13,10 @@ export interface SourceDefinition<Query, Value> {
   readonly service: string;
   /** Each credential's budget named `rate`, unless the options set it: short for `budgets: { rate: limit }`. */
   readonly limit?: Limit;
-  /** Each credential's budgets by name, unless the options set one of that name. Default: none, and the options must name one. */
+  /**
+   * Budgets by name, unless the options set one of that name. Each credential has its own, except of those that are `shared`. Default:
+   * none, and the options must name one.
+   */
   readonly budgets?: Budgets;
   /** The HTTP request of a query. Path and query are appended to the base address. */
   toRequest(query: Query): SourceRequest;

@@ -11,7 +11,7 @@ export interface SourceOptions {
   readonly credentials: readonly Credential[];
   /** Each credential's budget named `rate`: short for `budgets: { rate: limit }`. Default: the service's own. */
   readonly limit?: Limit;
-  /** Each credential's budgets by name. They replace the service's budgets of the same names, or add to them. */
+  /** Budgets by name, each credential's own unless `shared`. They replace the service's budgets of the same names, or add to them. */
   readonly budgets?: Budgets;
   /** Maximum concurrent requests of each credential: a whole number from 1. Default: as many as its budgets permit. */
   readonly concurrency?: number;
@@ -74,7 +74,7 @@ export interface Credential {
   readonly name: string;
   /** Signs each attempt. */
   readonly signer: Signer;
-  /** Budgets instead of the source's own of that name. */
+  /** Budgets instead of the source's of that name, except shared ones. */
   readonly budgets?: Budgets;
 }
 
@@ -89,6 +89,8 @@ export interface Limit {
   readonly windowMs: number;
   /** Name of what it counts, for displays. Default: requests. */
   readonly unit?: string;
+  /** True for one limit over all credentials, such as that of an IP address or an application. Default: each credential has its own. */
+  readonly shared?: boolean;
 }
 
 /** How many requests may start from one reset to the next. */
@@ -105,6 +107,8 @@ export interface Quota {
   readonly zone?: string;
   /** Name of what it counts, for displays. Default: requests. */
   readonly unit?: string;
+  /** True for one limit over all credentials. Default: each credential has its own. */
+  readonly shared?: boolean;
 }
 
 /** One attempt of a request, after it has ended. */

@@ -46,7 +46,7 @@ export interface QueryOptions {
 
 /** The budgets and the unfinished queries of a source. */
 export interface SourceGauges {
-  /** One for each budget of each credential that is still in use. */
+  /** One for each budget of each credential that is still in use, then one for each budget that they share. */
   readonly budgets: readonly SourceBudgetGauge[];
   /** One for each query: the queued ones in the order of their turns, then the others in the order of their permits. */
   readonly queries: readonly QueryStatus[];
@@ -89,10 +89,10 @@ export type QueryState =
   /** Its last attempt failed, and the next one comes then. */
   | { readonly state: 'retrying'; readonly until: number; readonly reason: string };
 
-/** The state of one budget of one credential. */
+/** The state of one budget: of one credential, or of all of them. */
 export interface SourceBudgetGauge {
-  /** Name of the credential that the budget belongs to. */
-  readonly credential: string;
+  /** Name of the credential that the budget belongs to; absent for a limit over all credentials. */
+  readonly credential?: string;
   /** Its name. */
   readonly budget: string;
   /** Maximum requests, or units of weight, per window. */

@@ -151,7 +151,7 @@ function requestsOf(page: number, pages: number): number {
 }
 
 function credentialsOf(lanes: readonly LaneLeft[]): readonly string[] {
-  return [...new Set(lanes.flatMap(({ budgets }) => budgets.map(({ credential }) => credential)))];
+  return [...new Set(lanes.flatMap(({ budgets }) => budgets.flatMap(({ credential = [] }) => credential)))];
 }
 
 /** The plan as text. */

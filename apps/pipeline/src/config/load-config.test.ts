@@ -187,6 +187,15 @@ test('lanes without credentials are refused', async () => {
   ]);
 });
 
+test('lanes that would each use a shared limit are refused', async () => {
+  const section = (limit: string) =>
+    `topics:\n  lanes: 2\nshops:\n  use: rest\n  baseUrl: https://api.example.com\n  credentials: [{ name: a }, { name: b }]\n  ${limit}\n  streams: { items: { get: /items, key: $.id } }\n`;
+  const refused = ["2:10 topics.lanes: 2 lanes can't share a limit, and shops has one over all credentials (shared). Write 1."];
+  expect(await problemsOf(section('limit: { requests: 1, window: 1s, shared: true }'))).toEqual(refused);
+  expect(await problemsOf(section('budgets: { day: { requests: 1, per: day, shared: true } }'))).toEqual(refused);
+  expect((await load(section('limit: { requests: 1, window: 1s, shared: false }'))).config.pipelines).toHaveLength(1);
+});
+
 test('.env beside the file is read, and the environment wins', async () => {
   const yaml = `${BOOKS}  userAgent: "\${AGENT}"\n`;
   const { config } = await load(yaml, { files: { '.env': 'KEY="from file"\nAGENT=from-file\n' }, env: { KEY: 'from-environment' } });

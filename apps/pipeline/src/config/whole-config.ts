@@ -28,7 +28,12 @@ export function crossProblems(read: ReadConfig): Problem[] {
   const problems: Problem[] = [];
   if (topics === undefined) return problems;
   const { lanes, names } = topics;
-  for (const { name, credentials } of pipelines) {
+  for (const { name, credentials, sharesLimit } of pipelines) {
+    if (sharesLimit && lanes > 1) {
+      const message = `${lanes} lanes can't share a limit, and ${name} has one over all credentials (shared). Write 1.`;
+      problems.push(read.problemAt(['topics', 'lanes'], message));
+      continue;
+    }
     if (credentials === undefined || credentials.length >= lanes) continue;
     const { length } = credentials;
     if (length === 0) {

@@ -210,9 +210,9 @@ export function rateWords(
   return [`at most ${most.join(' and ')}`];
 }
 
-/** A budget's label: its pipeline, its credential, and its own name if the credential has several. */
+/** A budget's label: its pipeline, its credential or all of them, and its own name if there are several. */
 export function budgetName({ pipeline, credential, budget }: Pick<Budget, 'pipeline' | 'credential' | 'budget'>): string {
-  return `${pipeline} ${safeText(credential, 40)}${budget === 'rate' ? '' : ` ${safeText(budget, 40)}`}`;
+  return `${pipeline} ${credential === undefined ? 'all credentials' : safeText(credential, 40)}${budget === 'rate' ? '' : ` ${safeText(budget, 40)}`}`;
 }
 
 /** A line of the table of budgets. */

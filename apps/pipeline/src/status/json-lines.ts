@@ -34,8 +34,9 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
     const held = [...holdingBudgets(current)].filter(([{ freeAt }]) => freeAt !== undefined && freeAt - current.now > TICK_MS);
     const before = waiting;
     waiting = new Map();
-    for (const [{ pipeline, credential, budget, used, limit, freeAt = 0 }] of held) {
-      const name = budgetName({ pipeline, credential, budget });
+    for (const [one] of held) {
+      const { pipeline, credential, budget, used, limit, freeAt = 0 } = one;
+      const name = budgetName(one);
       const said = before.get(name);
       // The machine's clock is corrected by some ms now and then.
       const isSaid = said !== undefined && Math.abs(said - freeAt) < TICK_MS;

@@ -38,7 +38,10 @@ function workMetrics(view: RunView): Metric[] {
   const { pipelines, budgets } = view;
   const each = ofEach(pipelines);
   const credentials = (pipeline: string, one: PipelineView): string[] => [
-    ...new Set([...budgets.flatMap((budget) => (budget.pipeline === pipeline ? budget.credential : [])), ...Object.keys(one.credentials)]),
+    ...new Set([
+      ...budgets.flatMap((budget) => (budget.pipeline === pipeline ? (budget.credential ?? []) : [])),
+      ...Object.keys(one.credentials),
+    ]),
   ];
   return [
     counter(
@@ -217,7 +220,11 @@ function counted(
 /** Two sources of a pipeline may have budgets with one name: Prometheus would reject a whole scrape with two series of the same labels. */
 function budgetsOf<Value>({ budgets }: RunView, value: (budget: RunView['budgets'][number]) => Value): Series<Value>[] {
   const byName = new Map(budgets.map((one) => [JSON.stringify([one.pipeline, one.credential, one.budget]), one]));
-  return [...byName.values()].map((one) => [{ pipeline: one.pipeline, credential: one.credential, budget: one.budget }, value(one)]);
+  // An empty label is the same as none to Prometheus.
+  return [...byName.values()].map(({ credential = '', ...one }) => [
+    { pipeline: one.pipeline, credential, budget: one.budget },
+    value(one),
+  ]);
 }
 
 function known(series: readonly Series<number | undefined>[]): Series<number>[] {

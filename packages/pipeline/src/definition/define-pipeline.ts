@@ -70,6 +70,7 @@ export function definePipeline<
       pageItems: callUser(of('pageItems'), () => definition.pageItems?.(value)),
       usualBytes: callUser(of('usualBytes'), () => definition.usualBytes?.(value)) ?? {},
       credentials: credentials?.map((credential) => credential.name),
+      sharesLimit: callUser(of('sharesLimit'), () => definition.sharesLimit?.(value)) ?? false,
       agreed: {
         credentials: credentials?.map((credential) => credential.name),
         ...agreedOf(callUser(of('agreed'), () => inJson(definition.agreed?.(value)))),

@@ -49,6 +49,7 @@ const PARTS = z.strictObject({
   listed: userFunction.optional(),
   every: userFunction.optional(),
   credentials: userFunction.optional(),
+  sharesLimit: userFunction.optional(),
   maxOutstanding: part((value) => Number.isSafeInteger(value) && Number(value) > 0, 'a whole number above 0').optional(),
   warnings: userFunction.optional(),
   probe: userFunction.optional(),

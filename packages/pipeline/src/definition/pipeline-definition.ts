@@ -49,6 +49,8 @@ export interface PipelineDefinition<
    * one lane, for two lanes that share a credential overrun its budget.
    */
   credentials?(options: z.output<Options>): readonly Credential[];
+  /** True if a limit is over all of its credentials. Lanes can't share it, so there may be only one. Default: false. */
+  sharesLimit?(options: z.output<Options>): boolean;
   /** Default of the option of that name, in items. Default 20,000. */
   readonly maxOutstanding?: number;
   /** Names options that are not wrong but unwise: `headgate check` and a run say so. Default: none. */

@@ -78,6 +78,8 @@ export interface Pipeline<Request = unknown> {
   readonly usualBytes: Readonly<Record<string, number | undefined>>;
   /** Names of the credentials that lanes split; undefined: it has one lane. */
   readonly credentials: readonly string[] | undefined;
+  /** True if a limit is over all of its credentials: it works with one lane only. */
+  readonly sharesLimit: boolean;
   /** Everything that the processes of one group must agree on. */
   readonly agreed: Json;
   /** Reads requests, as `enqueue` and `replay` do. */

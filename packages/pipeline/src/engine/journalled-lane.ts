@@ -61,7 +61,7 @@ export async function openJournalledLane(options: OpenJournalledLaneOptions): Pr
     });
     const lanes = lanesOf(pipeline, options.lanes);
     const inherited = await inheritedBudgets({ journals, stateTopic: state.topic, lane: number, lanes });
-    return { lane, journal: laneJournal({ lane, clock, inherited }) };
+    return { lane, journal: laneJournal({ lane, clock, inherited, lanes }) };
   } catch (error) {
     await lane.close();
     throw error;

@@ -1,11 +1,12 @@
 import { agedSnapshots, type BootTime, type BudgetSnapshot, type Clock, type Journal, stampedSnapshots } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
+import { PipelineError } from '../definition/pipeline-error.ts';
 import type { Lane } from './lane.ts';
 import { type LaneState, STATE_KEYS, laneState } from './lane-state.ts';
 
 /** The state of a credential's budgets when that was committed. */
 export interface JournalRecord {
-  /** Name of the credential. */
+  /** Name of the credential; empty for limits over all credentials. */
   readonly credential: string;
   /** A snapshot of each of the credential's budgets, `ageMs` old. */
   readonly value: readonly BudgetSnapshot[];
@@ -18,8 +19,12 @@ export interface LaneJournalOptions {
   readonly clock: Clock;
   /** Records of other lanes' journals. */
   readonly inherited?: readonly JournalRecord[];
+  /** Lanes of its pipeline. Default 1. */
+  readonly lanes?: number;
 }
 
+/** The entry of limits over all credentials. */
+const ALL = '';
 /** A permit waits for little more than its transaction; slow disks get more time. */
 const SHORTEST_LEASE_MS = 1_000;
 const LONGEST_LEASE_MS = 60_000;
@@ -31,7 +36,7 @@ const LONGEST_LEASE_MS = 60_000;
  * need agree on the time. On the machine that wrote them, they count by the time since its start, because an embedded log's clock is the
  * machine's, which may jump.
  */
-export function laneJournal({ lane, clock, inherited = [] }: LaneJournalOptions): Journal {
+export function laneJournal({ lane, clock, inherited = [], lanes = 1 }: LaneJournalOptions): Journal {
   const openedMs = clock.monotonicMs();
   const records = [...journalRecords(lane.stateUnder), ...inherited];
   const snapshots = new Map<string, () => readonly BudgetSnapshot[]>();
@@ -51,6 +56,8 @@ export function laneJournal({ lane, clock, inherited = [] }: LaneJournalOptions)
       return Math.min(LONGEST_LEASE_MS, Math.max(SHORTEST_LEASE_MS, 4 * lane.slowestCommitMs));
     },
     open(credential, snapshot) {
+      const [shared] = credential === ALL && lanes > 1 ? snapshot() : [];
+      if (shared !== undefined) throw notShared(shared.name, lanes);
       snapshots.set(credential, snapshot);
       const granted = (): Promise<void> => {
         changed.add(credential);
@@ -67,6 +74,12 @@ export function laneJournal({ lane, clock, inherited = [] }: LaneJournalOptions)
       };
     },
   };
+}
+
+/** Each lane would use the whole limit. */
+function notShared(limit: string | undefined, lanes: number): PipelineError {
+  const message = `the limit ${limit} is shared by all credentials, and ${lanes} lanes can't share it. Set lanes to 1, or give each credential its own limit.`;
+  return new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message });
 }
 
 /** The journal in a lane's state. */

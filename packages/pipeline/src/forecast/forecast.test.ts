@@ -129,6 +129,14 @@ describe('forecast', () => {
     expect(savedByCredential([{ ...first, walks: pages(61) }, second], { now: NOW })).toBe(0);
   });
 
+  it('counts a limit over all credentials once, and lets no further credential widen it', () => {
+    const { credential: _, ...all } = budget({ name: 'address', limit: 20 });
+    const both = [all, budget(), budget({ credential: 'b' })];
+    expect(forecast([work({ walks: pages(21), budgets: both })], { now: NOW }).inMs).toBe(15 * MINUTE_MS);
+    expect(savedByCredential([work({ walks: pages(21), budgets: both })], { now: NOW })).toBe(0);
+    expect(savedByCredential([work({ walks: pages(20), budgets: [all, budget()] })], { now: NOW })).toBe(15 * MINUTE_MS);
+  });
+
   it('tells when each walk is done', () => {
     const lane = work({ walks: pages(1, 10, 20) });
     expect(walksDone(lane, { first: 3, atOnce: 500, now: NOW })).toEqual([0, 15 * MINUTE_MS, 30 * MINUTE_MS]);

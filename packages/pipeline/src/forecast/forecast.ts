@@ -26,7 +26,7 @@ export interface LaneWork {
   readonly keysAtOnce: number;
   /** HTTP requests of all that, which have their slot already and no response yet. Default 0. */
   readonly inFlight?: number;
-  /** One for each budget of each credential of the lane. */
+  /** One for each budget of each credential of the lane, and for each limit over all of them. */
   readonly budgets: readonly BudgetSlots[];
 }
 
@@ -65,11 +65,12 @@ export function forecast(lanes: readonly LaneWork[], options: ForecastOptions): 
 export function savedByCredential(lanes: readonly LaneWork[], options: ForecastOptions): number | undefined {
   const { unknown, inMs } = forecast(lanes, options);
   if (unknown > 0) return undefined;
-  const credentials = new Set(lanes.flatMap(({ budgets }) => budgets.map(({ credential }) => credential))).size;
+  const credentials = new Set(lanes.flatMap(({ budgets }) => budgets.flatMap(({ credential = [] }) => credential))).size;
   const next = credentials % Math.max(1, lanes.length);
   const more = lanes.map((lane) => {
-    const [{ credential } = { credential: '' }] = lane.budgets;
-    const fresh = lane.budgets.filter((one) => one.credential === credential).map(unused);
+    // A limit over all credentials doesn't grow with them.
+    const own = lane.budgets.filter((one) => one.credential !== undefined);
+    const fresh = own.filter(({ credential }) => credential === own[0]?.credential).map(unused);
     return lane.lane === next ? { ...lane, budgets: [...lane.budgets, ...fresh] } : lane;
   });
   return inMs - forecast(more, options).inMs;
@@ -124,7 +125,8 @@ function laneMs(lane: LaneWork, pace: Pace, { requestMs = 0 }: ForecastOptions):
 
 /** Requests that the lane's credentials may have under way at a time. */
 function concurrencyOf({ budgets }: LaneWork): number {
-  const each = new Map(budgets.map(({ credential, concurrency = Infinity }) => [credential, concurrency]));
+  const own = budgets.filter(({ credential }) => credential !== undefined);
+  const each = new Map(own.map(({ credential, concurrency = Infinity }) => [credential, concurrency]));
   return each.size === 0 ? Infinity : [...each.values()].reduce((sum, own) => sum + own, 0);
 }
 

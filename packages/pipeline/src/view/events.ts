@@ -241,8 +241,8 @@ export type Doing =
 export interface BudgetGauge {
   /** Name of the pipeline. */
   readonly pipeline: string;
-  /** Name of the credential that the budget belongs to. */
-  readonly credential: string;
+  /** Name of the credential that the budget belongs to; absent for a limit over all credentials of the pipeline. */
+  readonly credential?: string;
   /** Its name: `rate`, unless the source has several. */
   readonly budget: string;
   /** Name of what it counts. Default: requests. */

@@ -1,13 +1,16 @@
 import { bearer } from '@headgate/auth';
 import { virtualClock } from '@headgate/throttle/testing';
 import { describe, expect, test } from 'vitest';
+import { sharedBudgets } from './shared-budgets.ts';
 import { sourceCredential, type SourceCredential } from './source-credential.ts';
 
 const clock = virtualClock();
+const shared = sharedBudgets({ budgets: {}, maxDelayMs: 0, clock });
 const make = (requests = 15, windowMs = 60_000): SourceCredential =>
   sourceCredential({
     credential: { name: 'app', signer: bearer('token') },
     budgets: { rate: { requests, windowMs } },
+    shared,
     maxDelayMs: 0,
     clock,
   });
@@ -53,6 +56,7 @@ test('a refusal holds the budgets that its request used, and no others', () => {
   const credential = sourceCredential({
     credential: { name: 'app', signer: bearer('token') },
     budgets: { core: { requests: 15, windowMs: 60_000 }, search: { requests: 30, windowMs: 1_000 } },
+    shared,
     maxDelayMs: 0,
     clock,
   });
@@ -74,6 +78,7 @@ describe('a clock that is refused', () => {
     const credential = sourceCredential({
       credential: { name: 'user', signer },
       budgets: { rate: { requests: 1, windowMs: 1 } },
+      shared,
       maxDelayMs: 0,
       clock,
     });

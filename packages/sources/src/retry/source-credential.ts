@@ -3,6 +3,7 @@ import type { Clock, Journal, JournalEntry, RateBudget } from '@headgate/throttl
 import { budgetOf } from '../budgets.ts';
 import type { SourceError } from '../source-error.ts';
 import type { Budgets, Credential } from '../source-options.ts';
+import type { SharedBudgets } from './shared-budgets.ts';
 
 /** A credential at work: its budgets, and what the service has said about it. */
 export interface SourceCredential {
@@ -51,6 +52,8 @@ export interface SourceCredentialOptions {
   readonly credential: Credential;
   /** The source's: in their place the credential may have others of the same names. */
   readonly budgets: Budgets;
+  /** The source's limits over all credentials. */
+  readonly shared: SharedBudgets;
   readonly maxDelayMs: number;
   readonly clock: Clock;
   readonly journal?: Journal | undefined;
@@ -71,16 +74,21 @@ const LARGEST_CLOCK_OFFSET_MS = 24 * 60 * 60_000;
 /** Clocks are put right, so each refusal may be due to another offset; these many in a row are not. */
 export const MOST_CLOCK_REFUSALS = 3;
 
-export function sourceCredential({ credential, budgets: shared, maxDelayMs, clock, journal }: SourceCredentialOptions): SourceCredential {
+export function sourceCredential(given: SourceCredentialOptions): SourceCredential {
+  const { credential, shared, maxDelayMs, clock, journal } = given;
   const { name, signer } = credential;
   /** Added to a grant's time, so that a slow proxy or signer doesn't let each of them lapse; halved by each request that is in time. */
   let preparationMs = 0;
   const options = { maxDelayMs, clock, ...(journal !== undefined && { leaseMs: () => journal.leaseMs + Math.round(preparationMs) }) };
-  const named = { ...shared, ...credential.budgets };
-  const byName = new Map(Object.entries(named).map(([budget, of]) => [budget, budgetOf(of, options)]));
-  const budgets = [...byName.values()];
-  const entry = journal?.open(name, () => Array.from(byName, ([budget, one]) => ({ name: budget, ...one.snapshot() })));
-  for (const snapshot of entry?.restored ?? []) byName.get(snapshot.name ?? '')?.restore(snapshot);
+  const named = { ...given.budgets, ...credential.budgets };
+  const own = new Map(Object.entries(named).flatMap(([budget, of]) => (of.shared === true ? [] : [[budget, budgetOf(of, options)]])));
+  const budgets = Object.keys(named).flatMap((budget) => own.get(budget) ?? shared.byName.get(budget) ?? []);
+  const opened = journal?.open(name, () => Array.from(own, ([budget, one]) => ({ name: budget, ...one.snapshot() })));
+  // A limit that was shared counts for each credential once it isn't, and the other way around.
+  for (const snapshot of opened?.restored ?? [])
+    (own.get(snapshot.name ?? '') ?? shared.byName.get(snapshot.name ?? ''))?.restore(snapshot);
+  for (const snapshot of shared.restored) own.get(snapshot.name ?? '')?.restore(snapshot);
+  const entry = opened && shared.covering(opened);
   const longestHoldMs = Math.max(LONGEST_HOLD_MS, ...budgets.map((budget) => budget.windowMs));
   let refusedAtMs = -Infinity;
   let refusals = 0;
@@ -90,14 +98,16 @@ export function sourceCredential({ credential, budgets: shared, maxDelayMs, cloc
   let clockRefusals = 0;
   let clockRefusalsInARow = 0;
 
-  /** The budgets that a request uses: its refusal says nothing about the others. */
-  const used = (weights: readonly number[]): { readonly windowMs: number; readonly hold: (ms: number) => number } => {
-    const own = budgets.filter((_, i) => weights[i] !== 0);
-    const held = own.length === 0 ? budgets : own;
+  /** The budgets that a request uses: its refusal says nothing about the others, and is more likely about the credential's own. */
+  const used = (weights: readonly number[]) => {
+    const concerned = budgets.filter((_, i) => weights[i] !== 0);
+    const ofAll = [...shared.byName.values()].filter((budget) => concerned.includes(budget));
+    const held = [concerned.filter((budget) => !ofAll.includes(budget)), ofAll, budgets].find(({ length }) => length > 0) ?? [];
     return {
+      ofAll,
       // A refusal concerns the shortest window, unless the response names another, such as a daily quota.
       windowMs: Math.min(...held.map((budget) => budget.windowMs)),
-      hold: (ms) => {
+      hold: (ms: number): number => {
         const until = clock.monotonicMs() + ms;
         for (const budget of held) budget.holdUntil(until);
         return ms;
@@ -121,13 +131,17 @@ export function sourceCredential({ credential, budgets: shared, maxDelayMs, cloc
       preparationMs = how === 'in time' ? preparationMs / 2 : Math.min(LONGEST_PREPARATION_MS, 2 * how.lapsedAfterMs);
     },
     refused({ grantedAtMs, weights, retryInMs }) {
-      const { windowMs, hold } = used(weights);
+      const { windowMs, hold, ofAll } = used(weights);
+      const holdAll = (ms: number): number => {
+        shared.refused(name, ofAll, ms);
+        return hold(ms);
+      };
       // Requests in flight at the same time are refused together: that counts as one refusal.
       if (grantedAtMs >= refusedAtMs) refusals += 1;
       refusedAtMs = clock.monotonicMs();
       const stepMs = Math.min(LONGEST_STEP_MS, windowMs * 2 ** (refusals - 1));
-      if (retryInMs === undefined || !(retryInMs <= longestHoldMs)) return hold(stepMs);
-      return hold(Math.max(retryInMs, Math.min(windowMs, SHORTEST_HOLD_MS)));
+      if (retryInMs === undefined || !(retryInMs <= longestHoldMs)) return holdAll(stepMs);
+      return holdAll(Math.max(retryInMs, Math.min(windowMs, SHORTEST_HOLD_MS)));
     },
     accepted() {
       refusals = 0;

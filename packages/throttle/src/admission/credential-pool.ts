@@ -114,7 +114,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     }
     return latest <= now ? -Infinity : latest;
   };
-  /** Another member can give a slot of a shared budget back, so that only budgets of its own say how long a member must wait. */
+  /** Another member can return a slot of a shared budget early, so only the other budgets say how long a member must wait. */
   const ownFreeAt = ({ member: { budgets } }: Node, now: number): number =>
     budgets.reduce((latest, budget) => (isShared(budget) ? latest : Math.max(latest, budget.freeAt(1, now))), -Infinity);
   /** No member is free before the budgets are that all of them have. */

@@ -9,7 +9,15 @@ import { limiter } from './limiter.ts';
 const WINDOW_MS = 1_000;
 
 /** Members that each have a budget of their own, and those of the shared ones that `shares` names, after it. */
-function poolOf({ limits, shares, clock }: { limits: readonly number[]; shares: readonly (readonly number[])[]; clock: ReturnType<typeof handClock> }) {
+function poolOf({
+  limits,
+  shares,
+  clock,
+}: {
+  limits: readonly number[];
+  shares: readonly (readonly number[])[];
+  clock: ReturnType<typeof handClock>;
+}) {
   const budget = (limit: number): RateBudget => rateBudget({ limit, windowMs: WINDOW_MS, guardMs: 0, maxDelayMs: 100, clock });
   const shared = limits.map(budget);
   const members = shares.map((some, i) => ({
@@ -71,7 +79,12 @@ describe('a budget that several credentials share', () => {
 
   it('is never over in any window, whichever credentials carry the requests, and whenever the service counts them', () => {
     let granted = 0;
-    const request = fc.record({ idleMs: fc.nat(200), upMs: fc.nat(90), downMs: fc.nat(90), ending: fc.constantFrom('answered', 'answered', 'aborted', 'unsent') });
+    const request = fc.record({
+      idleMs: fc.nat(200),
+      upMs: fc.nat(90),
+      downMs: fc.nat(90),
+      ending: fc.constantFrom('answered', 'answered', 'aborted', 'unsent'),
+    });
     fc.assert(
       fc.property(fc.array(request, { minLength: 20, maxLength: 80, size: 'max' }), limits, shares, (requests, ofShared, whose) => {
         const clock = handClock();
@@ -101,7 +114,8 @@ describe('a budget that several credentials share', () => {
           if (ending === 'answered') inFlight.push({ at: clock.now + upMs + downMs, settle: () => grant.answered() });
           else inFlight.push({ at: clock.now + downMs / 2, settle: () => grant.aborted() });
         }
-        const of = (carriers: readonly string[]) => counted.flatMap(({ at, carrier }) => (carriers.includes(carrier) ? at : [])).toSorted((a, b) => a - b);
+        const of = (carriers: readonly string[]) =>
+          counted.flatMap(({ at, carrier }) => (carriers.includes(carrier) ? at : [])).toSorted((a, b) => a - b);
         const over = (carriers: readonly string[], limit: number) =>
           overruns({ kind: 'rolling', counted: of(carriers), limit, windowMs: WINDOW_MS, phaseMs: 0 });
         for (const { name } of members) expect(over([name], 2)).toBe(0);
@@ -157,7 +171,9 @@ describe('a budget that several credentials share', () => {
     const all = Promise.all(Array.from({ length: 30 }, () => limited.run((by) => void carried.push({ at: clock.monotonicMs(), by }))));
     await clock.advance(9 * WINDOW_MS);
     await all;
-    expect(Object.values(Object.groupBy(carried, ({ at }) => at)).map((same = []) => same.length)).toEqual(Array.from({ length: 10 }, () => 3));
+    expect(Object.values(Object.groupBy(carried, ({ at }) => at)).map((same = []) => same.length)).toEqual(
+      Array.from({ length: 10 }, () => 3),
+    );
     expect(new Set(carried.map(({ by }) => by)).size).toBe(4);
   });
 });

@@ -5,7 +5,7 @@ import type { BootTime } from '../clock.ts';
  * not instants: a later reader subtracts the time that has passed.
  */
 export interface Journal {
-  /** Opens a credential's entry. `snapshots` returns the current state of its budgets, in their order. */
+  /** Opens a credential's entry; by the name `''`, that of limits over all credentials. `snapshots` returns the current state of its budgets, in their order. */
   open(credential: string, snapshots: () => readonly BudgetSnapshot[]): JournalEntry;
   /** Longest a permit may wait between its grant and its first byte, in ms: a process that was suspended must not send late. */
   readonly leaseMs: number;
@@ -17,7 +17,7 @@ export interface JournalEntry {
   readonly restored: readonly BudgetSnapshot[] | undefined;
   /** Writes the state of the budgets. Resolves when it is durable. Send the granted request only then. */
   granted(): Promise<void>;
-  /** A grant was settled: the next write includes it. */
+  /** The budgets have changed: the journal's next write includes this entry. */
   settled(): void;
   /** Writes the budgets in the background: a response without a page has changed them. */
   learned(): void;

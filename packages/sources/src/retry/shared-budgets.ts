@@ -1,0 +1,65 @@
+import type { BudgetSnapshot, Clock, Journal, JournalEntry, RateBudget } from '@headgate/throttle';
+import { budgetOf } from '../budgets.ts';
+import type { Budgets } from '../source-options.ts';
+
+/** The limits over all credentials of a source, which the journal keeps once. */
+export interface SharedBudgets {
+  readonly byName: ReadonlyMap<string, RateBudget>;
+  /** The state in which an earlier process left the budgets that are shared now, or were then. */
+  readonly restored: readonly BudgetSnapshot[];
+  /** The journal's entry of a credential, which then covers its grants of the shared budgets, too. */
+  covering(entry: JournalEntry): JournalEntry;
+  /**
+   * A credential was refused for its rate, and starts nothing for `ms`. Such a response doesn't say which limit refused it: `budgets` are
+   * held only if another credential waits for the same reason.
+   */
+  refused(credential: string, budgets: readonly RateBudget[], ms: number): void;
+}
+
+export interface SharedBudgetsOptions {
+  /** The source's budgets: those that are `shared` are made here. */
+  readonly budgets: Budgets;
+  readonly maxDelayMs: number;
+  readonly clock: Clock;
+  readonly journal?: Journal | undefined;
+}
+
+/** The name of their entry in the journal, which no credential can have. */
+const ALL = '';
+
+export function sharedBudgets({ budgets, maxDelayMs, clock, journal }: SharedBudgetsOptions): SharedBudgets {
+  const options = { maxDelayMs, clock, ...(journal !== undefined && { leaseMs: () => journal.leaseMs }) };
+  const byName = new Map(Object.entries(budgets).flatMap(([name, of]) => (of.shared === true ? [[name, budgetOf(of, options)]] : [])));
+  const shared = journal?.open(ALL, () => Array.from(byName, ([name, budget]) => ({ name, ...budget.snapshot() })));
+  const restored = shared?.restored ?? [];
+  for (const snapshot of restored) byName.get(snapshot.name ?? '')?.restore(snapshot);
+  let last = { credential: ALL, untilMs: -Infinity };
+
+  return {
+    byName,
+    restored,
+    covering(entry) {
+      if (shared === undefined || byName.size === 0) return entry;
+      return {
+        restored: entry.restored,
+        granted() {
+          shared.settled();
+          return entry.granted();
+        },
+        settled() {
+          shared.settled();
+          entry.settled();
+        },
+        learned() {
+          shared.settled();
+          entry.learned();
+        },
+      };
+    },
+    refused(credential, concerned, ms) {
+      const now = clock.monotonicMs();
+      if (last.credential !== credential && last.untilMs > now) for (const budget of concerned) budget.holdUntil(now + ms);
+      last = { credential, untilMs: now + ms };
+    },
+  };
+}

@@ -1,0 +1,175 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { creditPool } from '@headgate/throttle';
+import { fileJournal } from '@headgate/throttle/file-journal';
+import { type VirtualClock, virtualClock } from '@headgate/throttle/testing';
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import { defineSource } from './define-source.ts';
+import { credential, MINUTE_MS, ok, play, said, thrown, toy } from './scene.fixture.ts';
+import type { Budgets } from './source-options.ts';
+import { scriptedServer } from './testing/scripted-server.ts';
+
+const address = { requests: 3, windowMs: MINUTE_MS, shared: true };
+const credentials = ['a', 'b', 'c'].map(credential);
+
+test('a shared limit is one over all credentials: it is waited for, shown and forecast once', async () => {
+  const scene = await play([], { limit: { requests: 2, windowMs: 1_000 }, budgets: { address }, credentials }, { items: () => 1 });
+  for (const path of ['/1', '/2', '/3']) await scene.query(path);
+  const carriers = scene.events.map((event) => event.credential);
+  expect(carriers).toEqual(['a', 'b', 'c']);
+  const waiting = scene.query('/4');
+  await scene.clock.settle();
+  const { budgets, queries } = scene.source.gauges();
+  expect(budgets.map(({ credential: of, budget, used }) => [of, budget, used])).toEqual([
+    ['a', 'rate', 1],
+    ['b', 'rate', 1],
+    ['c', 'rate', 1],
+    [undefined, 'address', 3],
+  ]);
+  expect(queries).toMatchObject([{ subject: '/4', state: 'queued', for: 'budget' }]);
+  expect(queries[0]).toMatchObject({ until: budgets[3]?.freeAt });
+  expect(scene.source.slots().map(({ credential: of, name, limit }) => [of, name, limit])).toEqual([
+    ['a', 'rate', 2],
+    ['b', 'rate', 2],
+    ['c', 'rate', 2],
+    [undefined, 'address', 3],
+  ]);
+  await scene.clock.advance(MINUTE_MS - 1);
+  expect(scene.server.requests).toHaveLength(3);
+  await scene.clock.advance(100);
+  await waiting;
+});
+
+const LIMIT = { requests: 10, windowMs: 1_000 };
+const REFUSAL = said('rate-limited', { retryInMs: 30_000 });
+
+test("a refusal holds its credential's own budgets: another credential finds out whether the shared one is meant", async () => {
+  const scene = await play(
+    [REFUSAL],
+    { limit: LIMIT, budgets: { address: { ...address, requests: 100 } }, credentials },
+    { items: () => 1 },
+  );
+  await scene.query('/first');
+  const { budgets } = scene.source.gauges();
+  expect(budgets.map(({ freeAt = 0 }) => Math.max(0, freeAt - scene.clock.epochMs()))).toEqual([30_000, 0, 0, 0]);
+});
+
+test('a second credential that is refused meanwhile holds the shared limit, too', async () => {
+  const scene = await play(
+    [REFUSAL, REFUSAL],
+    { limit: LIMIT, budgets: { address: { ...address, requests: 100 } }, credentials },
+    { items: () => 1 },
+  );
+  const first = scene.query('/first');
+  await expect.poll(() => scene.events.length).toBe(2);
+  const { budgets } = scene.source.gauges();
+  expect(budgets.map(({ freeAt = 0 }) => Math.max(0, freeAt - scene.clock.epochMs()))).toEqual([30_000, 30_000, 0, 30_000]);
+  await scene.clock.advance(29_000);
+  expect(scene.server.requests).toHaveLength(2);
+  await scene.clock.advance(1_000);
+  await first;
+});
+
+test('a refusal of a request that has no budget but a shared one holds that', async () => {
+  const scene = await play(
+    [said('rate-limited', { retryInMs: 30_000 })],
+    { limit: { ...address, requests: 9 }, credentials },
+    { items: () => 1 },
+  );
+  const first = scene.query('/first');
+  await scene.requests(1);
+  await expect.poll(() => scene.events.length).toBe(1);
+  await scene.clock.advance(29_000);
+  expect(scene.server.requests).toHaveLength(1);
+  await scene.clock.advance(1_000);
+  await first;
+});
+
+/** A service and a journal for sources that come one after the other, as processes do. */
+async function processes() {
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-'));
+  const server = await scriptedServer({ script: [], otherwise: ok });
+  const clock: VirtualClock = virtualClock();
+  onTestFinished(async () => {
+    await server[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true });
+  });
+  /** Requests as many at once, and returns how many went out within the time. */
+  const run = async (names: readonly string[], budgets: Budgets, { requests, forMs = 0 }: { requests: number; forMs?: number }) => {
+    const journal = await fileJournal({ file: join(folder, 'journal.db'), clock });
+    const source = defineSource<string, string>({ ...toy([]), weights: () => ({}) })({
+      baseUrl: server.url,
+      credentials: names.map(credential),
+      budgets,
+      journal,
+      clock,
+      env: {},
+      maxDelayMs: 0,
+    });
+    const before = server.requests.length;
+    const all = Array.from({ length: requests }, (_, i) =>
+      source.query(`/${i}`, { credits: creditPool({ max: 99 }) }).catch(() => undefined),
+    );
+    await clock.advance(forMs);
+    source.stop();
+    await Promise.all(all);
+    await source.close();
+    await journal.close();
+    return server.requests.length - before;
+  };
+  return { clock, run };
+}
+
+test('a restart continues the window of a shared limit, whichever credentials are left', async () => {
+  const { clock, run } = await processes();
+  expect(await run(['a', 'b'], { address }, { requests: 5 })).toBe(3);
+  expect(await run(['c'], { address }, { requests: 5 })).toBe(0);
+  await clock.advance(MINUTE_MS / 2);
+  expect(await run(['a', 'b', 'c'], { address }, { requests: 5 })).toBe(0);
+  await clock.advance(MINUTE_MS / 2 + 100);
+  expect(await run(['c', 'd'], { address }, { requests: 5 })).toBe(3);
+});
+
+test("a limit that becomes shared, or each credential's own, counts the requests of before", async () => {
+  const { run } = await processes();
+  const own = { address: { ...address, shared: false } };
+  expect(await run(['a'], own, { requests: 5 })).toBe(3);
+  expect(await run(['a', 'b'], { address }, { requests: 5 })).toBe(0);
+  const again = await processes();
+  expect(await again.run(['a', 'b'], { address }, { requests: 5 })).toBe(3);
+  expect(await again.run(['a', 'b'], own, { requests: 5 })).toBe(0);
+});
+
+test('no window is over a shared limit, for any credentials that come and go with restarts', async () => {
+  const run = fc.record({
+    names: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1 }),
+    requests: fc.nat(6),
+    pauseMs: fc.constantFrom(0, 1_000, 20_000, 59_000, 61_000),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(run, { minLength: 2, maxLength: 5 }), async (runs) => {
+      const { clock, run: start } = await processes();
+      const sent: number[] = [];
+      for (const { names, requests, pauseMs } of runs) {
+        const count = await start(names, { own: { requests: 2, windowMs: MINUTE_MS }, address }, { requests });
+        const recent = sent.filter((at) => at > clock.monotonicMs() - MINUTE_MS).length;
+        expect(recent + count).toBeLessThanOrEqual(address.requests);
+        for (let i = 0; i < count; i += 1) sent.push(clock.monotonicMs());
+        await clock.advance(pauseMs);
+      }
+    }),
+    { numRuns: 5 },
+  );
+});
+
+test.each([{ address: { requests: 1, windowMs: 1 } }, { rate: { ...address } }])(
+  "a credential can't have %j instead of a shared limit",
+  (budgets) => {
+    const make = defineSource<string, string>({ ...toy([]), limit: { requests: 1, windowMs: 1 }, budgets: { address } });
+    const error = thrown(() => make({ baseUrl: 'https://api.example.com', credentials: [{ ...credential('a'), budgets }] }));
+    expect(error).toMatchObject({ code: 'HEADGATE_INVALID_OPTION' });
+    expect(String(error)).toContain('must be left to the source: it is one limit over all credentials');
+  },
+);
