@@ -90,7 +90,9 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         redirect: progress.redirect,
         signal,
       });
-      credential.prepared(attempted === 'lapsed' ? { lapsedAfterMs: clock.monotonicMs() - grantedAtMs } : 'in time');
+      // Signing and connecting have `timeoutMs` each; a machine that slept for hours doesn't need hours for its next request.
+      const lapsedAfterMs = Math.min(clock.monotonicMs() - grantedAtMs, 2 * options.timeoutMs);
+      credential.prepared(attempted === 'lapsed' ? { lapsedAfterMs } : 'in time');
       if (attempted === 'lapsed') return attempted;
       const { verdict, status } = attempted;
       const limitMismatch = limitCheck.take();

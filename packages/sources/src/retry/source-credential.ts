@@ -60,8 +60,6 @@ export interface SourceCredentialOptions {
 }
 
 const RECENT_MS = 60_000;
-/** A machine that slept for hours doesn't need hours for its next request. */
-const LONGEST_PREPARATION_MS = 60_000;
 /** If refusals name no wait, waits double up to this. */
 const LONGEST_STEP_MS = 15 * 60_000;
 /** Maximum believable wait: a response that requests more than this, and more than the longest window of its budgets, is ignored. */
@@ -128,7 +126,7 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
       return clockRefusals;
     },
     prepared(how) {
-      preparationMs = how === 'in time' ? preparationMs / 2 : Math.min(LONGEST_PREPARATION_MS, 2 * how.lapsedAfterMs);
+      preparationMs = how === 'in time' ? preparationMs / 2 : 2 * how.lapsedAfterMs;
     },
     refused({ grantedAtMs, weights, retryInMs }) {
       const { windowMs, hold, ofAll } = used(weights);
