@@ -599,6 +599,16 @@ describe('an incremental walk', () => {
     ]);
   });
 
+  it('begins none of the jobs that wait when the last page of the one before is written during a stop', async () => {
+    await using place = await temporaryLog();
+    const stop = new AbortController();
+    const started: string[] = [];
+    const api = shelvesApi({ onPage: (page) => void (page === 'ada 4' && stop.abort()) });
+    const onEvent = ({ type }: RunEvent): void => void (['request-started', 'request-completed'].includes(type) && started.push(type));
+    await workedOff(place.log, incremental([], { source: api }), ['ada', 'ada', 'ada'], { signal: stop.signal, onEvent });
+    expect(started).toEqual(['request-started', 'request-completed']);
+  });
+
   it('begins where the one before did that failed', async () => {
     await using place = await temporaryLog();
     const began: [number, unknown][] = [];

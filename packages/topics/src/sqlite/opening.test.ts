@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sqliteTopicLog } from './index.ts';
+import { openDatabase } from './database.ts';
 import { checkSchema, makeSchema } from './schema.ts';
 import { temporaryFolder } from './temporary-folder.fixture.ts';
 
@@ -36,6 +37,22 @@ describe('opening', () => {
       expect([file, `${file}-wal`].map(modeOf)).toEqual([0o660, 0o660]);
     },
   );
+
+  it('syncs the disk at each commit', () => {
+    const { db } = openDatabase({
+      file: join(temporaryFolder(), 'log.db'),
+      busyTimeoutMs: 1_000,
+      pollMs: 1,
+      tombstoneRetentionMs: 1,
+      maxFileBytes: 0,
+    });
+    const settings = ['synchronous', 'fullfsync', 'checkpoint_fullfsync', 'journal_mode'].map(
+      (name) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0],
+    );
+    db.close();
+    // 2: FULL. An acknowledged commit outlives the machine.
+    expect(settings).toEqual([2, 1, 1, 'wal']);
+  });
 
   it('refuses a file of a newer release, says both versions, and does not touch it', async () => {
     const file = join(temporaryFolder(), 'log.db');

@@ -100,7 +100,7 @@ it('changes what has changed, and leaves selection, focus, scroll and all other 
   ).toEqual({ selected: 'beta', same: true, focused: 'q', scrolled: 300 });
 });
 
-it('says that the run has ended, and stays', async () => {
+it('says that the run has ended, stays, and goes on with the next run at its address', async () => {
   const page = await open();
   await connection(page).toBe('Live');
   view = { ...view, outcome: 'done' };
@@ -110,6 +110,11 @@ it('says that the run has ended, and stays', async () => {
   await page.waitForTimeout(3_000);
   expect(await page.locator('#connection').textContent()).toMatch(/^The run has ended/u);
   expect(await names(page)).toHaveLength(7);
+  const { outcome: _, ...working } = view;
+  view = working;
+  server = await serve(server.port);
+  await connection(page).toBe('Live');
+  expect(await page.title()).toMatch(/running/u);
 });
 
 it('says that the connection is lost when the run is killed, and goes on with the next one', async () => {
