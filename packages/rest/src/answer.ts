@@ -11,14 +11,15 @@ import {
   retryAfterMs,
   statusVerdict,
 } from '@headgate/sources';
+import type { Json } from '@headgate/throttle';
 import * as z from 'zod';
 import { carriedOn } from './carried.ts';
 import { type Cursor, againFrom, firstAt, nextWindow } from './cursor.ts';
 import { type Said, saidAt } from './evidence.ts';
-import { digestOf, kindOf, scalarOf } from './json-value.ts';
+import { digestOf, kindOf, scalarOf, spelled } from './json-value.ts';
 import { type ErrorRule, type Pages, type Stream, keyPaths, placeholders } from './language.ts';
 import type { Path } from './path.ts';
-import type { RestQuery } from './request.ts';
+import { type RestQuery, withFields } from './request.ts';
 import { timeOf } from './time.ts';
 
 /** Error codes of sections, in addition to those of every source. */
@@ -208,8 +209,9 @@ type NextAt = { readonly at: Cursor['at'] | undefined } | { readonly unfit: stri
 const LAST: NextAt = { at: undefined };
 
 /** The cursor, address, number or offset of the next page; undefined where this is the last one. */
-function nextOf({ pages }: Stream, { value, answer, context }: Answered, records: readonly unknown[], digest: string | undefined): NextAt {
+function nextOf(stream: Stream, { value, answer, context }: Answered, records: readonly unknown[], digest: string | undefined): NextAt {
   const { cursor } = context.query;
+  const { pages } = stream;
   if (pages === undefined || wayKind(pages) === undefined) return LAST;
   const told = (at: Said | undefined): unknown => at && saidAt(at, answer, () => value);
   if (pages.while !== undefined && !isYes(told(pages.while))) return LAST;
@@ -222,10 +224,10 @@ function nextOf({ pages }: Stream, { value, answer, context }: Answered, records
     const from = pages.next ?? pages.cursor;
     const given = told(from);
     const ends: readonly unknown[] = pages.end === undefined ? [] : Array.isArray(pages.end) ? pages.end : [pages.end];
-    const at = cursorAt(given, pages);
+    const at = cursorAt(given, stream);
     // One service writes the same cursor as a number and as text.
-    if (given === undefined || given === null || given === '' || ends.some((end) => String(end) === String(at))) return LAST;
-    if (at !== undefined) return { at: pages.base === undefined ? at : addressAfter(pages.base, String(at), value) };
+    if (given === undefined || given === null || given === '' || ends.some((end) => String(end) === spelled(at))) return LAST;
+    if (at !== undefined) return { at: pages.base === undefined ? at : addressAfter(pages.base, spelled(at), value) };
     return { unfit: `${from !== undefined && 'text' in from ? from.text : 'the cursor'}: expected text or a number, got ${kindOf(given)}` };
   }
   const named = numberOf(told(pages.last));
@@ -250,13 +252,17 @@ function addressAfter(base: Path, next: string, value: unknown): string {
   return typeof before === 'string' && next.startsWith('/') ? before.replace(/\/+$/, '') + next : next;
 }
 
-/** A cursor that the next request can carry: text, a number, or in a body a list of them. */
-function cursorAt(given: unknown, { as }: Pages): Cursor['at'] | undefined {
+/** A cursor that the next request can carry: text, a number, or in a JSON body a list or an object. */
+function cursorAt(given: unknown, { pages, form }: Stream): Cursor['at'] | undefined {
   const at = scalarOf(given);
-  if (typeof at === 'string' || typeof at === 'number') return at;
-  if (as?.body === undefined || !Array.isArray(given) || given.length === 0) return undefined;
-  const all = given.map(scalarOf).filter((one) => typeof one === 'string' || typeof one === 'number');
-  return all.length === given.length ? all : undefined;
+  if (at !== undefined) return typeof at === 'boolean' ? undefined : at;
+  const isCarried = pages?.as?.body !== undefined && form === undefined;
+  return isCarried && typeof given === 'object' && given !== null && Object.keys(given).length > 0 ? keptValue(given) : undefined;
+}
+
+/** JSON that a checkpoint can keep: a number that JavaScript would spell differently becomes text. */
+function keptValue(given: object): Exclude<Json, boolean> {
+  return JSON.parse(JSON.stringify(given, (_, value: unknown) => scalarOf(value) ?? value)) as Exclude<Json, boolean>;
 }
 
 /** An address without some parameters of its query; the others to the letter. */
@@ -288,13 +294,13 @@ function numberOf(value: unknown): number | undefined {
 /** The page without the records that came before: older ones, those of the page or the window before; and its next cursor. */
 function dropRepeated(
   stream: Stream,
-  { cursor }: RestQuery,
+  { cursor, fields }: RestQuery,
   found: readonly unknown[],
   { at, before: digest }: { readonly at: Cursor['at'] | undefined; readonly before: string | undefined },
 ) {
   const { pages, since } = stream;
   const isDropping = pages?.repeats === 'drop';
-  const keys = isDropping ? found.map((record) => digestOf(keyOf(stream, record) ?? record)) : [];
+  const keys = isDropping ? found.map((record) => digestOf(keyOf(stream, withFields(stream, record, fields)) ?? record)) : [];
   const from = olderThan(stream, cursor);
   const given = since === undefined ? [] : found.map(digestOf);
   const [before, seen] = [new Set(cursor.keys), new Set(cursor.seen)];

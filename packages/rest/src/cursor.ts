@@ -1,3 +1,4 @@
+import type { Json } from '@headgate/throttle';
 import type { Carried } from './carried.ts';
 import type { Pages, Since, Stream } from './language.ts';
 import { digestOf } from './json-value.ts';
@@ -6,7 +7,7 @@ import { type Time, isoOf, shifted, timeOf } from './time.ts';
 /** The place at which a listing continues: JSON, written with the records of the previous page. */
 export type Cursor = {
   /** The cursor or address that a response gave, the number of the page, or the offset; null: of the first page. */
-  readonly at: string | number | readonly (string | number)[] | null;
+  readonly at: Exclude<Json, boolean>;
   /** `{since}`. */
   readonly since?: Time | undefined;
   /** `{until}`. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { jsonKind } from '@headgate/sources';
+import type { Json } from '@headgate/throttle';
 
 /** A number that JavaScript would spell differently, as `parseUntouched` keeps it. */
 interface RawJson {
@@ -13,6 +14,11 @@ const { isRawJSON } = JSON as unknown as { readonly isRawJSON: (this: void, valu
 export function scalarOf(value: unknown): string | number | boolean | undefined {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
   return isRawJSON(value) ? value.rawJSON : undefined;
+}
+
+/** A value as a parameter or a header carries it. */
+export function spelled(value: Json | undefined): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 /** The kind of a value as text, for messages that must not quote it. */

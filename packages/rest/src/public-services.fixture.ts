@@ -4,35 +4,37 @@ import type { ApiAnswer, ApiCall, ApiOptions } from './api.fixture.ts';
 export interface PublicService extends Pick<ApiOptions, 'routes' | 'knows'> {
   /** Every record of each topic with its key, in any order. */
   readonly truth: Readonly<Record<string, readonly (readonly [key: string, value: unknown])[]>>;
+  /** Times that it answers 429 of its own accord. Default 0. */
+  readonly refusals?: number;
 }
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 /** Ten days ago, at midnight: services with windows have data from then on. */
 export const BEGAN = Math.floor(Date.now() / DAY_MS - 10) * DAY_MS;
-const iso = (ms: number): string => new Date(ms).toISOString();
-const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i + 1);
-const keyed = (records: readonly unknown[], key: (record: never) => unknown) =>
+export const iso = (ms: number): string => new Date(ms).toISOString();
+export const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i + 1);
+export const keyed = (records: readonly unknown[], key: (record: never) => unknown) =>
   records.map((record) => [String(key(record as never)), record] as const);
-const byId = (records: readonly unknown[]) => keyed(records, ({ id }: { readonly id: unknown }) => id);
-const once = () => {
+export const byId = (records: readonly unknown[]) => keyed(records, ({ id }: { readonly id: unknown }) => id);
+export const once = () => {
   const seen = new Set<string>();
   return (name: string): boolean => seen.size !== seen.add(name).size;
 };
 
-const bearer =
+export const bearer =
   (token: string) =>
   ({ headers, path }: ApiCall): boolean =>
     headers['authorization'] === `Bearer ${token}` || path.startsWith('/token');
 
 /** Gives a token to a client that says who it is. */
-const token =
+export const token =
   (isKnown: (call: ApiCall, fields: Readonly<Record<string, string>>) => boolean) =>
   (call: ApiCall): ApiAnswer =>
     isKnown(call, call.body as Record<string, string>)
       ? { body: { access_token: 'given', expires_in: 3_600, token_type: 'bearer' } }
       : { status: 400, body: { error: 'invalid_client' } };
 const basic = `Basic ${Buffer.from('secret-ID:secret-SECRET').toString('base64')}`;
-const clientCredentials = token(
+export const clientCredentials = token(
   ({ headers }, { grant_type: grant }) => grant === 'client_credentials' && headers['authorization'] === basic,
 );
 

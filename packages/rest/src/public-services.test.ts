@@ -4,11 +4,13 @@ import { parse } from 'yaml';
 import { startApi } from './api.fixture.ts';
 import { runCut, valuesOf, withLog } from './cut-runs.fixture.ts';
 import type { Section } from './list.fixture.ts';
-import { BEGAN, PUBLIC_SERVICES } from './public-services.fixture.ts';
+import { MORE_PUBLIC_SERVICES } from './more-public-services.fixture.ts';
+import { BEGAN, PUBLIC_SERVICES, type PublicService } from './public-services.fixture.ts';
 import { rest } from './rest.ts';
 
 /** Public services with habits that are far apart, each as its documentation has it: its section, and an emulator that counts and signs in. */
-const TEXT = readFileSync(new URL('public-services.fixture.yaml', import.meta.url), 'utf8');
+const TEXT = ['', 'more-'].map((more) => readFileSync(new URL(`${more}public-services.fixture.yaml`, import.meta.url), 'utf8')).join('');
+const SERVICES = { ...PUBLIC_SERVICES, ...MORE_PUBLIC_SERVICES };
 
 /** The section of a service, against its emulator, whose limit lets the test be quick. */
 function sectionOf(name: string, url: string): Section {
@@ -32,8 +34,8 @@ const CUTS = [
   { at: 12, isDurable: false },
 ];
 
-it.concurrent.each(Object.keys(PUBLIC_SERVICES))('%s: each record of it once, however often it is cut off', async (name) => {
-  const { truth, ...service } = (PUBLIC_SERVICES[name] ?? (() => ({ truth: {}, routes: {} })))();
+it.concurrent.each(Object.keys(SERVICES))('%s: each record of it once, however often it is cut off', async (name) => {
+  const { truth, refusals = 0, ...service } = (SERVICES[name] ?? ((): PublicService => ({ truth: {}, routes: {} })))();
   await using api = await startApi(service);
   const pipeline = rest('api')(sectionOf(name, api.url));
   await withLog(async (log) => {
@@ -48,5 +50,5 @@ it.concurrent.each(Object.keys(PUBLIC_SERVICES))('%s: each record of it once, ho
       expect(sorted(found)).toEqual(sorted(records));
     }
   });
-  expect(api.refused()).toBe(0);
+  expect(api.refused()).toBe(refusals);
 });

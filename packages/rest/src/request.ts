@@ -1,5 +1,6 @@
 import type { SourceRequest } from '@headgate/sources';
 import { type Cursor, firstAt } from './cursor.ts';
+import { scalarOf, spelled } from './json-value.ts';
 import { type Pages, type Stream, requestOf } from './language.ts';
 import { type Placeholder, type ValueOf, jsonOf } from './template.ts';
 import { formatTime } from './time.ts';
@@ -26,6 +27,15 @@ export function valuesOf(fields: Fields, { since, until }: Pick<Cursor, 'since' 
   };
 }
 
+/** The record with the added members; a record that isn't an object becomes the member `value`. */
+export function withFields({ add }: Pick<Stream, 'add'>, record: unknown, fields: Fields): unknown {
+  if (add === undefined) return record;
+  const valueOf = valuesOf(fields, {});
+  const added = Object.fromEntries(Object.entries(add).map(([name, template]) => [name, template.value(valueOf)]));
+  const isObject = typeof record === 'object' && record !== null && !Array.isArray(record) && scalarOf(record) === undefined;
+  return { ...(isObject ? record : { value: record }), ...added };
+}
+
 type Place = NonNullable<Pages['as']>;
 
 /** The HTTP request for a page. Throws a `TypeError` if the path has a field without a value. */
@@ -46,9 +56,9 @@ export function httpRequest(baseUrl: string, stream: Stream, { fields, cursor }:
   const form = stream.form === undefined ? undefined : rendered(stream.form, valueOf);
 
   const put = ({ query: parameter, header, body: member }: Place, value: NonNullable<Cursor['at']>): void => {
-    if (parameter !== undefined) query[parameter] = String(value);
-    if (header !== undefined) headers[header.toLowerCase()] = String(value);
-    if (member !== undefined && form !== undefined) form[member.join('.')] = String(value);
+    if (parameter !== undefined) query[parameter] = spelled(value);
+    if (header !== undefined) headers[header.toLowerCase()] = spelled(value);
+    if (member !== undefined && form !== undefined) form[member.join('.')] = spelled(value);
     else if (member !== undefined) body = withMember(body, member, value);
   };
   const pathOf = (): string => {
@@ -62,7 +72,7 @@ export function httpRequest(baseUrl: string, stream: Stream, { fields, cursor }:
   if (isFollowing && (pages.link !== undefined || pages.next !== undefined)) {
     return {
       method,
-      url: addressOf(String(cursor.at), pages, baseUrl, pathOf()),
+      url: addressOf(spelled(cursor.at), pages, baseUrl, pathOf()),
       headers: withType(headers, body, form),
       ...bodyOf(body, form),
     };

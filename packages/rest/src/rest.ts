@@ -35,7 +35,7 @@ import { type Cursor, firstCursor } from './cursor.ts';
 import { evidenceOf } from './evidence.ts';
 import { kindOf, scalarOf } from './json-value.ts';
 import { type RestOptions, type Stream, fieldNames, isEach, keyPaths, neededFields, restOptions } from './language.ts';
-import { type Fields, type RestQuery, httpRequest, valuesOf } from './request.ts';
+import { type Fields, type RestQuery, httpRequest, valuesOf, withFields } from './request.ts';
 import { timeOf } from './time.ts';
 import { type TriedStream, triedStream } from './try.ts';
 
@@ -176,7 +176,7 @@ function pipelineOf(name: string, section: RestOptions) {
           if (page === 1 && written.size >= MOST_DIGESTS) warn(crowded(requestKey(request)));
           for (const [i, record] of records.entries()) {
             if (written.has(digests[i] ?? '')) continue;
-            const flaw = flawOf(stream, record);
+            const flaw = flawOf(stream, record, fieldsOf(request));
             if (flaw === undefined) yield* recordsOf(stream, record, request, make);
             else refuse({ id: `${page}/${i}`, record, error: unusable(name, requestKey(request), flaw) });
           }
@@ -215,7 +215,7 @@ function pipelineOf(name: string, section: RestOptions) {
               const answers = answersOf(key);
               if (answers.length === 0) deadLetters.push({ index, error: notThere(name, key) });
               for (const [part, record] of answers.entries()) {
-                const flaw = flawOf(stream, record);
+                const flaw = flawOf(stream, record, fieldsOf(request));
                 if (flaw === undefined) found.push(...recordsOf(stream, record, request, make).map((one) => ({ index, record: one })));
                 else deadLetters.push({ index, error: unusable(name, requestKey(request), flaw), part: { id: String(part), record } });
               }
@@ -231,10 +231,10 @@ function pipelineOf(name: string, section: RestOptions) {
   function recordsOf(stream: Stream, record: unknown, request: RestRequest, make: RecordMakers<TopicMap>): PendingRecord[] {
     const maker = make[topicOf(request.stream)];
     if (maker === undefined) throw new TypeError(`there is no topic of ${request.stream}`);
-    const { stream: _, ...fields } = request;
     const jobs = (children.get(request.stream) ?? []).flatMap((child) => childRequests(child, record, request));
+    const value = withFields(stream, record, fieldsOf(request));
     return [
-      maker({ key: recordKey(stream, record, request), value: withFields(stream, record, valuesOf(fields, {})) }),
+      maker({ key: recordKey(stream, value, request), value }),
       ...jobs.map((job) => make.requests(job, { once: stream.since === undefined })),
     ];
   }
@@ -247,6 +247,11 @@ function childrenOf(streams: Readonly<Record<string, Stream>>, parent: string): 
   return Object.entries(streams).flatMap(([stream, { for: of }]) =>
     of !== undefined && isEach(of) && of.each === parent ? [{ ...of, stream }] : [],
   );
+}
+
+function fieldsOf(request: RestRequest): Fields {
+  const { stream: _, ...fields } = request;
+  return fields;
 }
 
 interface Child extends Each {
@@ -265,10 +270,11 @@ function childRequests({ stream, with: own, at, fields }: Child, record: unknown
 }
 
 /** Why a record can't be written. No text of it is quoted. */
-function flawOf(stream: Stream, record: unknown): string | undefined {
+function flawOf(stream: Stream, record: unknown, fields: Fields): string | undefined {
   const { key, since, schema } = stream;
-  const lacking = keyPaths(key).find((path) => !isKeyPart(scalarOf(path.first(record))));
-  if (lacking !== undefined) return `key: ${lacking.text} is ${kindOf(lacking.first(record))}, and must be text or a number`;
+  const whole = withFields(stream, record, fields);
+  const lacking = keyPaths(key).find((path) => !isKeyPart(scalarOf(path.first(whole))));
+  if (lacking !== undefined) return `key: ${lacking.text} is ${kindOf(lacking.first(whole))}, and must be text or a number`;
   const time = since?.from.first(record);
   if (since !== undefined && timeOf(scalarOf(time)) === undefined)
     return `since.from: ${since.from.text} is ${kindOf(time)}, and must be a time`;
@@ -378,16 +384,7 @@ function listed(stream: string, { for: of }: Stream): RestRequest[] {
 function recordKey(stream: Stream, record: unknown, request: RestRequest): string {
   const { key } = stream;
   if (key === undefined) return requestKey(request);
-  const { stream: _, ...fields } = request;
-  const text = 'render' in key ? key.render(valuesOf(fields, {})) : keyOf(stream, record);
+  const text = 'render' in key ? key.render(valuesOf(fieldsOf(request), {})) : keyOf(stream, record);
   if (text === undefined) throw new TypeError('a record has no text or number at its key');
   return text;
-}
-
-/** The record with the added members; a record that isn't an object becomes the member `value`. */
-function withFields({ add }: Stream, record: unknown, valueOf: ReturnType<typeof valuesOf>): unknown {
-  if (add === undefined) return record;
-  const added = Object.fromEntries(Object.entries(add).map(([name, template]) => [name, template.value(valueOf)]));
-  const isObject = typeof record === 'object' && record !== null && !Array.isArray(record) && scalarOf(record) === undefined;
-  return { ...(isObject ? record : { value: record }), ...added };
 }

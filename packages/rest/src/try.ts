@@ -3,7 +3,7 @@ import { type RestPage, keyOf } from './answer.ts';
 import { evidenceOf } from './evidence.ts';
 import { kindOf, scalarOf } from './json-value.ts';
 import { type RestOptions, type Stream, keyPaths } from './language.ts';
-import { type RestQuery, httpRequest } from './request.ts';
+import { type RestQuery, httpRequest, withFields } from './request.ts';
 import { timeOf } from './time.ts';
 
 /** One request of a stream that was tried: nothing of it is written. */
@@ -36,7 +36,7 @@ export interface TriedOptions {
 /** Describes a page that was tried. */
 export function triedStream({ section, stream, query, answer, page, epochMs }: TriedOptions): TriedStream {
   const { records, next } = page;
-  const keys = records.map((record) => keyOf(stream, record));
+  const keys = records.map((record) => keyOf(stream, withFields(stream, record, query.fields)));
   return {
     request: requestText(section.baseUrl, stream, query),
     status: answer.status,

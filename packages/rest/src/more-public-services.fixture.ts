@@ -1,0 +1,505 @@
+import type { ApiAnswer, ApiCall } from './api.fixture.ts';
+import {
+  BEGAN,
+  DAY_MS,
+  type PublicService,
+  bearer,
+  byId,
+  clientCredentials,
+  iso,
+  keyed,
+  numbers,
+  once,
+  token,
+} from './public-services.fixture.ts';
+
+const at = (i: number): string => new Date(Date.UTC(2024, 1, 1, 0, i)).toISOString();
+const signsWith =
+  (name: string, value: string) =>
+  ({ headers, path }: ApiCall): boolean =>
+    headers[name] === value || path.startsWith('/token');
+const basicOf = (text: string) => signsWith('authorization', `Basic ${Buffer.from(text).toString('base64')}`);
+const BAD: ApiAnswer = { status: 400, body: { error: 'bad request' } };
+const of = (member: string) => (record: never) => record[member];
+const refreshed = token(
+  (_, fields) =>
+    fields['grant_type'] === 'refresh_token' && fields['refresh_token'] === 'secret-REFRESH' && fields['client_id'] === 'secret-ID',
+);
+
+function zendesk(): PublicService {
+  const events = numbers(5).map((id) => ({ id, timestamp: 1_710_000_000 + Math.floor(id / 2) }));
+  return {
+    knows: basicOf('me@acme.com/token:secret-TOKEN'),
+    routes: {
+      'GET /api/v2/incremental/ticket_events.json': ({ query, url, path }) => {
+        const start = Number(query.get('start_time') ?? NaN);
+        if (Number.isNaN(start)) return BAD;
+        const rest = events.filter(({ timestamp }) => timestamp >= start);
+        const page = rest.slice(0, 3);
+        const end = page.at(-1)?.timestamp ?? start;
+        return {
+          body: {
+            ticket_events: page,
+            count: page.length,
+            end_time: end,
+            next_page: `${url}${path}?start_time=${end}`,
+            end_of_stream: page.length === rest.length,
+          },
+        };
+      },
+    },
+    truth: { events: byId(events) },
+  };
+}
+
+function klaviyo(): PublicService {
+  const profiles = numbers(5).map((i) => ({ type: 'profile', id: `01H${i}`, attributes: { updated: at(i) } }));
+  return {
+    knows: (call) => signsWith('authorization', 'Klaviyo-API-Key secret-KEY')(call) && call.headers['revision'] === '2024-10-15',
+    routes: {
+      'GET /api/profiles': ({ query, url, path }) => {
+        const [, from] = /^greater-or-equal\(updated,(.+)\)$/.exec(query.get('filter') ?? '') ?? [];
+        const size = Number(query.get('page[size]'));
+        if (from === undefined || query.get('sort') !== 'updated' || size > 100) return BAD;
+        const all = profiles.filter(({ attributes: { updated } }) => updated >= from);
+        const start = Number(query.get('page[cursor]') ?? 0);
+        const next = new URLSearchParams(query);
+        next.set('page[cursor]', String(start + size));
+        const links = { self: url, next: start + size < all.length ? `${url}${path}?${next.toString()}` : null, prev: null };
+        return { body: { data: all.slice(start, start + size), links } };
+      },
+    },
+    truth: { profiles: byId(profiles) },
+  };
+}
+
+function square(): PublicService {
+  const orders = numbers(5).map((i) => ({ id: `o${i}`, location_id: 'L1' }));
+  return {
+    knows: bearer('secret-TOKEN'),
+    routes: {
+      'POST /v2/orders/search': ({ body, headers }) => {
+        const {
+          location_ids: [location] = [],
+          cursor,
+          limit,
+          query,
+        } = body as Readonly<Record<string, never>> & {
+          readonly location_ids?: readonly string[];
+          readonly cursor?: string;
+          readonly limit: number;
+        };
+        if (headers['square-version'] !== '2025-01-23' || typeof limit !== 'number' || query === undefined) return BAD;
+        if (location !== 'L1') return { body: {} };
+        const from = Number(cursor?.slice(1) ?? 0);
+        return { body: { orders: orders.slice(from, from + limit), ...(from + limit < orders.length && { cursor: `c${from + limit}` }) } };
+      },
+    },
+    truth: { orders: byId(orders) },
+  };
+}
+
+function shopify(): PublicService {
+  const orders = numbers(5).map((i) => ({ id: 5_500_000_000_000 + i, updated_at: `2024-02-01T00:0${i}:00-05:00` }));
+  const isFirst = once();
+  return {
+    knows: signsWith('x-shopify-access-token', 'secret-TOKEN'),
+    routes: {
+      'GET /admin/api/2024-10/orders.json': ({ query, url, path }) => {
+        const info = query.get('page_info');
+        if (info !== null && [...query.keys()].some((name) => !['limit', 'page_info'].includes(name))) return BAD;
+        if (info === '2' && isFirst('limit'))
+          return { status: 429, headers: { 'retry-after': '0.1' }, body: { errors: 'Exceeded 2 calls' } };
+        const [from, size] = [Number(info ?? 0), Number(query.get('limit'))];
+        const to = (start: number, rel: string): string => `<${url}${path}?limit=${size}&page_info=${start}>; rel="${rel}"`;
+        const links = [
+          ...(from > 0 ? [to(from - size, 'previous')] : []),
+          ...(from + size < orders.length ? [to(from + size, 'next')] : []),
+        ];
+        const headers = { 'x-shopify-shop-api-call-limit': '32/40', ...(links.length > 0 && { link: links.join(', ') }) };
+        return { headers, body: { orders: orders.slice(from, from + size) } };
+      },
+      'GET /admin/api/2024-10/orders/{order}/metafields.json': ({ params }) => ({
+        body: { metafields: [{ id: Number(params['order']) * 10 }] },
+      }),
+    },
+    refusals: 1,
+    truth: { orders: byId(orders), metafields: byId(orders.map(({ id }) => ({ id: id * 10 }))) },
+  };
+}
+
+function okta(): PublicService {
+  const users = numbers(5).map((i) => ({ id: `00u${i}`, lastUpdated: at(i) }));
+  const isFirst = once();
+  return {
+    knows: signsWith('authorization', 'SSWS secret-TOKEN'),
+    routes: {
+      'GET /api/v1/users': ({ query, url, path }) => {
+        if (query.get('search') !== 'lastUpdated ge "2024-01-01T00:00:00.000Z"') return BAD;
+        const [from, size] = [Number(query.get('after') ?? 0), Number(query.get('limit'))];
+        const reset = String(Math.ceil(Date.now() / 1_000));
+        if (from === 2 && isFirst('limit'))
+          return { status: 429, headers: { 'x-rate-limit-limit': '600', 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': reset } };
+        const next = new URLSearchParams(query);
+        next.set('after', String(from + size));
+        const more = from + size < users.length ? `, <${url}${path}?${next.toString()}>; rel="next"` : '';
+        return { headers: { link: `<${url}${path}?limit=${size}>; rel="self"${more}` }, body: users.slice(from, from + size) };
+      },
+      'GET /api/v1/users/{user}/groups': ({ params }) => ({ body: params['user'] === '00u1' ? [{ id: 'g1' }, { id: 'g2' }] : [] }),
+    },
+    refusals: 1,
+    truth: { users: byId(users), groups: ['g1', 'g2'].map((id) => ['00u1', { id, user: '00u1' }] as const) },
+  };
+}
+
+function elasticsearch(): PublicService {
+  // Two share their time.
+  const hits = numbers(5).map((i) => ({
+    _id: `d${i}`,
+    _source: { at: at(Math.ceil(i / 2)), id: i },
+    sort: [Date.parse(at(Math.ceil(i / 2))), i],
+  }));
+  return {
+    knows: basicOf('elastic:secret-PASSWORD'),
+    routes: {
+      'POST /logs/_search': ({ body }) => {
+        const {
+          size,
+          search_after: after,
+          sort,
+          query,
+        } = body as {
+          readonly size: number;
+          readonly search_after?: readonly [number, number];
+          readonly sort: readonly unknown[];
+          readonly query: { readonly range: { readonly at: { readonly gte: string } } };
+        };
+        if (sort.length !== 2 || query.range.at.gte !== '2024-01-01T00:00:00Z') return BAD;
+        const rest = hits.filter(({ sort: [time = 0, id = 0] }) => {
+          const [afterTime, afterId] = after ?? [0, 0];
+          return time > afterTime || (time === afterTime && id > afterId);
+        });
+        return { body: { took: 1, hits: { total: { value: 5 }, hits: rest.slice(0, size) } } };
+      },
+    },
+    truth: { logs: keyed(hits, of('_id')) },
+  };
+}
+
+function dynamo(): PublicService {
+  const items = numbers(5).map((i) => ({ pk: { S: 'a' }, sk: { N: String(i) } }));
+  return {
+    knows: signsWith('x-api-key', 'secret-KEY'),
+    routes: {
+      'POST /scan': ({ body }) => {
+        const {
+          TableName,
+          Limit,
+          ExclusiveStartKey: start,
+        } = body as {
+          readonly TableName: string;
+          readonly Limit: number;
+          readonly ExclusiveStartKey?: { readonly pk: { readonly S: string }; readonly sk: { readonly N: string } };
+        };
+        if (TableName !== 'items' || (start !== undefined && start.pk.S !== 'a')) return BAD;
+        const from = Number(start?.sk.N ?? 0);
+        const page = items.slice(from, from + Limit);
+        return { body: { Items: page, Count: page.length, ...(from + Limit < items.length && { LastEvaluatedKey: page.at(-1) }) } };
+      },
+    },
+    truth: { items: keyed(items, ({ sk: { N } }: { readonly sk: { readonly N: string } }) => JSON.stringify(['a', N])) },
+  };
+}
+
+function dynamics(): PublicService {
+  const contacts = numbers(5).map((i) => ({ '@odata.etag': `W/"${i}"`, contactid: `c${i}`, modifiedon: `2024-02-01T00:00:0${i}Z` }));
+  return {
+    knows: bearer('given'),
+    routes: {
+      'POST /token': token((_, fields) => fields['client_secret'] === 'secret-SECRET' && fields['scope'] === 'all'),
+      'GET /api/data/v9.2/contacts': ({ query, headers, url, path }) => {
+        const [, size] = /^odata\.maxpagesize=(\d+)$/.exec(String(headers['prefer'])) ?? [];
+        if (size === undefined || query.get('$filter') !== 'modifiedon ge 2024-01-01T00:00:00Z') return BAD;
+        const from = Number(/pagenumber=(\d+)/.exec(query.get('$skiptoken') ?? '')?.[1] ?? 0);
+        const next = new URLSearchParams(query);
+        next.set('$skiptoken', `<cookie pagenumber=${from + Number(size)} />`);
+        const value = contacts.slice(from, from + Number(size));
+        const more = from + Number(size) < contacts.length ? { '@odata.nextLink': `${url}${path}?${next.toString()}` } : {};
+        return { headers: { 'preference-applied': `odata.maxpagesize=${size}` }, body: { '@odata.context': url, value, ...more } };
+      },
+    },
+    truth: { contacts: keyed(contacts, of('contactid')) },
+  };
+}
+
+function calendar(): PublicService {
+  const calendars = ['me@example.com', 'en.usa#holiday@group.v.calendar.google.com', 'a/b c'].map((id) => ({ id }));
+  const events = numbers(3).map((i) => ({ id: `e${i}`, status: i === 2 ? 'cancelled' : 'confirmed', updated: at(i) }));
+  const isFirst = once();
+  const paged = (items: readonly unknown[], { query }: ApiCall): ApiAnswer => {
+    const [from, size] = [Number(query.get('pageToken') ?? 0), Number(query.get('maxResults'))];
+    const end = from + size < items.length ? { nextPageToken: String(from + size) } : { nextSyncToken: 'sync' };
+    return { body: { kind: 'list', items: items.slice(from, from + size), ...end } };
+  };
+  return {
+    knows: bearer('given'),
+    routes: {
+      'POST /token': refreshed,
+      'GET /calendar/v3/users/me/calendarList': (call) => paged(calendars, call),
+      'GET /calendar/v3/calendars/{calendar}/events': (call) => {
+        if (!calendars.some(({ id }) => id === call.params['calendar']) || call.query.get('singleEvents') !== 'true') return BAD;
+        if (isFirst('limit')) return { status: 403, body: { error: { code: 403, errors: [{ reason: 'rateLimitExceeded' }] } } };
+        return paged(events, call);
+      },
+    },
+    truth: {
+      calendars: byId(calendars),
+      events: calendars.flatMap(({ id: of_ }) =>
+        events.map((event) => [JSON.stringify([of_, event.id]), { ...event, calendar: of_ }] as const),
+      ),
+    },
+  };
+}
+
+function cloudflare(): PublicService {
+  const zones = numbers(3).map((i) => ({ id: `z${i}` }));
+  const records = (zone: string) => numbers(zone === 'z2' ? 0 : 3).map((i) => ({ id: `${zone}-r${i}` }));
+  const isFirst = once();
+  const paged = (all: readonly unknown[], { query }: ApiCall): ApiAnswer => {
+    const [page, size] = [Number(query.get('page')), Number(query.get('per_page'))];
+    const result_info = { page, per_page: size, total_count: all.length, total_pages: Math.ceil(all.length / size) };
+    return { body: { success: true, errors: [], result: all.slice((page - 1) * size, page * size), result_info } };
+  };
+  return {
+    knows: bearer('secret-TOKEN'),
+    routes: {
+      'GET /client/v4/zones': (call) => paged(zones, call),
+      'GET /client/v4/zones/{zone}/dns_records': (call) =>
+        isFirst('limit')
+          ? { body: { success: false, errors: [{ code: 971, message: 'throttled' }], result: null } }
+          : paged(records(call.params['zone'] ?? ''), call),
+    },
+    truth: { zones: byId(zones), records: byId(['z1', 'z3'].flatMap(records)) },
+  };
+}
+
+function spotify(): PublicService {
+  const tracks = numbers(4).map((i) => ({ id: `t${i}`, album: { id: `al${i % 2}` } }));
+  const items = [...tracks.slice(0, 3), null, ...tracks.slice(3)].map((track) => ({ added_at: at(1), track }));
+  return {
+    knows: bearer('given'),
+    routes: {
+      'POST /token': clientCredentials,
+      'GET /v1/playlists/{playlist}/tracks': ({ query, url, path }) => {
+        const [from, limit] = [Number(query.get('offset') ?? 0), Number(query.get('limit'))];
+        const next = from + limit < items.length ? `${url}${path}?offset=${from + limit}&limit=${limit}` : null;
+        return { body: { items: items.slice(from, from + limit), next, total: items.length } };
+      },
+      'GET /v1/albums/{album}': ({ params }) => ({ body: { id: params['album'] } }),
+    },
+    truth: { tracks: byId(tracks), albums: byId([{ id: 'al0' }, { id: 'al1' }]) },
+  };
+}
+
+function confluence(): PublicService {
+  const pages = numbers(5).map((i) => ({ id: String(i), version: { when: at(i) } }));
+  return {
+    knows: basicOf('me@acme.com:secret-TOKEN'),
+    routes: {
+      'GET /wiki/rest/api/content/search': ({ query, url }) => {
+        if (query.get('cql') !== 'lastmodified >= "2024/01/01 00:00" order by lastmodified') return BAD;
+        const [from, limit] = [Number(query.get('start') ?? 0), Number(query.get('limit'))];
+        const next = new URLSearchParams(query);
+        next.set('start', String(from + limit));
+        const more = from + limit < pages.length ? { next: `/rest/api/content/search?${next.toString()}` } : {};
+        return {
+          body: { results: pages.slice(from, from + limit), size: limit, _links: { base: `${url}/wiki`, context: '/wiki', ...more } },
+        };
+      },
+    },
+    truth: { pages: byId(pages) },
+  };
+}
+
+function pipedrive(): PublicService {
+  const deals = numbers(5).map((id) => ({ id, status: 'open' }));
+  return {
+    knows: ({ query }) => query.get('api_token') === 'secret-KEY',
+    routes: {
+      'GET /api/v1/deals': ({ query }) => {
+        if (query.get('status') !== 'open')
+          return {
+            body: { success: true, data: null, additional_data: { pagination: { start: 0, limit: 2, more_items_in_collection: false } } },
+          };
+        const [start, limit] = [Number(query.get('start') ?? 0), Number(query.get('limit'))];
+        const more = start + limit < deals.length;
+        const pagination = { start, limit, more_items_in_collection: more, ...(more && { next_start: start + limit }) };
+        return { body: { success: true, data: deals.slice(start, start + limit), additional_data: { pagination } } };
+      },
+    },
+    truth: { deals: byId(deals) },
+  };
+}
+
+function mailchimp(): PublicService {
+  const lists = numbers(2).map((i) => ({ id: `l${i}` }));
+  const members = (list: string) => numbers(3).map((i) => ({ id: `m${i}`, list_id: list, last_changed: `2024-02-01T00:00:0${i}+00:00` }));
+  const paged = (name: string, all: readonly unknown[], { query }: ApiCall): ApiAnswer => {
+    const [from, count] = [Number(query.get('offset')), Number(query.get('count'))];
+    return { body: { [name]: all.slice(from, from + count), total_items: all.length } };
+  };
+  return {
+    knows: basicOf('any:secret-KEY'),
+    routes: {
+      'GET /3.0/lists': (call) => paged('lists', lists, call),
+      'GET /3.0/lists/{list}/members': (call) => paged('members', members(call.params['list'] ?? ''), call),
+    },
+    truth: {
+      lists: byId(lists),
+      members: keyed(['l1', 'l2'].flatMap(members), ({ list_id: list, id }: Readonly<Record<string, string>>) =>
+        JSON.stringify([list, id]),
+      ),
+    },
+  };
+}
+
+function zoom(): PublicService {
+  const meetings = numbers(7).map((i) => ({ uuid: `/a+${i}==`, start_time: iso(BEGAN + i * DAY_MS).replace('.000', '') }));
+  return {
+    knows: bearer('given'),
+    routes: {
+      'POST /token': token((_, fields) => fields['grant_type'] === 'account_credentials' && fields['account_id'] === 'a1'),
+      'GET /v2/report/users/{user}/meetings': ({ query }) => {
+        const [from, to] = [query.get('from') ?? '', query.get('to') ?? ''];
+        if (!/^\d{4}-\d\d-\d\d$/.test(from) || Date.parse(to) - Date.parse(from) > 31 * DAY_MS) return BAD;
+        const found = meetings.filter(({ start_time: time }) => time.slice(0, 10) >= from && time.slice(0, 10) <= to);
+        const [start, size] = [Number(query.get('next_page_token') ?? 0), Number(query.get('page_size'))];
+        const next = start + size < found.length ? String(start + size) : '';
+        return { body: { from, to, page_size: size, next_page_token: next, meetings: found.slice(start, start + size) } };
+      },
+    },
+    truth: { meetings: keyed(meetings, of('uuid')) },
+  };
+}
+
+function asana(): PublicService {
+  const projects = numbers(3).map((i) => ({ gid: `p${i}` }));
+  // Each task is in two projects, and each person follows two tasks.
+  const tasks = (project: string) => numbers(2).map((i) => ({ gid: `t${i}`, project, followers: [{ gid: 'u1' }, { gid: `u${i}` }] }));
+  const paged = (all: readonly unknown[], { query }: ApiCall): ApiAnswer => {
+    const [from, limit] = [Number(query.get('offset')?.slice(2) ?? 0), Number(query.get('limit'))];
+    const next = from + limit < all.length ? { offset: `ey${from + limit}`, path: '/', uri: '/' } : null;
+    return { body: { data: all.slice(from, from + limit), next_page: next } };
+  };
+  return {
+    knows: bearer('secret-TOKEN'),
+    routes: {
+      'GET /api/1.0/projects': (call) => paged(projects, call),
+      'GET /api/1.0/projects/{project}/tasks': (call) => paged(tasks(call.params['project'] ?? ''), call),
+      'GET /api/1.0/users/{user}': ({ params }) => ({ body: { data: { gid: params['user'] } } }),
+    },
+    truth: {
+      projects: keyed(projects, of('gid')),
+      tasks: keyed(['p1', 'p2', 'p3'].flatMap(tasks), of('gid')),
+      people: keyed([{ gid: 'u1' }, { gid: 'u2' }], of('gid')),
+    },
+  };
+}
+
+function gitlab(): PublicService {
+  const issues = numbers(5).map((iid) => ({ iid, updated_at: at(iid) }));
+  return {
+    knows: signsWith('private-token', 'secret-TOKEN'),
+    routes: {
+      'GET /api/v4/projects/{project}/issues': ({ params, query }) => {
+        if (params['project'] !== 'group/app' || query.has('updated_after')) return BAD;
+        const [page, size] = [Number(query.get('page')), Number(query.get('per_page'))];
+        const next = page * size < issues.length ? String(page + 1) : '';
+        return { headers: { 'x-next-page': next, 'x-page': String(page) }, body: issues.slice((page - 1) * size, page * size) };
+      },
+    },
+    truth: { issues: keyed(issues, of('iid')) },
+  };
+}
+
+function amazon(): PublicService {
+  const orders = numbers(5).map((i) => ({ AmazonOrderId: `90${i}`, LastUpdateDate: `2024-02-01T00:00:0${i}Z` }));
+  return {
+    knows: signsWith('x-amz-access-token', 'given'),
+    routes: {
+      'POST /token': refreshed,
+      'GET /orders/v0/orders': ({ query }) => {
+        const next = query.get('NextToken');
+        if (next === null ? query.get('LastUpdatedAfter') === null : query.size > 1) return BAD;
+        const from = Number(next?.slice(0, -2) ?? 0);
+        const NextToken = from + 2 < orders.length ? { NextToken: `${from + 2}==` } : {};
+        return {
+          headers: { 'x-amzn-ratelimit-limit': '0.0167' },
+          body: { payload: { Orders: orders.slice(from, from + 2), ...NextToken } },
+        };
+      },
+    },
+    truth: { orders: keyed(orders, of('AmazonOrderId')) },
+  };
+}
+
+function stackexchange(): PublicService {
+  const questions = numbers(5).map((i) => ({ question_id: i, last_activity_date: 1_710_000_000 + i }));
+  const isFirst = once();
+  return {
+    knows: ({ query }) => query.get('key') === 'secret-KEY',
+    routes: {
+      'GET /2.3/questions': ({ query }) => {
+        const [page, size] = [Number(query.get('page')), Number(query.get('pagesize'))];
+        if (query.get('site') !== 'stackoverflow' || query.get('min') !== '1704067200') return BAD;
+        if (page === 2 && isFirst('limit')) return { status: 400, body: { error_id: 502, error_name: 'throttle_violation' } };
+        const has_more = page * size < questions.length;
+        return {
+          headers: { 'x-reset': '60' },
+          body: { items: questions.slice((page - 1) * size, page * size), has_more, quota_remaining: 9_000 },
+        };
+      },
+    },
+    truth: { questions: keyed(questions, of('question_id')) },
+  };
+}
+
+function harvest(): PublicService {
+  const entries = numbers(5).map((id) => ({ id, updated_at: `2024-02-01T00:00:0${id}Z` }));
+  return {
+    knows: (call) =>
+      bearer('secret-TOKEN')(call) && call.headers['harvest-account-id'] === '123' && call.headers['user-agent'] === 'me@example.com',
+    routes: {
+      'GET /v2/time_entries': ({ query }) => {
+        const [page, size] = [Number(query.get('page') ?? 1), Number(query.get('per_page'))];
+        const next = page * size < entries.length ? page + 1 : null;
+        return { body: { time_entries: entries.slice((page - 1) * size, page * size), next_page: next, total_entries: entries.length } };
+      },
+    },
+    truth: { entries: byId(entries) },
+  };
+}
+
+/** Twenty more, written from their documentation and docs/any-api.md alone. */
+export const MORE_PUBLIC_SERVICES: Readonly<Record<string, () => PublicService>> = {
+  zendesk,
+  klaviyo,
+  square,
+  shopify,
+  okta,
+  elasticsearch,
+  dynamo,
+  dynamics,
+  calendar,
+  cloudflare,
+  spotify,
+  confluence,
+  pipedrive,
+  mailchimp,
+  zoom,
+  asana,
+  gitlab,
+  amazon,
+  stackexchange,
+  harvest,
+};
