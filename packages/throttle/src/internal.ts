@@ -5,3 +5,4 @@
  */
 export { abortable, type AnySignal, anySignal, latestSignal, onAbort, orAborted, pause, type PauseOptions, untilAborted } from './abort.ts';
 export { type Batcher, batcher, type BatcherOptions } from './pages/batcher.ts';
+export { sharedCredit } from './pages/shared-credit.ts';

@@ -53,7 +53,7 @@ export function availability(tell: (change: AvailabilityChange) => void): Availa
     const sinceMs = Math.min(...all.map((each) => each.sinceMs));
     tell({ available: false, sinceMs, ...(told === '' ? { reason: all[0]?.reason ?? '' } : { reason: told, refused: true }) });
   };
-  const look = (): void => {
+  const report = (): void => {
     if (closed) return;
     if (told === undefined) timer ??= setTimeout(tellMissing, HICCUP_MS).unref();
     else if (told !== refusals()) tellMissing();
@@ -67,18 +67,18 @@ export function availability(tell: (change: AvailabilityChange) => void): Availa
       const watcher: AvailabilityWatcher = {
         missed(reason, sinceMs = Date.now(), refused = false) {
           missing.set(watcher, { reason, sinceMs: missing.get(watcher)?.sinceMs ?? sinceMs, refused });
-          look();
+          report();
         },
         reached() {
           const wasMissing = missing.delete(watcher);
-          if (missing.size > 0) return wasMissing ? look() : undefined;
+          if (missing.size > 0) return wasMissing ? report() : undefined;
           forget();
           if (told !== undefined && !closed) tell({ available: true });
           told = undefined;
         },
         gaveUp() {
           if (!missing.delete(watcher)) return;
-          if (missing.size > 0) look();
+          if (missing.size > 0) report();
           else forget();
         },
       };

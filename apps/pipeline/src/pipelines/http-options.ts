@@ -20,9 +20,9 @@ function proxy(): z.ZodType<SecretReader, SecretInput | false> {
 }
 
 /** Undefined if a secret can't be read yet. */
-export function readNow<Value>(given: SecretReader, look: (text: string) => Value): Value | undefined {
+export function readNow<Value>(given: SecretReader, read: (text: string) => Value): Value | undefined {
   try {
-    return look(given());
+    return read(given());
   } catch {
     return undefined;
   }

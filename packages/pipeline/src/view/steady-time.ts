@@ -16,7 +16,7 @@ export function steadyTime(clock: Clock): SteadyTime {
   let last = offset();
   /** How far the wall clock was set back. Set forward, it may as well be a machine that slept. */
   let backMs = 0;
-  const look = (): void => {
+  const noteStep = (): void => {
     const current = offset();
     const stepMs = Math.round(last - current);
     if (Math.abs(stepMs) < STEP_MS) return;
@@ -25,11 +25,11 @@ export function steadyTime(clock: Clock): SteadyTime {
   };
   return {
     now() {
-      look();
+      noteStep();
       return clock.epochMs() + backMs;
     },
     onWall(at) {
-      look();
+      noteStep();
       return at - backMs;
     },
   };

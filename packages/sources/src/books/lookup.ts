@@ -1,10 +1,9 @@
 import { type Clock, type CreditPool, type Delivery, type PageReader, PageStream } from '@headgate/throttle';
-import { batcher, latestSignal } from '@headgate/throttle/internal';
+import { batcher, latestSignal, sharedCredit } from '@headgate/throttle/internal';
 import { type IsbnInput, openIsbns } from './isbn-input.ts';
 import type { Prefetch } from './prefetch.ts';
 import { type BatchEntry, batchEntry, isbnsToSend } from './query.ts';
 import type { BookAnswer } from './results.ts';
-import { splitCredit } from './split-credit.ts';
 
 export interface LookupOptions {
   readonly isbns: IsbnInput;
@@ -133,7 +132,7 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBa
             stop(outcome.error);
             throw outcome.error;
           }
-          ready = splitCredit(outcome.delivery);
+          ready = sharedCredit(outcome.delivery, 'each');
           nextReady = 0;
           handedOver += 1;
           continue;

@@ -1,6 +1,6 @@
-import type { Credit } from '../admission/credit-pool.ts';
 import { latestSignal } from '../abort.ts';
 import type { Delivery, PageReader } from './page-reader.ts';
+import { sharedCredit } from './shared-credit.ts';
 import type { Transform } from './transform.ts';
 
 /** A stage of `through` that reads independently: it may wait, and read values of several walks before it emits one, as `gather` does. */
@@ -43,7 +43,7 @@ function transformed<A, B>(values: PageReader<A>, transform: Transform<A, B>): P
     } catch (error) {
       failure = { error };
     }
-    ready = sharedCredit(credit, results);
+    ready = sharedCredit({ value: results, credit }, 'together');
     nextReady = 0;
   };
   const take = (): Delivery<B> | undefined => {
@@ -75,33 +75,4 @@ function transformed<A, B>(values: PageReader<A>, transform: Transform<A, B>): P
       }
     },
   };
-}
-
-/** Delivers values under one credit, which is released with the last of them, or at once if there are none. */
-function sharedCredit<T>(whole: Credit, values: readonly T[]): readonly Delivery<T>[] {
-  if (values.length === 0) whole.release();
-  const { items } = whole;
-  let left = values.length;
-  return values.map((value, i) => {
-    let part = Math.floor((items * (i + 1)) / values.length) - Math.floor((items * i) / values.length);
-    let isReleased = false;
-    const credit: Credit = {
-      get items() {
-        return part;
-      },
-      resize(to) {
-        if (isReleased) return;
-        whole.resize(whole.items + to - part);
-        part = to;
-      },
-      release() {
-        if (isReleased) return;
-        isReleased = true;
-        part = 0;
-        left -= 1;
-        if (left === 0) whole.release();
-      },
-    };
-    return { value, credit };
-  });
 }

@@ -34,16 +34,16 @@ export function deleteOldRecords({ link, retention, now }: DeleteOldRecordsOptio
     }
     return isMore;
   };
-  const look = async (): Promise<void> => {
+  const deleteDue = async (): Promise<void> => {
     // Writers report a log that can't be written now; deleting can wait.
     const isMore = await step().catch(() => false);
-    if (!isStopped) lookAfter(isMore ? STEP_MS : LOOK_MS);
+    if (!isStopped) deleteAfter(isMore ? STEP_MS : LOOK_MS);
   };
-  const lookAfter = (ms: number): void => {
-    timer = setTimeout(() => void look(), ms);
+  const deleteAfter = (ms: number): void => {
+    timer = setTimeout(() => void deleteDue(), ms);
     timer.unref();
   };
-  lookAfter(STEP_MS);
+  deleteAfter(STEP_MS);
   return {
     stop() {
       isStopped = true;

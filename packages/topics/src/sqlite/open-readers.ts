@@ -91,17 +91,17 @@ export class OpenReaders {
     if (wanted && this.#poll === undefined) {
       this.#seenVersion = undefined;
       this.#pauseMs = this.#pollMs;
-      this.#poll = setTimeout(() => this.#look(), this.#pauseMs);
+      this.#poll = setTimeout(() => this.#checkForNews(), this.#pauseMs);
     } else if (!wanted && this.#poll !== undefined) {
       clearTimeout(this.#poll);
       this.#poll = undefined;
     }
   }
 
-  #look(): void {
+  #checkForNews(): void {
     const isNew = this.#hasNews();
     this.#pauseMs = isNew ? this.#pollMs : Math.min(GROWTH * this.#pauseMs, MOST * this.#pollMs);
-    this.#poll = setTimeout(() => this.#look(), this.#pauseMs);
+    this.#poll = setTimeout(() => this.#checkForNews(), this.#pauseMs);
     if (isNew) this.wake();
   }
 

@@ -12,8 +12,8 @@ export type PageFrame = PageScreen & PageJobs;
 
 export interface PageStreamsOptions {
   readonly clock: Clock;
-  /** Sees the run now, once for all who look; gives the page as it stands then, by filter. */
-  readonly look: () => (filter: JobFilter) => PageFrame;
+  /** Reads the run once for all pages. Returns the current page of each filter. */
+  readonly frames: () => (filter: JobFilter) => PageFrame;
   /** Names the page's script and style; a page that has others loads itself anew. */
   readonly version: string;
 }
@@ -45,7 +45,7 @@ interface Client {
 }
 
 /** Works while the page is open somewhere; costs nothing otherwise. */
-export function pageStreams({ clock, look, version }: PageStreamsOptions): PageStreams {
+export function pageStreams({ clock, frames, version }: PageStreamsOptions): PageStreams {
   const clients = new Set<Client>();
   let stop: (() => void) | undefined;
 
@@ -60,7 +60,7 @@ export function pageStreams({ clock, look, version }: PageStreamsOptions): PageS
       if (fullSinceMs !== undefined && clock.monotonicMs() - fullSinceMs > SLOWEST_MS) response.destroy();
     }
     try {
-      const frame = look();
+      const frame = frames();
       for (const client of clients) send(client, frame(client.filter));
     } catch {
       // They reconnect, and learn that the run can't be read.
@@ -74,7 +74,7 @@ export function pageStreams({ clock, look, version }: PageStreamsOptions): PageS
     },
     open(query) {
       const filter = jobFilter(query);
-      const frame = look()(filter);
+      const frame = frames()(filter);
       return (response) => {
         const client: Client = { response, filter, sent: undefined, fullSinceMs: undefined };
         clients.add(client);

@@ -4,7 +4,7 @@ import type { Clock } from '@headgate/throttle';
 import type { RunView } from '../run-view.ts';
 import type { ScreenOptions } from '../screen.ts';
 import { pageJobs, pageScreen } from './page-screen.ts';
-import { type PageStreams, pageStreams } from './page-stream.ts';
+import { type PageStreams, pageStreams, type PageStreamsOptions } from './page-stream.ts';
 
 export interface StatusPageOptions extends Omit<ScreenOptions, 'jobs'> {
   readonly view: () => RunView;
@@ -35,7 +35,7 @@ export async function statusPage({ view, clock, ...options }: StatusPageOptions)
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ];
-  const look: Parameters<typeof pageStreams>[0]['look'] = () => {
+  const frames: PageStreamsOptions['frames'] = () => {
     const now = view();
     const shared = pageScreen(now, options);
     return (filter) => ({ ...shared, ...pageJobs(now, filter, options.times) });
@@ -46,6 +46,6 @@ export async function statusPage({ view, clock, ...options }: StatusPageOptions)
       .replace('<style></style>', () => `<style>${style}</style>`)
       .replace('<script type="module"></script>', () => `<script type="module">${script}</script>`),
     contentSecurityPolicy: policy.join('; '),
-    streams: pageStreams({ clock, look, version }),
+    streams: pageStreams({ clock, frames, version }),
   };
 }
