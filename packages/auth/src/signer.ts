@@ -25,6 +25,11 @@ export interface SignableRequest {
   readonly body?: string | Uint8Array;
   /** The `Content-Type` header as it will be sent, parameters and all. Default: none. */
   readonly contentType?: string;
+  /**
+   * The headers as they will be sent, with names in lowercase. `host`, `content-length` and the signer's own are missing. Signers of this
+   * package sign none of them. Default: none.
+   */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The headers and parameters that a signer adds to a request. Each value IS a secret: send it, don't log it. */

@@ -25,7 +25,13 @@ export function signRequest(options: SignRequestOptions): SignedRequest | Promis
   const { request, signer, origin, signal } = options;
   const { method, path, headers, body } = request;
   const contentType = headers['content-type'];
-  const about = { method, url: `${origin}${path}`, ...(body !== undefined && { body }), ...(contentType !== undefined && { contentType }) };
+  const about = {
+    method,
+    url: `${origin}${path}`,
+    headers,
+    ...(body !== undefined && { body }),
+    ...(contentType !== undefined && { contentType }),
+  };
   const abort = new AbortController();
   const signed = signer.sign(about, { signal: abort.signal });
   if (!isThenable(signed)) return added(request, signed);

@@ -180,3 +180,22 @@ test('a signer that gives the promise of another library is waited for: nothing 
   await scene.query();
   expect(scene.server.requests).toMatchObject([{ headers: { authorization } }]);
 });
+
+test('a signer can sign the headers of the request, as they are sent', async () => {
+  const signed = ['accept', 'content-type', 'idempotency-key', 'user-agent', 'x-amz-target'];
+  const signer: Signer = {
+    sign: ({ headers = {} }) => ({ authorization: signed.map((name) => `${name}=${headers[name]}`).join('; ') }),
+  };
+  const toRequest = (path: string) =>
+    ({
+      method: 'POST',
+      path,
+      headers: { 'X-Amz-Target': 'Orders.List', 'Idempotency-Key': '1', 'Content-Type': 'application/x-amz-json-1.0' },
+      body: '{}',
+    }) as const;
+  const scene = await play([], { credentials: [{ name: 'a', signer }], userAgent: 'tester/1' }, { toRequest });
+  await scene.query('/orders');
+  const headers = scene.server.requests[0]?.headers;
+  expect(headers?.authorization).toBe(signed.map((name) => `${name}=${String(headers?.[name])}`).join('; '));
+  expect(headers?.authorization).toContain('x-amz-target=Orders.List');
+});
