@@ -234,6 +234,8 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
       }
       await running.enqueue(name, requests);
       await Promise.race([all.promise, running.done]);
+      // Work after crawls, too: a stop leaves the rest of it to the next run.
+      await settled(() => running.snapshot().lanes.every(({ inWork }) => inWork === 0), 60_000);
       const { outcome, failures } = await running.stop();
       assert.deepEqual({ outcome, failures }, { outcome: 'stopped', failures: [] });
       assertSame(pipeline, await scene.written(), written);
@@ -327,9 +329,9 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Waits until a condition is true, at most a second: a socket closes in the next turns. */
-async function settled(isSo: () => boolean): Promise<void> {
-  for (let i = 0; i < 100 && !isSo(); i += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+/** Waits until a condition is true. Default at most a second: a socket closes in the next turns. */
+async function settled(isSo: () => boolean, maxMs = 1_000): Promise<void> {
+  for (let i = 0; i < maxMs / 10 && !isSo(); i += 1) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 /** Numbers from 0 to below 1 (mulberry32). */
