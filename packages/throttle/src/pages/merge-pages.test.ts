@@ -320,6 +320,17 @@ describe('gather', () => {
     expect(seen).toEqual([['1', '2']]);
   });
 
+  it("rejects with the signal's reason, whatever the walk rejects with by then", async () => {
+    const stop = new AbortController();
+    const torn = (signal: AbortSignal) =>
+      new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('torn'))));
+    const walk = new PageStream<number>(() => ({ read: ({ signal }) => torn(signal) }));
+    const reader = walk.through(gather({ size: 2, maxWaitMs: 1_000 })).reader();
+    const read = expect(reader.read({ credits: creditPool({ max: 10 }), signal: stop.signal })).rejects.toBe('stopped');
+    stop.abort('stopped');
+    await read;
+  });
+
   it('refuses a size and a time that can not be', () => {
     expect(() => gather({ size: 0, maxWaitMs: 1 })).toThrow('gather: size must be a whole number above 0, got 0');
     for (const maxWaitMs of [-1, 2 ** 31, NaN]) expect(() => gather({ size: 1, maxWaitMs })).toThrow(RangeError);
