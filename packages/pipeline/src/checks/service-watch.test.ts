@@ -73,3 +73,16 @@ it('tells of faults in time, and for how long, after the clock was set back', as
   attempt('ok');
   expect(told.slice(1)).toEqual([{ type: 'service-available', pipeline: 'crm', since: since - 60_000, lastedMs: 5_000 }]);
 });
+
+it('counts the time in which the machine slept', async () => {
+  const { clock, told, attempt, startedAt } = watched();
+  attempt('transient');
+  clock.stepEpoch(3_600_000);
+  await clock.advance(1_000);
+  attempt('transient');
+  attempt('ok');
+  expect(told).toEqual([
+    { type: 'service-unavailable', pipeline: 'crm', since: startedAt, reason: 'connection refused' },
+    { type: 'service-available', pipeline: 'crm', since: startedAt, lastedMs: 3_601_000 },
+  ]);
+});
