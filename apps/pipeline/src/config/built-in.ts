@@ -6,6 +6,8 @@ import { followers } from '../pipelines/followers.ts';
 export interface AnyPipeline {
   (options: never): Pipeline;
   readonly definition: DefinitionInfo;
+  /** Not of a section in the language of `rest`. */
+  named?(name: string): AnyPipeline;
 }
 
 /** The pipelines that need no module, in the order of a file that `headgate init` writes. */

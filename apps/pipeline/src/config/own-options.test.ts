@@ -148,3 +148,15 @@ test('a secret that a schema repeats in its message stays untold', async () => {
     '1:31 own.token: has (hidden: it may be a secret) in it.',
   ]);
 });
+
+test('one module under several names is as many pipelines; a name that no pipeline can have is refused', async () => {
+  const files = moduleOf(own(z.strictObject({ shop: z.string() })));
+  const { config } = await load('own-a: { use: ./own.mjs, shop: berlin }\nown-b: { use: ./own.mjs, shop: paris }\n', { files });
+  expect(config.pipelines.map(({ name, options }) => [name, options])).toMatchObject([
+    ['own-a', { shop: 'berlin' }],
+    ['own-b', { shop: 'paris' }],
+  ]);
+  expect(await problemsOf('Own: { use: ./own.mjs, shop: berlin }\n', { files })).toEqual([
+    expect.stringMatching(/^1:1 .*isn't a valid pipeline name\./),
+  ]);
+});

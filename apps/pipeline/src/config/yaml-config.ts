@@ -149,6 +149,11 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
       return complain(`${shownUse} has no pipeline as its default export. Write: export default definePipeline({ … });`);
     }
     if (found.definition.name === name) return found;
+    if (!PIPELINE_NAME.test(name) || name === 'headgate') {
+      problems.push({ origin: values.originOf([name]), at: 'key', message: BAD_NAME });
+      return undefined;
+    }
+    if (found.named !== undefined) return found.named(name);
     return complain(
       `${shownUse} defines the pipeline ${found.definition.name}, and the section's name has to be the pipeline's. Write ${found.definition.name}: in place of this key.`,
     );

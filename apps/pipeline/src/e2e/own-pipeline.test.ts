@@ -188,10 +188,6 @@ test('what `use:` can not name is told with file and reason', async () => {
     ['use: /dev/zero', '"/dev/zero" isn\'t a plain file of at most 16 MiB. Name another file.'],
     ['use: ./', '"./" is a folder. Name a file.'],
     ['use: [a]', 'must be text. Write the path of a module, as in ./issues.ts, or the name of an installed package.'],
-    [
-      'use: ./shelves.ts',
-      "defines the pipeline shelves, and the section's name has to be the pipeline's. Write shelves: in place of this key.",
-    ],
   ];
   await using place = await placeWith({
     'headgate.yaml': LOG + refused.map(([use], i) => `books-of-ours-${i}: { ${use} }\n`).join(''),

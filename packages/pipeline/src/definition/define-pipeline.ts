@@ -102,7 +102,7 @@ export function definePipeline<
         definition.expect === undefined ? last?.pages : callUser(of('expect'), () => definition.expect?.(job as Request, last)),
     };
   };
-  return Object.assign(configured, { definition: info });
+  return Object.assign(configured, { definition: info, named: (other: string) => definePipeline({ ...definition, name: other }) });
 }
 
 /** Options that every pipeline takes. */

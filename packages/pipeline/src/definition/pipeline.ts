@@ -22,6 +22,11 @@ export interface DefinedPipeline<Options extends z.ZodObject, Request = unknown>
   (options: z.input<Options> & CommonOptions): Pipeline<Request>;
   /** The definition, independent of any options. */
   readonly definition: DefinitionInfo;
+  /**
+   * The same definition under another name, for another account or environment in the same run: topics, state and budgets are separate.
+   * Throws a {@link PipelineError} (HEADGATE_DEFINITION) for a name that no pipeline can have.
+   */
+  named(name: string): DefinedPipeline<Options, Request>;
 }
 
 /** The part of a definition that configuration and documentation use. */
