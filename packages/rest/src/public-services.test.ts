@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { type Journal, creditPool, systemClock } from '@headgate/throttle';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { startApi } from './api.fixture.ts';
@@ -7,6 +8,7 @@ import type { Section } from './list.fixture.ts';
 import { MORE_PUBLIC_SERVICES } from './more-public-services.fixture.ts';
 import { BEGAN, PUBLIC_SERVICES, type PublicService } from './public-services.fixture.ts';
 import { rest } from './rest.ts';
+import type { TriedStream } from './try.ts';
 
 /** Public services with habits that are far apart, each as its documentation has it: its section, and an emulator that counts and signs in. */
 const TEXT = ['', 'more-'].map((more) => readFileSync(new URL(`${more}public-services.fixture.yaml`, import.meta.url), 'utf8')).join('');
@@ -52,3 +54,44 @@ it.concurrent.each(Object.keys(SERVICES))('%s: each record of it once, however o
   });
   expect(api.refused()).toBe(refusals);
 });
+
+/** Keeps nothing, as a trial in a test is followed by no run. */
+const journal: Journal = {
+  leaseMs: 1_000,
+  open: () => ({ restored: undefined, granted: async () => await Promise.resolve(), settled: nothing, learned: nothing }),
+};
+
+function nothing(): undefined {
+  return undefined;
+}
+
+it.concurrent.each(Object.keys(SERVICES))(
+  '%s: a trial of each listing tells the status, its records with their keys, and the next request',
+  async (name) => {
+    const { truth, ...service } = (SERVICES[name] ?? ((): PublicService => ({ truth: {}, routes: {} })))();
+    await using api = await startApi(service);
+    const section = sectionOf(name, api.url);
+    const pipeline = rest('api')(section);
+    const trial = async (value: string): Promise<TriedStream> => {
+      const io = { clock: systemClock(), env: {}, signal: AbortSignal.timeout(60_000), journal, onAttempt: () => undefined };
+      const probe = pipeline.probe({ ...io, credits: creditPool({ max: 1 }) }, 0, value);
+      try {
+        return (await probe?.query()) as TriedStream;
+      } finally {
+        await probe?.source.close();
+      }
+    };
+    for (const { value } of pipeline.listed()) {
+      const { stream } = JSON.parse(value) as { readonly stream: string };
+      // One builds its index first, and a trial isn't retried.
+      const tried = await trial(value).catch(async () => await trial(value));
+      expect(tried.status).toBeLessThan(300);
+      expect(tried.at).toBe(section.streams[stream]?.records ?? '$');
+      expect(tried.examples).toHaveLength(Math.min(2, tried.records));
+      const keys = new Set(truth[stream]?.map(([key]) => key));
+      for (const { key } of tried.examples) expect(key === undefined || keys.has(key)).toBe(true);
+      expect(tried.warnings.some((warning) => warning.includes('no records'))).toBe(tried.records === 0);
+      expect(tried.next ?? (tried.records === 0 || tried.records >= keys.size ? 'GET none' : '')).toMatch(/^(?:GET|POST) /);
+    }
+  },
+);

@@ -12,6 +12,8 @@ export interface TriedStream {
   readonly request: string;
   /** Status of the response. */
   readonly status: number;
+  /** Path at which records were looked for; `$` for the response or its entries. */
+  readonly at: string;
   /** Number of records that were found. */
   readonly records: number;
   /** The first two, with their keys. */
@@ -40,6 +42,7 @@ export function triedStream({ section, stream, query, answer, page, epochMs }: T
   return {
     request: requestText(section.baseUrl, stream, query),
     status: answer.status,
+    at: stream.records?.text ?? '$',
     records: records.length,
     examples: records.slice(0, 2).map((value, i) => ({ key: keys[i], value })),
     next: next === undefined ? undefined : requestText(section.baseUrl, stream, { ...query, cursor: next }),

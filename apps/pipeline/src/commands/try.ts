@@ -45,11 +45,11 @@ export async function tryStream({ stream: of, fields }: TryOptions, context: Com
   return 0;
 }
 
-function triedLines({ request, status, records, examples, next, left, warnings }: TriedStream): string[] {
+function triedLines({ request, status, at, records, examples, next, left, warnings }: TriedStream): string[] {
   const reset = left?.resetInMs === undefined ? '' : `, resets in ${durationWords(left.resetInMs)}`;
   return [
     `${safeText(request, 500)}: ${status}`,
-    `${countWords(records, 'record')}${examples.length === 0 ? '' : ', beginning with'}`,
+    `${countWords(records, 'record')} at ${safeText(at, 100)}${examples.length === 0 ? '' : ', beginning with'}`,
     ...examples.map(({ key, value }) => `  ${key === undefined ? '(no key)' : safeText(key, 60)}  ${safeText(JSON.stringify(value), 200)}`),
     next === undefined ? 'no page after this one' : `next page: ${safeText(next, 500)}`,
     ...(left === undefined ? [] : [`limit, from the response: ${numberWords(left.remaining)} left${reset}`]),

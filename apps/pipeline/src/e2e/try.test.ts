@@ -28,7 +28,7 @@ shop:
     expect(stdout.split('\n')).toEqual(
       expect.arrayContaining([
         'GET /items: 200',
-        '2 records, beginning with',
+        '2 records at $.items[*], beginning with',
         '  1  {"id":1}',
         'next page: GET /items?page=2',
         expect.stringMatching(/7 left/),
