@@ -84,8 +84,11 @@ export async function untilAborted(
 
 /** Options of {@link pause}. */
 export interface PauseOptions {
+  /** Measures the wait. */
   readonly clock: Clock;
+  /** Minimum duration. */
   readonly ms: number;
+  /** Ends the wait with its reason. */
   readonly signal: AbortSignal;
   /** Receives a function that ends the wait early. Returns what cancels that. Default: no early end. */
   readonly early?: (end: () => void) => () => void;

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 
+/** Options of {@link batcher}. */
 export interface BatcherOptions<T> {
   /** Reads the next value; undefined after the last. */
   readonly read: () => Promise<T | undefined>;
@@ -9,6 +10,7 @@ export interface BatcherOptions<T> {
   readonly isFull: (batch: readonly T[]) => boolean;
   /** Longest the first value of a batch waits for more, in ms. */
   readonly maxWaitMs: number;
+  /** Measures `maxWaitMs`. */
   readonly clock: Clock;
 }
 
@@ -25,6 +27,7 @@ export interface Batcher<T> {
 
 type Outcome<T> = { readonly value: T } | { readonly error?: unknown };
 
+/** Creates a batcher. Nothing is read before its first batch is requested. */
 export function batcher<T>({ read, take, isFull, maxWaitMs, clock }: BatcherOptions<T>): Batcher<T> {
   /** A read that took longer than a batch waited: its value is the first of the next. */
   let pending: Promise<Outcome<T>> | undefined;
