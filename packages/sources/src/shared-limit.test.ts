@@ -1,13 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { creditPool } from '@headgate/throttle';
+import { type BudgetSnapshot, type Journal, creditPool } from '@headgate/throttle';
 import { fileJournal } from '@headgate/throttle/file-journal';
 import { type VirtualClock, virtualClock } from '@headgate/throttle/testing';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { defineSource } from './define-source.ts';
 import { credential, MINUTE_MS, ok, play, said, thrown, toy } from './scene.fixture.ts';
+import { sharedBudgets } from './retry/shared-budgets.ts';
 import type { Budgets } from './source-options.ts';
 import { scriptedServer } from './testing/scripted-server.ts';
 
@@ -173,3 +174,44 @@ test.each([{ address: { requests: 1, windowMs: 1 } }, { rate: { ...address } }])
     expect(String(error)).toContain('must be left to the source: it is one limit over all credentials');
   },
 );
+
+test('a grant is written with the shared limit that it uses, before its response', async () => {
+  const changed = new Set<string>();
+  const all = new Map<string, () => readonly BudgetSnapshot[]>();
+  const written = new Map<string, readonly BudgetSnapshot[]>();
+  const journal: Journal = {
+    leaseMs: 1_000,
+    open(name, snapshots) {
+      all.set(name, snapshots);
+      return {
+        restored: undefined,
+        async granted() {
+          for (const one of changed.add(name)) written.set(one, all.get(one)?.() ?? []);
+          await Promise.resolve();
+        },
+        settled: () => void changed.add(name),
+        learned: () => undefined,
+      };
+    },
+  };
+  const atSending: unknown[] = [];
+  const otherwise: typeof ok = (request, response) => {
+    atSending.push(written.get('')?.map(({ name, busy }) => [name, busy.length]));
+    ok(request, response);
+  };
+  const scene = await play([], { budgets: { address }, journal, otherwise }, { items: () => 1 });
+  await scene.query('/1');
+  await scene.query('/2');
+  expect(atSending).toEqual([[['address', 1]], [['address', 2]]]);
+});
+
+test('one credential that is refused again and again holds no shared limit', () => {
+  const clock = virtualClock();
+  const shared = sharedBudgets({ budgets: { address }, maxDelayMs: 0, clock });
+  const budgets = [...shared.byName.values()];
+  shared.refused('a', budgets, 5_000);
+  shared.refused('a', budgets, 5_000);
+  expect(budgets[0]?.freeAt()).toBeLessThanOrEqual(clock.monotonicMs());
+  shared.refused('b', budgets, 3_000);
+  expect(budgets[0]?.freeAt()).toBe(clock.monotonicMs() + 3_000);
+});
