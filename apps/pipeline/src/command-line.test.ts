@@ -96,7 +96,7 @@ describe('whatever comes from outside, no output has what a terminal would obey,
   });
 });
 
-it('read says that nothing fits its options only if nothing does', async () => {
+it('read says that nothing matches its options only if nothing does', async () => {
   const cwd = await configFolder({ 'headgate.yaml': BOOKS });
   await using log = await sqliteTopicLog({ file: join(cwd, 'headgate.db') });
   await log.createTopics([{ name: 'books.records', partitions: 1 }]);
@@ -104,7 +104,7 @@ it('read says that nothing fits its options only if nothing does', async () => {
   const found = await headgate(['read', 'books.records', '--key', 'a', '--values'], { cwd });
   expect([found.code, found.stdout, found.stderr]).toEqual([0, '1\n', '']);
   const none = await headgate(['read', 'books.records', '--key', 'b', '--values'], { cwd });
-  expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'No record of books.records fits these options.\n']);
+  expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'No record of books.records matches these options.\n']);
 });
 
 it("tells check and run in a sentence of a proxy's address that is none, and not its password", async () => {

@@ -107,14 +107,14 @@ test('a weight of a budget that is not there is a fault of the definition, as is
   });
   await expect(scene.query()).rejects.toMatchObject({
     code: 'HEADGATE_OVER_BUDGET',
-    message: expect.stringContaining('costs 101 of the budget rate, 100 per 60000 ms (a)'),
+    message: expect.stringContaining('costs 101 of the budget rate, but that allows 100 per 60000 ms (a)'),
   });
 });
 
 test('a request that costs more than a budget holds names that budget, not one that it does not concern', async () => {
   const small = { requests: 10, windowMs: MINUTE_MS };
   const scene = await play([], { budgets: { small } }, { weights: () => ({ rate: 0, small: 11 }) });
-  const message = expect.stringContaining('costs 11 of the budget small, 10 per');
+  const message = expect.stringContaining('costs 11 of the budget small, but that allows 10 per');
   await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_OVER_BUDGET', message });
 });
 

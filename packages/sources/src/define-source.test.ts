@@ -121,7 +121,7 @@ describe('a transient failure', () => {
       code: 'HEADGATE_GAVE_UP',
       retryable: true,
       message:
-        '/x: gave up after 1 attempt: it is tired. The service requests a wait of 3,600 s, and 600 s are left. ' +
+        '/x: gave up after 1 attempt: it is tired. The service asks for a wait of 3,600 s, but only 600 s are left. ' +
         'Retry after that, or allow more time (retryForMs).',
     });
     expect(scene.clock.monotonicMs()).toBe(0);

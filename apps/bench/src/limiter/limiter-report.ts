@@ -52,7 +52,7 @@ export function limiterReport({ results, markdown }: ReportOptions): string {
       limiters(group).map((limiter) => [limiter, '15 per 15 min', ...WINDOW_KINDS.map((kind) => worst(of(group, limiter, kind)))]),
     );
   const sections = [
-    'Share of the permitted budget used · answers 429 a day (the worst of both latencies and of drifts of 0, +500 and -500 ppm)',
+    'Share of the permitted budget used · 429 responses per day (the worst of both latencies and of drifts of 0, +500 and -500 ppm)',
     steady,
     'Headgate compared with what latency leaves: limit / (window + mean round trip - minimum round trip)',
     table(

@@ -14,7 +14,8 @@ export interface ScenarioTask {
 /** Runs one simulation in this process, whose time it takes over: nothing else may go on here. */
 export async function runScenario({ scenario, peers, seed, durationMs }: ScenarioTask): Promise<CellResult> {
   const open = LIMITERS[scenario.limiter];
-  if (open === undefined) throw new RangeError(`no limiter is called ${scenario.limiter}: ${Object.keys(LIMITERS).join(', ')}`);
+  if (open === undefined)
+    throw new RangeError(`There is no limiter ${scenario.limiter}. Choose one of ${Object.keys(LIMITERS).join(', ')}.`);
   let world = makeWorld();
   // Before the peers are imported: some keep what they find.
   fakeGlobals(() => world);

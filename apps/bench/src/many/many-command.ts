@@ -43,7 +43,7 @@ const PYTHON = 'python3';
 /** Plans and runs the installed command with a list of many users and a budget of 15 per 15 minutes, and returns the report; or why nothing can be measured. */
 export async function manyCommand({ users, markdown, say }: ManyCommandOptions): Promise<string> {
   if (process.platform !== 'linux' || spawnSync(PYTHON, ['--version']).status !== 0)
-    return 'Nothing was measured: it takes Linux and Python 3.\n';
+    return 'Nothing was measured: this benchmark needs Linux and Python 3.\n';
   const folder = mkdtempSync(join(tmpdir(), 'headgate-bench-'));
   try {
     const { command, install } = packedHeadgate(folder);
@@ -157,7 +157,7 @@ function report(measured: readonly Measured[], markdown: boolean): string {
     ['plan', ({ plan }) => usage(plan)],
     ['plan, beside the run', ({ planBeside }) => usage(planBeside)],
     ['run, to its first request', ({ firstRequestCpuMs, firstRequestMs }) => [seconds(firstRequestCpuMs), seconds(firstRequestMs), '']],
-    ['run, to its end', ({ run }) => usage(run)],
+    ['run, to the end', ({ run }) => usage(run)],
     ['run, a second of waiting', ({ waitingCpuMs }) => [seconds(waitingCpuMs), '1', '']],
     ['run, the same with the page open', ({ watchedCpuMs }) => [seconds(watchedCpuMs), '1', '']],
   ];

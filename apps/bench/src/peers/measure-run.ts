@@ -56,7 +56,7 @@ export async function measureRun(contestant: Contestant, options: MeasureRunOpti
     const file = join(folder, EMBEDDED_FILE);
     const found = await (log === 'kafka' ? written.topic(brokers, topic) : written.embedded(file, topic));
     if (found.ids !== pages * IDS_PER_PAGE || found.idsDigest !== digestOfIds(pages))
-      throw new Error(`${name} has written ${found.ids} ids, and not the ${pages * IDS_PER_PAGE} of the pages in their order`);
+      throw new Error(`${name} wrote ${found.ids} ids instead of the expected ${pages * IDS_PER_PAGE}, in page order`);
     return {
       ...usage,
       digest: found.digest,

@@ -37,7 +37,7 @@ const SETTINGS = { 'log.segment.delete.delay.ms': '1000' };
 export async function peersCommand(options: PeersCommandOptions): Promise<string> {
   const { peers, only, compression, say } = options;
   const why = await whyNoKafkaBroker();
-  if (why !== undefined) return nothing(`no broker can be started here. ${why}`);
+  if (why !== undefined) return nothing(`The broker can't be started here. ${why}`);
   const python = pythonEnvironment({ folder: join(peers, 'python'), say });
   if (python === undefined) return nothing('Python 3 could not install tweepy and confluent-kafka.');
   installPeers({ folder: peers, say });
@@ -48,7 +48,8 @@ export async function peersCommand(options: PeersCommandOptions): Promise<string
     const packed = packedHeadgate(folder);
     const all = contestants({ peers, python, installed: packed.command, compression });
     const chosen = all.filter(({ shape, name }) => only.test(`${shape}: ${name}`));
-    if (chosen.length === 0) return nothing(`--only fits none of ${all.map(({ shape, name }) => `'${shape}: ${name}'`).join(', ')}.`);
+    if (chosen.length === 0)
+      return nothing(`--only matches nothing. Choose one of ${all.map(({ shape, name }) => `'${shape}: ${name}'`).join(', ')}.`);
     if (chosen.some(({ name }) => name === INSTALLED || name === EMBEDDED)) {
       say('packing and installing Headgate');
       packed.install();
@@ -130,7 +131,7 @@ function assertSame(all: readonly Figures[]): void {
     for (const [size, found] of runs) {
       const job = `${contestant.shape}, ${size} pages`;
       for (const { digest } of found) {
-        if ((digests.get(job) ?? digest) !== digest) throw new Error(`${contestant.name} has written other records than the rest: ${job}`);
+        if ((digests.get(job) ?? digest) !== digest) throw new Error(`${contestant.name} wrote different records from the others: ${job}`);
         digests.set(job, digest);
       }
     }

@@ -21,7 +21,7 @@ interface Measured {
 /** Lets many requests wait for one place, then lets them go one by one, and returns the report. */
 export async function queueCommand({ peers, waiters, markdown, say }: QueueCommandOptions): Promise<string> {
   const queues: ReadonlyMap<string, () => OneAtATime> = new Map([
-    ['Headgate, room for one downstream', () => headgateQueue({ waiters })],
+    ['Headgate, downstream capacity for one', () => headgateQueue({ waiters })],
     ['Headgate, each of them a walk, one signal', () => headgateQueue({ waiters, walks: true, signal: new AbortController().signal })],
     ['p-queue', await pQueue(peers)],
   ]);
@@ -36,7 +36,7 @@ export async function queueCommand({ peers, waiters, markdown, say }: QueueComma
     rows.push([name, '', ...measured.flatMap(({ enqueueMs, drainMs }) => [enqueueMs.toFixed(0), drainMs.toFixed(0)])]);
   }
   const head = ['', '', ...counts.flatMap((count) => [`${count.toLocaleString('en-US')} wait`, 'and go'])];
-  return `${['Requests that wait for one place: ms of CPU to let them come, and to let them go one by one', textTable({ head, rows, markdown })].join('\n\n')}\n`;
+  return `${['Requests that wait for one permit: ms of CPU to queue them, and to release them one by one', textTable({ head, rows, markdown })].join('\n\n')}\n`;
 }
 
 async function measure(run: OneAtATime, count: number): Promise<Measured> {

@@ -76,7 +76,7 @@ async function measure(walker: Walker, pages: number): Promise<Measured> {
   const ids = await walker();
   const elapsedMs = performance.now() - startedAt;
   const { user, system } = process.cpuUsage(cpu);
-  if (ids !== pages * IDS_PER_PAGE) throw new Error(`a walk brought ${ids} ids instead of ${pages * IDS_PER_PAGE}`);
+  if (ids !== pages * IDS_PER_PAGE) throw new Error(`a walk returned ${ids} ids instead of ${pages * IDS_PER_PAGE}`);
   return { pagesPerSecond: (pages * 1_000) / elapsedMs, cpuMicrosPerPage: (user + system) / pages };
 }
 

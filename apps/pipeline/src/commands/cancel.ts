@@ -30,15 +30,15 @@ export async function cancel({ of, key }: CancelOptions, context: CommandContext
     const pipeline = { name, topics: own, credentials: splitsCredentials ? [] : undefined, usualBytes: {} };
     const { canceled, begun } = await cancelRequests({ log, pipeline, key, group, lanes, names, clock, signal });
     const stay =
-      begun === 0 ? '' : `; ${countWords(begun, 'job')} of it ${begun === 1 ? 'has' : 'have'} begun and ${begun === 1 ? 'stays' : 'stay'}`;
+      begun === 0 ? '' : `; ${countWords(begun, 'job')} with this key ${begun === 1 ? 'has' : 'have'} started and can't be canceled`;
     const list = `To list the jobs: ${commandsFor(context)('read', names(`${name}.requests`))}`;
     const none = canceled + begun === 0 ? `: no job of ${safeText(key, 100)} is waiting. ${list}` : '';
     stderr.write(`${countWords(canceled, 'job')} withdrawn${stay}${none}\n`);
     return canceled > 0 ? 0 : 1;
   } catch (error) {
     if (!(error instanceof LaneHeldError)) throw error;
-    const why = 'A run holds the jobs of its lanes. Stop it, cancel the job, and start it again: it resumes where it stopped.';
-    stderr.write(`headgate: nothing was withdrawn. ${failureText(error)} ${why}\n`);
+    const why = 'A run holds the lanes of these jobs. Stop it, cancel the job, then start the run again: it resumes where it stopped.';
+    stderr.write(`headgate: no job was canceled. ${failureText(error)} ${why}\n`);
     return 1;
   } finally {
     await log.close();

@@ -22,10 +22,10 @@ test('problems of the file and of the environment stand in one table', async () 
   expect(await checked(yaml, { env: { TOKEN: 'x', OTHER_TOKEN: 'y' }, probes: () => [REFUSED, FINE] })).toEqual({
     code: 2,
     text: `headgate.yaml
-  6:20  followers.limit.window   "15 min" is not a duration. Write 15m, 900s or 900000ms.
+  6:20  followers.limit.window   "15 min" isn't a duration. Write 15m, 900s or 900000ms.
       |   limit: { window: 15 min }
       |                    ^^^^^^
-  9:8   books.key                takes \${KEY}, which is not set. Export it, or put it into .env next to this file.
+  9:8   books.key                takes \${KEY}, which isn't set. Export it, or put it into .env next to this file.
       |   key: "\${KEY}"
       |        ^^^^^^^^
   10:3  books.plann              unknown key. Did you mean plan?

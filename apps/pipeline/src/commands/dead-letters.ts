@@ -78,7 +78,7 @@ export async function replay(choice: CloseChoice, context: CommandContext): Prom
       requests,
       onLeft({ partition, offset, key, reason }) {
         told += 1;
-        if (told <= LISTED) stderr.write(`left in ${topic} ${partition}:${offset}: ${safeText(`${key ?? 'no key'}: ${reason}`)}\n`);
+        if (told <= LISTED) stderr.write(`skipped ${topic} ${partition}:${offset}: ${safeText(`${key ?? 'no key'}: ${reason}`)}\n`);
       },
     });
     const none = replayed === 0 ? `: ${noneOpen(topic, choice, context)}` : '';

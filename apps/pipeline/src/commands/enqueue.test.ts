@@ -65,7 +65,7 @@ describe('an author is the same to the config, to enqueue and to the library', (
   it('refused is named, and nothing is added', async () => {
     const { said, log } = await enqueued([], ['Ada Brook', '..']);
     await expect(said).rejects.toThrow(
-      'enqueue: the author ".." is a relative path segment in an address, and can\'t be requested. Nothing was added.',
+      'enqueue: the author ".." is a relative path segment, which an address can\'t contain. Nothing was added.',
     );
     expect(await log()).toEqual([]);
   });
@@ -110,7 +110,7 @@ it('says which requests are given twice, or wait already', async () => {
   };
   expect(await told('alpha', 'beta')).toBe('2 jobs added to followers.requests\n');
   expect(await told('gamma', 'gamma', 'alpha', 'delta')).toBe(
-    '4 jobs added to followers.requests\nin more than one job: @gamma, @alpha. A run works each job, and pays for it, separately.\n',
+    '4 jobs added to followers.requests\nin more than one job: @gamma, @alpha. Headgate runs each job separately, so repeated requests count twice.\n',
   );
 });
 

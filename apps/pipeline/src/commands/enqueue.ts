@@ -40,12 +40,14 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
   }
   // A request waits for a run that has its service.
   if (configured?.includes(pipeline) === false)
-    context.stderr.write(`${context.file} has no ${pipeline}: section; the jobs wait until a run has one.\n`);
+    context.stderr.write(`${context.file} has no ${pipeline} section; the jobs wait until it has one.\n`);
   context.stderr.write(`${countWords(requests.length, 'job')} added to ${topic}\n`);
   if (repeated.length > 0) {
     const named = repeated.slice(0, NAMED).map((key) => safeText(key, 60));
     const more = repeated.length > NAMED ? ` and ${repeated.length - NAMED} more` : '';
-    context.stderr.write(`in more than one job: ${named.join(', ')}${more}. A run works each job, and pays for it, separately.\n`);
+    context.stderr.write(
+      `in more than one job: ${named.join(', ')}${more}. Headgate runs each job separately, so repeated requests count twice.\n`,
+    );
   }
   return 0;
 }

@@ -16,7 +16,7 @@ it('says of a log that is to be made whether that can be, and leaves nothing beh
   // As in /proc, where root has every right and can make nothing.
   expect(await probed(cwd, 'a-file/headgate.db')).toEqual({
     ok: false,
-    message: expect.stringMatching(/^can't be made: nothing can be written in .*a-file \(ENOTDIR\)\. Name a file/u),
+    message: expect.stringMatching(/^can't be created: .*a-file isn't writable \(ENOTDIR\)\. Name a file/u),
   });
   expect((await readdir(cwd)).toSorted()).toEqual(['a-file', 'headgate.yaml']);
 });

@@ -110,7 +110,7 @@ async function probeFolder(folder: string): Promise<ProbeResult> {
     const { code } = error as NodeJS.ErrnoException;
     return {
       ok: false,
-      message: `can't be made: nothing can be written in ${folder} (${code}). Name a file in a folder you may write to.`,
+      message: `can't be created: ${folder} isn't writable (${code}). Name a file in a folder that you can write to.`,
     };
   }
 }
@@ -129,7 +129,7 @@ async function lookAt(log: TopicLog, config: ConfigOfLog, context: CommandContex
   const warnings = [...made.warnings, ...(later.length === 0 ? [] : [`enqueue and replay need ${later.join('; ')}`])];
   if (missing.length > 0) {
     const lines = rightsWords(missing).map((right) => `  ${right}`);
-    return { ok: false, message: [`${found}, but gives this user no`, ...lines, GIVE_RIGHTS].join('\n'), warnings };
+    return { ok: false, message: [`${found}, but this user lacks these permissions:`, ...lines, GIVE_RIGHTS].join('\n'), warnings };
   }
   const { group, lanes } = topics;
   const { pipelines } = config;
@@ -145,7 +145,7 @@ async function lookAt(log: TopicLog, config: ConfigOfLog, context: CommandContex
 }
 
 function topicsToMake({ length }: readonly string[]): string {
-  if (length === 0) return 'all topics are there';
+  if (length === 0) return 'all topics exist';
   return length === 1 ? '1 topic will be created' : `${length} topics will be created`;
 }
 

@@ -36,7 +36,7 @@ export async function exportTopic(
 ): Promise<number> {
   const { clock, cwd, signal, stderr, stdout } = context;
   if (format === 'parquet' && out === undefined && stdout.isTTY === true)
-    throw new UsageError('export: Parquet is nothing for a terminal. Name a file: --out records.parquet.');
+    throw new UsageError("export: Parquet is binary and can't go to a terminal. Name a file: --out records.parquet.");
   const selection = selectionOf(choice, clock.epochMs());
   if (out === undefined) await warnOfClosedStdout(context);
   const { topics, definitions } = await readLogConfig(context);

@@ -40,7 +40,7 @@ test('without a terminal both services are written, and the file loads as it is'
   expect(followersOptions(config.pipelines)).toMatchObject({ baseUrl: 'https://api.example.com', users: [], emit: ['pages'] });
   expect(booksOptions(config.pipelines)).toMatchObject({ baseUrl: 'https://books.example.com', plan: 'default' });
   expect(stderr.text).toBe(`headgate.yaml is written. Next:
-  1. put the addresses of your services in, or remove a service
+  1. put the addresses of your services into it, or remove a service
   2. export FOLLOWERS_BEARER_TOKEN and BOOKS_KEY, or put them into .env
   3. fill in users, isbns and authors
   4. headgate check
@@ -148,5 +148,5 @@ test('a terminal is asked, anything else is not', async () => {
   expect(String(output.read())).toContain('Name? ');
   const unanswered = prompt?.('Again? ');
   input.end();
-  await expect(unanswered).rejects.toThrow('The input has ended.');
+  await expect(unanswered).rejects.toThrow('The input ended before all questions were answered.');
 });

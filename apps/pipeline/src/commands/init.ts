@@ -115,7 +115,7 @@ function nextSteps({ file, answers, asked, command }: NextStepsOptions): string 
   const variables = templateVariables(answers);
   const wishes = [...(answers.followers ? ['users'] : []), ...(answers.books ? ['isbns and authors'] : [])].join(', ');
   const steps = [
-    ...(asked ? [] : ['put the addresses of your services in, or remove a service']),
+    ...(asked ? [] : ['put the addresses of your services into it, or remove a service']),
     `export ${variables.join(' and ')}, or put ${variables.length > 1 ? 'them' : 'it'} into .env`,
     `fill in ${wishes}`,
     `${command} check${file === 'headgate.yaml' ? '' : ` --config ${file}`}`,

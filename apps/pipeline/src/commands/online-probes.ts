@@ -25,7 +25,7 @@ export function onlineProbes({ sound, context, isLogSound }: OnlineProbesOptions
     const { name, credentials, canProbe } = pipeline;
     const unknown: ProbeResult = {
       ok: true,
-      message: 'not tested: the pipeline has no probe. A run says whether its credentials are good',
+      message: 'not tested: the pipeline has no probe. A run shows whether its credentials work',
     };
     if (!canProbe) return [{ name, run: () => Promise.resolve(unknown) }];
     return (credentials ?? [undefined]).map((credential, i): Probe => {
@@ -38,7 +38,10 @@ export function onlineProbes({ sound, context, isLogSound }: OnlineProbesOptions
   });
 }
 
-const notNoted: ProbeResult = { ok: false, message: 'not tested: its request could not be noted in the log, and a run would not count it' };
+const notNoted: ProbeResult = {
+  ok: false,
+  message: "not tested: its request couldn't be recorded in the log, so a run would not count it",
+};
 
 export interface NotedOptions {
   readonly pipeline: Pipeline;
@@ -96,7 +99,7 @@ async function answerOf(
   const refused = Promise.withResolvers<ProbeResult>();
   // It would be requested again; one request is what was said.
   const onAttempt = ({ outcome, reason = 'the rate limit is reached' }: AttemptEvent): void => {
-    if (outcome === 'rate-limited') refused.resolve({ ok: true, message: `answers: ${reason}: something else uses its budget` });
+    if (outcome === 'rate-limited') refused.resolve({ ok: true, message: `responds: ${reason}, so another program uses its budget` });
   };
   const probe = pipeline.probe({ clock, env, signal, journal, credits, onAttempt }, credential);
   if (probe === undefined) throw new TypeError(`${pipeline.name} has a probe.`);

@@ -158,7 +158,7 @@ function credentialsOf(lanes: readonly LaneLeft[]): readonly string[] {
 function planText(plans: readonly Planned[], now: number): string {
   const rows = plans.flatMap((one) => rowsOf(one, now));
   const after = plans.reduce((sum, { left }) => sum + left.after, 0);
-  const behind = after > 0 ? `${countWords(after, 'piece', 'pieces')} of work after crawls, without a request.\n` : '';
+  const behind = after > 0 ? `${countWords(after, 'piece', 'pieces')} of work after crawls; no requests needed.\n` : '';
   if (rows.length === 0) return behind === '' ? 'All jobs are done.\n' : behind;
   const table = [['', '', 'requests', 'with', 'done'], ...rows];
   const widths = [0, 1, 2, 3].map((column) => Math.max(...table.map((row) => displayWidth(row[column] ?? ''))));

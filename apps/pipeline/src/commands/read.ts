@@ -58,7 +58,7 @@ export async function read(
     written += 1;
     if (written >= max || output.over.aborted) break;
   }
-  if (written === 0 && isChoice(choice) && !signal.aborted) stderr.write(`No record of ${topic} fits these options.\n`);
+  if (written === 0 && isChoice(choice) && !signal.aborted) stderr.write(`No record of ${topic} matches these options.\n`);
   if (output.failure !== undefined)
     throw new OutputError(`Records could not be written to stdout (${output.failure.code}). The output is incomplete.`);
   return signal.aborted ? 130 : 0;

@@ -137,10 +137,10 @@ function endWords({ plannedAt, kafka, file }: EndOptions, { clock, env }: Pick<C
   const forecastWords =
     plannedAt === undefined
       ? []
-      : [`Its end was forecast for ${times.time(plannedAt)} before the first request; it is ${times.time(clock.epochMs())}.`];
+      : [`Forecast before the first request: ${times.time(plannedAt)}. Finished: ${times.time(clock.epochMs())}.`];
   const next = kafka
     ? [
-        'The broker and the services stay until Ctrl-C. In another terminal:',
+        'The broker and the services run until you press Ctrl-C. In another terminal:',
         `  ${command} read followers.changes --config ${file} --max 10`,
       ]
     : [

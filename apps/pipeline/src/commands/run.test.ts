@@ -84,7 +84,7 @@ it('warns that its page is at another port than the one it was to have', async (
   const yaml = followersYaml({ url: service.url, users: ['alpha'] }).replace('status: false', `status: { port: ${port} }`);
   const { ended, said } = (await runPlace(yaml)).started({ json: true });
   expect(await ended).toBe(0);
-  const message = new RegExp(`^status at http://127\\.0\\.0\\.1:\\d+/ \\(port ${port} is taken, perhaps by another run: `, 'u');
+  const message = new RegExp(`^status at http://127\\.0\\.0\\.1:\\d+/ \\(port ${port} is in use, perhaps by another run: `, 'u');
   expect((await said()).split('\n', 2).map((line) => JSON.parse(line) as object)).toContainEqual(
     expect.objectContaining({ level: 'warn', event: 'notice', msg: expect.stringMatching(message) as string }),
   );

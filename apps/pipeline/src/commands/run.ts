@@ -123,7 +123,7 @@ function chosen({ config, only }: RunOptions): { readonly config: Config; readon
   const [name = '', key] = only.split(/:(.*)/s, 2);
   const pipelines = config.pipelines.filter((one) => one.name === name);
   if (pipelines.length === 0)
-    throw new UsageError(`run --only: no pipeline is called ${name}. There are ${config.pipelines.map((one) => one.name).join(', ')}.`);
+    throw new UsageError(`run --only: there is no pipeline ${name}. There are ${config.pipelines.map((one) => one.name).join(', ')}.`);
   return { config: { ...config, pipelines }, ...(key !== undefined && { key }) };
 }
 
@@ -137,7 +137,7 @@ async function serveStatus(
     const server = await startStatusServer({ port, host, names, ...shown });
     const isMoved = port !== 0 && server.port !== port;
     // Probes and Prometheus may still use the configured port.
-    const moved = isMoved ? ` (port ${port} is taken, perhaps by another run: give each its own with status.port)` : '';
+    const moved = isMoved ? ` (port ${port} is in use, perhaps by another run: give each run its own status.port)` : '';
     emit({ type: 'notice', level: isMoved ? 'warn' : 'info', message: `status at ${server.url}${moved}` });
     return server;
   } catch (error) {

@@ -27,7 +27,7 @@ export async function startSandboxBroker(
   const reason = await whyNoKafkaBroker(environment);
   if (reason !== undefined) throw new UsageError(`${reason} ${WITHOUT}`);
   const onFetch = (): void => {
-    stderr.write('Fetching Kafka by Maven, a minute or so; only this once.\n');
+    stderr.write('Downloading Kafka with Maven (once; takes about a minute).\n');
   };
   const starting = startKafkaBroker({ environment, onFetch, ...(port !== 0 && { port }) }).catch((error: unknown) => {
     throw error instanceof KafkaBrokerError ? new UsageError(`${error.message}\n${WITHOUT}`, { cause: error }) : error;

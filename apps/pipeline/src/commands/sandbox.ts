@@ -72,8 +72,8 @@ export async function sandbox(options: SandboxCommandOptions, context: CommandCo
     stdout.write(`books: { baseUrls: { default: "${books.urls.default}", premium: "${books.urls.premium}", pro: "${books.urls.pro}" } }\n`);
     const names = Object.entries(users ?? (replay === undefined ? USERS : {})).map(([name, user]) => `${name} (${describe(user)})`);
     if (names.length > 0) stderr.write(`accounts: ${names.join(', ')}\n`);
-    if (broker !== undefined) stderr.write('The broker is a real Kafka on one node; its topics go when it ends.\n');
-    stderr.write(`${letIn(credentials.length)} Ctrl-C ends it.\n`);
+    if (broker !== undefined) stderr.write('The broker is a real single-node Kafka. Its topics are deleted when it stops.\n');
+    stderr.write(`${letIn(credentials.length)} Press Ctrl-C to stop it.\n`);
     await untilAborted(signal);
     stderr.write(`${followers.requests.length} followers requests and ${books.requests.length} books requests were answered.\n`);
     return 130;
@@ -115,9 +115,9 @@ function credentialOf(text: string, index: number): FollowersCredential {
 }
 
 function letIn(verified: number): string {
-  if (verified === 0) return 'any bearer token is let in, any well-formed OAuth signature, and any key.';
+  if (verified === 0) return 'They accept any bearer token, any well-formed OAuth signature, and any key.';
   const those = verified === 1 ? 'the credential' : `the ${verified} credentials`;
-  return `any bearer token is let in, and any key; OAuth signatures are those of ${those} of --oauth.`;
+  return `They accept any bearer token, any key, and OAuth signatures of ${those} of --oauth.`;
 }
 
 interface SandboxLimit {

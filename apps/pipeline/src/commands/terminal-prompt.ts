@@ -16,7 +16,7 @@ export function terminalPrompt({ input, output }: TerminalPromptOptions): Prompt
     const lines = createInterface({ input, output });
     // At the end of the input a question would stay open forever, so listen for the end.
     const closed = new Promise<never>((_resolve, reject) => {
-      lines.once('close', () => reject(new Error('The input has ended.')));
+      lines.once('close', () => reject(new Error('The input ended before all questions were answered.')));
     });
     try {
       return await Promise.race([lines.question(question), closed]);

@@ -38,7 +38,7 @@ export async function tryStream({ stream: of, fields }: TryOptions, context: Com
     }
   });
   if (tried instanceof LaneHeldError || typeof tried === 'string') {
-    stderr.write(`headgate: ${typeof tried === 'string' ? tried : `${failureText(tried)} Nothing was asked.`}\n`);
+    stderr.write(`headgate: ${typeof tried === 'string' ? tried : `${failureText(tried)} No request was sent.`}\n`);
     return 1;
   }
   stdout.write(`${triedLines(tried).join('\n')}\n`);
@@ -51,10 +51,10 @@ function triedLines({ request, status, at, records, examples, next, left, warnin
     `${safeText(request, 500)}: ${status}`,
     `${countWords(records, 'record')} at ${safeText(at, 100)}${examples.length === 0 ? '' : ', beginning with'}`,
     ...examples.map(({ key, value }) => `  ${key === undefined ? '(no key)' : safeText(key, 60)}  ${safeText(JSON.stringify(value), 200)}`),
-    next === undefined ? 'no page after this one' : `next page: ${safeText(next, 500)}`,
+    next === undefined ? 'no further page' : `next page: ${safeText(next, 500)}`,
     ...(left === undefined ? [] : [`limit, from the response: ${numberWords(left.remaining)} left${reset}`]),
     ...warnings.map((warning) => `warning: ${safeText(warning, 300)}`),
-    'Nothing was written. The request counts in the budget of the next run.',
+    'Nothing was written. The request counts against the budget of the next run.',
   ];
 }
 

@@ -21,7 +21,7 @@ export async function withLog<Value>(
   const within: Within = (ms, wanted) =>
     Promise.race([
       wanted,
-      pause({ clock, ms, signal: over.signal }).then(() => Promise.reject(new Error(missing ?? `no answer within ${ms / 1_000} s`))),
+      pause({ clock, ms, signal: over.signal }).then(() => Promise.reject(new Error(missing ?? `no response within ${ms / 1_000} s`))),
     ]);
   try {
     return await work(log, within);

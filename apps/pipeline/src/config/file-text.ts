@@ -31,8 +31,8 @@ export function plainFileFlaw(path: string): string | undefined {
 export function unreadable(error: unknown): string {
   if (error instanceof UnfitFileError) return error.message;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ENOENT') return 'does not exist. Paths are relative to this file.';
-  if (code === 'EACCES' || code === 'EPERM') return 'may not be read. Allow this user to read it.';
+  if (code === 'ENOENT') return "doesn't exist. Paths are relative to this file.";
+  if (code === 'EACCES' || code === 'EPERM') return "can't be read by this user. Grant read permission.";
   if (code === 'EISDIR') return 'is a folder. Name a file.';
   if (code === 'ERR_INVALID_ARG_VALUE') return "has a NUL character, which a path can't contain. Remove it.";
   return `can't be read (${typeof code === 'string' ? code : 'unknown error'}). Check the disk and the path.`;

@@ -6,12 +6,12 @@ test('problems and warnings stand in columns, in the order of the file', () => {
     fileName: 'headgate.yaml',
     problems: [
       { line: 18, column: 5, key: 'books.plann', message: 'unknown key. Did you mean plan?' },
-      { line: 12, column: 14, key: 'followers.limit.window', message: '"15 min" is not a duration. Write 15m, 900s or 900000ms.' },
+      { line: 12, column: 14, key: 'followers.limit.window', message: '"15 min" isn\'t a duration. Write 15m, 900s or 900000ms.' },
     ],
     warnings: [{ line: 18, column: 1, key: 'books.key', message: 'a secret in plain text.' }],
   });
   expect(report).toBe(`headgate.yaml
-  12:14  followers.limit.window   "15 min" is not a duration. Write 15m, 900s or 900000ms.
+  12:14  followers.limit.window   "15 min" isn't a duration. Write 15m, 900s or 900000ms.
   18:1   books.key                warning: a secret in plain text.
   18:5   books.plann              unknown key. Did you mean plan?
 `);

@@ -145,10 +145,10 @@ books:
     '1:27 topics.lanez: unknown key. Did you mean lanes?',
     "3:12 followers.baseUrl: isn't an address. Write, for example, https://api.example.com.",
     '6:22 followers.limit.requests: "0" must be more than 0.',
-    '6:33 followers.limit.window: "15 min" is not a duration. Write 15m, 900s or 900000ms.',
+    '6:33 followers.limit.window: "15 min" isn\'t a duration. Write 15m, 900s or 900000ms.',
     '7:10 followers.count: "6000" must be 5000 or less.',
     '9:3 books.plann: unknown key. Did you mean plan?',
-    '11:8 books.key: takes ${BOOKS_KEY}, which is not set. Export it, or put it into .env next to this file.',
+    "11:8 books.key: uses ${BOOKS_KEY}, which isn't set. Export it, or put it into .env next to this file.",
   ]);
 });
 
@@ -166,7 +166,7 @@ test.each([
   ['followers\n', '1:1 : must be a mapping with followers: or books: in it.'],
   [
     'status: false\n',
-    '1:1 : there is no pipeline. Add followers: or books:, as headgate init writes them, or use: ./its-module.ts under the name of your own.',
+    '1:1 : there is no pipeline. Add followers: or books:, as headgate init writes them, or your own pipeline: use: ./its-module.ts under its name.',
   ],
 ])('%j has nothing to do', async (yaml, problem) => {
   expect(await problemsOf(yaml)).toEqual([problem]);
@@ -175,15 +175,15 @@ test.each([
 test('an unknown section is told with the near one', async () => {
   expect(await problemsOf(`${BOOKS}folowers: {}\nxyz: 1\nabc:\n`, { env: ENV })).toEqual([
     '4:1 folowers: unknown key. Did you mean followers?',
-    '5:1 xyz: unknown key. Here stand: topics, status, followers, books. A pipeline of your own has use: ./its-module.ts under its name.',
-    '6:1 (hidden: it may be a secret): unknown key. Here stand: topics, status, followers, books. A pipeline of your own has use: ./its-module.ts under its name.',
+    '5:1 xyz: unknown key. Here stand: topics, status, followers, books. To add your own pipeline, write use: ./its-module.ts under its name.',
+    '6:1 (hidden: it may be a secret): unknown key. Here stand: topics, status, followers, books. To add your own pipeline, write use: ./its-module.ts under its name.',
   ]);
 });
 
 test('lanes without credentials are refused', async () => {
   const yaml = `topics:\n  lanes: 3\n${FOLLOWERS}`;
   expect(await problemsOf(yaml, { env: ENV })).toEqual([
-    '2:10 topics.lanes: 3 lanes need as many followers credentials, and there are 2. Write 2 or less, or add credentials.',
+    '2:10 topics.lanes: 3 lanes need at least 3 followers credentials, but there are 2. Write 2 or less, or add credentials.',
   ]);
 });
 
@@ -281,7 +281,7 @@ test.each([
 
 test.each([
   ['${', '4:14 books.userAgent: has a ${ without a variable. Write ${NAME} with letters, digits and _, or $${ for the characters ${.'],
-  ['${A} ${B}', '4:14 books.userAgent: takes ${A}, which is not set. Export it, or put it into .env next to this file.'],
+  ['${A} ${B}', "4:14 books.userAgent: uses ${A}, which isn't set. Export it, or put it into .env next to this file."],
 ])('%s in a value is a problem', async (value, problem) => {
   expect(await problemsOf(`${BOOKS}  userAgent: '${value}'\n`, { env: ENV })).toContain(problem);
 });
@@ -322,7 +322,7 @@ test('a status page that other machines can read is warned about, until it is me
     return [config.status, warnings.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`)];
   };
   const remote =
-    '1:17 status.host: the status page has no password, and other machines can read it at this address. Write 127.0.0.1, or add allowRemote: true if they may.';
+    '1:17 status.host: the status page has no password, and other machines can read it at this address. Write 127.0.0.1, or add allowRemote: true to allow that.';
   expect(await status('{ host: 0.0.0.0 }')).toEqual([{ port: 9464, host: '0.0.0.0', names: [], allowRemote: false }, [remote]]);
   expect((await status('{ host: "::" }'))[1]).toHaveLength(1);
   expect(await status('{ host: 0.0.0.0, allowRemote: true, names: [Headgate.Internal] }')).toEqual([
@@ -351,7 +351,7 @@ test('an own authority is read from its file', async () => {
   const { config } = await load(`${BOOKS}  ca: ca.pem\n`, { env: ENV, files: { 'ca.pem': pem } });
   expect(booksOptions(config.pipelines)?.ca).toBe(pem);
   expect(await problemsOf(`${BOOKS}  ca: ca.pem\n`, { env: ENV })).toEqual([
-    '4:7 books.ca: "ca.pem" does not exist. Paths are relative to this file.',
+    '4:7 books.ca: "ca.pem" doesn\'t exist. Paths are relative to this file.',
   ]);
   expect(await problemsOf(`${BOOKS}  ca: ca.pem\n`, { env: ENV, files: { 'ca.pem': 'x' } })).toEqual([
     '4:7 books.ca: "ca.pem" holds no PEM text with BEGIN CERTIFICATE. Write a path, such as ./ca.pem.',

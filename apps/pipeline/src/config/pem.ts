@@ -12,7 +12,7 @@ export function pemText(label: 'CERTIFICATE' | 'PRIVATE KEY', example: string): 
     if (!isPem(given) && /[\r\n]/.test(given)) return refuse(`is neither a path nor PEM text. Write a path, such as ${example}.`);
     const text = isPem(given) ? given : plainFileText(given);
     if (typeof text !== 'string') return refuse(text.flaw);
-    return text.includes(`${label}-----`) ? text : refuse(`holds no PEM text with BEGIN ${label}. Write a path, such as ${example}.`);
+    return text.includes(`${label}-----`) ? text : refuse(`has no PEM text with BEGIN ${label}. Write a path, such as ${example}.`);
   });
   return schema.meta({ format: 'path', examples: [example] });
 }

@@ -93,7 +93,7 @@ function subject(node: ParsedNode | null | undefined, schemas: readonly JsonSche
   if (line !== undefined) return isSecret ? undefined : shown(line);
   if (!isScalar(node) || node.value === null) return undefined;
   const { names } = substituteVariables({ text: node.source, lookup: () => '' });
-  if (typeof node.value === 'string' && names.length > 0) return `takes ${[...new Set(names)].map(shownVariable).join(' and ')}, which`;
+  if (typeof node.value === 'string' && names.length > 0) return `uses ${[...new Set(names)].map(shownVariable).join(' and ')}, which`;
   return isSecret || !isShowable(node.source) ? undefined : shown(node.source);
 }
 
@@ -114,7 +114,7 @@ function withAdvice({ path, message, code, known = [] }: OptionIssue, schema: Js
       return `${message} ${example === undefined ? 'Write one' : `Write ${example}`}, or remove the key.`;
     case 'choice': {
       const meant = isScalar(node) ? nearest(node.source, known) : undefined;
-      return meant === undefined ? message : `is not known. Did you mean ${meant}?`;
+      return meant === undefined ? message : `isn't known. Did you mean ${meant}?`;
     }
     case 'scalar-type':
       if (isScalar(node) && (node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE')) return `${message} Write it without quotes.`;

@@ -37,6 +37,6 @@ export type StatusConfig = z.output<typeof page>;
 export function* statusWarnings(status: z.output<typeof statusSection>): Generator<OptionIssue> {
   if (status === false || status.allowRemote || isLoopback(status.host)) return;
   const message =
-    'the status page has no password, and other machines can read it at this address. Write 127.0.0.1, or add allowRemote: true if they may.';
+    'the status page has no password, and other machines can read it at this address. Write 127.0.0.1, or add allowRemote: true to allow that.';
   yield { path: ['host'], message };
 }

@@ -38,9 +38,7 @@ export async function defaultExportOf(module: string, from?: string): Promise<un
   }
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    late.reject(
-      new Error(`it hasn't loaded after ${LOADED_WITHIN_MS / 1_000} s: a top-level await waits for something that doesn't happen`),
-    );
+    late.reject(new Error(`it hasn't loaded after ${LOADED_WITHIN_MS / 1_000} s: a top-level await is still pending`));
   }, LOADED_WITHIN_MS);
   try {
     if (from !== undefined) namedBy.set(module, pathToFileURL(from).href);

@@ -82,7 +82,7 @@ test('a file gives an entry a line, without comments and blanks', async () => {
 
 test('a missing file is a problem at its line', async () => {
   expect(await problems('[alpha, { file: nope.txt }]')).toEqual([
-    '6:26 followers.users[1].file: "nope.txt" does not exist. Paths are relative to this file.',
+    '6:26 followers.users[1].file: "nope.txt" doesn\'t exist. Paths are relative to this file.',
   ]);
 });
 
@@ -104,7 +104,7 @@ test('spellings of one screen name are one user, which is warned about once a li
   const { config, warnings } = await load(yaml, { env: { ...ENV, NAME: 'gAMMA' }, files });
   expect(new Set(Array.from(config.pipelines[0]?.listed() ?? [], ({ key }) => key))).toEqual(new Set(['@gamma', '12', '@alpha']));
   expect(warnings.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`)).toEqual([
-    '6:43 followers.users[3]: repeats an earlier entry in different case. Screen names ignore case: this is one user, crawled once. The same applies to 3 more.',
+    "6:43 followers.users[3]: repeats an earlier entry in different case. Screen names aren't case-sensitive, so this user is crawled once. The same applies to 3 more.",
   ]);
 });
 
@@ -122,7 +122,7 @@ test('a file without an entry is warned of', async () => {
       line: 6,
       column: 19,
       key: 'followers.users[0].file',
-      message: '"users.txt" has no entries. Write one per line; a # begins a comment.',
+      message: '"users.txt" has no entries. Write one per line. Comments start with #.',
     },
   ]);
 });

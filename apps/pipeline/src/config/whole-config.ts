@@ -41,7 +41,7 @@ export function crossProblems(read: ReadConfig): Problem[] {
       continue;
     }
     const there = length === 1 ? 'there is one' : `there are ${length}`;
-    const message = `${lanes} lanes need as many ${name} credentials, and ${there}. Write ${length} or less, or add credentials.`;
+    const message = `${lanes} lanes need at least ${lanes} ${name} credentials, but ${there}. Write ${length} or less, or add credentials.`;
     problems.push(read.problemAt(['topics', 'lanes'], message));
   }
   const plain = definitions.map(({ name, topics: own, splitsCredentials }) => ({

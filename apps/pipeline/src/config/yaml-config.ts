@@ -155,7 +155,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     }
     if (found.named !== undefined) return found.named(name);
     return complain(
-      `${shownUse} defines the pipeline ${found.definition.name}, and the section's name has to be the pipeline's. Write ${found.definition.name}: in place of this key.`,
+      `${shownUse} defines the pipeline ${found.definition.name}, and its section must have the same name. Rename this key to ${found.definition.name}.`,
     );
   }
 
@@ -172,13 +172,13 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     if (pipeline !== undefined) candidates.set(name, pipeline);
     else if (use === undefined) {
       const message = unknownKeyMessage(name, ['topics', 'status', ...defined.keys()]);
-      const cure = message.includes('Did you mean') ? '' : ' A pipeline of your own has use: ./its-module.ts under its name.';
+      const cure = message.includes('Did you mean') ? '' : ' To add your own pipeline, write use: ./its-module.ts under its name.';
       problems.push({ origin: values.originOf([name]), message: message + cure, at: 'key' });
     }
   }
   if ([...sections.keys()].every((name) => name === 'topics' || name === 'status')) {
     const message =
-      'there is no pipeline. Add followers: or books:, as headgate init writes them, or use: ./its-module.ts under the name of your own.';
+      'there is no pipeline. Add followers: or books:, as headgate init writes them, or your own pipeline: use: ./its-module.ts under its name.';
     problems.push({ origin: values.originOf([]), message });
   }
 

@@ -10,10 +10,10 @@ test.each([
     `books:\n  key: x\n\tplan: pro\n  \tisbns: [a]\n`,
     ["3:1 : a tab can't indent. Use spaces, here and in 1 more line."],
   ],
-  ['a bracket without its end', `${BOOKS}  isbns: ["1"\n  authors: [x]\n`, ['4:10 : this [ is not closed.']],
-  ['a brace without its end', `books:\n  perDay: { isbns: 5\n  plan: pro\n`, ['2:11 : this { is not closed.']],
-  ['a quote without its end', `books:\n  key: "\${KEY}\n  authors: ["x"]\n`, ['2:8 : this " is not closed.']],
-  ['a quote without its end, in { }', `a: [{ name: 'x }]\nb: ['y', 'z']\n`, ["1:13 : this ' is not closed."]],
+  ['a bracket without its end', `${BOOKS}  isbns: ["1"\n  authors: [x]\n`, ["4:10 : this [ isn't closed."]],
+  ['a brace without its end', `books:\n  perDay: { isbns: 5\n  plan: pro\n`, ["2:11 : this { isn't closed."]],
+  ['a quote without its end', `books:\n  key: "\${KEY}\n  authors: ["x"]\n`, ['2:8 : this " isn\'t closed.']],
+  ['a quote without its end, in { }', `a: [{ name: 'x }]\nb: ['y', 'z']\n`, ["1:13 : this ' isn't closed."]],
   [
     'blanks that are none',
     `books:\n\u00a0\u00a0key: x\n\u00a0\u00a0plan: pro\n`,
@@ -41,8 +41,8 @@ test.each([
     'variables without braces',
     'books:\n  baseUrl: $KEY\n  key: "$OF_A_SECRET"\n  userAgent: $NOT_SET\n',
     [
-      '2:12 books.baseUrl: has a $ without braces, which takes no variable. Write "${KEY}".',
-      '3:8 books.key: has a $ without braces, which takes no variable. Write "${NAME}".',
+      '2:12 books.baseUrl: has a $ without braces, so no variable is inserted. Write "${KEY}".',
+      '3:8 books.key: has a $ without braces, so no variable is inserted. Write "${NAME}".',
     ],
   ],
   [
@@ -59,9 +59,9 @@ test.each([
   [
     'aliases',
     `${BOOKS}  plan: &p pro\n  userAgent: *p\n`,
-    ['5:14 books.userAgent: is an alias. Aliases are not read here: write the value out.'],
+    ["5:14 books.userAgent: is an alias. Aliases aren't supported here: write the value out."],
   ],
-  ['tags', `${BOOKS}  plan: !x pro\n`, ['4:9 : tags are not read here. Write the value without the "!", or put it in quotes.']],
+  ['tags', `${BOOKS}  plan: !x pro\n`, ['4:9 : tags aren\'t supported here. Write the value without the "!", or put it in quotes.']],
   ['two documents', `${BOOKS}---\na: 1\n`, ['4:1 : a second document starts here. Keep one, without ---.']],
 ])('%s', async (_name, yaml, problems) => {
   expect(await problemsOf(yaml, { env: ENV })).toEqual(problems);
@@ -93,7 +93,7 @@ test('a file nested without end is refused', async () => {
 
 test('__proto__ is a key like any other', async () => {
   expect(await problemsOf(`${BOOKS}__proto__: { x: 1 }\n`, { env: ENV })).toEqual([
-    '4:1 __proto__: unknown key. Here stand: topics, status, followers, books. A pipeline of your own has use: ./its-module.ts under its name.',
+    '4:1 __proto__: unknown key. Here stand: topics, status, followers, books. To add your own pipeline, write use: ./its-module.ts under its name.',
   ]);
   expect((await problemsOf(`${BOOKS}  __proto__: { x: 1 }\n`, { env: ENV })).join('')).toContain('4:3 books.__proto__: unknown key.');
 });

@@ -70,18 +70,18 @@ function unclosed(text: string): Slip | undefined {
     const token = isNode(node) ? node.srcToken : undefined;
     if (token?.type === 'flow-collection') {
       const { source } = token.start;
-      if (token.end.length === 0) bracket = { offset: token.offset, message: `this ${source} is not closed.` };
+      if (token.end.length === 0) bracket = { offset: token.offset, message: `this ${source} isn't closed.` };
     } else if (token?.type === 'double-quoted-scalar' || token?.type === 'single-quoted-scalar') {
       const { source } = token;
       const mark = source.charAt(0);
-      if (source.length === 1 || !source.endsWith(mark)) quote ??= { offset: token.offset, message: `this ${mark} is not closed.` };
+      if (source.length === 1 || !source.endsWith(mark)) quote ??= { offset: token.offset, message: `this ${mark} isn't closed.` };
     }
   });
   return quote ?? bracket;
 }
 
-const ALIAS = 'anchors and aliases are not read here. Write the value out.';
-const TAG = 'tags are not read here. Write the value without the "!", or put it in quotes.';
+const ALIAS = "anchors and aliases aren't supported here. Write the value out.";
+const TAG = 'tags aren\'t supported here. Write the value without the "!", or put it in quotes.';
 const KEY = 'a key can\'t be here. Put it on its own line with the indentation of its neighbors, or quote a text that contains ": ".';
 
 const MESSAGES: Readonly<Record<ErrorCode, string>> = {

@@ -72,7 +72,7 @@ export function yamlValues(root: YAMLMap.Parsed, { lookup, folder, readText, pro
   const pairs = (node: YAMLMap.Parsed, origin: Origin): Origins => {
     const own = bare<Origin>();
     for (const { name, key, value } of pairsOf(node)) {
-      if (name === undefined) tell(origin, 'has a key that is not a single word. Write keys as plain words.');
+      if (name === undefined) tell(origin, "has a key that isn't a single word. Write keys as plain words.");
       else own[name] = { path: [...origin.path, name], node: value, range: value?.range ?? key.range, keyRange: key.range };
     }
     return own;
@@ -106,7 +106,7 @@ export function yamlValues(root: YAMLMap.Parsed, { lookup, folder, readText, pro
         return entries;
       }
       if (isScalarNode(node) && node.value !== null) return scalarOf(node, origin);
-      return node == null || isScalarNode(node) ? null : tell(origin, 'is an alias. Aliases are not read here: write the value out.');
+      return node == null || isScalarNode(node) ? null : tell(origin, "is an alias. Aliases aren't supported here: write the value out.");
     }
 
     function scalarOf(node: ScalarNode.Parsed, origin: Origin): Scalar {
@@ -117,7 +117,7 @@ export function yamlValues(root: YAMLMap.Parsed, { lookup, folder, readText, pro
       const slip = node.type === 'PLAIN' ? typographicQuotes(source) : undefined;
       if (slip !== undefined) tell(origin, slip);
       for (const variable of new Set(unset))
-        tell(origin, `takes ${shownVariable(variable)}, which is not set. Export it, or put it into .env next to this file.`);
+        tell(origin, `uses ${shownVariable(variable)}, which isn't set. Export it, or put it into .env next to this file.`);
       if (malformed) tell(origin, 'has a ${ without a variable. Write ${NAME} with letters, digits and _, or $${ for the characters ${.');
       const unbraced = bareVariable(source);
       if (unbraced !== undefined && lookup(unbraced) !== undefined) tell(origin, withoutBraces(unbraced));
@@ -164,7 +164,7 @@ export function yamlValues(root: YAMLMap.Parsed, { lookup, folder, readText, pro
           .split(/\r\n|\r|\n/)
           .map((line, i) => ({ number: i + 1, text: line.replace(/(^|\s)#.*$/, '').trim() }))
           .filter((line) => line.text !== '');
-        if (lines.length === 0) warning(origin, `${shownPath(file.text)} has no entries. Write one per line; a # begins a comment.`);
+        if (lines.length === 0) warning(origin, `${shownPath(file.text)} has no entries. Write one per line. Comments start with #.`);
         return lines;
       } catch (error) {
         tell(origin, `${shownPath(file.text)} ${unreadable(error)}`);
@@ -206,7 +206,7 @@ export function bareVariable(source: string): string | undefined {
 }
 
 export function withoutBraces(name: string): string {
-  return `has a $ without braces, which takes no variable. Write "\${${name}}".`;
+  return `has a $ without braces, so no variable is inserted. Write "\${${name}}".`;
 }
 
 /** The number or truth value that a variable holds. */

@@ -32,7 +32,7 @@ describe('headgate backup', () => {
     expect(restored).toHaveLength(4_000);
     expect(service.requests.length).toBeLessThan(80);
 
-    expect(await place.headgate('backup', 'copy.db')).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing is overwritten') });
+    expect(await place.headgate('backup', 'copy.db')).toMatchObject({ code: 1, stderr: expect.stringContaining('never overwrites') });
   });
 
   it('says where there is nothing to copy', async () => {

@@ -83,7 +83,7 @@ describe('headgate run, books', () => {
     await using place = await workplace(booksYaml(service.url, [sampleIsbn(1)]));
     const run = await place.headgate('run');
     expect(run.code).toBe(1);
-    expect(run.stderr).toMatch(/books: the key was refused .* set the option plan of books to the plan the key was bought for/);
+    expect(run.stderr).toMatch(/books: the key was refused .* set the plan option of books to the plan of the key/);
     // The request is still there for the day the key is right.
     expect(await place.records('books.dead-letters')).toEqual([]);
   });

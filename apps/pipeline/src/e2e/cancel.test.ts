@@ -19,12 +19,12 @@ it('cancel withdraws requests of a key that no run has begun, and tells of a run
   expect((await place.headgate('cancel', 'shelves', '@a')).code).toBe(2);
 
   const run = place.start('run', '--follow');
-  await expect.poll(() => run.text().stderr).toMatch(/held by this process now/u);
+  await expect.poll(() => run.text().stderr).toMatch(/this process holds it now/u);
   const refused = await place.headgate('cancel', 'followers', '@b');
   expect([refused.code, refused.stderr]).toEqual([
     1,
     expect.stringMatching(
-      /^headgate: nothing was withdrawn\. Another run \(process \d+, .* A run holds the jobs of its lanes\. Stop it, cancel the job, and start it again/u,
+      /^headgate: no job was canceled\. Another run \(process \d+, .* A run holds the lanes of these jobs\. Stop it, cancel the job, then start the run again/u,
     ),
   ]);
   run.child.kill('SIGTERM');

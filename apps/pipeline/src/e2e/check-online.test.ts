@@ -61,7 +61,7 @@ describe('headgate check --online', () => {
     const { code, stdout } = await place.headgate('check', '--online');
     expect([code, stdout]).toEqual([
       0,
-      expect.stringMatching(/followers app +answers: the rate limit is reached \(429\): something else uses its budget\n/u),
+      expect.stringMatching(/followers app +responds: the rate limit is reached \(429\), so another program uses its budget\n/u),
     ]);
     expect(service.requests).toHaveLength(1);
   });
@@ -71,7 +71,7 @@ describe('headgate check --online', () => {
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }).replace('./headgate.db', './none.txt'));
     await place.write('none.txt', 'no log');
     const { code, stdout } = await place.headgate('check', '--online');
-    expect([code, stdout]).toEqual([1, expect.stringMatching(/followers app +not tested: its request could not be noted in the log/u)]);
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/followers app +not tested: its request couldn't be recorded in the log/u)]);
     expect(service.requests).toHaveLength(0);
   });
 });

@@ -55,7 +55,7 @@ describe('headgate', () => {
     const letters = await place.headgate('read', 'books.dead-letters', '--json');
     expect(JSON.parse(letters.stdout.split('\n')[0] ?? '')).toMatchObject({ value: { request: null, requestBase64: 'AP8=' } });
     const replay = await place.headgate('replay', 'books.dead-letters');
-    expect([replay.code, replay.stderr]).toEqual([0, expect.stringMatching(/Its job is bytes/)]);
+    expect([replay.code, replay.stderr]).toEqual([0, expect.stringMatching(/Its job is binary/)]);
   });
 
   it('keeps them where something is left open that would keep the process', async () => {

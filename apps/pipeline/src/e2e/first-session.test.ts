@@ -90,7 +90,7 @@ it('shows in docs/a-first-session.md what its commands show', async () => {
     sandbox.ctrlC();
     await sandbox.ended;
   });
-  await sandbox.shows('Ctrl-C ends it');
+  await sandbox.shows('Ctrl-C to stop it');
   expect(invented(service, sandbox.text())).toEqual([]);
   const [address = ''] = /http:[^"]*/u.exec(sandbox.text()) ?? [];
 

@@ -97,7 +97,7 @@ describe('headgate run, followers', () => {
     await using place = await workplace(followersYaml({ url: 'http://127.0.0.1:9', users: [] }));
     await addWishes(place, 'followers', ['no JSON'], '');
     const run = await place.headgate('run');
-    expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('followers.requests-0-0: The job is not JSON')]);
+    expect([run.code, run.stderr]).toEqual([1, expect.stringContaining("followers.requests-0-0: The job isn't JSON")]);
     expect((await place.records('followers.dead-letters')).map(({ key }) => key)).toEqual(['followers.requests-0-0']);
   });
 

@@ -5,7 +5,7 @@ import { startBooks, startFollowers } from '@headgate/sandbox';
 import { describe, expect, it } from 'vitest';
 import { type Workplace, followersYaml, workplace } from './headgate-process.fixture.ts';
 
-const GONE = /\S+headgate\.db\S* was deleted or moved while the topic log was in use; nothing is confirmed since then\./gu;
+const GONE = /\S+headgate\.db\S* was deleted or moved while the topic log was in use; later writes are not confirmed\./gu;
 
 describe('an embedded log whose file goes while a command works', () => {
   it('ends a run with exit 1 and the reason, not with what it had in hand as done', async () => {

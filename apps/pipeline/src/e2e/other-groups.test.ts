@@ -18,12 +18,12 @@ it('says that another group works the same requests, or has before a new one; a 
   expect(await said('one')).toEqual([]);
   await clock.advance(3 * 3_600_000);
   expect(await said('two')).toEqual([
-    'Group "two" starts over: group "one" processed followers.requests (last 3 h ago), and this group works and writes all of it again. ' +
+    'Group "two" starts over: group "one" processed followers.requests (last 3 h ago), and this group processes and writes all of it again. ' +
       "Did the group's name change by mistake? Independent groups need separate topics.",
   ]);
   await clock.advance(20 * 3_600_000);
   expect(await said('two')).toEqual([
-    'Group "one" works followers.requests, too (last 23 h ago), so every job is worked and written twice. Independent groups need separate topics.',
+    'Group "one" also processes followers.requests (last 23 h ago), so every job is processed and written twice. Independent groups need separate topics.',
   ]);
   await clock.advance(2 * 3_600_000);
   expect(await said('two')).toEqual([]);

@@ -106,7 +106,7 @@ test.each([
   const files = { 'headgate.config.ts': withOwnLog(service.url, topics), 'shelves.ts': SHELVES_MODULE };
   await using place = await placeWith(files, { processes: topics.startsWith('await') });
   const check = await place.headgate('check');
-  expect([check.code, check.stdout]).toEqual([0, expect.stringMatching(/a log of your own +answers, \d+ topics will be created/)]);
+  expect([check.code, check.stdout]).toEqual([0, expect.stringMatching(/your own log +answers, \d+ topics will be created/)]);
   expect(await place.headgate('run')).toMatchObject({ code: 0 });
   expect(await place.headgate('enqueue', 'shelves', 'c')).toMatchObject({ stderr: `1 job added to ${prefix}shelves.requests\n` });
   expect(await place.headgate('run')).toMatchObject({ code: 0 });
@@ -161,7 +161,7 @@ test('a wrong key of its section is told with line and column, and what is near'
       .map((line) => line.trim().replaceAll(/ +/g, ' '))
       .filter((line) => /^\d+:\d/.test(line)),
   ).toEqual([
-    '5:12 shelves.baseUrl is not an address.',
+    "5:12 shelves.baseUrl isn't an address.",
     '7:3 shelves.listz unknown key. Did you mean lists?',
     '8:11 shelves.lists[0] "" is empty.',
   ]);
@@ -172,7 +172,7 @@ test('a section without use: is told by its name, unless that may be a secret', 
     'headgate.yaml': `${LOG}shelves: { baseUrl: "http://127.0.0.1:1" }\ntok-7gh2-never-shown: { baseUrl: "http://127.0.0.1:1" }\nhush:\n`,
   });
   const { stdout } = await place.headgate('check');
-  expect(stdout).toMatch(/ shelves +unknown key\. .* A pipeline of your own has use: \.\/its-module\.ts under its name\./);
+  expect(stdout).toMatch(/ shelves +unknown key\. .* To add your own pipeline, write use: \.\/its-module\.ts under its name\./);
   expect(stdout).not.toMatch(/never-shown|hush/);
 });
 

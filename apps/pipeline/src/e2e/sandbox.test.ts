@@ -12,7 +12,7 @@ describe('headgate sandbox', () => {
   it('lets in any OAuth signature that is well-formed, and any bearer token, as it says', async () => {
     await using place = await workplace('');
     const { followers, stderr } = await sandbox(place);
-    expect(stderr).toContain('any bearer token is let in, any well-formed OAuth signature, and any key.');
+    expect(stderr).toContain('They accept any bearer token, any well-formed OAuth signature, and any key.');
     expect(await crawl(place, followers, oauthOf({ ...OAUTH1, consumerSecret: 'any' }))).toEqual([0, 3]);
     expect(await crawl(place, followers, 'bearer: any')).toEqual([0, 3]);
   });
@@ -26,7 +26,7 @@ describe('headgate sandbox', () => {
       '--oauth',
       'other:',
     );
-    expect(stderr).toContain('OAuth signatures are those of the 2 credentials of --oauth.');
+    expect(stderr).toContain('and OAuth signatures of the 2 credentials of --oauth.');
     for (const secret of Object.values(SECRETS)) expect(stderr).not.toContain(secret);
     expect(await crawl(place, followers, oauthOf(OAUTH1))).toEqual([0, 3]);
     expect(await crawl(place, followers, oauthOf({ consumerKey: 'other', consumerSecret: '' }))).toEqual([0, 3]);
@@ -94,7 +94,7 @@ async function sandbox(place: Workplace, ...args: readonly string[]): Promise<{ 
   const started: Started = place.start('sandbox', '--port', '0', '--user', 'a=3', ...args);
   const told = (): string | undefined => /^followers: \{ (.*) \}$/mu.exec(started.text().stdout)?.[1];
   await expect.poll(told).toBeDefined();
-  await expect.poll(() => started.text().stderr).toContain('Ctrl-C ends it.');
+  await expect.poll(() => started.text().stderr).toContain('Ctrl-C to stop it.');
   return { followers: told() ?? '', stderr: started.text().stderr };
 }
 

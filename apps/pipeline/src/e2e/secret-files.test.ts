@@ -41,7 +41,7 @@ describe('a secret in a file', () => {
     expect([refused.code, refused.stderr]).toEqual([
       1,
       expect.stringMatching(
-        /^\S+ @a: app: its token is invalid or expired \(401 .*\)\. Get a new one\. It is no longer used\.\nheadgate: followers credential app: its token is invalid or expired \(401 .*\)\. Get a new one\. Then start again: nothing is lost\.\n$/mu,
+        /^\S+ @a: app: its token is invalid or expired \(401 .*\)\. Get a new one\. It is no longer used\.\nheadgate: followers credential app: its token is invalid or expired \(401 .*\)\. Get a new one\. Then start the run again\. No data is lost\.\n$/mu,
       ),
     ]);
     expect(service.requests).toHaveLength(1);

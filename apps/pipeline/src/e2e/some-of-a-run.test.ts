@@ -11,7 +11,7 @@ it('run --only works the jobs of one key, run --max-requests sends no more, and 
   const keys = async () => new Set((await place.records('followers.ids')).map(({ key }) => key));
   const some = await place.headgate('run', '--only', 'followers:@b', '--max-requests', '2');
   expect(some.code).toBe(0);
-  expect(some.stderr).toContain('the run stops: it has sent its maximum of 2 HTTP requests');
+  expect(some.stderr).toContain('the run stops: it sent its maximum of 2 HTTP requests');
   expect(some.stderr).toContain('Stopped after');
   expect(service.requests.length).toBe(2);
   expect(await keys()).toEqual(new Set(['@b']));
@@ -41,5 +41,5 @@ it('run --only works the jobs of one key, run --max-requests sends no more, and 
     expect.objectContaining({ level: 'error', msg: expect.stringContaining('followers has no job with the key nokey. To list') }),
   ]);
   const unknown = await place.headgate('run', '--only', 'shelves');
-  expect([unknown.code, unknown.stderr]).toEqual([2, 'headgate: run --only: no pipeline is called shelves. There are followers.\n']);
+  expect([unknown.code, unknown.stderr]).toEqual([2, 'headgate: run --only: there is no pipeline shelves. There are followers.\n']);
 });

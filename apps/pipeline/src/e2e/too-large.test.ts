@@ -26,7 +26,10 @@ it('a record larger than its topic takes is a dead letter that says so; the othe
   expect(await place.start(yaml).ended).toEqual([]);
   const tooLarge = (request: unknown, topic: string) => ({
     request,
-    error: { code: 'HEADGATE_RECORD_TOO_LARGE', message: expect.stringContaining(`${topic} takes (${room.get(topic)} bytes)`) as string },
+    error: {
+      code: 'HEADGATE_RECORD_TOO_LARGE',
+      message: expect.stringContaining(`${topic} accepts at most ${room.get(topic)} bytes`) as string,
+    },
   });
   expect(await place.values('followers.dead-letters')).toMatchObject([tooLarge({ screenName: 'big' }, 'followers.pages')]);
   expect((await place.values('books.dead-letters')).toSorted(byRequest)).toMatchObject([
@@ -51,12 +54,12 @@ it('a topic that takes less than before makes dead letters too, which say of whi
   const { events, ended } = place.start(followersYaml({ url: followers.url, users: ['big', 'small'], more: '  count: 50\n' }));
   expect(await ended).toEqual([]);
   const message = expect.stringMatching(
-    /^@big: page 1 needs \d{4} bytes, more than followers\.pages takes \(1000 bytes\)\. Its room is 1000: set that to \d{4} or more, then put /u,
+    /^@big: page 1 needs \d{4} bytes, but followers\.pages accepts at most 1000 bytes\. Raise its room from 1000 to at least \d{4}, then re-enqueue /u,
   ) as string;
   expect(await place.values('followers.dead-letters')).toMatchObject([{ request: { screenName: 'big' }, error: { message } }]);
   expect(await followersWritten(place)).toEqual({ pagesOf: ['@small'], ids: 3 });
   const lanes = events.flatMap((event) => (event.type === 'lane-opened' ? ['opened'] : event.type === 'lane-left' ? [event.reason] : []));
-  expect(lanes).toEqual(['opened', 'followers.pages allows only smaller records than before (its room is 1000 now)', 'opened']);
+  expect(lanes).toEqual(['opened', 'followers.pages accepts only smaller records than before (its room is now 1000)', 'opened']);
 });
 
 /** Its pages topic takes 1,000 bytes of a record from the moment on when a lane has been opened. */

@@ -68,7 +68,7 @@ function pagesGone({
   topic: string;
 }): PipelineError {
   const message =
-    `Page ${page} of ${pages} of crawl ${id} is no longer in ${topic}, so its changes are not all in followers.changes. ` +
+    `Page ${page} of ${pages} of crawl ${id} is no longer in ${topic}, so followers.changes lacks some of its changes. ` +
     "Keep that topic's records longer than the time between two crawls of a user.";
   return new PipelineError({ code: 'HEADGATE_STATE_LOST', message, pipeline: 'followers', key });
 }

@@ -223,7 +223,7 @@ function* otherCase(users: readonly UserChoice[]): Generator<OptionIssue> {
   const [first, ...others] = found;
   if (first === undefined) return;
   const more = others.length > 0 ? ` The same applies to ${others.length} more.` : '';
-  const message = `repeats an earlier entry in different case. Screen names ignore case: this is one user, crawled once.${more}`;
+  const message = `repeats an earlier entry in different case. Screen names aren't case-sensitive, so this user is crawled once.${more}`;
   yield { path: ['users', first], message };
 }
 

@@ -9,10 +9,10 @@ export function failureText(error: unknown): string {
     const { pid, sinceMs } = error;
     const since = sinceMs === null ? '' : `, since ${createTimeWords().time(sinceMs)}`;
     const who = pid === null ? 'Another process' : `Another run (process ${pid}${since})`;
-    return `${who} works on this log. Stop it, or wait for its end: nothing is lost.`;
+    return `${who} is using this log. Stop it, or wait until it ends. No data is lost.`;
   }
   const said = errorText(error);
   if (!(error instanceof SourceError) || error.credential === undefined) return said;
   const whose = said.startsWith(`${error.credential}: `) ? `${error.service} credential ` : '';
-  return `${whose}${said} Then start again: nothing is lost.`;
+  return `${whose}${said} Then start the run again. No data is lost.`;
 }

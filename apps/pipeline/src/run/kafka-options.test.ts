@@ -58,7 +58,7 @@ test('a token of a file is read whenever it is asked for', async () => {
   const tokenFile = join(await temporaryFolder(), 'token');
   const sasl = { mechanism: 'oauthbearer', tokenFile } as const;
   await expect(tokenOf(sasl)).rejects.toMatchObject({
-    message: expect.stringMatching(/^topics\.sasl\.tokenFile: \S+ does not exist\./),
+    message: expect.stringMatching(/^topics\.sasl\.tokenFile: \S+ doesn't exist\./),
     retryable: true,
   });
   await writeFile(tokenFile, 'first\n');

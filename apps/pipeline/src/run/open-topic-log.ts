@@ -65,7 +65,7 @@ export function logAddress(config: TopicsConfig): string {
     case 'kafka':
       return `kafka ${config.brokers.join(', ')}`;
     case 'own':
-      return 'a log of your own';
+      return 'your own log';
   }
 }
 

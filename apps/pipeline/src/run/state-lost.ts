@@ -28,7 +28,7 @@ function adviceFor(loss: Loss, topics: TopicsConfig): string {
   const { brokers, group } = topics;
   const forget =
     loss === 'state'
-      ? `let Kafka forget how far it was: kafka-consumer-groups.sh --bootstrap-server ${brokers.join(',')} --delete --group ${group}`
+      ? `delete the offsets of the group: kafka-consumer-groups.sh --bootstrap-server ${brokers.join(',')} --delete --group ${group}`
       : 'set topics.group to another name.';
-  return `${why} Restore it; or, to start over knowingly, stop all processes of the group, wait a window, and ${forget}`;
+  return `${why} Restore it. Or, to start over on purpose, stop all processes of the group, wait for one window, and ${forget}`;
 }

@@ -72,7 +72,7 @@ function advised(error: TopicMismatchError, config: ConfigOfLog): TopicMismatchE
   const [first, ...others] = [
     ...[...ofLanes].flatMap(([name, own]) => (name === undefined ? [] : [tooManyForLanes(own, name, config)])),
     ...(ofLanes.get(undefined) ?? []).map(({ topic, partitions }) => {
-      return { topic, reason: `has ${partitions} partitions, and has to have one. ${startOver([topic], config.topics)}` };
+      return { topic, reason: `has ${partitions} partitions, but must have one. ${startOver([topic], config.topics)}` };
     }),
     ...error.mismatches.filter((mismatch) => !large.includes(mismatch)).map((mismatch) => withCommand(mismatch, config.topics)),
   ];
@@ -102,7 +102,7 @@ function tooManyForLanes(large: readonly TopicMismatch[], pipeline: string, { to
       : `Add ${pipeline} credentials (there ${credentials === 1 ? 'is' : 'are'} ${credentials}) and set topics.lanes to ${lanes}. Or: ${startOver(names, topics)}`;
   return {
     topic,
-    reason: `${counts.join(', ')}: more than topics.lanes of ${topics.lanes} can use, and partitions can't be taken away. ${advice}`,
+    reason: `${counts.join(', ')}: more than topics.lanes (${topics.lanes}) can use, and partitions can't be removed. ${advice}`,
   };
 }
 

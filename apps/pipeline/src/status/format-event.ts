@@ -86,13 +86,13 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
     level: 'info',
     plain: 'never',
   },
-  'lane-opened': { words: ({ pipeline, lane }) => `${pipeline} lane ${lane}: held by this process now`, level: 'info', plain: 'each' },
+  'lane-opened': { words: ({ pipeline, lane }) => `${pipeline} lane ${lane}: this process holds it now`, level: 'info', plain: 'each' },
   'lane-left': {
     words: ({ pipeline, lane, reason = '', failed }) => {
       if (failed) return failedLaneWords({ pipeline, lane, reason });
       const why = safeText(reason).replace(/[.;\s]+$/, '');
       if (why === '') return `${pipeline} lane ${lane}: released; the next process that opens it continues its unfinished jobs`;
-      return `${pipeline} lane ${lane}: ${why}; this process stopped working on it. Nothing is lost.`;
+      return `${pipeline} lane ${lane}: ${why}; this process stopped working on it. No data is lost.`;
     },
     level: ({ failed, reason }) => (failed ? 'error' : reason === undefined ? 'info' : 'warn'),
     plain: 'each',
@@ -162,7 +162,7 @@ export function countsWords(counts: Readonly<Record<string, number>>): string {
 /** Why a lane can't continue. */
 export function failedLaneWords({ pipeline, lane, reason }: { pipeline: string; lane: number; reason: string }): string {
   const why = safeText(reason, 500).replace(/[.;\s]+$/, '');
-  return `${pipeline} lane ${lane} can't continue: ${why}. Nothing is lost: its jobs wait for the next run.`;
+  return `${pipeline} lane ${lane} can't continue: ${why}. No data is lost: its jobs wait for the next run.`;
 }
 
 /** `followers lane 0: since 10:31:04 another client's open transaction (offset 12) holds jobs back; …`. */

@@ -25,7 +25,7 @@ export function goneWords({ driver, refused }: Pick<LogUnavailable, 'driver' | '
 }
 
 function comfort({ refused }: Pick<LogUnavailable, 'refused'>): string {
-  return `nothing is lost; continues automatically${refused ? ' once that is granted' : ''}`;
+  return `nothing is lost; continues automatically${refused ? ' once you grant that' : ''}`;
 }
 
 /** The outage of the log: what and since when first, since a narrow terminal cuts the end. */
@@ -54,7 +54,7 @@ export function logLines({ clock }: { readonly clock: Clock }): (event: LogEvent
     }
     if (event.type === 'log-available') {
       if (was === undefined) return undefined;
-      const said = was.refused ? `${event.driver} has granted what was missing` : logEventWords(event);
+      const said = was.refused ? `${event.driver} granted the missing permissions` : logEventWords(event);
       return `${said} after ${durationWords(clock.monotonicMs() - was.sinceMs)}`;
     }
     const isNew = was === undefined || (event.refused ? event.reason : undefined) !== (was.refused ? was.reason : undefined);

@@ -47,7 +47,7 @@ it('says that its work is done while it waits whether a lane of another process 
   expect(run.plain.text).not.toContain('opens 1 lane');
   expect((await run.finish()).outcome).toBe('done');
   expect(run.summary()).toBe(
-    'Nothing to do here: this process had lane 0, whose jobs earlier runs have finished.\n' +
+    'Nothing to do here: earlier runs finished all jobs of lane 0 that this process had.\n' +
       'Elsewhere:        1 other lane is held by other processes of the group.',
   );
 });
@@ -59,7 +59,7 @@ it('tells who has taken a lane over, and takes it again', async () => {
   await run.shows(/waits for budget until/u);
   here.failWrite('followers', new LaneLostError({ lane: 'followers.0', by: 'process 12 on host-b' }));
   await here.clock.advance(900_456);
-  const lost = 'followers lane 0: process 12 on host-b has taken it over; this process stopped working on it. Nothing is lost.';
+  const lost = 'followers lane 0: process 12 on host-b has taken it over; this process stopped working on it. No data is lost.';
   await expect.poll(() => run.plain.text).toContain(lost);
   expect(run.json.lines.map((line) => JSON.parse(line) as object)).toContainEqual(
     expect.objectContaining({ level: 'warn', event: 'lane-left', lane: 0, msg: lost }),

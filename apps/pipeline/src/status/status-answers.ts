@@ -66,7 +66,7 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
 
   async function answerTo(request: IncomingMessage): Promise<Answer> {
     if (!isOurs(request.headers.host)) {
-      return text(403, 'This page is served only under its own names: add this one to status.names in the configuration.\n');
+      return text(403, 'This page is served only under its own host names. Add this one to status.names in the configuration.\n');
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return { ...text(405, 'Use GET or HEAD.\n'), headers: { 'content-type': plainText, allow: 'GET, HEAD', connection: 'close' } };
@@ -106,7 +106,7 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
 
   function notReady(now: RunView): string[] {
     return [
-      ...(now.isStarted ? [] : ['not yet: the run starts when the log responds']),
+      ...(now.isStarted ? [] : ['not ready: the run starts when the log responds']),
       ...faultsOf(now, times).flatMap(({ words, tone }) => (tone === 'bad' ? [words] : [])),
     ];
   }
@@ -119,7 +119,8 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
 
   async function events({ headers }: IncomingMessage, query: string): Promise<Answer> {
     // A page elsewhere can't read it, but would take the places of those who can.
-    if (!['same-origin', 'none'].includes(headers['sec-fetch-site'] ?? 'none')) return text(403, 'Only for the status page.\n');
+    if (!['same-origin', 'none'].includes(headers['sec-fetch-site'] ?? 'none'))
+      return text(403, 'This address is only for the status page.\n');
     const { streams } = await pages();
     if (!streams.hasRoom) return text(503, 'Too many open status pages. Close one of them.\n');
     return { status: 200, headers: streamHeaders, body: '', stream: streams.open(query) };

@@ -128,7 +128,7 @@ it('is not ready before the run has its lanes', async () => {
   const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal, about: ABOUT });
   const server = await serve(here, { view: () => viewer.view() });
   const before = await ask(`${server.url}readyz`);
-  expect([before.status, before.body]).toEqual([503, 'not yet: the run starts when the log responds\n']);
+  expect([before.status, before.body]).toEqual([503, 'not ready: the run starts when the log responds\n']);
   viewer.apply({ type: 'log-unavailable', driver: 'kafka', reason: '<b>no broker</b>', since: here.clock.epochMs() });
   expect((await ask(`${server.url}readyz`)).body).toMatch(/kafka can't be reached since .*: nothing is lost; .* \(<b>no broker<\/b>\)$/mu);
   await server.close();

@@ -85,7 +85,7 @@ function nothingWords(view: RunView, only?: string): string {
     return `Nothing to do: earlier runs have finished all jobs${only === undefined ? '' : ` of ${safeText(only)}`}.`;
   if (lanes.length === 0) return 'Nothing was done here: other processes of the group hold all lanes.';
   const own = lanesWords({ lanes, isLaneLeft: true });
-  return `Nothing to do here: this process had ${own}, whose jobs earlier runs have finished.`;
+  return `Nothing to do here: earlier runs finished all jobs of ${own} that this process had.`;
 }
 
 function elsewhere({ lanes, lanesElsewhere }: RunView): string[] {

@@ -45,8 +45,8 @@ export function requestsDeleted(
   return new PipelineError({
     code: 'HEADGATE_REQUESTS_DELETED',
     message:
-      `${topic}-${partition}: the log deleted up to ${count.toLocaleString('en-US')} jobs before a run worked them. ` +
-      "Some of these offsets may have been end markers of transactions: the log can't tell them apart any more. Enqueue the lost jobs again, and set retention.ms=-1 on that topic.",
+      `${topic}-${partition}: the log deleted up to ${count.toLocaleString('en-US')} jobs before a run processed them. ` +
+      'Some of these offsets may have been transaction markers rather than jobs. Enqueue the lost jobs again, and set retention.ms=-1 on that topic.',
     pipeline,
   });
 }

@@ -9,21 +9,21 @@ test.each([
     stated: { requests: 300 },
     level: 'info',
     message:
-      'crm: the service says 300 requests in a window, crm.limit says 15 in 15 min: so part of the budget stays unused. ' +
+      'crm: the service reports 300 requests in a window, but crm.limit is 15 in 15 min: so part of the budget stays unused. ' +
       "Set crm.limit to the service's, unless you leave the rest to other programs on purpose.",
   },
   {
     stated: { requests: 10 },
     level: 'warn',
     message:
-      'crm: the service says 10 requests in a window, crm.limit says 15 in 15 min: it refuses requests beyond its own limit. Set crm.limit to the service’s.',
+      'crm: the service reports 10 requests in a window, but crm.limit is 15 in 15 min: the service refuses requests beyond its own limit. Set crm.limit to the service’s.',
   },
   {
     stated: { requests: 300, atLeastMs: 5_400_000 },
     level: 'warn',
     message:
-      'crm: the service says 300 requests in a window and that its window lasts 1.5 h or longer, crm.limit says 15 in 15 min: ' +
-      'it refuses requests beyond its own limit. Set crm.limit to the service’s.',
+      'crm: the service reports 300 requests in a window and that its window lasts 1.5 h or longer, but crm.limit is 15 in 15 min: ' +
+      'the service refuses requests beyond its own limit. Set crm.limit to the service’s.',
   },
 ] as const)('$stated', ({ stated, level, message }) => {
   const text = message.replaceAll('’', "'");
@@ -38,7 +38,7 @@ test('another budget is named as the option it is', () => {
 test('a budget that the pipeline has no such option for is named as a budget', () => {
   const { message } = limitNotice({ name: 'crm', options: ['plan'] }, { budget: 'minute', configured, stated: { requests: 10 } });
   expect(message).toBe(
-    'crm: the service says 10 requests in a window, the budget minute of crm says 15 in 15 min: it refuses requests beyond its own limit. ' +
+    'crm: the service reports 10 requests in a window, but the budget minute of crm is 15 in 15 min: the service refuses requests beyond its own limit. ' +
       "Set the budget minute of crm to the service's.",
   );
 });

@@ -19,10 +19,10 @@ export function limitNotice(
   ].filter((part) => part !== undefined);
   const isOver = (requests ?? Infinity) < configured.requests || atLeastMs !== undefined;
   const cure = isOver
-    ? `it refuses requests beyond its own limit. Set ${option} to the service's.`
+    ? `the service refuses requests beyond its own limit. Set ${option} to the service's.`
     : `so part of the budget stays unused. Set ${option} to the service's, unless you leave the rest to other programs on purpose.`;
   const message =
-    `${name}: the service says ${said.join(' and ')}, ${option} says ${configured.requests.toLocaleString('en-US')} in ` +
+    `${name}: the service reports ${said.join(' and ')}, but ${option} is ${configured.requests.toLocaleString('en-US')} in ` +
     `${length(configured.windowMs)}: ${cure}`;
   return { type: 'notice', level: isOver ? 'warn' : 'info', message };
 }

@@ -36,8 +36,8 @@ export function otherGroupsWarnings({ state, group, pipeline, names }: OtherGrou
     .filter(([, ms]) => isNew || ms < WORKED_LATELY_MS)
     .map(([name, ms]) => {
       const what = isNew
-        ? `Group "${group}" starts over: group "${name}" processed ${topic} (last ${ageWords(ms)} ago), and this group works and writes all of it again. Did the group's name change by mistake?`
-        : `Group "${name}" works ${topic}, too (last ${ageWords(ms)} ago), so every job is worked and written twice.`;
+        ? `Group "${group}" starts over: group "${name}" processed ${topic} (last ${ageWords(ms)} ago), and this group processes and writes all of it again. Did the group's name change by mistake?`
+        : `Group "${name}" also processes ${topic} (last ${ageWords(ms)} ago), so every job is processed and written twice.`;
       return `${what} Independent groups need separate topics.`;
     });
 }

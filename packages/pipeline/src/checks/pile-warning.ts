@@ -24,9 +24,9 @@ export function pileWarning({ pipeline, clock, isWalking, warn }: PileWarningOpt
     if (!isLate && (key === undefined || !isWalking(key))) return;
     isWarned = true;
     const fact = isLate
-      ? `a job waited ${seconds(Math.round(waitedMs / 1_000))} before it started, and every is ${seconds(everyMs / 1_000)}`
+      ? `a job waited ${seconds(Math.round(waitedMs / 1_000))} before it started, but \`every\` is ${seconds(everyMs / 1_000)}`
       : `${key} is due again while its previous crawl is unfinished`;
-    warn(`${pipeline.name}: ${fact}. Jobs pile up if the whole list takes longer than every: make every longer.`);
+    warn(`${pipeline.name}: ${fact}. Jobs pile up if crawling the whole list takes longer than \`every\`. Increase \`every\`.`);
   };
 }
 

@@ -13,17 +13,17 @@ test.for<{ what: string; found: readonly TopicInfo[]; says: RegExp }>([
   {
     what: 'that is not there',
     found: [],
-    says: /catalogue\.requests partition 1 is not there, .* "readers" has finished everything before 5: was it deleted\?/u,
+    says: /catalogue\.requests partition 1 doesn't exist, but .* "readers" has finished everything before 5\. Was the topic deleted\?/u,
   },
   {
     what: 'without that partition',
     found: [{ ...REQUESTS, partitions: 1, offsets: [{ earliest: 0, end: 9 }] }],
-    says: /catalogue\.requests partition 1 is not there/u,
+    says: /catalogue\.requests partition 1 doesn't exist/u,
   },
   {
     what: 'that ends before',
     found: [{ ...REQUESTS, offsets: [9, 3].map((end) => ({ earliest: 0, end })) }],
-    says: /partition 1 ends at offset 3, .* was it deleted and created again\?/u,
+    says: /partition 1 ends at offset 3, .* Was the topic deleted and created again\?/u,
   },
 ])('a topic of requests $what is not called empty', async ({ found, says }) => {
   const log = logOf({ listTopics: async () => await Promise.resolve(found) });
@@ -36,7 +36,7 @@ test('a lane without state is new only where its group has committed no offset',
   const offsetOf = (offset: number | undefined): TopicLog => logOf({ groupOffset: async () => await Promise.resolve(offset) });
   await expect(assertStateKept({ log: offsetOf(undefined), ...about, next: undefined })).resolves.toBeUndefined();
   const lost = assertStateKept({ log: offsetOf(7), ...about, next: undefined });
-  await expect(lost).rejects.toThrow(/catalogue\.state has nothing of catalogue\.requests partition 1, .* committed offset 7/u);
+  await expect(lost).rejects.toThrow(/catalogue\.state has no records for catalogue\.requests partition 1, .* committed offset 7/u);
   await expect(lost).rejects.toMatchObject({ loss: 'state' });
 });
 

@@ -28,9 +28,9 @@ export class StateLostError extends PipelineError {
 const CURES: Readonly<Record<Loss, string>> = {
   state:
     'Continuing would repeat finished jobs and overrun the budgets. Restore it; or, to start over on purpose, stop all ' +
-    'processes of the group, wait a window, and continue with another group name.',
+    'processes of the group, wait for one window, and continue with another group name.',
   requests:
-    'Continuing would treat new jobs as finished. Restore it; or, to start over on purpose, stop all processes of the group, wait a ' +
+    'Continuing would treat new jobs as finished. Restore it; or, to start over on purpose, stop all processes of the group, wait for one ' +
     'window, and continue with another group name.',
   records: 'Its records are lost. The next run creates it again and continues after them.',
 };
@@ -57,20 +57,20 @@ export async function assertStateKept({ log, group, pipeline, names, lane, next,
   const topic = requestsTopic(pipeline, names);
   if (stateOf !== undefined && stateOf !== topic) {
     const state = stateTopic(pipeline, names);
-    const message = `${state} says how far group "${group}" is with ${stateOf}, but its jobs now come from ${topic}. Restore that topic's name, or rename ${state}, too.`;
+    const message = `${state} has the progress of group "${group}" in ${stateOf}, but its jobs now come from ${topic}. Restore that topic's name, or rename ${state}, too.`;
     throw new StateLostError({ message, loss: 'requests' });
   }
   if (next !== undefined) {
     const [requests] = await log.listTopics([topic]);
     const end = requests?.offsets[lane]?.end;
     if (next <= (end ?? 0)) return;
-    const found = end === undefined ? 'is not there' : `ends at offset ${end}`;
-    const message = `${topic} partition ${lane} ${found}, and group "${group}" has finished everything before ${next}: was it deleted${end === undefined ? '' : ' and created again'}?`;
+    const found = end === undefined ? "doesn't exist" : `ends at offset ${end}`;
+    const message = `${topic} partition ${lane} ${found}, but group "${group}" has finished everything before ${next}. Was the topic deleted${end === undefined ? '' : ' and created again'}?`;
     throw new StateLostError({ message, loss: 'requests' });
   }
   const offset = await log.groupOffset({ group, topic, partition: lane });
   if (offset === undefined) return;
-  const message = `${stateTopic(pipeline, names)} has nothing of ${topic} partition ${lane}, of which group "${group}" has committed offset ${offset}: was it deleted?`;
+  const message = `${stateTopic(pipeline, names)} has no records for ${topic} partition ${lane}, but group "${group}" has committed offset ${offset} there. Was the state topic deleted?`;
   throw new StateLostError({ message, loss: 'state' });
 }
 

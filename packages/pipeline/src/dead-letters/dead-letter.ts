@@ -63,7 +63,7 @@ export function deadLetter(options: DeadLetterOptions): DeadLetterRecord {
   const error = {
     code: shortened(code, LONGEST_BYTES.code),
     retryable,
-    message: `${shortened(message, LONGEST_BYTES.message)} (The job is left out, because ${options.topic} takes ${limit} bytes. It is ${id}.)`,
+    message: `${shortened(message, LONGEST_BYTES.message)} (The job is omitted, because ${options.topic} accepts at most ${limit} bytes. It is ${id}.)`,
   };
   return letterRecord({ ...options, resume: undefined, key: shortened(options.key, LONGEST_BYTES.key), id, error }, { request: null });
 }

@@ -136,7 +136,7 @@ function workableRequest(
 ): { readonly text: string } | { readonly reason: string } {
   try {
     const { request, requestBase64 } = letterValue(record);
-    if (requestBase64 !== undefined) return { reason: 'Its job is bytes. Runs read only JSON text.' };
+    if (requestBase64 !== undefined) return { reason: 'Its job is binary. Runs accept only JSON text.' };
     if (request === undefined || request === null) return { reason: 'It contains no job.' };
     const text = JSON.stringify(request);
     requests.parse(text);

@@ -66,7 +66,7 @@ describe('options', () => {
         code: 'HEADGATE_INVALID_OPTION',
         message: [
           'shelves.shelves.0: must be text.',
-          'shelves.every: is not a duration. Write a whole number with ms, s, m, h or d, such as 15m.',
+          "shelves.every: isn't a duration. Write a whole number with ms, s, m, h or d, such as 15m.",
           'shelves.other: unknown key.',
         ].join('\n'),
       }) as Error,
@@ -93,7 +93,7 @@ describe('requests', () => {
     expect(() => shelves()({}).requests.parseLine('a')).toThrow(
       expect.objectContaining({
         code: 'HEADGATE_MALFORMED_REQUEST',
-        message: 'shelves takes only JSON objects as jobs.',
+        message: 'shelves accepts only JSON objects as jobs.',
       }),
     );
   });
@@ -102,7 +102,7 @@ describe('requests', () => {
     const { requests } = shelves(more)({});
     expect(requests.parseLine(' {"shelf": "a"}')).toEqual({ key: 'a', value: ' {"shelf": "a"}' });
     expect(() => requests.parseLine('{"shelf": 7}')).toThrow('The job is malformed: shelf must be text.');
-    expect(() => requests.parseLine('{a}')).toThrow(/^The job is not JSON: /);
+    expect(() => requests.parseLine('{a}')).toThrow(/^The job isn't JSON: /);
   });
 
   it('of the configuration’s list are requests like others', () => {

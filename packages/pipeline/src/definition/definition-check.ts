@@ -20,7 +20,7 @@ const schema = (method: 'safeParse' | 'safeExtend') =>
 const PARTS = z.strictObject({
   name: text
     .refine((name) => !['headgate', 'topics', 'status'].includes(name), {
-      error: ({ input }) => `the name ${String(input)} is reserved. Take another.`,
+      error: ({ input }) => `the name ${String(input)} is reserved. Choose another.`,
     })
     .regex(/^[a-z][a-z0-9-]{0,49}$/, {
       error: ({ input }) =>

@@ -19,13 +19,13 @@ it.each([
 });
 
 it.each([
-  ['15 min', 'is not a duration. Write 15m, 900s or 900000ms.'],
-  ['10 sec', 'is not a duration. Write 10s or 10000ms.'],
-  ['1.5h', 'is not a duration. Write 90m, 5400s or 5400000ms.'],
-  ['900', 'is not a duration. Write 900s or 900ms.'],
-  ['soon', 'is not a duration. Write a whole number with ms, s, m, h or d, such as 15m.'],
-  ['-15m', 'is not a duration. Write a whole number with ms, s, m, h or d, such as 15m.'],
-  ['', 'is not a duration. Write a whole number with ms, s, m, h or d, such as 15m.'],
+  ['15 min', "isn't a duration. Write 15m, 900s or 900000ms."],
+  ['10 sec', "isn't a duration. Write 10s or 10000ms."],
+  ['1.5h', "isn't a duration. Write 90m, 5400s or 5400000ms."],
+  ['900', "isn't a duration. Write 900s or 900ms."],
+  ['soon', "isn't a duration. Write a whole number with ms, s, m, h or d, such as 15m."],
+  ['-15m', "isn't a duration. Write a whole number with ms, s, m, h or d, such as 15m."],
+  ['', "isn't a duration. Write a whole number with ms, s, m, h or d, such as 15m."],
   ['0s', 'must be longer than 0.'],
   [0, 'must be longer than 0.'],
   [-1, 'must be longer than 0.'],

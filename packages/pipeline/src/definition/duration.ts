@@ -22,7 +22,7 @@ export interface DurationOptions {
 export function duration({ zero = false }: DurationOptions = {}): z.ZodType<number, string | number> {
   const schema = z.union([z.number(), z.string()]).transform((given, context) => {
     const ms = typeof given === 'number' ? given : msOf(given);
-    const flaw = ms === undefined ? `is not a duration. Write ${proposal(String(given))}.` : flawOf(ms, zero);
+    const flaw = ms === undefined ? `isn't a duration. Write ${proposal(String(given))}.` : flawOf(ms, zero);
     if (flaw !== undefined) context.addIssue({ code: 'custom', message: flaw });
     return ms ?? z.NEVER;
   });

@@ -76,11 +76,11 @@ function said(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): Said | undefined {
       return notOneOf(issue.values);
     case 'invalid_union':
       if (issue.discriminator !== undefined && keyIsMissing(input, issue.discriminator)) return { code: 'missing', message: 'is missing.' };
-      return { code: 'unfit', message: 'does not fit.' };
+      return { code: 'unfit', message: "isn't valid." };
     case 'invalid_format': {
       const format = FORMATS[issue.format];
       if (format !== undefined) return { message: format };
-      return { code: 'unfit', message: issue.format === 'url' ? 'is not an address.' : 'does not fit.' };
+      return { code: 'unfit', message: issue.format === 'url' ? "isn't an address." : "isn't valid." };
     }
     case 'not_multiple_of':
     case 'invalid_key':
@@ -120,10 +120,10 @@ function ofType(expected: readonly string[]): Said {
 }
 
 const FORMATS: Readonly<Record<string, string>> = {
-  datetime: 'is not a date with its time, as in 2026-01-31T12:00:00Z.',
-  date: 'is not a date, as in 2026-01-31.',
-  email: 'is not an email address.',
-  uuid: 'is not a UUID.',
+  datetime: "isn't a date and time, such as 2026-01-31T12:00:00Z.",
+  date: "isn't a date, such as 2026-01-31.",
+  email: "isn't an email address.",
+  uuid: "isn't a UUID.",
 };
 
 function unitOf(origin: string): string {
@@ -133,7 +133,7 @@ function unitOf(origin: string): string {
 function notOneOf(values: readonly unknown[]): Said {
   const known = values.filter((value) => value !== undefined).map(String);
   const last = known.at(-1) ?? '';
-  const message = `is not known. Write ${known.length === 1 ? last : `${known.slice(0, -1).join(', ')} or ${last}`}.`;
+  const message = `isn't known. Write ${known.length === 1 ? last : `${known.slice(0, -1).join(', ')} or ${last}`}.`;
   return { code: 'choice', message, known };
 }
 

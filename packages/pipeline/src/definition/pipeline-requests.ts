@@ -60,7 +60,7 @@ export function pipelineRequests(definition: RequestFunctions): PipelineRequests
     parseLine(line) {
       if (/^\s*\{/.test(line)) return parse(line);
       if (definition.parse !== undefined) return keyed(answered({ pipeline: name, name: 'parse' }, definition.parse(line)));
-      const message = `${name} takes only JSON objects as jobs.`;
+      const message = `${name} accepts only JSON objects as jobs.`;
       throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, pipeline: name });
     },
     check: (value) => answered({ pipeline: name, name: 'check' }, definition.check?.(read(value))),

@@ -36,7 +36,7 @@ describe('parseRequest', () => {
 
   it.each([
     [null, 'The job has no value. It must be a JSON object.'],
-    ['{', /^The job is not JSON: /],
+    ['{', /^The job isn't JSON: /],
     ['{"shelf":7,"page":"x"}', /^The job is malformed: shelf must be text; page must be a number\.$/],
     ['{"shelf":"burnt"}', /^The job is malformed: shelf: Burnt down\.$/],
     ['"text"', /^The job is malformed: it must be a mapping of keys to values\.$/],

@@ -63,7 +63,7 @@ export function parseRequest<Request>(schema: z.ZodType<Request>, value: string 
   try {
     json = JSON.parse(value);
   } catch (cause) {
-    throw malformed(`The job is not JSON: ${(cause as Error).message}`, cause);
+    throw malformed(`The job isn't JSON: ${(cause as Error).message}`, cause);
   }
   let parsed: z.ZodSafeParseResult<Request>;
   try {

@@ -90,7 +90,7 @@ describe('a record', () => {
   });
 
   it.each([
-    ['bytes', () => Uint8Array.of(1), /textAt of a series returns bytes/],
+    ['bytes', () => Uint8Array.of(1), /textAt of a series returned bytes/],
     ['a number', () => 7, /value is 7/],
     ['a promise', () => Promise.reject(new Error('too late')), /value is .*Promise/],
   ])('of a series is refused where %s is its text', async (_, textAt, says) => {
@@ -145,13 +145,13 @@ describe('a record', () => {
 describe('with validate', () => {
   const misfit = expect.objectContaining({
     code: 'HEADGATE_INVALID_RECORD',
-    message: expect.stringMatching(/^shelves\.records: a record does not fit the schema of its topic: item: /) as string,
+    message: expect.stringMatching(/^shelves\.records: a record doesn't fit the schema of its topic: item: /) as string,
   }) as Error;
 
   it('a value, a key and each of a series is checked against its schema', async () => {
     const records = await makerOf(topic({ value: item, key: z.string().min(1).nullable() }), { validate: true });
     expect(() => records({ key: null, value: of({ item: 7 }) })).toThrow(misfit);
-    expect(() => records({ key: '', value: { item: 'x' } })).toThrow(/does not fit the schema of its topic: the key: /);
+    expect(() => records({ key: '', value: { item: 'x' } })).toThrow(/doesn't fit the schema of its topic: the key: /);
     expect(() => records.series({ key: Uint8Array.of(1), count: 0, textAt: String })).toThrow(/: the key: /);
     const valueAt = (i: number): { item: string } => of({ item: i < 2 ? 'x' : 7 });
     expect(() => records.series({ key: null, count: 3, valueAt })).toThrow(misfit);

@@ -264,7 +264,7 @@ function recordMaker(
   const check = (part: 'key' | 'value', { error }: z.ZodSafeParseResult<unknown>): void => {
     if (error === undefined) return;
     const problems = error.issues.map(({ path, message }) => `${path.join('.') || `the ${part}`}: ${message}`).join('; ');
-    throw invalid(`a record does not fit the schema of its topic: ${problems}`);
+    throw invalid(`a record doesn't fit the schema of its topic: ${problems}`);
   };
   const checkKey = (key: RecordContent['key']): void => {
     if (validate && keySchema !== undefined) check('key', keySchema.safeParse(key));
@@ -292,7 +292,7 @@ function recordMaker(
       const text: unknown = textAt?.(i);
       if (typeof text === 'string') return text;
       assertField(topicName, 'value', text);
-      throw invalid('textAt of a series returns bytes. Return text.');
+      throw invalid('textAt of a series returned bytes. Return text.');
     };
     const values: Pick<RecordSeries, 'valueAt' | 'parts'> =
       textAt === undefined

@@ -53,8 +53,8 @@ function tooLarge(
   const cure =
     setting === undefined
       ? `It can't be stored there${or}.`
-      : `Its ${setting.name} is ${setting.value}: set that to ${setting.neededFor(bytes)} or more${or}, then put the job back with \`headgate replay\`.`;
-  const message = `${key}: ${which} needs ${bytes} bytes, more than ${topic} takes (${limit} bytes). ${cure}`;
+      : `Raise its ${setting.name} from ${setting.value} to at least ${setting.neededFor(bytes)}${or}, then re-enqueue the job with \`headgate replay\`.`;
+  const message = `${key}: ${which} needs ${bytes} bytes, but ${topic} accepts at most ${limit} bytes. ${cure}`;
   return new PipelineError({ code: 'HEADGATE_RECORD_TOO_LARGE', message, pipeline, key });
 }
 
@@ -103,7 +103,7 @@ export async function limitLowered(error: unknown, { log, lane }: { readonly log
   if (before === undefined) return error;
   const { bytes, setting } = await log.recordRoom(topic);
   if (bytes >= before.bytes) return error;
-  const limit = setting === undefined ? `${bytes} bytes at most` : `its ${setting.name} is ${setting.value} now`;
-  const message = `${topic} allows only smaller records than before (${limit})`;
+  const limit = setting === undefined ? `at most ${bytes} bytes` : `its ${setting.name} is now ${setting.value}`;
+  const message = `${topic} accepts only smaller records than before (${limit})`;
   return new PipelineError({ code: 'HEADGATE_RECORD_LIMIT_LOWERED', message, retryable: true, cause: error });
 }

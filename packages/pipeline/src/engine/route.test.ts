@@ -174,7 +174,7 @@ describe('only a request of unknown kind is a dead letter:', () => {
     [
       'pick names no work',
       ({ shelf }: Shelf) => (shelf === 'bad' ? ('other' as 'word') : 'word'),
-      /^bad: route of pipeline shelves .*: it names no such work: other\. There are walk, word\./,
+      /^bad: route of pipeline shelves .*: it returned the unknown kind other\. It must return one of walk, word\./,
     ],
   ])('%s', async (_, pick, says) => {
     await using place = await temporaryLog();

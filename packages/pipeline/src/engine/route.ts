@@ -100,7 +100,8 @@ interface PickedOptions<Request, Choice> {
 function picked<Request, Choice>(of: UserFunction, { pick, choices, request }: PickedOptions<Request, Choice>): readonly [Choice, Request] {
   const [kind, routed] = callUserList<unknown>(of, () => pick(request)) as [unknown, Request];
   const chosen = typeof kind === 'string' ? choices.get(kind) : undefined;
-  if (chosen === undefined) throw misuse(of, `names no such work: ${textOf(kind)}`, `There are ${[...choices.keys()].join(', ')}`);
+  if (chosen === undefined)
+    throw misuse(of, `returned the unknown kind ${textOf(kind)}`, `It must return one of ${[...choices.keys()].join(', ')}`);
   return [chosen, routed];
 }
 

@@ -182,13 +182,13 @@ describe('an obstacle is reported before any lane is taken:', () => {
   const listing = pipeline()({ shelves: ['a'] });
   it.each([
     ['no pipeline', { pipelines: [] }, /there is no pipeline to run/],
-    ['two of one name', { pipelines: [listing, listing] }, /two pipelines are called shelves/],
+    ['two of one name', { pipelines: [listing, listing] }, /two pipelines are named shelves/],
     ['no lane', { pipelines: [listing], lanes: 0 }, /lanes must be a whole number above 0, got 0/],
     ['half a lane', { pipelines: [listing], lanes: 1.5 }, /got 1\.5/],
     [
       'fewer credentials than lanes',
       { pipelines: [{ ...listing, credentials: ['one'] }], lanes: 2 },
-      /shelves has 1 credentials, and each of 2 lanes needs one/,
+      /shelves has 1 credentials, but each of 2 lanes needs one/,
     ],
   ])('%s', async (_, options, says) => {
     await using place = await temporaryLog();
@@ -270,7 +270,7 @@ test.each([
   };
   await expect.poll(inWork).toBeGreaterThanOrEqual(6);
   expect(warnings).toEqual([
-    expect.stringMatching(/^shelves: a is due again while its previous crawl is unfinished\. .*make every longer\.$/),
+    expect.stringMatching(/^shelves: a is due again while its previous crawl is unfinished\. .*Increase `every`\.$/),
   ]);
   gate.resolve();
   await running.stop();
@@ -300,7 +300,7 @@ test('a list that is due again before its last requests have begun is warned of,
       await clock.advance(250);
       return warnings;
     })
-    .toEqual([expect.stringMatching(/^shelves: a job waited 1\d s before it started, and every is 10 s\. .*make every longer\.$/)]);
+    .toEqual([expect.stringMatching(/^shelves: a job waited 1\d s before it started, but `every` is 10 s\. .*Increase `every`\.$/)]);
   await running.stop();
 });
 
@@ -396,5 +396,5 @@ test('two groups on one log each work every request', async () => {
 test('requests for a pipeline that the run does not have are refused', async () => {
   await using place = await temporaryLog();
   await using running = await start({ log: place.log, pipelines: [pipeline()({})] });
-  await expect(running.enqueue('other', [{ shelf: 'a' }])).rejects.toThrow('enqueue: no pipeline is called other. There are shelves.');
+  await expect(running.enqueue('other', [{ shelf: 'a' }])).rejects.toThrow('enqueue: there is no pipeline other. There are shelves.');
 });

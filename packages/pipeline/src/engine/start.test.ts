@@ -148,7 +148,7 @@ test('a state that is about another requests topic is refused: requests of this 
   const names = { 'catalogue.requests': 'social.shelves' };
   await expect(start({ log, pipelines, topics: { names } })).rejects.toMatchObject({
     code: 'HEADGATE_STATE_LOST',
-    message: expect.stringContaining('catalogue.state says how far group "headgate" is with catalogue.requests, but its jobs now come'),
+    message: expect.stringContaining('catalogue.state has the progress of group "headgate" in catalogue.requests, but its jobs now come'),
   });
   await using renamed = await start({ log, pipelines, topics: { names: { ...names, 'catalogue.state': 'social.state' } } });
   expect((await renamed.done).outcome).toBe('done');

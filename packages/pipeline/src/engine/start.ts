@@ -127,7 +127,11 @@ export async function start(options: StartOptions): Promise<Running> {
     } catch (error) {
       if (!isObserverBroken) {
         isObserverBroken = true;
-        emit({ type: 'notice', level: 'warn', message: `onEvent threw ${String(error)}. It still receives further events.` });
+        emit({
+          type: 'notice',
+          level: 'warn',
+          message: `onEvent threw ${String(error)}. Headgate still calls it for later events. Fix it.`,
+        });
       }
     }
     if (event.type === 'attempt') watchService(event);
@@ -138,7 +142,7 @@ export async function start(options: StartOptions): Promise<Running> {
       : requestAllowance({
           max: maxRequests,
           onUsedUp() {
-            emit({ type: 'notice', level: 'info', message: `the run stops: it has sent its maximum of ${maxRequests} HTTP requests` });
+            emit({ type: 'notice', level: 'info', message: `the run stops: it sent its maximum of ${maxRequests} HTTP requests` });
             stopping.abort();
           },
         });
@@ -175,7 +179,7 @@ export async function start(options: StartOptions): Promise<Running> {
   const supervisor = laneSupervisor({
     open: (lane, leave) => {
       const pipeline = pipelines.find(({ name }) => name === lane.pipeline);
-      if (pipeline === undefined) throw new TypeError(`No pipeline of this run is called ${lane.pipeline}.`);
+      if (pipeline === undefined) throw new TypeError(`This run has no pipeline ${lane.pipeline}.`);
       return openPipelineLane(run, pipeline, lane.lane, leave);
     },
     laneOf: ({ topic, partition }) => ({ pipeline: byTopic.get(topic)?.name ?? topic, lane: partition }),
@@ -272,7 +276,7 @@ export async function start(options: StartOptions): Promise<Running> {
         const known = pipelines.map((candidate) => candidate.name).join(', ');
         throw new PipelineError({
           code: 'HEADGATE_INVALID_OPTION',
-          message: `enqueue: no pipeline is called ${name}. There are ${known}.`,
+          message: `enqueue: there is no pipeline ${name}. There are ${known}.`,
         });
       }
       const topic = requestsTopic(pipeline, names);
@@ -318,16 +322,16 @@ function check(pipelines: readonly Pipeline[], lanes: number, maxRequests = 1): 
   const refuse = (message: string, pipeline?: string): never => {
     throw new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message: `start: ${message}`, ...(pipeline !== undefined && { pipeline }) });
   };
-  if (pipelines.length === 0) refuse('there is no pipeline to run. Give at least one.');
+  if (pipelines.length === 0) refuse('there is no pipeline to run. Pass at least one.');
   if (!(Number.isSafeInteger(lanes) && lanes > 0)) refuse(`lanes must be a whole number above 0, got ${lanes}.`);
   if (!(Number.isSafeInteger(maxRequests) && maxRequests > 0)) refuse(`maxRequests must be a whole number above 0, got ${maxRequests}.`);
   const seen = new Set<string>();
   for (const { name, credentials } of pipelines) {
-    if (seen.has(name)) refuse(`two pipelines are called ${name}.`, name);
+    if (seen.has(name)) refuse(`two pipelines are named ${name}. Rename one.`, name);
     seen.add(name);
     if (credentials !== undefined && credentials.length < lanes) {
       refuse(
-        `${name} has ${credentials.length} credentials, and each of ${lanes} lanes needs one. Add credentials, or use fewer lanes.`,
+        `${name} has ${credentials.length} credentials, but each of ${lanes} lanes needs one. Add credentials, or use fewer lanes.`,
         name,
       );
     }

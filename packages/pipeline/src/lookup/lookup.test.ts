@@ -242,7 +242,7 @@ describe('a function of the definition that throws ends the keys it was called f
     expect(await letters(place.log)).toMatchObject([
       {
         request: { shelf: 'bad' },
-        error: { message: expect.stringMatching(/^bad: records of pipeline shelves .*: it answers key 1 of 1/) },
+        error: { message: expect.stringMatching(/^bad: records of pipeline shelves .*: it returned an answer for key 1 of 1/) },
       },
     ]);
     expect(await valuesOf(place.log, 'shelves.records')).toEqual([{ item: 'good' }]);
@@ -256,7 +256,7 @@ describe('a key whose records can’t all be written is one dead letter, and non
       [
         'one is too large',
         (topics) => topics.log({ key: 'bad', value: 'x'.repeat(2_000) }),
-        /^bad: its record needs \d+ bytes, more than shelves\.log takes/,
+        /^bad: its record needs \d+ bytes, but shelves\.log accepts/,
       ],
       [
         'a series has one that is too large',

@@ -316,7 +316,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     const outcomeOf = (index: number): KeyOutcome => {
       const found = outcomes[index];
       if (found === undefined)
-        throw misuse(name, `answers key ${textOf(index)} of ${keys.length}`, 'It must return only keys that were requested');
+        throw misuse(name, `returned an answer for key ${textOf(index)} of ${keys.length}`, 'It must return only keys that were requested');
       return found;
     };
     const requested = keys.map(({ of, key }) => ({ key, request: of.request, id: of.id }));

@@ -26,7 +26,7 @@ export function cutLog(log: TopicLog, { at, isDurable }: CutLogOptions): CutLog 
   let operations = 0;
   let isCut = false;
   const failed = (): TopicLogError =>
-    new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_FAILED', retryable: true, message: 'The log was cut off for a test.' });
+    new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_FAILED', retryable: true, message: 'The test cut off the log.' });
   const cut = async <Result>(operation: () => Promise<Result>): Promise<Result> => {
     operations += 1;
     if (isCut) throw failed();

@@ -67,7 +67,7 @@ describe('a pipeline that breaks it fails:', () => {
     [{ withoutJournal: true }, /remaining work/, /io\.journal/],
     [{ skipsOnResume: true }, /^cut off/, /seed 7, cut at operation/],
     [{ startsAnew: true }, /^cut off/, /seed 7, cut at operation/],
-    [{ sharesCredentials: true }, /two lanes/, /two lanes use a credential: .*io\.credentials/],
+    [{ sharesCredentials: true }, /two lanes/, /two lanes use one credential: .*io\.credentials/],
     [{ leavesTimer: true }, /^stopped/, /left open[^]*timers/],
     [{ leavesConnection: true }, /^stopped/, /left open|lane/],
     [{ sameIds: true }, /^an undisturbed run/, /two records have the id/],

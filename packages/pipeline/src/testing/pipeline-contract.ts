@@ -89,11 +89,11 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
       const written = await scene.written();
       assert.deepEqual(await scene.letters(), []);
       assert.deepEqual(countsOf(written), { ...Object.fromEntries(Object.keys(written).map((topic) => [topic, 0])), ...records });
-      assert.ok(service.requests() > 0, 'the service counts no request');
+      assert.ok(service.requests() > 0, 'the service counted no request');
       const { walks, keys } = snapshot.pipelines[name] ?? { walks: { started: 0 }, keys: { queued: 0 } };
       found = { written, requests: service.requests(), operations: counting.operations, units: walks.started + keys.queued };
       await scene.run();
-      assert.equal(service.requests(), found.requests, 'a second run requests something again');
+      assert.equal(service.requests(), found.requests, 'a second run requested something again');
     });
     assert.ok(found !== undefined);
     return found;
@@ -110,7 +110,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
         const at = 1 + Math.floor(random() * random() * operations);
         const cut = cutLog(handle, { at, isDurable: random() < 0.5 });
         isOver = await runsToItsEnd(scene, pipeline, cut.log);
-        assert.ok(isOver || cut.isCut, `a run failed although its log was not cut off (${cuts.join(', ')})`);
+        assert.ok(isOver || cut.isCut, `a run failed although its log wasn't cut off (${cuts.join(', ')})`);
         cuts.push(`${isOver ? 'done' : 'cut'} at operation ${cut.operations}`);
         assert.ok(cuts.length < 60, "it doesn't end");
       }
@@ -118,7 +118,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
       assertSame(pipeline, await scene.written(), written, told);
       assert.deepEqual(await scene.letters(), [], told);
       const most = least + (cuts.length - 1) * units;
-      assert.ok(service.requests() <= most, `${service.requests()} HTTP requests, but ${most} are enough (${told})`);
+      assert.ok(service.requests() <= most, `${service.requests()} HTTP requests, but ${most} suffice (${told})`);
     });
   };
 
@@ -179,7 +179,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
       async (scene, _, { credentials = [], requests: taken }) => {
         if (credentials.length < 2) return;
         const lanes = new Set(requests.map((request) => partitionForKey(taken.keyed(request).key, 2)));
-        assert.equal(lanes.size, 2, 'all requests of the contract are in one of two lanes: add one whose key is in the other');
+        assert.equal(lanes.size, 2, 'all requests of the contract are in one of two lanes: add one whose key falls into the other');
         await scene.request(requests);
         const begun = Promise.withResolvers<void>();
         await using first = await scene.start({ onEvent: (event) => void (isProgress(event) && begun.resolve()) });
@@ -195,7 +195,11 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
         assert.deepEqual(withoutOffsets(await scene.written()), withoutOffsets(written));
         assert.deepEqual(await scene.letters(), []);
         const used = (await scene.left()).journals.map(({ credential }) => credential);
-        assert.equal(new Set(used).size, used.length, `two lanes use a credential: ${used.join(', ')}. Open sources with io.credentials.`);
+        assert.equal(
+          new Set(used).size,
+          used.length,
+          `two lanes use one credential: ${used.join(', ')}. Open sources with io.credentials.`,
+        );
       },
       { lanes: 2 },
     );
@@ -289,7 +293,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
       await scene.run();
       const after = await scene.left();
       assert.deepEqual([after.lanes.map(({ walks, keys }) => [walks, keys]), after.after], [after.lanes.map(() => [[], 0]), 0]);
-      assert.ok(after.journals.length > 0, 'a restart would not know of any request: open sources with io.journal');
+      assert.ok(after.journals.length > 0, "a restart wouldn't know of any request: open sources with io.journal");
     });
   };
 
@@ -347,5 +351,5 @@ function randomFrom(seed: number): () => number {
 
 function assertNoneRefused(service: ContractService): void {
   const refused = `the service had to refuse ${service.refused()} of ${service.requests()} requests: a budget was overrun`;
-  assert.equal(service.refused(), 0, `${refused}, or the options of \`pipeline\` name a larger one than \`startService\` has`);
+  assert.equal(service.refused(), 0, `${refused}, or the options of \`pipeline\` set a higher limit than \`startService\``);
 }

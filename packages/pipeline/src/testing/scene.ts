@@ -105,7 +105,7 @@ export async function openScene({ openLog, pipeline, lanes = 1 }: SceneOptions):
       const found: Letter[] = [];
       for await (const { key, value } of log.read({ topic: names(`${name}.${DEAD_LETTERS}`) })) {
         const letter = JSON.parse(value ?? 'null') as Omit<Letter, 'key'> & { readonly at: string };
-        assert.ok(!Number.isNaN(Date.parse(letter.at)), `a dead letter says when: ${letter.at}`);
+        assert.ok(!Number.isNaN(Date.parse(letter.at)), `invalid time in a dead letter: ${letter.at}`);
         found.push({ ...letter, key });
       }
       return found;

@@ -181,7 +181,7 @@ test('work whose records are gone is given up, with a warning', async () => {
   expect((await inLane(place.log, gone, async ({ crawl }) => await crawl('one')))[0]).toEqual({
     type: 'notice',
     level: 'warn',
-    message: 'a: the comparison was given up (one): Page 1 is gone.',
+    message: 'a: the comparison was dropped (one): Page 1 is gone.',
   });
   expect(await inLane(place.log, gone, async () => await Promise.resolve())).toEqual([]);
   expect(await letters(place.log)).toEqual([]);
@@ -206,7 +206,7 @@ test('unfinished work of a pipeline that no longer has any is given up, with a w
   });
   const events = await inLane(place.log, undefined, async ({ work }) => await Promise.resolve(expect(work.load).toBe(0)));
   expect(events).toEqual([
-    { type: 'notice', level: 'warn', message: 'a: the work after its crawl one was given up, because the pipeline no longer has any' },
+    { type: 'notice', level: 'warn', message: 'a: the work after its crawl one was dropped, because the pipeline no longer defines any' },
   ]);
   expect(await inLane(place.log, writing(1), async () => await Promise.resolve())).toEqual([]);
 });
@@ -227,7 +227,7 @@ test('work whose record its topic does not take fails, and its lane goes on', as
       type: 'dead-letter',
       error: expect.objectContaining({
         code: 'HEADGATE_RECORD_TOO_LARGE',
-        message: expect.stringMatching(/failed \(one\): .*more than shelves\.records takes \(1000 bytes\)/),
+        message: expect.stringMatching(/failed \(one\): .*but shelves\.records accepts at most 1000 bytes/),
       }),
     }),
   );

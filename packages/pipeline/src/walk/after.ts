@@ -176,7 +176,7 @@ export function afterWork<Topics extends TopicMap>(
   /** Nobody would ever do it. */
   const dropped = after === undefined ? queue.splice(0) : [];
   for (const { work } of dropped) {
-    const message = `${work.crawl.key}: the work after its crawl ${work.crawl.id} was given up, because the pipeline no longer has any`;
+    const message = `${work.crawl.key}: the work after its crawl ${work.crawl.id} was dropped, because the pipeline no longer defines any`;
     emit({ type: 'notice', level: 'warn', message });
   }
   lane.beforeCommit(() => {
@@ -238,7 +238,7 @@ export function afterWork<Topics extends TopicMap>(
     const { code, message } = reasonOf(thrown);
     if (code === 'HEADGATE_STATE_LOST') {
       await lane.commit({ records: [], state: [[stateKey, null]] });
-      emit({ type: 'notice', level: 'warn', message: `${crawl.key}: ${afterName} was given up (${crawl.id}): ${message}` });
+      emit({ type: 'notice', level: 'warn', message: `${crawl.key}: ${afterName} was dropped (${crawl.id}): ${message}` });
       return;
     }
     const error = new PipelineError({

@@ -106,7 +106,7 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
       if (!isLast) assertStateSize(walk, checkpoint, 'paging', `its checkpoint after page ${number}`);
       else if (carried?.now !== undefined) {
         const last = { pages: number, items: total, carried: carried.now };
-        assertStateSize(walk, [STATE_KEYS.last + context.kind + key, last], 'carry', `the value that page ${number} carries on`);
+        assertStateSize(walk, [STATE_KEYS.last + context.kind + key, last], 'carry', `the value that page ${number} carries over`);
       }
       // After all that may throw: it remembers the walk as complete.
       const ending = isLast

@@ -62,7 +62,7 @@ export function rest<Cursor extends NonNullable<Json>>({ resume }: Pick<RequestR
     if (cursor === null || cursor === undefined) throw new TypeError('it has no cursor');
     return { ...states, at: { cursor }, isRest: true };
   } catch (cause) {
-    const message = `The job's header ${RESUME} wasn't written by replay: ${textOf(cause)}. Add the job again without it.`;
+    const message = `The job's header ${RESUME} is invalid, so replay didn't write it: ${textOf(cause)}. Add the job again without the header.`;
     throw new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, cause });
   }
 }

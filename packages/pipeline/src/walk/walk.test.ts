@@ -331,22 +331,22 @@ describe('a record that no log takes ends its request, not the lane:', () => {
           yield topics.log({ key, value: key === 'bad' ? 'x'.repeat(2_000) : key });
         },
       },
-      /^bad: the record of its state "started" needs \d+ bytes, more than shelves\.log takes \(1000 bytes\)/,
+      /^bad: the record of its state "started" needs \d+ bytes, but shelves\.log accepts at most 1000 bytes/,
     ],
     [
       'a checkpoint that is too large',
       nextBy(({ shelf, next }) => (next !== undefined && shelf === 'bad' ? ('x'.repeat(2_000) as never) : next)),
-      /^bad: its checkpoint after page 1 needs \d+ bytes, more than shelves\.state takes \(1000 bytes\)/,
+      /^bad: its checkpoint after page 1 needs \d+ bytes, but shelves\.state accepts at most 1000 bytes/,
     ],
     [
       'a value to carry on that is too large',
       { carry: ({ shelf, next }) => (next === undefined && shelf === 'bad' ? 'x'.repeat(2_000) : 1) },
-      /^bad: the value that page 3 carries on needs \d+ bytes, more than shelves\.state takes/,
+      /^bad: the value that page 3 carries over needs \d+ bytes, but shelves\.state accepts/,
     ],
     [
       'a transform’s state that is too large',
       { through: [remembering] },
-      /^bad: its checkpoint after page 1 needs \d+ bytes, more than shelves\.state takes/,
+      /^bad: its checkpoint after page 1 needs \d+ bytes, but shelves\.state accepts/,
     ],
     [
       'one of a series that is too large, in bytes alone',
@@ -355,12 +355,12 @@ describe('a record that no log takes ends its request, not the lane:', () => {
           topics.log.series({ key: shelf, count: 3, textAt: (i) => JSON.stringify(shelf === 'bad' && i === 1 ? '本'.repeat(340) : shelf) }),
         ],
       },
-      /^bad: .* needs \d+ bytes, more than shelves\.log takes \(1000 bytes\)/,
+      /^bad: .* needs \d+ bytes, but shelves\.log accepts at most 1000 bytes/,
     ],
     [
       'one that is too large, in bytes alone',
       { records: ({ shelf }, { topics }) => [topics.log({ key: shelf, value: shelf === 'bad' ? '本'.repeat(340) : shelf })] },
-      /^bad: .* needs \d+ bytes, more than shelves\.log takes \(1000 bytes\)/,
+      /^bad: .* needs \d+ bytes, but shelves\.log accepts at most 1000 bytes/,
     ],
     [
       'a series whose text can’t be made',

@@ -46,7 +46,7 @@ export function catalogueAnswer(catalogue: Catalogue, request: BooksRequest): An
       const known = distinct.map(recordOf).filter((record) => record !== undefined);
       answer =
         isbns.length > maxBatch
-          ? booksMessage(400, `${isbns.length} ISBNs in one request; at most ${maxBatch} are taken`)
+          ? booksMessage(400, `${isbns.length} ISBNs in one request; the maximum is ${maxBatch}`)
           : batchAnswer(isbns.length, shuffled(known, random));
       break;
     }

@@ -24,12 +24,12 @@ export function parseBooksRequest(request: {
   try {
     name = decodeURIComponent(segment);
   } catch {
-    return { kind: 'malformed', reason: 'The path holds a malformed escape' };
+    return { kind: 'malformed', reason: 'The path contains a malformed escape' };
   }
   if (resource === 'book') return { kind: 'book', isbns: [name] };
   const page = wholeNumber(query.get('page') ?? '1');
   const pageSize = wholeNumber(query.get('pageSize') ?? '20');
-  if (page === undefined || pageSize === undefined) return { kind: 'malformed', reason: 'page and pageSize are whole numbers from 1' };
+  if (page === undefined || pageSize === undefined) return { kind: 'malformed', reason: 'page and pageSize must be whole numbers from 1' };
   return { kind: 'author', author: name, page, pageSize: Math.min(pageSize, 1000) };
 }
 

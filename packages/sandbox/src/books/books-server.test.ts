@@ -176,7 +176,7 @@ test('an unknown path is a 404, and options that cannot be are refused by name',
     { name: 'a', key: '1' },
     { name: 'a', key: '2' },
   ];
-  await expect(startBooks({ keys: twice })).rejects.toThrow('Two keys are called "a"');
+  await expect(startBooks({ keys: twice })).rejects.toThrow('Two keys are named "a"');
 });
 
 test('a test for unknown names that throws is said to the client instead of hanging it', async () => {

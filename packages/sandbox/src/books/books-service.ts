@@ -42,7 +42,7 @@ export function createBooksService(options: BooksServiceOptions): (exchange: Exc
   const { keys, window, dailyQuota, limitAnswer, limit404Message, maxBatch } = options;
   const names = keys?.map(({ name }) => name) ?? [];
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new SandboxOptionError(`Two keys are called "${twice}"; give each its own name.`);
+  if (twice !== undefined) throw new SandboxOptionError(`Two keys are named "${twice}"; give each its own name.`);
   createRequestWindow(windowOptions('default', window));
   if (dailyQuota !== undefined) createDailyQuota(dailyQuota);
   if (!Number.isInteger(maxBatch) || maxBatch < 1) throw new SandboxOptionError(`maxBatch is ${maxBatch}; give a whole number from 1.`);

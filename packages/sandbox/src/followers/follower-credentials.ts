@@ -43,7 +43,7 @@ export interface AuthenticationOptions {
 export function createAuthentication({ credentials, anyBearer }: AuthenticationOptions): Authenticate {
   const names = credentials?.map(({ name }) => name) ?? [];
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new SandboxOptionError(`Two credentials are called "${twice}"; give each its own name.`);
+  if (twice !== undefined) throw new SandboxOptionError(`Two credentials are named "${twice}"; give each its own name.`);
   const nonces = createNonceLog();
   const bearers = namesByOrder('bearer', names);
   const strangers = namesByOrder('oauth', names);

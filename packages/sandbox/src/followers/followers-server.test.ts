@@ -340,7 +340,7 @@ test('options that cannot be are refused by name', async () => {
     { name: 'app', bearer: 'a' },
     { name: 'app', bearer: 'b' },
   ];
-  await expect(startFollowers({ credentials: twice })).rejects.toThrow('Two credentials are called "app"');
+  await expect(startFollowers({ credentials: twice })).rejects.toThrow('Two credentials are named "app"');
   const sandbox = await start({});
   expect(() => sandbox.followersOf('beta')).toThrow('There is no user beta');
 });

@@ -82,7 +82,7 @@ function answerPage(options: FollowersServiceOptions, query: URLSearchParams, cu
   const screenName = query.get('screen_name') ?? undefined;
   const userId = query.get('user_id') ?? undefined;
   if ((screenName === undefined) === (userId === undefined)) {
-    return followersError(400, 25, 'Query parameters are missing or at odds: give one of user_id and screen_name.');
+    return followersError(400, 25, 'Query parameters are missing or conflict: give either user_id or screen_name.');
   }
   const count = query.get('count') ?? '5000';
   if (!/^[1-9]\d*$/u.test(count)) return followersError(400, 44, 'count parameter is invalid.');

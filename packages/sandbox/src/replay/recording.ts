@@ -47,7 +47,7 @@ export async function loadRecording(file: string): Promise<readonly RecordedEntr
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new RecordingError(`${file}: the recording is not JSON (${reasonOf(cause)}).`, { cause });
+    throw new RecordingError(`${file}: the recording isn't JSON (${reasonOf(cause)}).`, { cause });
   }
   return checkRecording(value, file);
 }

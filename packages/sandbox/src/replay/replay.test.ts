@@ -151,7 +151,7 @@ test('a recording is read from its file', async () => {
   await writeFile(file, JSON.stringify(walk));
   expect(await loadRecording(file)).toEqual(walk);
   await writeFile(file, '[{]');
-  await expect(loadRecording(file)).rejects.toThrow(/walk\.json: the recording is not JSON/u);
+  await expect(loadRecording(file)).rejects.toThrow(/walk\.json: the recording isn't JSON/u);
   await expect(loadRecording(join(folder, 'none.json'))).rejects.toThrow(/none\.json: the recording can't be read \(ENOENT/u);
 });
 

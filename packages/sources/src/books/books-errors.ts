@@ -15,8 +15,8 @@ export function keyRefused({ plan, ...answered }: AnsweredQuery & { readonly pla
   return booksError(answered, {
     code: 'HEADGATE_KEY_REFUSED',
     message:
-      `books: the key was refused at the ${plan} address (${status}). A key works only at its own plan's address: ` +
-      `set the option plan of books to the plan the key was bought for. If it is, renew the key of credential ${credential}.`,
+      `books: the key was refused at the ${plan} address (${status}). A key works only at the address of its plan: ` +
+      `set the plan option of books to the plan of the key. If it is right, renew the key of credential ${credential}.`,
   });
 }
 
@@ -31,7 +31,7 @@ export function notFound(answered: AnsweredQuery): SourceError {
     const message = `${query.name}: the books service doesn't know this author (404). Try another spelling of the name.`;
     return booksError(answered, { code: 'HEADGATE_AUTHOR_NOT_FOUND', message });
   }
-  const message = `books: the service answered 404 to a batch of ${subjectOf(query)}. Check that baseUrl is the plan's own address.`;
+  const message = `books: the service returned 404 for a batch of ${subjectOf(query)}. Check that baseUrl is the address of your plan.`;
   return booksError(answered, { code: 'HEADGATE_BATCH_NOT_FOUND', message });
 }
 
@@ -49,7 +49,7 @@ export function batchRefused({ maxBatch, ...answered }: AnsweredQuery & { readon
 export function unexpectedStatus(answered: AnsweredQuery): SourceError {
   return booksError(answered, {
     code: 'HEADGATE_UNEXPECTED_STATUS',
-    message: `${subjectOf(answered.query)}: the books service answered ${answered.status}, which a retry won't change. Check baseUrl.`,
+    message: `${subjectOf(answered.query)}: the books service returned ${answered.status}, so a retry won't help. Check baseUrl.`,
   });
 }
 
@@ -57,7 +57,7 @@ export function unexpectedStatus(answered: AnsweredQuery): SourceError {
 export function invalidRecord({ flaw, ...answered }: AnsweredQuery & { readonly flaw: string }): SourceError {
   return booksError(answered, {
     code: 'HEADGATE_INVALID_RECORD',
-    message: `${subjectOf(answered.query)}: the books service sent a record that ${flaw}. It was not used; try another day.`,
+    message: `${subjectOf(answered.query)}: the books service sent a record that ${flaw}. Headgate discarded it; try another day.`,
   });
 }
 

@@ -372,7 +372,7 @@ describe('credit', () => {
 });
 
 test.each<[string, Partial<BooksOptions>, RegExp]>([
-  ['no address', {}, /baseUrl, or baseUrls\.default for the default plan, must be given/],
+  ['no address', {}, /set baseUrl, or baseUrls\.default for the default plan/],
   ['none for the plan', { baseUrls: { default: 'http://127.0.0.1:1' }, plan: 'pro' }, /baseUrls\.pro/],
   ['a key twice', { baseUrl: 'http://127.0.0.1:1', credentials: [{ name: 'a', signer: apiKey(KEY) }] }, /either key or credentials/],
   ['maxBatch 0', { baseUrl: 'http://127.0.0.1:1', maxBatch: 0 }, /maxBatch must be a whole number of ISBNs above 0, got 0/],

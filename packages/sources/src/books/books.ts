@@ -120,7 +120,7 @@ export function books(options: BooksOptions): Books {
     const { value, credit } = await source.query(one, options);
     if (isKind(value, kind)) return { value, credit };
     credit.release();
-    throw new TypeError(`books: requested a ${kind}, read a ${value.kind}`);
+    throw new TypeError(`books: requested a ${kind}, but read a ${value.kind}`);
   };
   const queryBatch = async (entries: readonly BatchEntry[], options: QueryOptions): Promise<Delivery<readonly BookAnswer[]>> => {
     const invalid = entries.flatMap((entry) => (entry.isbn === undefined ? [{ kind: 'invalid' as const, ...entry }] : []));

@@ -170,7 +170,7 @@ test.each([401, 403])('%s names the cure', (status) => {
       status,
       message: expect.stringContaining(
         `books: the key was refused at the premium address (${status}). A key works only at its own plan's address: ` +
-          'set the option plan of books to the plan the key was bought for.',
+          'set the plan option of books to the plan of the key.',
       ),
     },
   });

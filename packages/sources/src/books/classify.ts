@@ -33,7 +33,7 @@ export function classifyBooks({
     const foreign = status < 300 || status >= 500 ? undefined : foreignBody(answer);
     if (foreign !== undefined || status >= 500 || status === 408 || status === 425 || status < 300) {
       const retryInMs = retryAfterMs({ headers: answer.headers, epochMs });
-      const reason = foreign === undefined ? `the service answered ${status}` : `${foreign} (${status})`;
+      const reason = foreign === undefined ? `the service returned ${status}` : `${foreign} (${status})`;
       return { kind: 'transient', reason, ...(retryInMs !== undefined && { retryInMs }) };
     }
     if (status === 401 || status === 403) return { kind: 'unauthorized', error: keyRefused({ ...answered, plan }) };

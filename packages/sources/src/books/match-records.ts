@@ -50,7 +50,7 @@ function unreadableError({ entries }: BatchQuery): SourceError {
     code: 'HEADGATE_INVALID_RECORD',
     message:
       `books: a record in the response for ${entries.length} ISBNs isn't an object or names no ISBN, so it can't be matched to any of them. ` +
-      'The others were read; its ISBN is among those reported missing: request these again, one by one.',
+      'The other records were read. Its ISBN is among those reported missing: request these again, one by one.',
     retryable: false,
     service: 'books',
   });

@@ -55,8 +55,8 @@ export function checkedBooksOptions(options: BooksOptions): CheckedBooksOptions 
   // Plain JavaScript and configuration files may say anything.
   if (!['default', 'premium', 'pro'].includes(plan)) throw invalidOption('plan must be default, premium or pro');
   const address = baseUrl ?? baseUrls?.[plan];
-  if (address === undefined) throw invalidOption(`baseUrl, or baseUrls.${plan} for the ${plan} plan, must be given`);
-  if ((key === undefined) === (credentials === undefined)) throw invalidOption('either key or credentials must be given');
+  if (address === undefined) throw invalidOption(`set baseUrl, or baseUrls.${plan} for the ${plan} plan`);
+  if ((key === undefined) === (credentials === undefined)) throw invalidOption('set either key or credentials');
   if (!Number.isSafeInteger(maxBatch) || maxBatch < 1)
     throw invalidOption(`maxBatch must be a whole number of ISBNs above 0, got ${maxBatch}`);
   if (!(batchWaitMs >= 0 && batchWaitMs <= LONGEST_WAIT_MS)) {

@@ -118,7 +118,7 @@ export function authorFlaw(name: string): string | undefined {
   if (name.trim() === '') return 'is empty';
   if (name.length > LONGEST_NAME) return `is longer than ${LONGEST_NAME} characters`;
   // Every client and server on the way resolves these two in a path, in any spelling.
-  if (name.trim() === '.' || name.trim() === '..') return "is a relative path segment in an address, and can't be requested";
+  if (name.trim() === '.' || name.trim() === '..') return "is a relative path segment, which an address can't contain";
   if (!name.isWellFormed()) return 'contains half a surrogate pair';
   return undefined;
 }

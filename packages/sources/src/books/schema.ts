@@ -7,7 +7,7 @@ import * as z from 'zod';
 export type BooksRecord = Readonly<Record<string, unknown>>;
 
 // Objects are checked, never rebuilt: a rebuilt one has its keys in another order, and records are handed on untouched.
-const record: z.ZodType<BooksRecord> = z.custom<BooksRecord>(isRecord, 'is not a JSON object');
+const record: z.ZodType<BooksRecord> = z.custom<BooksRecord>(isRecord, "isn't a JSON object");
 
 /** Response to `GET /book/{isbn}`; the record in it is checked separately, to distinguish a bad record from a bad answer. */
 export const bookAnswer: z.ZodType<{ book: unknown }> = z.looseObject({ book: z.unknown().refine((value) => value !== undefined) });

@@ -24,21 +24,21 @@ const WORDS = {
   HEADGATE_USER_PROTECTED: {
     of: 'user',
     what: 'the account is protected',
-    todo: 'Only a credential of one of its followers can see this list: use one, or remove the user.',
+    todo: 'Only credentials of its followers can read this list. Use one of them, or remove the user.',
   },
-  HEADGATE_AUTHENTICATION_FAILED: { of: 'credential', what: 'the service does not accept it', todo: 'Check its keys and tokens.' },
+  HEADGATE_AUTHENTICATION_FAILED: { of: 'credential', what: "the service doesn't accept it", todo: 'Check its keys and tokens.' },
   HEADGATE_TOKEN_INVALID: { of: 'credential', what: 'its token is invalid or expired', todo: 'Get a new one.' },
   HEADGATE_AUTHENTICATION_BAD: {
     of: 'credential',
     what: 'its authentication data is invalid',
-    todo: 'Check that the configured kind is right.',
+    todo: 'Check that it is configured as the right kind.',
   },
   HEADGATE_CREDENTIAL_SUSPENDED: { of: 'credential', what: 'its own account is suspended', todo: 'Use another.' },
   HEADGATE_CREDENTIAL_LOCKED: { of: 'credential', what: 'its own account is locked', todo: 'Unlock it at the service, or use another.' },
   HEADGATE_UNAUTHORIZED: { of: 'credential', what: 'the service refused it', todo: 'Check its keys and tokens.' },
   HEADGATE_CLOCK_WRONG: { of: 'credential', what: "its timestamp is too far from the service's clock", todo: "Set this machine's clock." },
   HEADGATE_FORBIDDEN: { of: 'user', what: 'the service forbids it', todo: "Check the credential's permissions at the service." },
-  HEADGATE_BAD_REQUEST: { of: 'user', what: 'the service does not understand the request', todo: 'Check userId, cursor and baseUrl.' },
+  HEADGATE_BAD_REQUEST: { of: 'user', what: "the service doesn't understand the request", todo: 'Check userId, cursor and baseUrl.' },
   HEADGATE_UNEXPECTED_STATUS: { of: 'user', what: 'the service sent an undocumented response', todo: 'Check baseUrl.' },
 } as const;
 

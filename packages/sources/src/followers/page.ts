@@ -93,7 +93,7 @@ function readExactPage(options: ReadPageOptions): ReadPage {
   try {
     exact = parseSpelled(options.text());
   } catch {
-    return mismatch('ids, cursors: expected whole numbers, in JSON that is nested less deeply');
+    return mismatch('ids, cursors: expected whole numbers in less deeply nested JSON');
   }
   return readPage(exact, options, true);
 }

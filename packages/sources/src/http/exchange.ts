@@ -118,7 +118,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
           return;
         }
         reused = context?.reused === true;
-        if (!options.onSent()) breakOff(new ExchangeError('its permit lapsed', { lapsed: true }));
+        if (!options.onSent()) breakOff(new ExchangeError('its permit expired', { lapsed: true }));
       },
       onResponseStarted() {
         begun = true;

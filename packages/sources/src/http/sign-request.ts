@@ -92,7 +92,7 @@ class SignedBodyError extends Error {
   readonly code = 'HEADGATE_UNSIGNABLE_REQUEST';
 
   constructor() {
-    super("Its key belongs in the body, but the body isn't a JSON object or a form.");
+    super("The API key goes into the body, but the body isn't a JSON object or a form.");
   }
 }
 

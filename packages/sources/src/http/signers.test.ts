@@ -139,7 +139,7 @@ describe('a token that the service refuses', () => {
     expect(values.map(({ value }) => value)).toEqual(['good', 'good']);
     expect(told.filter(Boolean)).toHaveLength(1);
     expect(scene.events.map(({ outcome }) => outcome).toSorted()).toEqual(['ok', 'ok', 'unauthorized', 'unauthorized']);
-    expect(scene.events[0]?.reason).toContain('Its secret is read again.');
+    expect(scene.events[0]?.reason).toContain('Headgate reads its secret again.');
   });
 
   test('may be renewed again after the next answer, for an hour later it is as old', async () => {

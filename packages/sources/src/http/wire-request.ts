@@ -52,7 +52,7 @@ function pathOf({ service, subject, origin, basePath, url }: PathOfOptions): str
       retryable: false,
       service,
       subject,
-      message: `${subject}: the next address ${what}, so no request is sent there. Credentials stay within ${origin}${basePath}.`,
+      message: `${subject}: the next address ${what}, so Headgate didn't request it. Credentials are sent only within ${origin}${basePath}.`,
     });
   const address = url.startsWith('/') ? URL.parse(url, origin) : URL.parse(url);
   if (address === null) throw refused('is neither absolute nor a path with a leading slash');

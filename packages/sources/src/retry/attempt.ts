@@ -222,7 +222,7 @@ export interface About {
 }
 
 function shared(other: string, about: About): SourceError {
-  const message = `${about.credential}: it has the same secret as ${other}, so ${about.service} counts both in one budget. Keep one of them.`;
+  const message = `${about.credential}: it has the same secret as ${other}, so ${about.service} counts both in one budget. Remove one of them.`;
   return new SourceError({ ...about, code: 'HEADGATE_CREDENTIAL_SHARED', retryable: false, message });
 }
 
@@ -243,12 +243,12 @@ function redirectedRequest({ method, headers = {}, body, ...own }: SourceRequest
  * its query may hold a secret.
  */
 function redirected(to: string, status: number, about: About): SourceError {
-  const message = `${about.subject}: ${about.service} redirects to ${to} (${status}), and Headgate doesn't follow redirects with credentials. Set baseUrl to the final address.`;
+  const message = `${about.subject}: ${about.service} redirects to ${to} (${status}), but Headgate doesn't follow redirects with credentials. Set baseUrl to the final address.`;
   return new SourceError({ ...about, code: 'HEADGATE_REDIRECTED', retryable: false, status, message });
 }
 
 function tooManyRedirects(to: URL, status: number, about: About): SourceError {
-  const message = `${about.subject}: ${about.service} redirects more than ${MOST_REDIRECTS} times in a row (${status}), last within ${to.origin}. Does the requested path exist?`;
+  const message = `${about.subject}: ${about.service} redirected more than ${MOST_REDIRECTS} times in a row (${status}), last within ${to.origin}. Check that the path exists.`;
   return new SourceError({ ...about, code: 'HEADGATE_REDIRECTED', retryable: false, status, message });
 }
 
@@ -261,6 +261,6 @@ function unsigned(error: unknown, about: About): Verdict<never> {
   if (known && 'retryable' in error && error.retryable === true) return { kind: 'transient', reason: `${about.credential}: ${message}` };
   const unsignable = known && error.code === 'HEADGATE_UNSIGNABLE_REQUEST';
   const code = unsignable ? 'HEADGATE_UNSIGNABLE_REQUEST' : 'HEADGATE_CREDENTIAL_UNUSABLE';
-  const text = `${unsignable ? about.subject : about.credential}: the request could not be signed. ${message}`;
+  const text = `${unsignable ? about.subject : about.credential}: the request couldn't be signed. ${message}`;
   return { kind: unsignable ? 'fatal' : 'unauthorized', error: new SourceError({ ...about, code, retryable: false, message: text }) };
 }

@@ -455,7 +455,7 @@ describe('a few requests that meet nothing but faults, with no other to compare 
     expect(scene.source.gauges().outage?.attempts).toBeGreaterThan(24);
     await until(scene.clock, () => scene.ended.size === met.length, { atMostMs: 2 * HOUR_MS });
     expect(scene.count('HEADGATE_GAVE_UP')).toBe(met.length);
-    for (const { message } of scene.errors) expect(message).toContain(' It was retried for 24 hours, and no request got a response. ');
+    for (const { message } of scene.errors) expect(message).toContain(' Headgate retried it for 24 hours without getting any response. ');
     expect(scene.clock.pending).toBe(0);
   });
 

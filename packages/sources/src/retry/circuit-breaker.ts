@@ -183,7 +183,7 @@ export class CircuitBreaker {
     this.#service.failed(call, isForAll ? toldUntilMs : undefined);
     onChange();
     if (isSent && this.#isHopeless(call, outage)) {
-      return { kind: 'give up', why: 'It was retried for 24 hours, and no request got a response.' };
+      return { kind: 'give up', why: 'Headgate retried it for 24 hours without getting any response.' };
     }
     const probeAtMs = this.#service.freeAtMs;
     return { kind: 'wait', ms: waitMs, retryInMs: Math.max(waitMs, probeAtMs < Infinity ? probeAtMs - now : 0) };

@@ -261,7 +261,7 @@ function checkWeights({ service, subject, weights, names, pool }: CheckWeightsOp
     for (const [i, { limit, windowMs }] of budgets.entries()) {
       const weight = weights[i] ?? 1;
       if (weight <= limit) continue;
-      const message = `${subject}: the request costs ${weight} of the budget ${names[i]}, ${limit} per ${windowMs} ms (${name}). Request less per request, or raise the limit.`;
+      const message = `${subject}: the request costs ${weight} of the budget ${names[i]}, but that allows ${limit} per ${windowMs} ms (${name}). Request less at once, or raise the limit.`;
       throw new SourceError({ code: 'HEADGATE_OVER_BUDGET', retryable: false, service, credential: name, subject, message });
     }
   }

@@ -43,7 +43,7 @@ export class FailureStreak {
       service,
       message:
         `${service}: ${this.#count} requests in a row ended with ${kind}, and none succeeded. ` +
-        `No further request is sent, because it would fail as well (stopAfterFailures). The last said: ${message}`,
+        `Headgate stopped sending requests, because more would fail, too (stopAfterFailures). Last error: ${message}`,
     });
   }
 }

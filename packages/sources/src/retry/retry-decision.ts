@@ -90,7 +90,7 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
         return {
           kind: 'retry',
           outcome: 'transient',
-          reason: `${reason}; it had been idle, so the request is sent again on a new one`,
+          reason: `${reason}; the connection had been idle, so Headgate sends the request again on a new one`,
           retryInMs: 0,
           pauseMs: 0,
         };
@@ -129,7 +129,7 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       const { error } = verdict;
       const wasSignedBefore = options.secretRefusals < credential.secretRefusals;
       if (!wasSignedBefore && !credential.secretRefused(attempted.secret, error)) return withoutCredential(options, error);
-      const reason = `${error.message} Its secret is read again.`;
+      const reason = `${error.message} Headgate reads its secret again.`;
       return { kind: 'retry', outcome: 'unauthorized', reason, retryInMs: 0, pauseMs: 0 };
     }
     case 'clock-wrong': {
@@ -149,7 +149,7 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       if (progress.wasAmbiguous) return { kind: 'reject', outcome: 'gone', error: verdict.error };
       progress.wasAmbiguous = true;
       const retryInMs = credential.backOffOneWindow(options.weights);
-      const reason = `${verdict.error.message} It may be a rate limit, so it is retried once after a quiet window.`;
+      const reason = `${verdict.error.message} It may be a rate limit, so Headgate retries once after a window without requests.`;
       return { kind: 'retry', outcome: 'transient', reason, retryInMs, pauseMs: retryInMs };
     }
     case 'not-found':
@@ -183,7 +183,7 @@ function gaveUp(
   const { failures, elapsedMs } = deadline;
   const over = why === undefined ? ` after ${failures} ${failures === 1 ? 'attempt' : `attempts over ${seconds(elapsedMs)}`}` : '';
   const left = Math.max(0, deadline.leftMs);
-  const wait = retryInMs > left ? ` The service requests a wait of ${seconds(retryInMs)}, and ${seconds(left)} are left.` : '';
+  const wait = retryInMs > left ? ` The service asks for a wait of ${seconds(retryInMs)}, but only ${seconds(left)} are left.` : '';
   const message = `${about.subject}: gave up${over}: ${reason}.${why === undefined ? '' : ` ${why}`}${wait} Retry ${wait === '' ? 'later' : 'after that'}, or allow more time (retryForMs).`;
   return new SourceError({ ...about, code: 'HEADGATE_GAVE_UP', retryable: true, message });
 }
@@ -192,7 +192,7 @@ function gaveUp(
 function schemaMismatch({ about }: RetryDecisionOptions, where: string, wasRetried: boolean): SourceError {
   const message =
     `${about.subject}: the response (${about.status}) doesn't match the ${about.service} service: ${where}. ` +
-    `${wasRetried ? "A retry didn't help. " : ''}Check baseUrl. If it is right, the service has changed or has an error: try another day.`;
+    `${wasRetried ? "A retry didn't help. " : ''}Check baseUrl. If it is right, the service may have changed or have an error: try another day.`;
   return new SourceError({ ...about, code: 'HEADGATE_UNFIT_ANSWER', retryable: true, message });
 }
 

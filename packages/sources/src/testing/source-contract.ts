@@ -118,7 +118,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
             () => assert.fail('it should have failed'),
             (reason: unknown) => reason,
           );
-          assert.ok(error instanceof SourceError, `a SourceError is expected, got ${inspect(error)}`);
+          assert.ok(error instanceof SourceError, `expected a SourceError, got ${inspect(error)}`);
           assert.equal(credits.outstanding, 0, 'credit is still held');
           assert.ok(!revealing(error).includes(SECRET), 'the secret shows in the error');
           check(error, server);
@@ -141,7 +141,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
             () => undefined,
             (reason: unknown) => reason,
           );
-          assert.ok(error instanceof SourceError, `a SourceError is expected, got ${inspect(error)}`);
+          assert.ok(error instanceof SourceError, `expected a SourceError, got ${inspect(error)}`);
           assert.deepEqual([pages, server.requests.length], [5, 5]);
           assert.equal(error.retryable, true);
           assert.equal(error.endsSource, false);
@@ -270,7 +270,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
         const [answeredAt = NaN, nextAt = NaN] = at;
         assert.ok(
           nextAt - answeredAt >= WINDOW_MS,
-          `${Math.round(nextAt - answeredAt)} ms after the answer, in a window of ${WINDOW_MS} ms`,
+          `${Math.round(nextAt - answeredAt)} ms after the response, in a window of ${WINDOW_MS} ms`,
         );
       },
     },

@@ -214,7 +214,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
         begun -= 1;
       }
       throw new RefusedError(
-        `limiter: the service has refused the same work ${MAX_REFUSALS} times. Its limits are lower than the budgets.`,
+        `limiter: the service has refused the same work ${MAX_REFUSALS} times, so its limits are lower than the budgets. Lower the budgets.`,
       );
     },
     get waiting() {

@@ -218,7 +218,7 @@ export class RollingBudget implements RateBudget {
   }
 
   take(weight = 1, now: number = this.#clock.monotonicMs()): Slot {
-    if (this.freeAt(weight, now) > now) throw new RangeError(`rateBudget: ${weight} of ${this.limit} is not free now; check freeAt first`);
+    if (this.freeAt(weight, now) > now) throw new RangeError(`rateBudget: ${weight} of ${this.limit} isn't free now; check freeAt first`);
     const slot = new RollingSlot({
       weight,
       clock: this.#clock,

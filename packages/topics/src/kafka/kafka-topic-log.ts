@@ -137,17 +137,17 @@ function whyNotOpen(error: unknown, ssl: boolean): string {
   const text = failureText(error);
   if (isStaleToken(error)) return `${text}.`;
   if (error instanceof TopicLogError && error.code === 'HEADGATE_KAFKA_ADVERTISED_ADDRESS')
-    return `${text}. Set advertised.listeners on the brokers to addresses that this machine reaches.`;
-  if (isNoneReady(error)) return `${text}. Is the cluster starting, or has it no controller? The logs of the brokers may say more.`;
+    return `${text}. Set advertised.listeners on the brokers to addresses that this machine can reach.`;
+  if (isNoneReady(error)) return `${text}. The cluster may be starting, or may have no controller. Try again, and check the broker logs.`;
   if (refusesUser(error))
-    return `${text}. The brokers answer, and refuse this user: are user, password or token, and mechanism (sasl) those of the cluster?`;
+    return `${text}. The brokers responded but rejected this user. Check the user, the password or token, and the mechanism (sasl).`;
   if (ssl && text.includes('before secure TLS connection was established'))
-    return `${text}. If the brokers don't use TLS at this address, remove ssl, or use their TLS port.`;
+    return `${text}. If the brokers don't use TLS at this address, remove ssl. Otherwise, use their TLS port.`;
   if (!ssl && text.includes('Closed connection'))
-    return `${text}. Is it a port for TLS? Then set ssl. Or is it no broker that listens there?`;
+    return `${text}. If it is a TLS port, set ssl. Otherwise, check that a Kafka broker listens at this address.`;
   if (/unable to (?:verify|get)|self-signed/u.test(text))
-    return `${text}. If the brokers' certificate comes from your own certificate authority, name it: ssl: { ca }.`;
-  return refusal(error) ?? `${text}. Are the brokers up, and are address, ssl and sasl those of the cluster?`;
+    return `${text}. If your own certificate authority signed the brokers' certificate, set ssl: { ca }.`;
+  return refusal(error) ?? `${text}. Check that the brokers are running, and that address, ssl and sasl match the cluster.`;
 }
 
 class KafkaTopicLog implements TopicLog {
@@ -448,7 +448,7 @@ class KafkaTopicLog implements TopicLog {
 
   async #assertCompacted(topic: string): Promise<void> {
     if ((await this.#metadata.describe(topic)).compacted) return;
-    throw new TopicMismatchError({ topic, reason: 'is not compacted; state is kept in compacted topics only.' });
+    throw new TopicMismatchError({ topic, reason: 'is not compacted. State needs a compacted topic.' });
   }
 
   #member(): { readonly group: string; readonly id: string } | undefined {

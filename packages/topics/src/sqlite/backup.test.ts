@@ -53,7 +53,9 @@ describe('a backup', () => {
     await (await sqliteTopicLog({ file })).close();
     writeFileSync(to, 'precious');
     const refused = backupSqliteTopicLog({ file, to });
-    await expect(refused).rejects.toThrow(`The backup ${to} failed: it already exists, and nothing is overwritten. Name another file.`);
+    await expect(refused).rejects.toThrow(
+      `The backup ${to} failed: it already exists, and backup never overwrites a file. Name another one.`,
+    );
     expect(readdirSync(folder).toSorted()).toEqual(['copy.db', 'log.db']);
     await expect(backupSqliteTopicLog({ file, to: join(folder, 'none', 'copy.db') })).rejects.toMatchObject({
       code: 'HEADGATE_TOPIC_LOG_OPEN',
@@ -79,7 +81,7 @@ describe('a backup', () => {
     // While it copies the final name isn't there.
     expect(readdirSync(folder)).not.toContain('copy.db');
     writeFileSync(to, 'precious');
-    await expect(taken).rejects.toThrow('nothing is overwritten');
+    await expect(taken).rejects.toThrow('never overwrites');
     expect(readFileSync(to, 'utf8')).toBe('precious');
     expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual(['copy.db']);
   });

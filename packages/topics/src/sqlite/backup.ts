@@ -48,7 +48,7 @@ export async function backupSqliteTopicLog({ file, to, signal = new AbortControl
   }
 }
 
-const THERE = 'it already exists, and nothing is overwritten. Name another file.';
+const THERE = 'it already exists, and backup never overwrites a file. Name another one.';
 
 async function isThere(path: string): Promise<boolean> {
   return await access(path).then(

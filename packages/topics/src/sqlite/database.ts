@@ -45,7 +45,7 @@ function openToRead(options: WorkerOptions): ReturnType<typeof openDatabase> {
   const { file, busyTimeoutMs } = options;
   try {
     const found = statSync(file, { throwIfNoEntry: false });
-    if (found === undefined) throw new WorkerFailure({ kind: 'open', file, reason: 'it is missing.', detail: 'ENOENT' });
+    if (found === undefined) throw new WorkerFailure({ kind: 'open', file, reason: "it doesn't exist.", detail: 'ENOENT' });
     if (found.isDirectory())
       throw new WorkerFailure({ kind: 'open', file, reason: 'it is a folder. Name a file in it.', detail: 'EISDIR' });
     const wal = statSync(`${file}-wal`, { throwIfNoEntry: false });

@@ -25,7 +25,7 @@ export function failureToError(failure: Failure): Error {
         code: 'HEADGATE_TOPIC_LOG_VERSION',
         message:
           `The topic log ${failure.file} has schema version ${failure.version}; this release knows versions up to ${failure.known}. ` +
-          'Update Headgate, or use another file. The file was not touched.',
+          'Upgrade Headgate, or use another file. Headgate did not change this one.',
       });
     case 'open': {
       const message = `The topic log ${failure.file} can't be opened: ${failure.reason}`;
@@ -48,7 +48,7 @@ export function failureToError(failure: Failure): Error {
       const { file, path, replaced } = failure;
       const name = basename(file);
       const message =
-        `${path} was ${replaced ? 'replaced' : 'deleted or moved'} while the topic log was in use; nothing is confirmed since then. Stop every process that ` +
+        `${path} was ${replaced ? 'replaced' : 'deleted or moved'} while the topic log was in use; later writes are not confirmed. Stop every process that ` +
         `uses the log. Then put ${name} back, together with ${name}-wal if it exists, or restore a backup; or start over with a new file.`;
       return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_GONE', message });
     }
@@ -67,6 +67,6 @@ export function failureToError(failure: Failure): Error {
 
 /** The log stopped working, for the reason `detail`. */
 export function failedError({ file, detail }: { readonly file: string; readonly detail: string }, options?: ErrorOptions): TopicLogError {
-  const message = `The topic log ${file} failed: ${detail}. Close it, open it again, and read its state before you continue to write.`;
+  const message = `The topic log ${file} failed: ${detail}. Close and reopen it, and read its state before you write again.`;
   return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_FAILED', retryable: true, message }, options);
 }

@@ -48,7 +48,7 @@ describe('a log whose file goes while it is in use', () => {
     const error: unknown = await lane.transaction((tx) => tx.checkpoint('page', '2')).catch((refusal: unknown) => refusal);
     expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_GONE', retryable: false, message: expect.stringContaining(file) as string });
     expect(String(error)).toContain(said);
-    expect(String(error)).toMatch(/nothing is confirmed since then.*put log\.db back/);
+    expect(String(error)).toMatch(/later writes are not confirmed.*put log\.db back/);
     expect(lane.state.get('page')).toBe('1');
     await expect(waiting).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_GONE' }));
     for (const call of callsOf(log)) await expect(call()).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_GONE' }));

@@ -223,7 +223,7 @@ export class LogStore {
   #statePartition(name: string, partition: number): number {
     const topic: StoredTopic = this.topics.get(name);
     if (!topic.compacted) {
-      throw new WorkerFailure({ kind: 'topic-mismatch', topic: name, reason: 'is not compacted; state is kept in compacted topics only.' });
+      throw new WorkerFailure({ kind: 'topic-mismatch', topic: name, reason: 'is not compacted. State needs a compacted topic.' });
     }
     return partitionOf(topic, partition).id;
   }

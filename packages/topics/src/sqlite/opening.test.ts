@@ -76,7 +76,7 @@ describe('opening', () => {
     const before = readFileSync(file);
     const error: unknown = await sqliteTopicLog({ file }).catch((refusal: unknown) => refusal);
     expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_OPEN' });
-    expect(String(error)).toContain(`schema version (user_version) is ${version}, which no release writes`);
+    expect(String(error)).toContain(`schema version (user_version) is ${version}, which no release uses`);
     expect(String(error)).toContain('Restore a backup');
     expect(readFileSync(file).equals(before)).toBe(true);
   });

@@ -124,7 +124,7 @@ function judge(db: DatabaseSync, file: string): void {
   }
   if (owner === APPLICATION_ID && version < VERSION && !(version in MIGRATIONS)) {
     const reason =
-      `its schema version (user_version) is ${version}, which no release writes: the file is older than the first release, was changed, or is damaged. ` +
+      `its schema version (user_version) is ${version}, which no release uses: the file predates the first release, was changed, or is damaged. ` +
       'Restore a backup, or name another file.';
     throw new WorkerFailure({ kind: 'open', file, reason, detail: `user_version ${version}` });
   }

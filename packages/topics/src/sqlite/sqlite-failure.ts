@@ -41,7 +41,12 @@ export function sqliteFailure(error: unknown, log: { readonly file: string; read
       );
     case SQLITE.CANTOPEN:
       return new WorkerFailure(
-        { kind: 'open', file, reason: 'the system refuses to open it. Check the path and the permissions of its folder.', detail },
+        {
+          kind: 'open',
+          file,
+          reason: 'the operating system refused to open it. Check the path and the permissions of its folder.',
+          detail,
+        },
         options,
       );
     case SQLITE.IOERR:

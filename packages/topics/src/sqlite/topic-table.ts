@@ -94,7 +94,10 @@ export class TopicTable {
       });
     }
     if (!Number.isInteger(partitions) || partitions < 1 || partitions > MAX_PARTITIONS) {
-      throw new WorkerFailure({ kind: 'range', reason: `Topic "${name}" can't have ${partitions} partitions: 1 to ${MAX_PARTITIONS}` });
+      throw new WorkerFailure({
+        kind: 'range',
+        reason: `Topic "${name}" can't have ${partitions} partitions; the limit is ${MAX_PARTITIONS}`,
+      });
     }
     const existing = this.find(name);
     if (existing === null) this.#write.insertTopic.run(name, compacted ? 1 : 0);

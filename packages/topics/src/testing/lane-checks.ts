@@ -361,7 +361,7 @@ export function laneChecks(): readonly DriverCheck[] {
       },
     },
     {
-      name: 'lanes of one log write to the same partition side by side, each in its order',
+      name: 'lanes of one log write to the same partition concurrently, each in its order',
       async run(open) {
         await using log = await open();
         const { lane } = await prepareLane(log);
@@ -395,7 +395,7 @@ export function laneChecks(): readonly DriverCheck[] {
       },
     },
     {
-      name: 'if a signal has aborted, openLane and openTransaction throw its reason',
+      name: 'openLane and openTransaction throw the reason of a signal that has already aborted',
       async run(open) {
         await using log = await open();
         const { topic, lane } = await prepareLane(log);

@@ -59,6 +59,6 @@ describe.skipIf(WHY_NOT !== undefined)(`requests that another client has written
     ]);
 
     const replay = await work.headgate('replay', 'followers.dead-letters');
-    expect([replay.code, replay.stderr]).toEqual([0, expect.stringMatching(/framed: Its job is bytes/u)]);
+    expect([replay.code, replay.stderr]).toEqual([0, expect.stringMatching(/framed: Its job is binary/u)]);
   });
 });

@@ -34,7 +34,7 @@ describe.skipIf(WHY_NOT !== undefined)(`a sandbox with Kafka${BECAUSE}`, () => {
   it('takes the small job, and stays for other clients until it is stopped', async () => {
     await using place = await workplace('');
     const run = place.start('run', '--sandbox', '--kafka');
-    await expect.poll(() => run.text().stderr, { timeout: 300_000 }).toContain('stay until Ctrl-C');
+    await expect.poll(() => run.text().stderr, { timeout: 300_000 }).toContain('run until you press Ctrl-C');
     expect(run.text().stderr).toContain('None was rate-limited.');
     const read = await place.headgate('read', 'followers.changes', '--config', '.headgate/sandbox.yaml');
     expect([read.code, read.stdout.match(/"followed"/gu)?.length, read.stdout.match(/"unfollowed"/gu)?.length]).toEqual([0, 30, 2]);

@@ -19,7 +19,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate beside a broker that owes it an
     const stopped = fleet.start('run');
     await statusOf(stopped);
     const unavailable = await run.said(({ event }) => event === 'log-unavailable');
-    expect(unavailable.reason).toMatch(/does not answer$/u);
+    expect(unavailable.reason).toMatch(/isn't responding$/u);
     expect(await (await fetch(new URL('/readyz', status))).text()).toMatch(/^not yet: .*\nkafka can't be reached since /u);
     expect((await fetch(new URL('/livez', status))).status).toBe(200);
     stopped.signal('SIGTERM');
@@ -33,9 +33,9 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate beside a broker that owes it an
     door.hold(API.describeConfigs);
     const plan = work.start('plan');
     const check = work.headgate('check');
-    await expect.poll(() => plan.text().stderr).toMatch(/^kafka can't be reached \(.* does not answer\): waiting until it's back/u);
+    await expect.poll(() => plan.text().stderr).toMatch(/^kafka can't be reached \(.* isn't responding\): waiting until it's back/u);
     const { code, stdout } = await check;
-    expect([code, stdout]).toEqual([1, expect.stringMatching(/^ {2}kafka \S+ +127\.0\.0\.1:\d+ does not answer$/mu)]);
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/^ {2}kafka \S+ +127\.0\.0\.1:\d+ isn't responding$/mu)]);
     door.open();
     expect((await plan.ended).code).toBe(0);
   });

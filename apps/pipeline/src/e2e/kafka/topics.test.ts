@@ -14,7 +14,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafk
     await using admin = await adminOf(place);
     await missing(place, admin);
     await moreLanes(place);
-    expect(await said(place, 'check')).toEqual([0, expect.stringMatching(/answers, all topics are there$/mu)]);
+    expect(await said(place, 'check')).toEqual([0, expect.stringMatching(/answers, all topics exist$/mu)]);
     await fewerLanes(place);
     await littleRoom(place, admin);
     await withoutState(place, admin);
@@ -50,7 +50,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafk
     await takes(admin, 'followers.pages', 18_000);
     const failed = await run.said(({ event }) => event === 'request-failed');
     expect(failed.msg).toMatch(
-      /@alpha: page \d needs \d{5} bytes, more than followers\.pages takes \(17695 bytes\)\. Its max\.message\.bytes is 18000: set that to \d{5} or more/u,
+      /@alpha: page \d needs \d{5} bytes, but followers\.pages accepts at most 17695 bytes\. Raise its max\.message\.bytes from 18000 to at least \d{5}/u,
     );
     expect((await place.work.headgate('enqueue', 'followers', 'beta')).code).toBe(0);
     await run.said(({ event, msg }) => event === 'request-completed' && msg?.includes('beta') === true, {
@@ -81,7 +81,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run say of topics on Kafk
     const asked = place.service.requests.length;
     expect((await place.work.headgate('enqueue', 'followers', 'beta')).code).toBe(0);
     expect(await admin.listTopics()).toContain(STATE);
-    expect(await said(place, 'run')).toEqual([1, expect.stringMatching(/has nothing of followers\.requests partition 0/u)]);
+    expect(await said(place, 'run')).toEqual([1, expect.stringMatching(/has no records for followers\.requests partition 0/u)]);
     expect(place.service.requests).toHaveLength(asked);
   });
 
@@ -106,10 +106,7 @@ async function missing(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
   expect([plan.code, plan.stdout]).toEqual([0, expect.stringMatching(/@alpha +from the start/u)]);
   expect(await admin.listTopics()).toEqual([]);
   await configure(place, { replication: 3 });
-  await expectTheSame(
-    place,
-    /can't have 3 copies of its data: the cluster has one broker that can be reached\. .* set topics\.replication to 1/u,
-  );
+  await expectTheSame(place, /can't have 3 replicas: only one broker is reachable\. .* lower topics\.replication to 1/u);
   expect(await admin.listTopics()).toEqual([]);
   await configure(place, {});
 }
@@ -122,7 +119,7 @@ async function moreLanes(place: KafkaPlace): Promise<void> {
   const growth = /followers\.requests \(1 to 2\), .*followers\.state \(1 to 2\)$/mu;
   expect(await said(place, 'check')).toEqual([
     0,
-    expect.stringMatching(new RegExp(`all topics are there, partitions will be added to ${growth.source}`, 'mu')),
+    expect.stringMatching(new RegExp(`all topics exist, partitions will be added to ${growth.source}`, 'mu')),
   ]);
   expect(await said(place, 'run')).toEqual([
     0,
@@ -132,7 +129,7 @@ async function moreLanes(place: KafkaPlace): Promise<void> {
 
 /** What is advised can be done, and helps. */
 async function fewerLanes(place: KafkaPlace): Promise<void> {
-  const count = /followers\.requests" has 2 partitions, .*followers\.state 2: more than topics\.lanes of 1 can use/u;
+  const count = /followers\.requests" has 2 partitions, .*followers\.state 2: more than topics\.lanes \(1\) can use/u;
   await configure(place, { lanes: 1, credentials: 2 });
   await expectTheSame(place, new RegExp(`${count.source}.* Set topics\\.lanes to 2\\.$`, 'mu'));
   await configure(place, { lanes: 1, credentials: 1 });
@@ -143,10 +140,10 @@ async function fewerLanes(place: KafkaPlace): Promise<void> {
 /** Where not even a dead letter fits nothing is begun; where a page doesn't it is said. */
 async function littleRoom(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
   await takes(admin, 'followers.dead-letters', 1_000);
-  await expectTheSame(place, /Topic "followers\.dead-letters" has max\.message\.bytes=1000; it needs at least 16676/u);
+  await expectTheSame(place, /Topic "followers\.dead-letters" has max\.message\.bytes=1000, but needs at least 16676/u);
   await takes(admin, 'followers.dead-letters', 1_000_000);
   await takes(admin, 'followers.pages', 17_000);
-  const warning = /Topic "followers\.pages" has max\.message\.bytes=17000; its usual records may need 18999/u;
+  const warning = /Topic "followers\.pages" has max\.message\.bytes=17000, but its usual records may need 18999/u;
   // The other one: what `takes` has set on the dead letters is all that is set there, and they are not kept for ever.
   expect(await said(place, 'check')).toEqual([
     0,
@@ -160,7 +157,7 @@ async function littleRoom(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
 async function withoutState(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
   const asked = place.service.requests.length;
   await admin.deleteTopics({ topics: [STATE] });
-  await expectTheSame(place, /followers\.state has nothing of followers\.requests partition \d, .*--delete --group headgate$/mu);
+  await expectTheSame(place, /followers\.state has no records for followers\.requests partition \d, .*--delete --group headgate$/mu);
   expect(place.service.requests).toHaveLength(asked);
   await admin.deleteGroups(['headgate']);
   expect((await place.work.headgate('run')).code).toBe(0);

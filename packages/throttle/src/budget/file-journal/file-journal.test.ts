@@ -179,7 +179,9 @@ describe('fileJournal', () => {
     for (let i = 0; i < 2; i += 1) {
       const opening = fileJournal({ file });
       await expect(opening).rejects.toBeInstanceOf(FileJournalError);
-      await expect(opening).rejects.toThrow(/budgets\.journal isn't a journal, or is damaged\. Move the file away and wait one window/);
+      await expect(opening).rejects.toThrow(
+        /budgets\.journal isn't a journal, or is damaged\. Move the file away, and wait for one window/,
+      );
     }
     expect((await readFile(file)).subarray(100)).toEqual(before.subarray(100));
   });

@@ -122,7 +122,10 @@ function unusable(file: string, cause: unknown): FileJournalError {
       );
     case CORRUPT:
     case NOT_A_DATABASE:
-      return new FileJournalError(`${file} isn't a journal, or is damaged. Move the file away and wait one window.`, { cause });
+      return new FileJournalError(
+        `${file} isn't a journal, or is damaged. Move the file away, and wait for one window before you start again.`,
+        { cause },
+      );
     default: {
       const what = errcode === 0 && code !== undefined ? code : message;
       return new FileJournalError(`The journal ${file} can't be read or written (${what}). No request is sent without it.`, { cause });

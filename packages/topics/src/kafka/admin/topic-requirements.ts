@@ -40,25 +40,25 @@ export function mismatches({ name, partitions, compacted = false, minRecordBytes
   const all: TopicMismatch[] = [];
   const add = (reason: string, more: Partial<TopicMismatch> = {}): void => void all.push({ topic: name, reason, ...more });
   if (found.partitions > partitions) {
-    const reason = `has ${found.partitions} partitions; it can't shrink to ${partitions}. Request ${found.partitions}, or delete and recreate it.`;
+    const reason = `has ${found.partitions} partitions, and Kafka can't reduce them to ${partitions}. Request ${found.partitions}, or delete and recreate the topic.`;
     add(reason, { partitions: found.partitions });
   }
   if (compacted ? policy !== 'compact' : isCompacted(found)) {
-    const reason = `has cleanup.policy=${policy}; it needs ${compacted ? 'compact alone' : 'delete'}. Set that on the topic.`;
+    const reason = `has cleanup.policy=${policy}, but needs ${compacted ? 'compact alone' : 'delete'}. Change it on the topic.`;
     add(reason, { settings: { 'cleanup.policy': compacted ? 'compact' : 'delete' } });
   }
   if (compacted && stamps !== 'LogAppendTime') {
     add(
-      `has message.timestamp.type=${stamps}; it needs LogAppendTime, so that the brokers' clock decides on the age of its records. Set that on the topic.`,
+      `has message.timestamp.type=${stamps}, but needs LogAppendTime, so that record age depends on the brokers' clock. Change it on the topic.`,
       { settings: { 'message.timestamp.type': 'LogAppendTime' } },
     );
   }
   if (inSync > found.copies) {
-    const reason = `has min.insync.replicas=${inSync} and ${copies(found.copies)}: nothing can be written. Set min.insync.replicas to less.`;
+    const reason = `has min.insync.replicas=${inSync} and ${copies(found.copies)}, so nothing can be written. Lower min.insync.replicas.`;
     add(reason, { settings: { 'min.insync.replicas': String(found.copies) } });
   }
   if (room < messageBytesFor(minRecordBytes)) {
-    const reason = `has max.message.bytes=${room}; it needs at least ${messageBytesFor(minRecordBytes)}. Set that on the topic, 8388608 as a rule.`;
+    const reason = `has max.message.bytes=${room}, but needs at least ${messageBytesFor(minRecordBytes)}. Raise it on the topic; 8388608 suits most uses.`;
     add(reason, { settings: { 'max.message.bytes': '8388608' } });
   }
   return all;
@@ -74,25 +74,27 @@ export function warnings(
   const room = maxMessageBytes(found);
   const all: string[] = [];
   if (found.copies < replication)
-    all.push(`has ${copies(found.copies)}, and topics.replication is ${replication}. Add copies, or set topics.replication to less.`);
+    all.push(`has ${copies(found.copies)}, but topics.replication is ${replication}. Add replicas, or lower topics.replication.`);
   else if (found.copies === 1 && brokers > 1)
     all.push(
-      `has one copy of its data on a cluster of ${brokers} brokers: a broker that restarts stops its writers, and brokers from 4.1 may forget to end a transaction. Add copies, and set topics.replication to match.`,
+      `has one replica on a cluster of ${brokers} brokers: restarting its broker blocks writes, and brokers from 4.1 may leave a transaction open. Add replicas, and set topics.replication to match.`,
     );
   if (inSync < found.copies - 1)
-    all.push(`has min.insync.replicas=${inSync}: a write counts before a second broker has it. Set that to ${found.copies - 1}.`);
+    all.push(`has min.insync.replicas=${inSync}, so a write is acknowledged before a second broker has it. Set it to ${found.copies - 1}.`);
   if (room < messageBytesFor(usualRecordBytes)) {
     const needed = messageBytesFor(usualRecordBytes);
-    all.push(`has max.message.bytes=${room}; its usual records may need ${needed}, and become dead letters. Set that to 8388608 or so.`);
+    all.push(
+      `has max.message.bytes=${room}, but its usual records may need ${needed}; records that don't fit become dead letters. Raise it to about 8388608.`,
+    );
   }
   for (const setting of ['retention.ms', 'retention.bytes']) {
     const value = found.settings.get(setting) ?? '-1';
     if (keepsRecords && value !== '-1')
-      all.push(`has ${setting}=${value}: the brokers delete records that wait for longer than this allows. Set that to -1.`);
+      all.push(`has ${setting}=${value}, so the brokers can delete records that are still waiting. Set it to -1.`);
   }
   return all;
 }
 
 function copies(count: number): string {
-  return count === 1 ? 'one copy of its data' : `${count} copies of its data`;
+  return count === 1 ? 'one replica' : `${count} replicas`;
 }

@@ -36,14 +36,14 @@ test('a topic that is there is warned about where it deletes what it should keep
     warnings({ name: 'requests', partitions: 1, keepsRecords }, found(settings), { replication: 1, brokers: 1 });
   const week = { 'retention.ms': '604800000', 'retention.bytes': '-1' };
   expect(warningsOf(true, week)).toEqual([
-    'has retention.ms=604800000: the brokers delete records that wait for longer than this allows. Set that to -1.',
+    'has retention.ms=604800000, so the brokers can delete records that are still waiting. Set it to -1.',
   ]);
   expect(warningsOf(false, week)).toEqual([]);
   expect(warningsOf(true, { 'retention.ms': '-1' })).toEqual([]);
 });
 
 test.for([
-  { copies: 1, brokers: 3, replication: 1, says: [expect.stringMatching(/^has one copy of its data on a cluster of 3 brokers/u)] },
+  { copies: 1, brokers: 3, replication: 1, says: [expect.stringMatching(/^has one replica on a cluster of 3 brokers/u)] },
   { copies: 1, brokers: 1, replication: 1, says: [] },
   { copies: 2, brokers: 3, replication: 2, says: [] },
 ])('$copies copies on $brokers brokers', ({ copies, brokers, replication, says }) => {

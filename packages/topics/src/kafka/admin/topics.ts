@@ -111,7 +111,7 @@ async function assertMayGrow(cluster: Cluster, topics: readonly TopicSpec[]): Pr
 
 async function grow(cluster: Cluster, { name, partitions }: TopicSpec, validateOnly: boolean): Promise<void> {
   const growing = cluster.ask(createPartitions, { topics: [{ topic: name, partitions }], validateOnly });
-  await growing.catch((error: unknown) => refuse(error, name, `can't get ${partitions} partitions`));
+  await growing.catch((error: unknown) => refuse(error, name, `can't grow to ${partitions} partitions`));
 }
 
 /**
@@ -134,7 +134,9 @@ async function knownTopics(
     };
     if (wanted.every(isKnown)) return await describedTopics(cluster, broker, there);
   }
-  throw new Error(`The brokers do not list new topics within ${KNOWN_WITHIN_MS / 1_000} s: ${names.join(', ')}`);
+  throw new Error(
+    `The brokers created these topics but didn't list them within ${KNOWN_WITHIN_MS / 1_000} s: ${names.join(', ')}. Try again.`,
+  );
 }
 
 /** The descriptions of all topics but the brokers' own. */
@@ -196,7 +198,7 @@ async function createMissing({ cluster, topics: missing, replication, validateOn
     try {
       return await cluster.ask(createTopicsRequest, { topics, validateOnly });
     } catch (error) {
-      if (!lacksBrokers(error)) refuse(error, first, "can't be made");
+      if (!lacksBrokers(error)) refuse(error, first, "can't be created");
       if (performance.now() >= deadline) await refuseCopies(cluster, first, replication, error);
     }
   }
@@ -210,10 +212,10 @@ function lacksBrokers(error: unknown): boolean {
 async function refuseCopies(cluster: Cluster, topic: string, replication: number, cause: unknown): Promise<never> {
   await cluster.refreshMetadata();
   const { length: up } = cluster.getNodeIds();
-  if (up >= replication) refuse(cause, topic, "can't be made");
+  if (up >= replication) refuse(cause, topic, "can't be created");
   const reason =
-    `can't have ${replication} copies of its data: the cluster has ${up === 1 ? 'one broker' : `${up} brokers`} that can be reached. ` +
-    `Start the others, if there are any; else set topics.replication to ${up} to do with less.`;
+    `can't have ${replication} replicas: only ${up === 1 ? 'one broker is' : `${up} brokers are`} reachable. ` +
+    `Start more brokers, or lower topics.replication to ${up}.`;
   throw new TopicMismatchError({ topic, reason }, { cause });
 }
 

@@ -11,8 +11,8 @@ it('an advertised address that never answered is reported with its origin and th
   const addresses = new BrokerAddresses(['boot-1:9092', 'boot-2:9092']);
   addresses.answered('boot-2:9092');
   expect(addresses.failureText(refused('10.0.0.5:9092'))).toBe(
-    'the brokers advertise 10.0.0.5:9092 (asked at boot-2:9092), and none answers there: Connection error: connect ECONNREFUSED ' +
-      '10.0.0.5:9092. Is that broker down? Else set its advertised.listeners to an address that this machine reaches',
+    'the brokers advertise 10.0.0.5:9092 (as reported by boot-2:9092), but no broker answers there: Connection error: connect ECONNREFUSED ' +
+      '10.0.0.5:9092. If that broker is running, set its advertised.listeners to an address that this machine can reach',
   );
   addresses.answered('10.0.0.5:9092');
   expect(addresses.failureText(refused('10.0.0.5:9092'))).toBe('Connection error: connect ECONNREFUSED 10.0.0.5:9092');

@@ -33,15 +33,15 @@ export class BrokerAddresses {
   explained(reason: string, address: string | undefined): string {
     if (address === undefined || this.#given.has(address) || this.#answered.has(address)) return reason;
     const asked = [...this.#given].find((one) => this.#answered.has(one));
-    const where = asked === undefined ? '' : ` (asked at ${asked})`;
-    return `the brokers advertise ${address}${where}, and none answers there: ${reason}. ${CURE}`;
+    const where = asked === undefined ? '' : ` (as reported by ${asked})`;
+    return `the brokers advertise ${address}${where}, but no broker answers there: ${reason}. ${CURE}`;
   }
 
   /** The explained text of an error. */
   readonly failureText = (error: unknown): string => this.explained(failureText(error), brokerOf(error));
 }
 
-const CURE = 'Is that broker down? Else set its advertised.listeners to an address that this machine reaches';
+const CURE = 'If that broker is running, set its advertised.listeners to an address that this machine can reach';
 
 /** Connects to any broker at the address that it advertises; `cluster` knows them. Throws a `TopicLogError` (HEADGATE_KAFKA_ADVERTISED_ADDRESS), and refusals as they are. */
 export async function assertAdvertised(cluster: Cluster): Promise<void> {
@@ -76,6 +76,6 @@ export async function assertAdvertised(cluster: Cluster): Promise<void> {
 function unreachable(failures: ReadonlyMap<string, string>, cause: unknown): TopicLogError {
   const named = [...failures].slice(0, MOST_NAMED).map(([address, reason]) => `${address} (${reason})`);
   const more = failures.size > named.length ? ` and ${failures.size - named.length} more` : '';
-  const message = `the brokers there advertise ${named.join(', ')}${more}, and none answers at what it advertises`;
+  const message = `the brokers advertise ${named.join(', ')}${more}, but no broker answers at its advertised address`;
   return new TopicLogError({ code: 'HEADGATE_KAFKA_ADVERTISED_ADDRESS', retryable: true, message }, { cause });
 }

@@ -51,7 +51,7 @@ class NoBrokerReadyError extends Error {
   readonly type = 'LEADER_NOT_AVAILABLE';
 
   constructor() {
-    super('no broker is ready: the one that was asked lists none');
+    super('no broker is ready: the cluster metadata lists none');
   }
 }
 

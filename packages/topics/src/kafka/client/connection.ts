@@ -48,7 +48,9 @@ export function repair(connection: KafkajsConnection): void {
         if (isNext) assertSizes(connection.bytesBuffered === 0 ? data : Buffer.concat([...connection.chunks, data]));
         processData(data);
       } catch (error) {
-        connection.socket?.destroy(error instanceof Error ? error : new Error('An answer could not be read.', { cause: error }));
+        connection.socket?.destroy(
+          error instanceof Error ? error : new Error('A response from the broker could not be read.', { cause: error }),
+        );
       }
     },
   });
@@ -70,7 +72,8 @@ export function repair(connection: KafkajsConnection): void {
 function assertSizes(bytes: Buffer): void {
   for (let at = 0; at + SIZE_BYTES <= bytes.length;) {
     const size = bytes.readInt32BE(at);
-    if (size < LEAST_ANSWER_BYTES) throw new Error(`An answer says that it has ${size} bytes. The connection is closed.`);
+    if (size < LEAST_ANSWER_BYTES)
+      throw new Error(`The broker sent a response with the invalid size ${size}, so the connection was closed.`);
     at += SIZE_BYTES + size;
   }
 }

@@ -93,7 +93,7 @@ export function driverError(error: unknown): unknown {
   for (const each of chain(error)) {
     if (isOurs(each.code)) return each;
     if (each.type !== undefined || FINAL_FAULTS.has(each.name)) {
-      const message = `The brokers refuse: ${refusalText(each)}`;
+      const message = `The brokers refused the request: ${refusalText(each)}`;
       return new TopicLogError({ code: 'HEADGATE_BROKERS_REFUSE', message }, { cause: error });
     }
   }
@@ -109,7 +109,7 @@ export function refusal(error: unknown): string | undefined {
 /** The same of one response. */
 export function refusalText(answer: KafkaJsError): string {
   const known = KAFKA_ERRORS[answer.type ?? ''];
-  const { says = failureText(answer), cure } = typeof known === 'object' ? known : { cure: 'The logs of the brokers may say more.' };
+  const { says = failureText(answer), cure } = typeof known === 'object' ? known : { cure: 'The broker logs may say more.' };
   return `${says.replace(/\.$/u, '')}. ${cure}`;
 }
 

@@ -54,17 +54,17 @@ export function refusedRecord(
 ): InvalidRecordError | undefined {
   if (error instanceof RecordTooLargeError) {
     const needed = messageBytesForBatch(error.bytes);
-    const reason = `is larger than the topic takes: its max.message.bytes is ${messageBytes}, and has to be at least ${needed}. Set that on the topic.`;
+    const reason = `exceeds the topic's max.message.bytes of ${messageBytes}. Raise it on the topic to at least ${needed}.`;
     return new InvalidRecordError({ topic, reason }, { cause: error });
   }
   if (isTooLarge(error)) {
-    const reason = `is larger than the brokers take, though max.message.bytes of the topic is ${messageBytes}. Raise that.`;
+    const reason = `is larger than the brokers accept, although the topic's max.message.bytes is ${messageBytes}. Raise it on the topic.`;
     return new InvalidRecordError({ topic, reason }, { cause: error });
   }
   for (const { type } of chain(error)) {
     if (type === 'INVALID_RECORD') {
       return new InvalidRecordError(
-        { topic, reason: 'was refused by the broker. A compacted topic takes no record without a key.' },
+        { topic, reason: 'was refused by the broker. A compacted topic accepts only records with a key.' },
         { cause: error },
       );
     }

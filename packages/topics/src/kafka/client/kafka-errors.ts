@@ -94,7 +94,7 @@ export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
   MESSAGE_TOO_LARGE: 'record',
   RECORD_LIST_TOO_LARGE: 'record',
   INVALID_RECORD: 'record',
-  INVALID_TIMESTAMP: { kind: 'final', cure: "Set this machine's clock: records are stamped too far from the brokers' time." },
+  INVALID_TIMESTAMP: { kind: 'final', cure: "Set this machine's clock: the timestamps of records are too far from the brokers' time." },
 
   SASL_AUTHENTICATION_FAILED: { kind: 'final', cure: 'Check the credentials (sasl).' },
   UNSUPPORTED_SASL_MECHANISM: {
@@ -103,28 +103,34 @@ export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
   },
   INVALID_TRANSACTION_TIMEOUT: {
     kind: 'final',
-    says: 'a transaction may not last 1 s',
+    says: 'the transaction timeout of 1 s exceeds the maximum of the brokers',
     cure: 'Raise transaction.max.timeout.ms on the brokers.',
   },
   INVALID_SESSION_TIMEOUT: {
     kind: 'final',
-    cure: "Let group.min.session.timeout.ms and group.max.session.timeout.ms of the brokers allow the group's.",
+    cure: "Configure group.min.session.timeout.ms and group.max.session.timeout.ms of the brokers to allow the group's session timeout.",
   },
   INVALID_GROUP_ID: { kind: 'final', cure: 'Choose another name for the group.' },
-  INCONSISTENT_GROUP_PROTOCOL: { kind: 'final', cure: 'Choose another group: other consumers are in this one.' },
+  INCONSISTENT_GROUP_PROTOCOL: { kind: 'final', cure: 'Choose another group: other kinds of consumers use this one.' },
   GROUP_MAX_SIZE_REACHED: { kind: 'final', cure: 'Start fewer processes of the group, or raise group.max.size on the brokers.' },
-  INVALID_TOPIC_EXCEPTION: { kind: 'final', cure: 'Name a topic by letters, digits, ".", "_" and "-", 249 at most.' },
+  INVALID_TOPIC_EXCEPTION: {
+    kind: 'final',
+    cure: 'Use only letters, digits, ".", "_" and "-" in topic names, and at most 249 characters.',
+  },
   POLICY_VIOLATION: {
     kind: 'final',
-    cure: "Make the topics yourself, as the brokers' policy (create.topic.policy.class.name) wants them.",
+    cure: "Create the topics yourself, as the brokers' policy (create.topic.policy.class.name) requires.",
   },
   UNSUPPORTED_COMPRESSION_TYPE: { kind: 'final', cure: 'Choose another compression.' },
-  UNSUPPORTED_VERSION: { kind: 'final', cure: 'Update the brokers, or ask at others: they speak another version of the protocol.' },
+  UNSUPPORTED_VERSION: {
+    kind: 'final',
+    cure: "Upgrade the brokers, or connect to other ones: these don't support the required protocol version.",
+  },
   UNSUPPORTED_FOR_MESSAGE_FORMAT: {
     kind: 'final',
     cure: 'Raise log.message.format.version of the brokers and of the topic: transactions need the format of Kafka 0.11 or later.',
   },
-  INVALID_REPLICATION_FACTOR: { kind: 'final', cure: 'Set replication to the number of brokers that are up, or fewer.' },
+  INVALID_REPLICATION_FACTOR: { kind: 'final', cure: 'Set replication to at most the number of running brokers.' },
   INVALID_CONFIG: 'final',
   INVALID_FETCH_SIZE: 'final',
   OFFSET_METADATA_TOO_LARGE: 'final',
@@ -153,7 +159,7 @@ export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
 
 /** Errors without a name in kafkajs, by code, among those that the driver's requests can get. */
 const NEWER: Readonly<Record<number, { readonly type: string; readonly message: string }>> = {
-  89: { type: 'THROTTLING_QUOTA_EXCEEDED', message: 'The quota of such requests has been used up' },
+  89: { type: 'THROTTLING_QUOTA_EXCEEDED', message: 'The quota for such requests is used up' },
   90: { type: 'PRODUCER_FENCED', message: 'There is a newer producer with the same transactional id which fences the current one' },
   100: { type: 'UNKNOWN_TOPIC_ID', message: 'This server does not host this topic ID' },
   103: { type: 'INCONSISTENT_TOPIC_ID', message: "The log's topic ID did not match the topic ID in the request" },
@@ -161,7 +167,7 @@ const NEWER: Readonly<Record<number, { readonly type: string; readonly message: 
   106: { type: 'FETCH_SESSION_TOPIC_ID_ERROR', message: 'The fetch session encountered inconsistent topic ID usage' },
   108: { type: 'NEW_LEADER_ELECTED', message: 'The request failed because a new leader was elected' },
   120: { type: 'TRANSACTION_ABORTABLE', message: 'The transaction has to be aborted' },
-  129: { type: 'REBOOTSTRAP_REQUIRED', message: 'The client has to begin again with the addresses that it was given' },
+  129: { type: 'REBOOTSTRAP_REQUIRED', message: 'The client must restart from the addresses in its configuration' },
 };
 
 /** The name and text of an error that kafkajs doesn't know; undefined for any other. */

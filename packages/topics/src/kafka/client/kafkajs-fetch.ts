@@ -31,7 +31,7 @@ export const fetch: KafkajsRequest<FetchOptions, PartitionAnswers<FetchedPartiti
       topics: [{ topic, partitions: [{ partition, fetchOffset: String(offset), maxBytes }] }],
     });
     const data = responses[0]?.partitions[0];
-    if (data === undefined) throw new Error(`The broker's answer to a fetch of ${partitionKey(place)} is empty.`);
+    if (data === undefined) throw new Error(`The broker sent an empty response to a fetch from ${partitionKey(place)}.`);
     return new Map([[partitionKey(place), data]]);
   },
 };

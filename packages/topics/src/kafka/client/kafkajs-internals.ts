@@ -183,6 +183,6 @@ export const authenticators = { plain, scram256, scram512, awsIam } as Readonly<
 /** Throws a `TopicLogError` (HEADGATE_TOPIC_LOG_OPEN) for any other version of kafkajs than the known one. `version`: default the installed one. */
 export function assertKnownKafkajs(version: string = description.version): void {
   if (version === KNOWN_VERSION) return;
-  const message = `kafkajs ${version} is installed, and the driver works with the insides of ${KNOWN_VERSION} alone. Install that version.`;
+  const message = `kafkajs ${version} is installed, but the driver depends on the internals of ${KNOWN_VERSION}. Install that version.`;
   throw new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_OPEN', message });
 }

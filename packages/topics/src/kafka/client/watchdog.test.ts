@@ -12,10 +12,10 @@ it('a broker that owes an answer at six looks is missed, until it answers', asyn
   wire.look(5);
   expect(wire.told).toEqual([]);
   wire.look(3);
-  expect(wire.told).toEqual(['127.0.0.1:9092 does not answer']);
+  expect(wire.told).toEqual(["127.0.0.1:9092 isn't responding"]);
   await wire.answer();
   wire.look(10);
-  expect(wire.told).toEqual(['127.0.0.1:9092 does not answer', 'reached']);
+  expect(wire.told).toEqual(["127.0.0.1:9092 isn't responding", 'reached']);
 });
 
 it('is missed since the first check that found an answer owed', async () => {
@@ -51,7 +51,7 @@ it('a broker that accepts no connection is missed after four checks, also by wai
   for (let look = 0; look < 3; look += 1) watchdog.check();
   expect(told).toEqual([]);
   for (let look = 0; look < 9; look += 1) watchdog.check();
-  expect(told).toEqual(['broker-1:9092 does not answer, as ever']);
+  expect(told).toEqual(["broker-1:9092 isn't responding, as ever"]);
   socket.emit('connect');
   expect(told.at(-1)).toBe('reached');
   socket.destroy();
@@ -68,7 +68,7 @@ it.for([
   wire.look(15);
   expect(wire.told).toEqual([]);
   wire.look(1);
-  expect(wire.told).toEqual(['127.0.0.1:9092 does not answer']);
+  expect(wire.told).toEqual(["127.0.0.1:9092 isn't responding"]);
 });
 
 it('one that answers one of two requests is missed for the other', async () => {
@@ -81,7 +81,7 @@ it('one that answers one of two requests is missed for the other', async () => {
   wire.look(5);
   expect(wire.told).toEqual([]);
   wire.look(1);
-  expect(wire.told).toEqual(['127.0.0.1:9092 does not answer']);
+  expect(wire.told).toEqual(["127.0.0.1:9092 isn't responding"]);
 });
 
 it('one that sends an answer bit by bit is not missed, and is when it stops amid it', async () => {
@@ -94,13 +94,13 @@ it('one that sends an answer bit by bit is not missed, and is when it stops amid
   }
   expect(wire.told).toEqual([]);
   wire.look(1);
-  expect(wire.told).toEqual(['127.0.0.1:9092 does not answer']);
+  expect(wire.told).toEqual(["127.0.0.1:9092 isn't responding"]);
 });
 
 it('a broker that owes the answer to an authentication is missed', async () => {
   await using wire = await newWire({ authHandlers: {} });
   wire.look(6);
-  expect(wire.told).toEqual(['127.0.0.1:9092 does not answer']);
+  expect(wire.told).toEqual(["127.0.0.1:9092 isn't responding"]);
 });
 
 it('a request fails when it is overdue, however the clock is set', async () => {
@@ -128,7 +128,7 @@ it('the request after one that has failed has all its time', async () => {
   wire.look(5);
   expect(wire.told).toEqual([]);
   wire.look(1);
-  expect(wire.told).toEqual(['127.0.0.1:9092 does not answer']);
+  expect(wire.told).toEqual(["127.0.0.1:9092 isn't responding"]);
 });
 
 it('one that takes its time, but less than that, is not', async () => {

@@ -65,7 +65,7 @@ export class Watchdog {
     this.#bytesRead = socket.bytesRead;
     if (this.#checks === 1) this.#sinceMs = Date.now();
     const withinMs = socket.connecting ? CONNECTS_WITHIN_MS : this.#withinMs(oldest);
-    if (owed !== undefined && this.#checks === Math.ceil(withinMs / CHECK_MS)) this.#tell(`${broker} does not answer`);
+    if (owed !== undefined && this.#checks === Math.ceil(withinMs / CHECK_MS)) this.#tell(`${broker} isn't responding`);
     for (const request of inflight.values()) {
       const looks = this.#looks.get(request) ?? 0;
       this.#looks.set(request, looks + 1);

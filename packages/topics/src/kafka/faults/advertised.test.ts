@@ -44,10 +44,10 @@ describe
       ] as const)('are reported at the opening with both addresses and the cure: %s', async ([listener, reason], { expect }) => {
         const { message, tookMs } = await refusal({ broker, listener });
         expect(message).toContain(
-          `on Kafka at ${broker.nodes[0]?.addresses[listener]} can't be opened: the brokers there advertise ${advertised[listener]} (`,
+          `on Kafka at ${broker.nodes[0]?.addresses[listener]} can't be opened: the brokers advertise ${advertised[listener]} (`,
         );
         expect(message).toContain(reason);
-        expect(message).toMatch(/Set advertised\.listeners on the brokers to addresses that this machine reaches\.$/u);
+        expect(message).toMatch(/Set advertised\.listeners on the brokers to addresses that this machine can reach\.$/u);
         expect(tookMs).toBeLessThan(10_000);
       });
 

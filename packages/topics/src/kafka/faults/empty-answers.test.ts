@@ -81,8 +81,8 @@ describe.skipIf(why !== undefined)(`an answer without brokers${because}`, { time
   it('is told where an opening meets no other', async ({ expect }) => {
     forgeNoBrokers(Infinity);
     await expect(kafkaTopicLog({ brokers: broker.brokers, replication: 1 })).rejects.toThrow(
-      `The topic log on Kafka at ${broker.brokers.join(', ')} can't be opened: no broker is ready: the one that was asked lists none ` +
-        '(LEADER_NOT_AVAILABLE). Is the cluster starting, or has it no controller? The logs of the brokers may say more.',
+      `The topic log on Kafka at ${broker.brokers.join(', ')} can't be opened: no broker is ready: the cluster metadata lists none ` +
+        '(LEADER_NOT_AVAILABLE). The cluster may be starting, or may have no controller. Try again, and check the broker logs.',
     );
   });
 });
@@ -111,7 +111,7 @@ describe.skipIf(why !== undefined)(`an answer without records, where records are
     for await (const { value } of log.read({ topic, follow })) if (read.push(value) === values.length) break;
     expect(read).toEqual(values);
     expect(reasons).toEqual([
-      `The broker has not handed out what is committed at ${topic}-0:0. Is its remote storage slow, or was the topic compacted before?`,
+      `The broker did not return the committed records at ${topic}-0:0. Check whether its remote storage is slow, or whether the topic was compacted earlier.`,
     ]);
   });
 });

@@ -113,7 +113,7 @@ describe
       reads.catch(() => undefined);
       await writes.further(2);
       const logs = [reading, writing, listing];
-      const silent = { available: false, reason: `${broker.brokers[0]} does not answer`, sinceMs: expect.any(Number) };
+      const silent = { available: false, reason: `${broker.brokers[0]} isn't responding`, sinceMs: expect.any(Number) };
       try {
         node.pause();
         const listed = listing.log.listTopics();
@@ -162,7 +162,7 @@ describe
     it('and no broker listens: opening says so soon', async ({ expect }) => {
       const opening = kafkaTopicLog({ brokers: ['127.0.0.1:1'] });
       const refused = expect(opening).rejects.toThrow(
-        /^The topic log on Kafka at 127\.0\.0\.1:1 can't be opened: .*ECONNREFUSED.*Are the brokers up/u,
+        /^The topic log on Kafka at 127\.0\.0\.1:1 can't be opened: .*ECONNREFUSED.*Check that the brokers are running/u,
       );
       expect(await within(10_000, refused)).toBe(true);
     });

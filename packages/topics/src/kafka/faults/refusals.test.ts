@@ -99,7 +99,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker does not take${beca
     await expect(log.append([{ topic: pages.topic, partition: 1, key: 'k', value: 'x'.repeat(15_000) }])).resolves.toHaveLength(1);
     const refused = writer.transaction((tx) => tx.append([series(1, 30_000)]));
     await expect(refused).rejects.toThrow(
-      /larger than the topic takes: its max\.message\.bytes is 20000, and has to be at least 303\d\d\. Set/u,
+      /exceeds the topic's max\.message\.bytes of 20000\. Raise it on the topic to at least 303\d\d\./u,
     );
     await pages.write(writer);
     const values: (string | null)[] = [];
@@ -112,14 +112,12 @@ describe.skipIf(why !== undefined).concurrent(`what a broker does not take${beca
     await using demanding = await kafkaTopicLog({ brokers: broker.brokers });
     const made = demanding.createTopics([{ name: 'copied', partitions: 2 }]);
     await expect(made).rejects.toThrow(TopicMismatchError);
-    await expect(made).rejects.toThrow(
-      /"copied" can't have 3 copies of its data: the cluster has one broker that can be reached\. .* set topics\.replication to 1/u,
-    );
+    await expect(made).rejects.toThrow(/"copied" can't have 3 replicas: only one broker is reachable\. .* lower topics\.replication to 1/u);
     expect((await log.listTopics()).map(({ name }) => name)).not.toContain('copied');
   });
 
   it('a name it does not take: says so at once', async ({ expect }) => {
-    await expect(log.createTopics([{ name: 'no good', partitions: 1 }])).rejects.toThrow(/can't be made: .*INVALID_TOPIC_EXCEPTION/u);
+    await expect(log.createTopics([{ name: 'no good', partitions: 1 }])).rejects.toThrow(/can't be created: .*INVALID_TOPIC_EXCEPTION/u);
   });
 
   it.for([
@@ -128,7 +126,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker does not take${beca
       settings: { 'cleanup.policy': 'compact', 'message.timestamp.type': 'CreateTime' },
       says: /LogAppendTime/u,
     },
-    { what: 'state that is not compacted', settings: { 'cleanup.policy': 'delete' }, says: /cleanup\.policy=delete; it needs compact/u },
+    { what: 'state that is not compacted', settings: { 'cleanup.policy': 'delete' }, says: /cleanup\.policy=delete, but needs compact/u },
   ])('$what, together with a new topic: nothing is made', async ({ settings, says }, { expect }) => {
     const name = `there-${Object.keys(settings).length}`;
     const admin = plainKafka(broker.brokers).admin();

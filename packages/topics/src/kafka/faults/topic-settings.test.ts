@@ -46,14 +46,18 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
       what: 'state that retention deletes from',
       settings: { 'cleanup.policy': 'compact,delete', 'message.timestamp.type': 'LogAppendTime' },
       spec: { compacted: true },
-      says: /cleanup\.policy=compact,delete; it needs compact alone/u,
+      says: /cleanup\.policy=compact,delete, but needs compact alone/u,
     },
-    { what: 'more copies in sync than there are', settings: { 'min.insync.replicas': '2' }, says: /min\.insync\.replicas=2 and one copy/u },
+    {
+      what: 'more copies in sync than there are',
+      settings: { 'min.insync.replicas': '2' },
+      says: /min\.insync\.replicas=2 and one replica/u,
+    },
     {
       what: 'room for less than the least record',
       settings: { 'max.message.bytes': '1000' },
       spec: { minRecordBytes: 10_000 },
-      says: /max\.message\.bytes=1000; it needs at least 10228/u,
+      says: /max\.message\.bytes=1000, but needs at least 10228/u,
     },
   ])(
     '$what is refused, the same when it is only looked at, and fits with the settings that the error has',
@@ -97,8 +101,8 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
       { name: `single-${OWN}`, partitions: 1 },
     ]);
     expect(warnings).toEqual([
-      expect.stringMatching(/^Each of the topics "small-\S+, "single-\S+ has one copy of its data, and topics\.replication is 3/u),
-      expect.stringMatching(/^Topic "small-\S+ has max\.message\.bytes=20000; its usual records may need 151642/u),
+      expect.stringMatching(/^Each of the topics "small-\S+, "single-\S+ has one replica, but topics\.replication is 3/u),
+      expect.stringMatching(/^Topic "small-\S+ has max\.message\.bytes=20000, but its usual records may need 151642/u),
     ]);
   });
 

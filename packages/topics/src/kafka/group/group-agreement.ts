@@ -40,7 +40,7 @@ export function disagrees(group: GroupDescription, agreement: string): boolean {
 
 export function disagreementError(group: string): TopicLogError {
   const message =
-    `Group "${group}" is worked by processes with other settings: lanes, pipelines, credentials' names or limits. ` +
-    'All processes of a group need the same ones: stop the others, or start this one with their config.';
+    `Group "${group}" has processes with other settings: lanes, pipelines, credential names or limits. ` +
+    'All processes of a group must share these settings. Stop the others, or start this one with their configuration.';
   return new TopicLogError({ code: 'HEADGATE_GROUP_DISAGREEMENT', message });
 }

@@ -26,7 +26,7 @@ describe.skipIf(why !== undefined)(`a group of other consumers${why === undefine
     await stranger.line('joined');
     await stranger.kill();
     await expect(join()).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_GROUP_TAKEN' }));
-    await expect(join()).rejects.toThrow(/just been killed.*session time-out has passed/u);
+    await expect(join()).rejects.toThrow(/just killed them.*session timeout has passed/u);
     const joins = async (): Promise<boolean> => {
       try {
         await (await join()).leave();

@@ -82,7 +82,7 @@ export class MemberConsumer {
    * For one whose broker is silent: kafkajs waits for a response longer than for a session. One that hasn't joined yet continues with that.
    */
   giveUp(): void {
-    if (this.#joined) this.end(new Error('The group gave no answer for a session.'));
+    if (this.#joined) this.end(new Error('The group coordinator sent no response for a whole session timeout.'));
   }
 
   /** Stops all callbacks. */

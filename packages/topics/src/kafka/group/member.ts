@@ -96,7 +96,7 @@ export class Member implements GroupMembership {
 
   async leave(): Promise<void> {
     this.#session.close();
-    const left = new Error('The group was left.');
+    const left = new Error('This process has left the group.');
     this.#stopped.abort(left);
     this.#first.reject(left);
     this.#current?.end(left);
@@ -237,7 +237,7 @@ async function atMost(ending: Promise<void>, limitMs: number): Promise<void> {
 
 function takenError(group: string, cause: Error): TopicLogError {
   const message =
-    `Group "${group}" is in use by consumers that aren't Headgate's, or by another release. If they have just been killed, brokers ` +
-    'keep their places until their session time-out has passed (45 s as a rule): start again after that. Else choose another group.';
+    `Group "${group}" is in use by other consumers than Headgate's, or by another release of Headgate. If you have just killed them, wait until their ` +
+    'session timeout has passed (usually 45 s), then start again. Otherwise, choose another group.';
   return new TopicLogError({ code: 'HEADGATE_GROUP_TAKEN', message }, { cause });
 }

@@ -92,8 +92,7 @@ export class LaneLog {
     if (key !== this.holderKey) return undefined;
     const holder = JSON.parse(value) as LaneHolder;
     if (isAborted) {
-      if (holder.nonce === this.#awaited)
-        throw new Error('Another process has begun to take the lane, and has aborted its taking by this one.');
+      if (holder.nonce === this.#awaited) throw new Error('Another process started to take the lane, and aborted the attempt of this one.');
       return undefined;
     }
     if (holder.released === true) this.#noted = [];

@@ -74,7 +74,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   }
 
   override get state(): StateReading {
-    if (this.#state === undefined) throw new TypeError('The lane has not been taken yet.');
+    if (this.#state === undefined) throw new TypeError("This process hasn't taken the lane yet.");
     return this.#state;
   }
 
@@ -170,7 +170,10 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   /** A broker that has just started may not know its topics yet: the fault passes, even if a caller took it as final. */
   async #whyUnknown(fault: unknown): Promise<unknown> {
     return await this.#abortable(this.#options.assertThere()).then(
-      () => new Error('A broker did not know what it has.', { cause: fault instanceof TopicUnknownError ? fault.cause : fault }),
+      () =>
+        new Error('A broker did not recognize its own topics or producers.', {
+          cause: fault instanceof TopicUnknownError ? fault.cause : fault,
+        }),
       (error: unknown) => error,
     );
   }

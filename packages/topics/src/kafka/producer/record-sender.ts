@@ -46,7 +46,7 @@ export class RecordSender {
         const before = sent.get(key) ?? [];
         const last = before.at(-1);
         const first = offsets.get(key) ?? -1;
-        if (last !== undefined && first < last.first + last.count) throw new Error(`Topic ${at.topic} was recreated amid a transaction.`);
+        if (last !== undefined && first < last.first + last.count) throw new Error(`Topic ${at.topic} was recreated during a transaction.`);
         sent.set(key, [...before, { first, count: batch.count }]);
       }
     }
@@ -82,7 +82,7 @@ export class RecordSender {
     const { refreshTopic, maxMessageBytes } = this.#options;
     await refreshTopic(topic);
     if (maxMessageBytes(topic) < messageBytes)
-      throw new Error(`Topic ${topic} takes smaller batches than before: they have to be split again.`);
+      throw new Error(`Topic ${topic} now accepts only smaller batches, so the records must be split again.`);
   }
 }
 

@@ -40,12 +40,12 @@ it('does nothing more after an error: how far the brokers have got is unknown', 
   const write = (): Promise<void> => session.write({ records: [{ ...PAGE, value: '0' }], offsets: [] });
   await expect(write()).rejects.toThrow('gone');
   for (const use of [write, () => session.settle(), () => session.begin()])
-    await expect(use()).rejects.toThrow('A session is used again after an error.');
+    await expect(use()).rejects.toThrow("A session can't be used after an error. Begin a new one.");
   expect(sent).toBe(1);
 });
 
 it('believes no leader that appends below what the transaction has written: the topic was recreated', async () => {
   const session = sessionOf({ produce: async () => await Promise.resolve(new Map([['pages-0', 0]])) });
   const records = ['0', '1'].map((letter) => ({ ...PAGE, value: letter.repeat(800) }));
-  await expect(session.write({ records, offsets: [] })).rejects.toThrow('Topic pages was recreated amid a transaction.');
+  await expect(session.write({ records, offsets: [] })).rejects.toThrow('Topic pages was recreated during a transaction.');
 });

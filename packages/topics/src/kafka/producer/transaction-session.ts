@@ -89,7 +89,7 @@ export class TransactionSession {
   }
 
   async #follow(law: Law<TransactionContent, Noted>): Promise<void> {
-    if (this.#hasFailed) throw new TypeError('A session is used again after an error.');
+    if (this.#hasFailed) throw new TypeError("A session can't be used after an error. Begin a new one.");
     // Until all of it has gone well.
     this.#hasFailed = true;
     for (const step of law) {

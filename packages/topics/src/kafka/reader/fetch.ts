@@ -81,7 +81,7 @@ async function whyUnknown(cluster: Cluster, { topic, partition }: TopicPartition
   const there = (await certainTopicMetadata(cluster, new Map([[topic, partition + 1]]))).get(topic);
   if (there === undefined) return new TopicUnknownError({ topic, partition: null, partitions: null }, options);
   if (partition < 0 || partition >= there.length) return new TopicUnknownError({ topic, partition, partitions: there.length }, options);
-  return new Error(`A broker did not know all topics of a request; "${topic}" exists.`, options);
+  return new Error(`A broker didn't recognize all topics of a request, although "${topic}" exists.`, options);
 }
 
 /** Per partition the first offset kept, or the last stable one: everything before it is decided. */
@@ -149,7 +149,7 @@ export async function fetchMessages(cluster: Cluster, options: FetchOptions): Pr
   }
   const there = `${partitionKey(options)}:${offset}`;
   throw new Error(
-    `The broker has not handed out what is committed at ${there}. Is its remote storage slow, or was the topic compacted before?`,
+    `The broker did not return the committed records at ${there}. Check whether its remote storage is slow, or whether the topic was compacted earlier.`,
   );
 }
 
@@ -162,7 +162,7 @@ export async function fetchPartition(
 ): Promise<FetchedPartition> {
   const place = { topic, partition };
   const data = (await cluster.ask(fetch, { ...options, topicPartitions: [place], maxBytes })).get(partitionKey(place));
-  if (data === undefined) throw new TypeError('The answer to a fetch is empty.');
+  if (data === undefined) throw new TypeError('The broker sent an empty response to a fetch.');
   return data;
 }
 

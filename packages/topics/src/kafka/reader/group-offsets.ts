@@ -38,7 +38,7 @@ export async function commitGroupOffset(cluster: Cluster, { group, topic, partit
       if (!isOfMembersAlone(error)) throw error;
       if (refusals >= MOST_REFUSALS) {
         const message =
-          `Nothing can be committed for group "${group}": it has members at work, and offsets are taken from them alone. ` +
+          `Offsets of group "${group}" can't be committed: the group has active members, and only they can commit. ` +
           'Read with another group, or stop its members first.';
         throw new TopicLogError({ code: 'HEADGATE_GROUP_IN_USE', message }, { cause: error });
       }

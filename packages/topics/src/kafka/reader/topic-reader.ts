@@ -237,7 +237,10 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
       end = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
       if (end >= reached) return;
     }
-    throw new TopicLostError({ topic }, { cause: new Error(`Partition ${partition} had reached offset ${reached}, and ends at ${end}.`) });
+    throw new TopicLostError(
+      { topic },
+      { cause: new Error(`The reader reached offset ${reached} of partition ${partition}, but the partition now ends at ${end}.`) },
+    );
   }
 }
 

@@ -60,7 +60,9 @@ export function readPartitions<Value>(
     from.tags();
   });
   if (answered.size > asked.length || !asked.every((place) => answered.has(partitionKey(place))))
-    throw new Error(`A broker was asked about ${asked.map(partitionKey).join(', ')}, and its answer is about ${[...answered].join(', ')}.`);
+    throw new Error(
+      `A request to a broker named ${asked.map(partitionKey).join(', ')}, but the response names ${[...answered].join(', ')}.`,
+    );
   return { answer, refusals: refusedParts(codes) };
 }
 

@@ -246,7 +246,7 @@ describe('an answer to a request about two partitions', () => {
     const pages = { topic: 'pages', code: 0 };
     const state = { topic: 'state', code: 0 };
     for (const answered of [[], [pages], [pages, { ...state, partition: 1 }], [pages, state, { topic: 'other', code: 0 }]])
-      expect(String(await refused(name, answered))).toMatch(/was asked about pages-0, state-0, and its answer is about/u);
+      expect(String(await refused(name, answered))).toMatch(/named pages-0, state-0, but the response names/u);
   });
 
   it.each(names)('%s: can be asked again where it is too early for all of them, and not where for one', async (name) => {

@@ -49,32 +49,32 @@ it('acknowledges a refusal, and tells its status and nothing else of it', async 
   expect(sent[1]).toBe('\u0001');
   expect(error).toMatchObject({
     code: 'HEADGATE_KAFKA_TOKEN_REFUSED',
-    message: 'The brokers refuse the token (OAUTHBEARER): invalid_token',
+    message: 'The brokers rejected the token (OAUTHBEARER): invalid_token',
   });
 });
 
 it('tells when a refused token has expired', async () => {
   const { error } = await exchange(unsecuredToken({ subject: 'alice', lifetimeMs: -1000 }), ['{"status":"invalid_token"}', '']);
   expect(error).toMatchObject({
-    message: expect.stringMatching(/invalid_token; it expired at \d{4}-\d\d-\d\dT[\d:.]+Z\. Start again with a fresh one$/),
+    message: expect.stringMatching(/invalid_token; it expired at \d{4}-\d\d-\d\dT[\d:.]+Z\. Start again with a new one$/),
   });
 });
 
 it('takes a refusal that is no JSON for one', async () => {
   const { error } = await exchange('a.b.c', ['no', '']);
-  expect(error).toMatchObject({ message: 'The brokers refuse the token (OAUTHBEARER): without a status' });
+  expect(error).toMatchObject({ message: 'The brokers rejected the token (OAUTHBEARER): without a status' });
 });
 
 it.each(['', 'a b', 'a\u0001auth=Bearer b', 'a\n'])('never sends %j, which is no token', async (token) => {
   const { sent, error } = await exchange(token, ['']);
   expect(sent).toEqual([]);
-  expect(error).toMatchObject({ message: 'The token for the brokers is empty, or has a character that no token has' });
+  expect(error).toMatchObject({ message: 'The token for the brokers is empty, or has a character that is invalid in tokens' });
 });
 
 describe('where a fresh token will come, it is waited for', () => {
   const renewedIn = './token';
   const REFUSAL = '{"status":"invalid_token"}';
-  const isWaitedFor = { name: 'StaleTokenError', retryable: true, message: expect.stringMatching(/\. Write a fresh one into \.\/token$/) };
+  const isWaitedFor = { name: 'StaleTokenError', retryable: true, message: expect.stringMatching(/\. Write a new one into \.\/token$/) };
 
   it('when one has expired, which the brokers are not shown', async () => {
     const value = unsecuredToken({ subject: 'alice', lifetimeMs: -1_000 });

@@ -36,7 +36,7 @@ export function bearerAuthentication(token: () => Promise<BearerToken>): Authent
   return ({ saslAuthenticate }) => ({
     async authenticate() {
       const { value, renewedIn } = await token();
-      if (!TOKEN.test(value)) throw tokenRefused('The token for the brokers is empty, or has a character that no token has');
+      if (!TOKEN.test(value)) throw tokenRefused('The token for the brokers is empty, or has a character that is invalid in tokens');
       const expiryMs = tokenExpiryMs(value) ?? Infinity;
       if (renewedIn !== undefined && (value === refused || expiryMs <= Date.now())) throw new StaleTokenError({ expiryMs, renewedIn });
       const response = { decode: (bytes: Buffer) => bytes, parse: (bytes: Buffer) => withoutLength(bytes).toString() };
@@ -52,7 +52,7 @@ export function bearerAuthentication(token: () => Promise<BearerToken>): Authent
         refused = value;
         throw new StaleTokenError({ expiryMs, renewedIn });
       }
-      throw tokenRefused(`The brokers refuse the token (OAUTHBEARER): ${statusOf(refusal)}${expired(value)}`);
+      throw tokenRefused(`The brokers rejected the token (OAUTHBEARER): ${statusOf(refusal)}${expired(value)}`);
     },
   });
 }
@@ -70,8 +70,8 @@ class StaleTokenError extends Error {
   readonly retriable = false;
 
   constructor({ expiryMs, renewedIn }: { readonly expiryMs: number; readonly renewedIn: string }, options?: ErrorOptions) {
-    const what = expiryMs < Infinity ? `expired at ${new Date(expiryMs).toISOString()}` : 'is taken no longer';
-    super(`The token for the brokers ${what}. Write a fresh one into ${renewedIn}`, options);
+    const what = expiryMs < Infinity ? `expired at ${new Date(expiryMs).toISOString()}` : 'was rejected';
+    super(`The token for the brokers ${what}. Write a new one into ${renewedIn}`, options);
   }
 }
 
@@ -90,7 +90,7 @@ function expired(token: string): string {
   const expiryMs = tokenExpiryMs(token);
   return expiryMs === undefined || expiryMs > Date.now()
     ? ''
-    : `; it expired at ${new Date(expiryMs).toISOString()}. Start again with a fresh one`;
+    : `; it expired at ${new Date(expiryMs).toISOString()}. Start again with a new one`;
 }
 
 /** kafkajs has both ways with a length of four bytes before it. */

@@ -51,8 +51,8 @@ describe.each(['plain', 'scram-sha-256', 'scram-sha-512'] as const)('%s', (mecha
   it('a refusal is final', async () => {
     const error = await fault(mechanism, answered(58));
     expect(error.message).toBe(
-      `Broker broker:9092 refuses user "alice" (${mechanism}): SASL Authentication failed. ` +
-        'Check name and password (sasl): was the password changed, or the user deleted?',
+      `Broker broker:9092 rejected user "alice" (${mechanism}): SASL Authentication failed. ` +
+        'Check the name and password (sasl). The password may have changed, or the user may have been deleted.',
     );
     expect(verdictOf(error)).toBe('final');
   });

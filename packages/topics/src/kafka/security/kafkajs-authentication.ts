@@ -85,7 +85,7 @@ export function kafkajsAuthentication(sasl: PlainSasl): Authentication {
         const { mechanism } = sasl;
         const user = 'username' in sasl ? `user ${JSON.stringify(sasl.username)}` : 'this user';
         const broker = `${connection.host}:${connection.port}`;
-        throw credentialsRefused(`Broker ${broker} refuses ${user} (${mechanism}): ${reasonOf(fault ?? error)}`);
+        throw credentialsRefused(`Broker ${broker} rejected ${user} (${mechanism}): ${reasonOf(fault ?? error)}`);
       }
     },
   });
@@ -98,7 +98,7 @@ function reasonOf(error: unknown): string {
 }
 
 function credentialsRefused(refusal: string): Error {
-  const message = `${refusal}. Check name and password (sasl): was the password changed, or the user deleted?`;
+  const message = `${refusal}. Check the name and password (sasl). The password may have changed, or the user may have been deleted.`;
   // kafkajs goes by `retriable`.
   return Object.assign(new TopicLogError({ code: 'HEADGATE_KAFKA_CREDENTIALS_REFUSED', message }), { retriable: false });
 }

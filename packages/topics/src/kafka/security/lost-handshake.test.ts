@@ -77,7 +77,7 @@ describe.skipIf(why !== undefined).concurrent(`a connection lost while it authen
     for (const failure of failures) {
       expect(failure).toMatchObject({ code: 'HEADGATE_KAFKA_CREDENTIALS_REFUSED', retryable: false });
       expect(String(failure)).toMatch(
-        /Broker \S+:\d+ refuses user "alice" \(scram-sha-512\): \S.*\S\. Check name and password \(sasl\): was the password changed/u,
+        /Broker \S+:\d+ rejected user "alice" \(scram-sha-512\): \S.*\S\. Check the name and password \(sasl\)\. The password may have changed/u,
       );
       expect(inspect(failure, { depth: null, showHidden: true })).not.toContain('not-the-one');
     }

@@ -62,7 +62,7 @@ describe.skipIf(why !== undefined)(`a token that expires${because}`, () => {
       expect(changes).toEqual([]);
       await sleep(expiresMs - Date.now() + 200);
       const writing = writer.write();
-      const reason = expect.stringMatching(/^The token for the brokers expired at \S+Z\. Write a fresh one into \.\/token$/u);
+      const reason = expect.stringMatching(/^The token for the brokers expired at \S+Z\. Write a new one into \.\/token$/u);
       await expect.poll(() => changes).toEqual([{ available: false, reason, sinceMs: expect.any(Number) }]);
       const before = count(HANDSHAKE);
       await sleep(2_000);
@@ -85,7 +85,7 @@ describe.skipIf(why !== undefined)(`a token that expires${because}`, () => {
     await (await late.opening).close();
     const never = await logWith({ client: 'never', lifetimeMs: -1_000 });
     await expect(never.opening).rejects.toThrow(
-      /can't be opened: The token for the brokers expired at \S+Z\. Write a fresh one into \.\/token\.$/u,
+      /can't be opened: The token for the brokers expired at \S+Z\. Write a new one into \.\/token\.$/u,
     );
     expect(never.count(HANDSHAKE)).toBeLessThan(25);
   });

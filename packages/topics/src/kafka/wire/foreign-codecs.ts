@@ -8,7 +8,7 @@ export interface Codec {
 
 /** Snappy as others write it: bare, or cut into blocks by the framing of Java's library (xerial). */
 export const SNAPPY: Codec = {
-  compress: () => Promise.reject(new TypeError('Snappy is only read here.')),
+  compress: () => Promise.reject(new TypeError('Headgate reads Snappy but never writes it.')),
   async decompress(bytes) {
     const { default: snappy } = await import('snappyjs');
     if (!isFramed(bytes)) return await readable('Snappy', () => snappy.uncompress(bytes));
@@ -17,7 +17,7 @@ export const SNAPPY: Codec = {
 };
 
 export const LZ4: Codec = {
-  compress: () => Promise.reject(new TypeError('LZ4 is only read here.')),
+  compress: () => Promise.reject(new TypeError('Headgate reads LZ4 but never writes it.')),
   async decompress(bytes) {
     const { default: lz4 } = await import('lz4js');
     return await readable('LZ4', () => Buffer.from(lz4.decompress(bytes)));
@@ -29,7 +29,7 @@ async function readable(compression: string, decompress: () => Buffer): Promise<
     return await Promise.resolve(decompress());
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'unknown';
-    const message = `A batch of records compressed with ${compression} can't be read: ${reason}. Delete it from its topic, or mend it.`;
+    const message = `A record batch compressed with ${compression} can't be read: ${reason}. Repair it, or delete it from its topic.`;
     throw new TopicLogError({ code: 'HEADGATE_UNREADABLE_BATCH', message }, { cause: error });
   }
 }

@@ -80,8 +80,8 @@ export class RecordTooLargeError extends Error {
 
   constructor(details: { readonly index: number; readonly bytes: number; readonly maxBytes: number }, options?: ErrorOptions) {
     super(
-      `Record ${details.index} needs ${details.bytes} bytes in its own batch, and the limit is ${details.maxBytes}. ` +
-        'Make the record smaller, or let the topic take larger ones (max.message.bytes).',
+      `Record ${details.index} needs ${details.bytes} bytes in its own batch, but the limit is ${details.maxBytes}. ` +
+        'Make the record smaller, or raise max.message.bytes on the topic.',
       options,
     );
     this.index = details.index;
