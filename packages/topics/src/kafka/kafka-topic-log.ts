@@ -65,9 +65,9 @@ export interface KafkaTopicLogOptions {
   readonly clientId?: string;
   /** TLS: true, or Node's TLS options (ca, cert, key). Default false. */
   readonly ssl?: boolean | ConnectionOptions;
-  /** How the client says who it is. Default: not at all. */
+  /** How the client authenticates. Default: not at all. */
   readonly sasl?: KafkaSaslOptions;
-  /** Copies of each partition of the topics made here; never silently fewer. Default 3. */
+  /** Replicas of each partition of topics created here; never silently fewer. Default 3. */
   readonly replication?: number;
   /** Default 'gzip'. */
   readonly compression?: 'none' | 'gzip' | 'zstd';
@@ -78,10 +78,10 @@ export interface KafkaTopicLogOptions {
   readonly transactionTimeoutMs?: number;
   /** After how long a silent member of a group has left it, ms. Default 6000. */
   readonly sessionTimeoutMs?: number;
-  /** How long a newcomer waits for a living holder to give its lane up, ms, before it takes it. Default 5000. */
+  /** How long a newcomer waits for a living holder to release its lane before it takes the lane, ms. Default 5000. */
   readonly handoverMs?: number;
   /**
-   * Where the user lacks a right: a call throws a `MissingRightError`, or waits until the right is given, like for brokers that are away.
+   * If the user lacks a right, a call throws a `MissingRightError`, or waits until the right is granted, like for unreachable brokers.
    * Default 'throw'.
    */
   readonly onMissingRight?: 'throw' | 'wait';
@@ -90,22 +90,22 @@ export interface KafkaTopicLogOptions {
 }
 
 const REQUEST_TIMEOUT_MS = 15_000;
-/** A broker that is frozen takes connections and answers nothing. */
+/** A frozen broker accepts connections but answers nothing. */
 const REACHABLE_WITHIN_MS = 7_000;
 const OPEN_PAUSES = { leastMs: 250, firstMs: 500, mostMs: 1_000 };
 const SESSION_TIMEOUT_MS = 6_000;
-/** Beyond what it waits for. */
+/** In addition to the time that the broker itself waits. */
 const JOIN_TAKES_MS = 2_000;
 const RETRY = { initialRetryTime: 30, retries: 6, maxRetryTime: 1_000 };
-/** Tolerance for the clocks of two machines. */
+/** Tolerance for the difference between the clocks of two machines. */
 const CLOCKS_APART_MS = 5_000;
-/** Between the clocks of two brokers. */
+/** The same between two brokers. */
 const BROKERS_APART_MS = 1_000;
 
 /**
- * Opens a topic log on a Kafka cluster. A lane's newcomer fences the older holder. Faults of brokers and connections are waited out: calls
- * take longer then, and go on from what is really there. Throws a `TopicLogError` (HEADGATE_TOPIC_LOG_OPEN) when no broker can be reached now,
- * or none at the address that it advertises, and with any other kafkajs than the one this package depends on.
+ * Opens a topic log on a Kafka cluster. A lane's newcomer fences the older holder. Calls wait out errors of brokers and connections: they
+ * take longer then, and continue from what the log contains. Throws a `TopicLogError` (HEADGATE_TOPIC_LOG_OPEN) if no broker can be reached
+ * now, or none at the address that it advertises, or if another version of kafkajs is installed than this package depends on.
  */
 export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<TopicLog> {
   assertKnownKafkajs();
@@ -159,7 +159,7 @@ class KafkaTopicLog implements TopicLog {
   readonly #connections: Connections;
   readonly #transactionTimeout: { ms: number };
   readonly #cluster: ReconnectingClient<Cluster>;
-  /** For topics and groups: on a connection that is shared, a request whose answer is late holds up all that follow. */
+  /** For topics and groups: on a shared connection, a request with a late response would block all that follow. */
   readonly #admin: ReconnectingClient<Cluster>;
   readonly #metadata: MetadataCache;
   readonly #sender: RecordSender;
@@ -189,13 +189,13 @@ class KafkaTopicLog implements TopicLog {
     this.#connections = new Connections({
       availability: this.#availability,
       addresses: this.#addresses,
-      // A join is answered when the others have joined, too, or have been silent for a session.
+      // The response to a join comes when the others have joined, too, or have been silent for a session.
       joinsWithinMs: (options.sessionTimeoutMs ?? SESSION_TIMEOUT_MS) + JOIN_TAKES_MS,
     });
     this.#config = {
       ...config,
       connections: this.#connections,
-      // Without any kafkajs stops trying.
+      // Without retries kafkajs would stop trying.
       brokers: () => (this.#connections.closed ? [] : [...options.brokers]),
     };
     this.#cluster = this.#newClient();
@@ -219,21 +219,21 @@ class KafkaTopicLog implements TopicLog {
     try {
       const connecting = this.#connected((error) => (passing = error));
       const cluster = await withinTime(REACHABLE_WITHIN_MS, connecting).catch((error: unknown) => {
-        // A connection that was too slow afterwards says less.
+        // Keep the first error: that of a slow connection afterwards says less.
         throw passing ?? error;
       });
       this.#brokers = cluster.getNodeIds().length;
       await assertAdvertised(cluster);
     } catch (error) {
-      // Closing then need not wait for requests in flight.
+      // So that closing needn't wait for requests in flight.
       this.#connections.close();
       throw error;
     }
   }
 
   /**
-   * Tries again while the token is stale, or a broker that has answered doesn't say more, as long as the time to connect lasts: a fresh token may
-   * come a moment later than it should, a connection may break off, and a cluster may have no broker that is ready.
+   * Tries again while the token is stale, or while a broker that has responded says no more, as long as the time to connect lasts. A new
+   * token may come a moment late, a connection may break off, and a cluster may have no broker that is ready.
    */
   async #connected(onPassing: (error: unknown) => void): Promise<Cluster> {
     const deadline = performance.now() + REACHABLE_WITHIN_MS;
@@ -315,7 +315,7 @@ class KafkaTopicLog implements TopicLog {
     for (const record of records) assertFields(record);
     const placed = await this.#metadata.withPartitions(records);
     if (placed.length === 0) return [];
-    // One that reads from the latest record on reads those that are appended after its call.
+    // A reader from the latest record reads everything that is appended after this call.
     await Promise.all([...this.#readers].map((reader) => reader.begun()));
     return await this.#appender.append(placed);
   }
@@ -330,7 +330,7 @@ class KafkaTopicLog implements TopicLog {
 
   #read<Field extends string | Uint8Array>(options: ReadOptions, fieldsOf: FieldsOf<Field>): TopicReader<Field> {
     this.#assertOpen();
-    // One that waits for news keeps its connection busy.
+    // A reader that waits for new records keeps its connection busy.
     const client = options.follow === true ? this.#newClient() : this.#cluster;
     const reader = new KafkaTopicReader({
       client,

@@ -1,4 +1,4 @@
-// kafkajs declares only its index, and the others nothing.
+// kafkajs has types only for its index; the other modules have none.
 declare module 'kafkajs/src/*' {
   const inside: unknown;
   export default inside;

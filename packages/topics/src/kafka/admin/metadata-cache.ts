@@ -30,7 +30,7 @@ export class MetadataCache {
     return assertThere(await this.refresh([{ topic, partition }]), { topic, partition });
   }
 
-  /** As `assertPartition`, with fresh metadata of all of them in one request. */
+  /** Like `assertPartition`, with fresh metadata of all of them in one request. */
   async assertStillThere(topicPartitions: readonly TopicPartition[]): Promise<void> {
     const found = await this.refresh(topicPartitions);
     for (const topicPartition of topicPartitions) assertThere(found, topicPartition);
@@ -75,7 +75,7 @@ export class MetadataCache {
     let last: { readonly topic: string; readonly description: TopicDescription } | undefined;
     for (const record of records) {
       const { topic, key } = record;
-      // Thousands of records in a row are of one topic.
+      // Thousands of consecutive records belong to one topic.
       if (last?.topic !== topic) last = { topic, description: await this.describe(topic) };
       const partition = record.partition ?? (key === null ? 0 : partitionForKey(key, last.description.partitions));
       if (partition >= last.description.partitions || partition < 0)

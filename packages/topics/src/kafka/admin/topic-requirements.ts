@@ -5,7 +5,7 @@ import { messageBytesFor } from '../wire/record-size.ts';
 /** A topic as the brokers describe it. */
 export interface FoundTopic {
   readonly partitions: number;
-  /** Copies of the partition that has the fewest. */
+  /** The replica count of the partition that has the fewest. */
   readonly copies: number;
   readonly settings: ReadonlyMap<string, string>;
 }
@@ -30,7 +30,7 @@ export function maxMessageBytes({ settings }: FoundTopic): number {
   return Number(settings.get('max.message.bytes') ?? KAFKA_MAX_MESSAGE_BYTES);
 }
 
-/** Why a topic that is there can't be worked with. */
+/** Why an existing topic can't be used. */
 export function mismatches({ name, partitions, compacted = false, minRecordBytes = 0 }: NewTopicSpec, found: FoundTopic): TopicMismatch[] {
   const { settings } = found;
   const stamps = settings.get('message.timestamp.type') ?? 'LogAppendTime';

@@ -23,7 +23,7 @@ const STATE_SETTINGS: Readonly<Record<string, string>> = {
 /** A book's record may be far above Kafka's usual 1 MiB; managed clusters allow as much as this. */
 const RECORD_SETTINGS: Readonly<Record<string, string>> = { 'max.message.bytes': '8388608' };
 
-/** A record that waits in a topic must still be there when its turn comes, in days or in months. */
+/** A job may wait in its topic for days or months, and must still be there when its turn comes. */
 const KEPT_SETTINGS: Readonly<Record<string, string>> = { 'retention.ms': '-1', 'retention.bytes': '-1' };
 
 const KNOWN_WITHIN_MS = 10_000;
@@ -36,14 +36,14 @@ const PAUSES = { leastMs: 50, firstMs: 200, mostMs: 400 };
 export interface TopicDescription {
   readonly partitions: number;
   readonly compacted: boolean;
-  /** Bytes of a batch of records that it takes. */
+  /** Maximum bytes of a record batch. */
   readonly maxMessageBytes: number;
 }
 
 export interface CreateTopicsOptions {
   readonly cluster: Cluster;
   readonly topics: readonly NewTopicSpec[];
-  /** Copies of each partition. */
+  /** Replicas of each partition. */
   readonly replication: number;
   /** Changes nothing: the brokers only validate the request. */
   readonly validateOnly: boolean;
@@ -54,7 +54,7 @@ export interface PreparedTopics extends CreatedTopics {
   readonly descriptions: ReadonlyMap<string, TopicDescription>;
 }
 
-/** Makes what is missing, lets grow what is too small. Throws `TopicMismatchError` before anything is changed. */
+/** Creates missing topics, and adds partitions to those with too few. Throws `TopicMismatchError` before it changes anything. */
 export async function createTopics({ cluster, topics, replication, validateOnly }: CreateTopicsOptions): Promise<PreparedTopics> {
   const there = await findTopics(
     cluster,
@@ -69,7 +69,7 @@ export async function createTopics({ cluster, topics, replication, validateOnly 
   if (first !== undefined) throw new TopicMismatchError({ ...first, others });
   const missing = topics.filter(({ name }) => !there.has(name));
   if (missing.length > 0) await createMissing({ cluster, topics: missing, replication, validateOnly });
-  // A requests topic grows when all that its lanes write to has grown.
+  // A requests topic grows only after all topics that its lanes write to.
   const grown = known.flatMap(({ spec, found }) => (found.partitions < spec.partitions ? [spec] : [])).toSorted(requestsLast);
   await assertMayGrow(cluster, grown);
   if (!validateOnly) for (const spec of grown) await grow(cluster, spec, false);
@@ -85,7 +85,7 @@ export async function createTopics({ cluster, topics, replication, validateOnly 
   };
 }
 
-/** Each warning once, with all topics that it is of. */
+/** Each warning once, with all topics that it applies to. */
 function warningLines(topics: readonly { readonly name: string; readonly texts: readonly string[] }[]): string[] {
   const named = topics.flatMap(({ name, texts }) => texts.map((text) => ({ name: `"${name}"`, text })));
   return Array.from(
@@ -115,8 +115,8 @@ async function grow(cluster: Cluster, { name, partitions }: TopicSpec, validateO
 }
 
 /**
- * Created or enlarged topics: a broker learns of them, and of their leaders, a moment after its controller. Existing partitions may have no
- * leader.
+ * Created or enlarged topics: a broker learns of them, and of their leaders, a moment after the controller does. Existing partitions may
+ * have no leader.
  */
 async function knownTopics(
   cluster: Cluster,
@@ -139,7 +139,7 @@ async function knownTopics(
   );
 }
 
-/** The descriptions of all topics but the brokers' own. */
+/** Descriptions of all topics except the brokers' internal ones. */
 export async function describeAllTopics(cluster: Cluster): Promise<ReadonlyMap<string, TopicDescription>> {
   const broker = await cluster.brokerPool.findConnectedBroker();
   const all = [...(await topicMetadata(cluster, null, broker))].filter(([name]) => !name.startsWith('__'));
@@ -184,7 +184,7 @@ function descriptionsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<st
 }
 
 async function createMissing({ cluster, topics: missing, replication, validateOnly }: CreateTopicsOptions): Promise<void> {
-  // Two of three copies must have a record before it counts, so that one broker may be away.
+  // Two of three replicas must have a record before it counts, so one broker may be down.
   const safety = replication > 1 ? { 'min.insync.replicas': String(replication - 1) } : {};
   const topics = missing.map(({ name, partitions, compacted = false, keepsRecords = false }) => ({
     topic: name,
@@ -204,7 +204,7 @@ async function createMissing({ cluster, topics: missing, replication, validateOn
   }
 }
 
-/** A broker counts once it has been there, up or not. */
+/** A broker counts if it has ever joined the cluster, even if it is down now. */
 function lacksBrokers(error: unknown): boolean {
   return [...chain(error)].some(({ type }) => type === 'INVALID_REPLICATION_FACTOR');
 }
@@ -225,7 +225,10 @@ async function findTopics(cluster: Cluster, names: readonly string[]): Promise<R
   return await describedTopics(cluster, broker, await topicMetadata(cluster, names, broker));
 }
 
-/** With their settings, sorted by name: `broker` is one that knows of them, as another may not yet. kafkajs's own way finds the controller first. */
+/**
+ * With their settings, sorted by name. `broker` must know these topics, because other brokers may not yet. kafkajs would look up the
+ * controller first.
+ */
 async function describedTopics(cluster: Cluster, broker: Broker, topics: TopicMetadata): Promise<ReadonlyMap<string, FoundTopic>> {
   if (topics.size === 0) return new Map();
   const names = [...topics.keys()].toSorted();
@@ -239,7 +242,7 @@ async function describedTopics(cluster: Cluster, broker: Broker, topics: TopicMe
   );
 }
 
-/** The brokers refuse: the reasons, one for each topic they name (`topic` if they name none). Not retried. */
+/** The reasons why the brokers refuse, one for each topic they name (`topic` if they name none). Not retried. */
 function refuse(error: unknown, topic: string, what: string): never {
   const [first, ...others] = [...chain(error)].flatMap((each): TopicMismatch[] => {
     if (each.type === undefined || verdictOf(each) !== 'final') return [];

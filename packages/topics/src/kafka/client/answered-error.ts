@@ -4,7 +4,7 @@ import { chain } from './driver-errors.ts';
 import { newerError } from './kafka-errors.ts';
 import { createErrorFromCode } from './kafkajs-internals.ts';
 
-/** The error that a broker has answered by its number, as kafkajs throws it. */
+/** The error for a number that a broker returned, as kafkajs throws it. */
 export function answeredError(code: number, about: { readonly topic?: string } = {}): Error {
   return Object.assign(createErrorFromCode(code), newerError(code), { code }, about);
 }
@@ -19,7 +19,7 @@ export function oneError(errors: readonly Error[]): Error | undefined {
   return errors.length > 1 ? new AggregateError(errors, errors.map(({ message }) => message).join('; ')) : errors[0];
 }
 
-/** How brokers refuse an operation, by the kind of resource. */
+/** What brokers call the refusal of an operation, by the kind of resource. */
 const REFUSALS: Readonly<Record<string, ResourceKind>> = {
   TOPIC_AUTHORIZATION_FAILED: 'topic',
   GROUP_AUTHORIZATION_FAILED: 'group',
@@ -27,7 +27,7 @@ const REFUSALS: Readonly<Record<string, ResourceKind>> = {
   CLUSTER_AUTHORIZATION_FAILED: 'cluster',
 };
 
-/** Names the rights that are missing, if a broker has refused a request with these needs for that; else undefined. */
+/** Names the missing rights, if a broker refused a request with these needs because of them; otherwise undefined. */
 export function missingRight(error: unknown, needs: readonly MissingRight[]): MissingRightError | undefined {
   const missing = new Set<MissingRight>();
   let refusal: string | undefined;

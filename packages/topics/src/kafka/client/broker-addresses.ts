@@ -6,25 +6,25 @@ import { brokerOf } from './error-kinds.ts';
 import { metadata as metadataRequest } from '../requests/topics.ts';
 import { withinTime } from './time-limit.ts';
 
-/** The next broker is tried after this, while the ones before it may still answer. */
+/** Try the next broker after this time, even if earlier ones may still respond. */
 const NEXT_AFTER_MS = 1_000;
 const REACHABLE_WITHIN_MS = 7_000;
 const MOST_NAMED = 3;
 
 /**
- * The addresses that were tried, and those that have answered. An address that only the brokers' `advertised.listeners` name may be
+ * The addresses that were tried, and those that have responded. An address known only from the brokers' `advertised.listeners` may be
  * unreachable from here.
  */
 export class BrokerAddresses {
   readonly #given: ReadonlySet<string>;
   readonly #answered = new Set<string>();
 
-  /** `given`: `host:port` of the brokers that the user has named. */
+  /** `given`: `host:port` of the brokers in the user's options. */
   constructor(given: readonly string[]) {
     this.#given = new Set(given);
   }
 
-  /** A broker has answered there. */
+  /** A broker has responded there. */
   answered(address: string): void {
     this.#answered.add(address);
   }
@@ -37,7 +37,7 @@ export class BrokerAddresses {
     return `the brokers advertise ${address}${where}, but no broker answers there: ${reason}. ${CURE}`;
   }
 
-  /** The explained text of an error. */
+  /** The text of an error, with this explanation. */
   readonly failureText = (error: unknown): string => this.explained(failureText(error), brokerOf(error));
 }
 

@@ -30,7 +30,7 @@ export interface KafkajsRequest<Options, Answer> extends Routed<Options> {
 export type AnyRequest<Options, Answer> = Request<Options, Answer> | KafkajsRequest<Options, Answer>;
 
 interface ConnectionOptions {
-  /** Looks after all connections. Default: they are repaired, and nothing more. */
+  /** Watches all connections. Default: they are only repaired. */
   readonly connections?: Connections;
 }
 
@@ -38,7 +38,7 @@ export type ClusterConfig = KafkaConfig & ConnectionOptions;
 
 export interface AskOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Gets the request instead of those that it is `to`, once. */
+  /** Gets the request once, instead of the brokers in `to`. */
   readonly broker?: Broker | undefined;
 }
 
@@ -62,7 +62,7 @@ class NoBrokerReadyError extends Error {
  * kafkajs drops.
  */
 export class Cluster extends BaseCluster {
-  /** By kind and name, until one of them fails. */
+  /** By kind and name, until a request to it fails. */
   readonly #coordinators = new Map<string, Broker>();
 
   constructor(options: ConnectionOptions) {
@@ -91,9 +91,9 @@ export class Cluster extends BaseCluster {
   }
 
   /**
-   * Sends a request to whoever answers it, or its parts to several leaders at once. For 2 s it is repeated while all that brokers refuse is refused by
-   * errors after which it succeeds soon, or with fresh metadata (`kafka-errors.ts`); leaders get only those partitions again that haven't been
-   * accepted. Other refusals are thrown, each with the topic it is about, or as a `MissingRightError`.
+   * Sends a request to the broker that answers it, or its parts to several leaders at once. For 2 s it repeats the request if all refusals
+   * are errors that pass soon, with fresh metadata where needed (`kafka-errors.ts`). Leaders get only those partitions again that they
+   * haven't accepted. Throws other refusals, each with the topic it is about, or as a `MissingRightError`.
    */
   async ask<Options, Answer>(request: AnyRequest<Options, Answer>, options: Options, { signal, broker }: AskOptions = {}): Promise<Answer> {
     if (broker !== undefined) return await this.#send(broker, request, options);
@@ -102,7 +102,7 @@ export class Cluster extends BaseCluster {
     for (const backoff = new Backoff(PAUSES); ;) {
       try {
         if (request.to !== 'leader') return await this.#send(await this.#brokerFor(request, options), request, options);
-        // A leader's options and answer have this shape.
+        // The options and response of a request to a leader have this shape.
         await this.#askLeaders(request as AnyRequest<never, PartitionAnswers<unknown>>, options as AboutPartitions, accepted);
         return accepted as Answer;
       } catch (error) {
@@ -117,7 +117,7 @@ export class Cluster extends BaseCluster {
     }
   }
 
-  /** Sends a request of the driver's own once; every one of them passes here. */
+  /** Sends one of the driver's requests once. All of them pass through here. */
   async exchange<Options, Answer>(broker: Broker, request: Request<Options, Answer>, options: Options): Promise<Answered<Answer>> {
     return await sendRequest(broker, request, options);
   }
@@ -145,7 +145,7 @@ export class Cluster extends BaseCluster {
         await this.#send(leader, request, { ...options, topicPartitions } as never, keep);
       },
     );
-    // What follows an error may not overtake a request to another leader.
+    // A request after an error may not overtake a request to another leader.
     const errors = (await Promise.allSettled(sending)).flatMap((sent) => (sent.status === 'rejected' ? [sent.reason as Error] : []));
     const error = oneError(errors);
     if (error !== undefined) throw error;
@@ -233,7 +233,7 @@ function coordinatorOf({ to }: Pick<Routed<never>, 'to'>, options: unknown) {
   return { key: `${of} ${name}`, of, name };
 }
 
-/** How a refused request succeeds within a moment, if it does: fresh metadata comes before it, or nothing but time. */
+/** How to repeat a refused request that may succeed within a moment: with fresh metadata, or just later. Undefined if it can't. */
 function remedyOf(error: unknown): 'refresh' | 'time' | undefined {
   if (error instanceof AggregateError) {
     const remedies = new Set(error.errors.map(remedyOf));
@@ -242,7 +242,7 @@ function remedyOf(error: unknown): 'refresh' | 'time' | undefined {
   }
   const kind = error instanceof Error ? kindOf(error) : undefined;
   if (kind === 'refresh') return 'refresh';
-  // An error about one topic leaves open what was done with the others.
+  // An error about one topic doesn't tell what happened to the others.
   return kind === 'soon' && !('topic' in (error as Error)) ? 'time' : undefined;
 }
 
@@ -271,7 +271,7 @@ export function clusterOptions(config: ClusterConfig): ConnectionOptions {
   const options = {
     connectionTimeout: 1_000,
     ...config,
-    // The watchdogs of connections do.
+    // The watchdogs of connections do this.
     enforceRequestTimeout: false,
     logger: silentLogger(),
     metadataMaxAge: 30_000,

@@ -31,12 +31,12 @@ function hasCodec(codecs: CodecTable, type: number): boolean {
 }
 
 const ZSTD: Codec = {
-  // Other users of kafkajs in the process may write it.
+  // Other users of kafkajs in the process may write zstd.
   compress: ({ buffer }) => COMPRESSIONS.zstd.compress(buffer),
   decompress: (bytes) => promisify(zstdDecompress)(bytes, { chunkSize: chunkBytes(bytes) }),
 };
 
-/** Room for what a batch of records mostly becomes: a round trip to the thread pool for each 16 KiB would cost more than decompressing. */
+/** Big enough for most decompressed batches: a round trip to the thread pool for each 16 KiB would cost more than decompressing. */
 function chunkBytes(compressed: Buffer): number {
   return Math.min(Math.max(compressed.length * 16, 16 * 1024), 1024 * 1024);
 }

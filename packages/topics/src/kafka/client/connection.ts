@@ -1,25 +1,25 @@
 import type { KafkajsConnection } from './kafkajs-internals.ts';
 
-/** Brokers take no second authentication on a connection within a second of the first (KIP-368). */
+/** Brokers refuse a second authentication on a connection within a second of the first (KIP-368). */
 const AUTHENTICATED_FOR_MS = 1_100;
-/** Before the bytes of a response. */
+/** The size field before a response. */
 const SIZE_BYTES = 4;
-/** Beyond the request's ID a response may be empty. */
+/** A response may contain nothing but the request's ID. */
 const LEAST_ANSWER_BYTES = 4;
-/** How long requests that can't be sent yet wait for the next look, as kafkajs has it. */
+/** How often kafkajs checks requests that it can't send yet. */
 const LOOK_AGAIN_MS = 10;
 
 /**
  * Repairs a connection of kafkajs 2.2.4, none of which has an option for this:
  *
- * - It opens a second socket when it is to connect while it connects, as for the first fetches of several readers, and forgets the first: that stays
- *   open, and takes the other one with it when the broker closes it for being idle.
- * - In the last seconds of a session it authenticates before each request, as long as that session can't be made longer: brokers refuse that
+ * - If asked to connect while it is connecting, such as for the first fetches of several readers, it opens a second socket and forgets the
+ *   first. That one stays open, and takes the other one down when the broker closes it as idle.
+ * - In the last seconds of a session it authenticates before each request while the session can't be extended. Brokers refuse that
  *   (ILLEGAL_SASL_STATE), and each refusal costs the connection.
- * - It keeps the first bytes of a response that breaks off, takes them for the beginning of the next connection's, and throws in the
- *   socket's handler, where nothing catches it, for a size that can't be.
- * - Its queue keeps a timer of a negative delay going, also when it is idle: that costs CPU all the time, and Node prints a TimeoutNegativeWarning
- *   (tulios/kafkajs#1704, #1751).
+ * - If a response breaks off, it keeps the first bytes and treats them as the beginning of the next connection's. It then throws because of
+ *   an impossible size in the socket's handler, where nothing catches the error.
+ * - Its queue keeps a timer with a negative delay running, even when it is idle. That costs CPU all the time, and Node prints a
+ *   TimeoutNegativeWarning (tulios/kafkajs#1704, #1751).
  */
 export function repair(connection: KafkajsConnection): void {
   const connect = connection.connect.bind(connection);
@@ -43,7 +43,7 @@ export function repair(connection: KafkajsConnection): void {
     },
     processData(data: Buffer): void {
       try {
-        // The size of a response is looked at when it is there, and not again until the response is.
+        // The size is checked once when it arrives, not again until the whole response is there.
         const isNext = connection.bytesNeeded === SIZE_BYTES && (connection.authHandlers ?? null) === null;
         if (isNext) assertSizes(connection.bytesBuffered === 0 ? data : Buffer.concat([...connection.chunks, data]));
         processData(data);
@@ -68,7 +68,7 @@ export function repair(connection: KafkajsConnection): void {
   };
 }
 
-/** Throws where one of the responses in `bytes` has a size that none has. */
+/** Throws if a response in `bytes` has an impossible size. */
 function assertSizes(bytes: Buffer): void {
   for (let at = 0; at + SIZE_BYTES <= bytes.length;) {
     const size = bytes.readInt32BE(at);

@@ -35,7 +35,7 @@ export class Connections {
     }, CHECK_MS).unref();
   }
 
-  /** Repairs a connection of kafkajs, and reports a broker that doesn't answer on it in time. */
+  /** Repairs a connection of kafkajs, and reports a broker that doesn't respond on it in time. */
   own(connection: KafkajsConnection): void {
     repair(connection);
     connection.socketFactory = (options) => this.#make(connection, options);

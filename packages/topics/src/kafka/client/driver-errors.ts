@@ -5,7 +5,7 @@ import { type ErrorKind, KAFKA_ERRORS, errorKind, newerError } from './kafka-err
 /** The kind of an error: it may pass, a right must be granted first, or a retry doesn't help. */
 export type Verdict = 'passes' | 'right' | 'final';
 
-/** Properties of kafkajs's errors; those of retries hold the last one as their cause. */
+/** Properties of kafkajs's errors. Errors of retries have the last one as their cause. */
 interface KafkaJsError extends Error {
   /** The error's name in Kafka's protocol, if a broker returned it. */
   readonly type?: string;
@@ -18,8 +18,8 @@ interface KafkaJsError extends Error {
 }
 
 /**
- * kafkajs's own faults that a new connection doesn't fix. kafkajs gives up at others too, but those concern one client object, and each
- * fault gets a new one.
+ * kafkajs's own errors that a new connection doesn't fix. kafkajs gives up at others, too, but those concern one client object, and each
+ * one is replaced after an error.
  */
 const FINAL_FAULTS: ReadonlySet<string> = new Set([
   'KafkaJSSASLAuthenticationError',
@@ -27,7 +27,7 @@ const FINAL_FAULTS: ReadonlySet<string> = new Set([
   'KafkaJSServerDoesNotSupportApiKey',
 ]);
 
-/** Errors of ours and of the language: they are no fault of a broker's, unless kafkajs stumbles over a response that didn't come. */
+/** Our own and the language's errors aren't the broker's, unless kafkajs stumbles over a response that didn't arrive. */
 const OWN = new Set(['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError']);
 
 /** An error, its causes, and the errors of a request about several topics. */
@@ -86,8 +86,7 @@ export function failureText(error: unknown): string {
 }
 
 /**
- * Gives the error that the driver throws where waiting doesn't help: one with a message for people, or, unchanged, an error of ours or of
- * the language.
+ * The error that the driver throws if waiting doesn't help: one with a readable message, or one of ours or the language, unchanged.
  */
 export function driverError(error: unknown): unknown {
   for (const each of chain(error)) {
@@ -100,13 +99,13 @@ export function driverError(error: unknown): unknown {
   return error;
 }
 
-/** Why the brokers refuse for good, and what to do, if they do. */
+/** Why the brokers refuse for good, and what to do; undefined if they don't. */
 export function refusal(error: unknown): string | undefined {
   const told = verdictOf(error) === 'final' ? driverError(error) : undefined;
   return told instanceof Error && 'code' in told && isOurs(told.code) ? told.message : undefined;
 }
 
-/** The same of one response. */
+/** The same for one response. */
 export function refusalText(answer: KafkaJsError): string {
   const known = KAFKA_ERRORS[answer.type ?? ''];
   const { says = failureText(answer), cure } = typeof known === 'object' ? known : { cure: 'The broker logs may say more.' };

@@ -15,17 +15,17 @@ export function brokerOf(error: unknown): string | undefined {
   return address;
 }
 
-/** True when brokers answer, and none is ready yet. */
+/** True when brokers respond, but none is ready yet. */
 export function isNoneReady(error: unknown): boolean {
   return [...chain(error)].some(({ name }) => name === 'NoBrokerReadyError');
 }
 
-/** True when a broker knows no such topic or partition. */
+/** True when a broker doesn't know the topic or partition. */
 export function isTopicUnknown(error: unknown): boolean {
   return [...chain(error)].some(({ type }) => type === 'UNKNOWN_TOPIC_OR_PARTITION');
 }
 
-/** True when the brokers allow shorter transactions only. */
+/** True when the brokers allow only shorter transactions. */
 export function isTimeoutRefused(error: unknown): boolean {
   return [...chain(error)].some(({ type }) => type === 'INVALID_TRANSACTION_TIMEOUT');
 }
@@ -40,7 +40,7 @@ export function isOfMembersAlone(error: unknown): boolean {
   return [...chain(error)].some((each) => kindOf(each) === 'anew');
 }
 
-/** True when a broker takes smaller batches only. */
+/** True when a broker accepts only smaller batches. */
 export function isTooLarge(error: unknown): boolean {
   return [...chain(error)].some(({ type }) => type === 'MESSAGE_TOO_LARGE' || type === 'RECORD_LIST_TOO_LARGE');
 }

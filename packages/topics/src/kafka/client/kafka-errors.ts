@@ -1,13 +1,13 @@
 /**
  * The meaning of an error code of Kafka's protocol to the client that is refused.
  *
- * - `refresh`: leader or coordinator is another one, or not known yet: the same request succeeds with fresh metadata;
- * - `soon`: nothing was done, and the same request succeeds within a moment: a transaction is still being ended, or a coordinator begins;
+ * - `refresh`: the leader or coordinator has changed, or isn't known yet: the same request succeeds with fresh metadata;
+ * - `soon`: nothing was done, and the same request succeeds within a moment: a transaction is still ending, or a coordinator is starting;
  * - `again`: the same request succeeds later;
  * - `anew`: a new producer, or a new member of the group, continues;
  * - `fenced`: a newer producer of the transactional ID has taken over;
  * - `right`: someone must grant this user a right;
- * - `record`: the broker never takes that record;
+ * - `record`: the broker never accepts that record;
  * - `final`: someone must change a setting, ours or the brokers'.
  */
 export type ErrorKind = 'refresh' | 'soon' | 'again' | 'anew' | 'fenced' | 'right' | 'record' | 'final';
@@ -15,13 +15,13 @@ export type ErrorKind = 'refresh' | 'soon' | 'again' | 'anew' | 'fenced' | 'righ
 /** A final error's meaning for the user. */
 export interface Refusal {
   readonly kind: 'final';
-  /** Default: the brokers' text, which may name a setting unlike any broker does. */
+  /** Default: the brokers' text, which may name a setting by another name than brokers do. */
   readonly says?: string;
-  /** A sentence. */
+  /** A whole sentence. */
   readonly cure: string;
 }
 
-/** Every error that a broker can answer to the driver, by its name in the protocol. */
+/** Every error that a broker can return to the driver, by its name in the protocol. */
 export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
   UNKNOWN_TOPIC_OR_PARTITION: 'refresh',
   LEADER_NOT_AVAILABLE: 'refresh',
@@ -50,7 +50,7 @@ export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
   STALE_CONTROLLER_EPOCH: 'again',
   STALE_BROKER_EPOCH: 'again',
   OFFSET_OUT_OF_RANGE: 'again',
-  // Bytes that the network has changed: connections have no other guard.
+  // The network changed bytes; connections have no other protection.
   CORRUPT_MESSAGE: 'again',
   REQUEST_TIMED_OUT: 'again',
   NETWORK_EXCEPTION: 'again',
@@ -66,7 +66,7 @@ export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
   // Another process of the group created the topic, or added the partitions, first: a second look shows it.
   TOPIC_ALREADY_EXISTS: 'again',
   INVALID_PARTITIONS: 'again',
-  // Partitions can be added when others have been moved.
+  // Partitions can be added after the current reassignment.
   REASSIGNMENT_IN_PROGRESS: 'again',
   // kafkajs reauthenticates on a connection that has timed out; the next connection is a new one.
   ILLEGAL_SASL_STATE: 'again',
@@ -175,7 +175,7 @@ export function newerError(code: unknown): { readonly type: string; readonly mes
   return typeof code === 'number' ? NEWER[code] : undefined;
 }
 
-/** Undefined for what isn't in the protocol as the driver knows it. */
+/** Undefined for an error that the driver doesn't know. */
 export function errorKind(type: string): ErrorKind | undefined {
   const known = KAFKA_ERRORS[type];
   return typeof known === 'object' ? known.kind : known;

@@ -5,12 +5,12 @@ import type { KafkajsRequest } from './cluster.ts';
 import type { FetchedPartition } from './kafkajs-internals.ts';
 
 export interface FetchOptions {
-  /** One: a response over several may leave some out, which would look like a stretch without committed records. */
+  /** One partition per request: a response over several may omit some, which would look like a gap without committed records. */
   readonly topicPartitions: readonly [TopicPartition];
   readonly offset: number;
   /** How long the broker may wait for records, if there are none. */
   readonly maxWaitMs: number;
-  /** A first batch that is larger comes all the same. */
+  /** A larger first batch still arrives. */
   readonly maxBytes: number;
   readonly isolationLevel: number;
 }

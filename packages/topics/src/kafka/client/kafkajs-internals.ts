@@ -32,7 +32,7 @@ export type {
   PartitionAssigner,
 } from 'kafkajs';
 
-/** The release that these insides are of. */
+/** The kafkajs release that these internals belong to. */
 const KNOWN_VERSION = '2.2.4';
 
 /** Internals of kafkajs's broker. */
@@ -107,7 +107,7 @@ interface KafkajsCluster {
   readonly connectionPoolBuilder: { build(address?: object): Promise<{ map(each: (connection: KafkajsConnection) => void): void }> };
   readonly brokerPool: {
     createBroker: (options: object) => KafkajsBroker;
-    /** Answers null if all brokers have failed. */
+    /** Returns null if all brokers have failed. */
     withBroker: <T>(work: (one: { readonly nodeId: string; readonly broker: Broker }) => Promise<T>) => Promise<T | null>;
     findConnectedBroker(): Promise<Broker>;
     /** By node ID. */
@@ -125,7 +125,7 @@ export interface KafkajsConnection {
   processData(data: Buffer): void;
   socketFactory: kafkajs.ISocketFactory;
   readonly socket?: Socket;
-  /** While it authenticates: a response may be empty then. */
+  /** During authentication, a response may be empty. */
   readonly authHandlers?: object | null;
   /** Bytes that aren't a complete response yet. */
   chunks: Buffer[];
@@ -139,9 +139,9 @@ export interface KafkajsConnection {
 /** Internals of kafkajs's request queue. */
 export interface RequestQueue {
   readonly pending: readonly unknown[];
-  /** Requests that were sent and are not answered, by their IDs, in their order. */
+  /** Requests in flight, by ID, in the order of sending. */
   readonly inflight: ReadonlyMap<number, SentRequest>;
-  /** Milliseconds since the epoch; -1 when never. */
+  /** Milliseconds since the epoch; -1 for never. */
   readonly throttledUntil: number;
   throttleCheckTimeoutId: NodeJS.Timeout | null;
   checkPendingRequests(): void;
@@ -150,7 +150,7 @@ export interface RequestQueue {
 
 export interface SentRequest {
   readonly entry: { readonly apiKey: number; readonly answersWithinMs?: number | undefined };
-  /** When it fails, milliseconds. */
+  /** The time at which it fails, milliseconds. */
   readonly requestTimeout: number;
   timeoutRequest(): void;
 }
@@ -175,7 +175,7 @@ export const CompressionCodecs: typeof kafkajs.CompressionCodecs = (compression 
 type Errors = Pick<typeof kafkajs, 'KafkaJSNotImplemented'>;
 export const KafkaJSNotImplemented: Errors['KafkaJSNotImplemented'] = (errors as Errors).KafkaJSNotImplemented;
 
-/** By what they do: `plain`, SCRAM, and the `AWS` of kafkajs. */
+/** By mechanism: `plain`, SCRAM, and the `AWS` of kafkajs. */
 export const authenticators = { plain, scram256, scram512, awsIam } as Readonly<
   Record<'plain' | 'scram256' | 'scram512' | 'awsIam', Authenticate>
 >;

@@ -6,11 +6,11 @@ import { isTopicUnknown } from './error-kinds.ts';
 /** Decides for one client of the brokers whether to wait out an error, and reports that it waits. */
 export interface Patience {
   waitsOut(error: unknown): boolean;
-  /** `sinceMs`: since when nothing has come back, epoch ms; default now. */
+  /** `sinceMs`: when responses stopped, epoch ms; default now. */
   missed(error: unknown, sinceMs?: number): void;
   /** It works again, or fails for another reason. */
   reached(): void;
-  /** The work is given up. If brokers were unreachable for it, they stay so until another client reaches them. */
+  /** The work is given up. If brokers were unreachable, that remains reported until another client reaches them. */
   gaveUp(): void;
 }
 
@@ -18,11 +18,11 @@ export interface PatienceOptions {
   readonly watcher: AvailabilityWatcher;
   /** The text of an error. */
   readonly failureText: (error: unknown) => string;
-  /** A right that the user lacks is waited for like a broker that is away. */
+  /** Whether a missing right is waited for like an unreachable broker. */
   readonly waitsForRights: boolean;
 }
 
-/** By then a topic that the brokers don't know is certainly missing, and the error says so: the brokers themselves respond. */
+/** After this time a topic that the brokers don't know is certainly missing, and the error says so: the brokers themselves respond. */
 const CERTAIN_WITHIN_MS = 6_000;
 
 export function patience({ watcher, failureText, waitsForRights }: PatienceOptions): Patience {

@@ -8,7 +8,7 @@ import { answeredError } from './answered-error.ts';
 export interface Broker {
   /** Also false when it is time to authenticate again. */
   isConnected(): boolean;
-  /** By the number of a request. */
+  /** By the ID of a request. */
   readonly versions?: Readonly<Record<number, { readonly minVersion?: number; readonly maxVersion: number }>> | null;
   readonly connectionPool: { isConnected(): boolean; getConnection(): Promise<Connection> };
 }

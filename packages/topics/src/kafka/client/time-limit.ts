@@ -13,7 +13,9 @@ export async function withinTime<T>(limitMs: number, work: Promise<T>): Promise<
 
 const CLOSE_WITHIN_MS = 1_000;
 
-/** Waits a moment for a connection to close, with or without an error: kafkajs waits for its open requests, and a broker may not answer. */
+/**
+ * Waits a moment for a connection to close, with or without an error. kafkajs waits for its open requests, and a broker may not respond.
+ */
 export async function soon(closing: Promise<void>): Promise<void> {
   await withinTime(CLOSE_WITHIN_MS, closing).catch(() => undefined);
 }

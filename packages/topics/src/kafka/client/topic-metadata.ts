@@ -9,7 +9,7 @@ import { withinTime } from './time-limit.ts';
 /** The partitions of each topic that is there. */
 export type TopicMetadata = ReadonlyMap<string, readonly PartitionMetadata[]>;
 
-/** UNKNOWN_TOPIC_OR_PARTITION, and INVALID_TOPIC_EXCEPTION: there can't be one of that name. */
+/** UNKNOWN_TOPIC_OR_PARTITION, and INVALID_TOPIC_EXCEPTION: no topic can have that name. */
 const ABSENT: ReadonlySet<number> = new Set([3, 17]);
 /** TOPIC_AUTHORIZATION_FAILED: the broker hides whether the topic exists. */
 const HIDDEN = 29;

@@ -3,11 +3,11 @@ import type { AvailabilityWatcher } from '../../availability.ts';
 import { ANSWERS_WITHIN_MS } from '../requests/request.ts';
 import type { KafkajsConnection, SentRequest } from './kafkajs-internals.ts';
 
-/** Between two checks. They are counted, not timed: a process that was stopped finds its responses only when it continues. */
+/** Interval of the checks, which are counted, not timed: a process that was suspended finds its responses only when it continues. */
 export const CHECK_MS = 500;
-/** Less than kafkajs waits for a connection, before it begins with the next. */
+/** Less than kafkajs waits for a connection before it tries the next one. */
 const CONNECTS_WITHIN_MS = 2_000;
-/** Requests that fail with the connection report that themselves within this time. */
+/** Requests that fail with the connection report it themselves within this time. */
 const LINGER_MS = 2_000;
 /** The numbers of JoinGroup and SyncGroup, which wait for the other members. */
 const JOINS: ReadonlySet<number> = new Set([11, 14]);
@@ -18,26 +18,26 @@ export interface WatchdogOptions {
   /** `host:port` */
   readonly broker: string;
   readonly watcher: AvailabilityWatcher;
-  /** Adds to what is wrong. */
+  /** Adds an explanation to the reason. */
   readonly explained: (reason: string) => string;
   /** How long a broker may owe the response to JoinGroup or SyncGroup, ms. */
   readonly joinsWithinMs: number;
 }
 
 /**
- * Looks after what a socket's broker owes: to accept the connection, or the response to the oldest request in flight, since a broker
- * answers one after the other. A broker that sends no byte of that answer for as long as the request allows is reported: a frozen one keeps
- * its connections, and requests to it fail much later. Those fail here, too, by counted checks: kafkajs goes by the wall clock, which may
- * be set, and looks 10 times a second.
+ * Watches what the broker of a socket owes: to accept the connection, or to answer the oldest request in flight, because a broker answers
+ * in order. It reports a broker that sends no byte for as long as the request allows: a frozen broker keeps its connections, and requests
+ * to it fail much later. It also times out requests by counted checks, because kafkajs goes by the wall clock, which may be set, and looks
+ * 10 times a second.
  */
 export class Watchdog {
   readonly #options: WatchdogOptions;
   readonly #looks = new WeakMap<SentRequest, number>();
-  /** What was owed at the last check, and the bytes that had been read. */
+  /** What the broker owed at the last check, and the bytes read by then. */
   #owed: object | undefined;
   #bytesRead = 0;
   #checks = 0;
-  /** The time of the first check that found it owed. */
+  /** The time of the first check that found this debt. */
   #sinceMs = 0;
   #isTold = false;
 
@@ -52,7 +52,7 @@ export class Watchdog {
     socket.on('data', answered);
   }
 
-  /** To be called every `CHECK_MS`. */
+  /** Call every `CHECK_MS`. */
   check(): void {
     const { socket, broker, connection } = this.#options;
     if (socket.writableEnded) return this.end();

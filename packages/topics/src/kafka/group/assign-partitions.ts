@@ -1,7 +1,7 @@
 import type { TopicPartition } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
 
-/** A member and the partitions it works already. */
+/** A member and the partitions that it already works. */
 export interface Owner {
   readonly memberId: string;
   readonly owned: readonly TopicPartition[];
@@ -15,8 +15,8 @@ export interface AssignPartitionsOptions {
 }
 
 /**
- * Gives every partition to one member. It stays with its claimant, who keeps up to ceil(partitions / members) over all topics; the others
- * go one by one to the member that has fewest. The order of what comes in plays no part.
+ * Assigns every partition to one member. A partition stays with its claimant, who keeps up to ceil(partitions / members) over all topics.
+ * The others go one by one to the member that has the fewest. The order of the input doesn't matter.
  */
 export function assignPartitions(options: AssignPartitionsOptions): ReadonlyMap<string, readonly TopicPartition[]> {
   const partitions = [...options.partitions].sort(inOrder);

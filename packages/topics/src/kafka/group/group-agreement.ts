@@ -9,14 +9,14 @@ export interface AgreementOptions {
   readonly describe: () => Promise<GroupDescription>;
   readonly group: string;
   readonly agreement: string;
-  /** How long members that may be dead are listed. */
+  /** How long the group may list members that have died. */
   readonly sessionTimeoutMs: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Resolves when no member of the group runs under another agreement. Throws a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT) for members
- * that outlive a session.
+ * Resolves when all members of the group have the same agreement. Throws a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT) if others outlive
+ * a session.
  */
 export async function waitForAgreement(options: AgreementOptions): Promise<void> {
   const patienceMs = options.sessionTimeoutMs + 1_000;

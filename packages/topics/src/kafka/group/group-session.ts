@@ -4,14 +4,14 @@ import { type Clock, SessionClock } from './session-clock.ts';
 export interface GroupSessionOptions {
   readonly sessionTimeoutMs: number;
   readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
-  /** The partitions may be others' by now. */
+  /** Other members may own the partitions by now. */
   readonly onUncertain: () => void;
   /** Called when a session has passed without a response; `onUncertain` is called too. */
   readonly onSilence: () => void;
   readonly clock?: Clock;
 }
 
-/** The member ID, generation and partitions of the group's newest answer. */
+/** The member ID, generation and partitions of the group's latest response. */
 export interface Joined {
   readonly memberId: string;
   readonly partitions: readonly TopicPartition[];
@@ -19,11 +19,11 @@ export interface Joined {
   readonly ageMs: number;
 }
 
-/** The partitions of this process for as long as its session with the group can be alive, across the consumers that come and go meanwhile. */
+/** The partitions of this process while its session with the group can be alive, across the consumers that come and go meanwhile. */
 export class GroupSession {
   readonly #options: GroupSessionOptions;
   readonly #session: SessionClock;
-  /** The broker keeps members that wait for a join to end, though they send no heartbeats. */
+  /** The broker keeps members that wait for a join to end, although they send no heartbeats. */
   readonly #joining: SessionClock;
   #joined: Joined | undefined;
   #lost = true;
@@ -42,7 +42,7 @@ export class GroupSession {
     return this.#lost ? undefined : this.#joined?.memberId;
   }
 
-  /** Also that of a session which is over. */
+  /** Also after the session has ended. */
   get lastMemberId(): string | undefined {
     return this.#joined?.memberId;
   }

@@ -5,9 +5,9 @@ import { stickyAssigner } from './sticky-assigner.ts';
 
 /** Heartbeats per session: a few may be lost. */
 const HEARTBEATS = 6;
-/** kafkajs looks whether a heartbeat is due, or the consumer to be stopped, only this often. */
+/** kafkajs checks only this often whether a heartbeat is due or the consumer must stop. */
 const CHECK_MS = 250;
-/** About 3 s until a connection that fails again and again ends the consumer: less than a session, more than a busy group's joins need. */
+/** A connection that fails repeatedly ends the consumer after about 3 s: less than a session, more than the joins of a busy group need. */
 const RETRY = { retries: 6, initialRetryTime: 50, maxRetryTime: 400, restartOnFailure: async (): Promise<boolean> => false };
 
 export interface MemberConsumerOptions {
@@ -28,7 +28,7 @@ export class MemberConsumer {
   readonly #consumer: Consumer;
   readonly #ended: PromiseWithResolvers<Error> = Promise.withResolvers();
   readonly #joining: PromiseWithResolvers<void> = Promise.withResolvers();
-  /** How long the newest answered request of a name took. */
+  /** Duration of the latest answered request with this name. */
   readonly #agesMs = new Map<string, number>();
   #joined = false;
   #over = false;
@@ -79,7 +79,8 @@ export class MemberConsumer {
   }
 
   /**
-   * For one whose broker is silent: kafkajs waits for a response longer than for a session. One that hasn't joined yet continues with that.
+   * Call if the broker is silent, because kafkajs waits longer for a response than a session lasts. A consumer that hasn't joined yet
+   * continues.
    */
   giveUp(): void {
     if (this.#joined) this.end(new Error('The group coordinator sent no response for a whole session timeout.'));
@@ -109,7 +110,7 @@ export class MemberConsumer {
     });
     consumer.on(events.CRASH, ({ payload }) => this.end(payload.error));
     consumer.on(events.GROUP_JOIN, ({ payload }) => {
-      // Whole topics, so that partitions which come later are paused too. Without it the next step of kafkajs would be to fetch.
+      // Whole topics, so that partitions added later are paused, too. Otherwise, kafkajs would fetch next.
       consumer.pause(this.#options.topics.map((topic) => ({ topic })));
       if (this.#over) return;
       this.#joined = true;

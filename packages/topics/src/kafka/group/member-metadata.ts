@@ -5,21 +5,21 @@ import { AssignerProtocol } from '../client/kafkajs-internals.ts';
 export interface MemberMetadata {
   /** The partitions it works now. */
   readonly owned: readonly TopicPartition[];
-  /** The same in all members that may work side by side. */
+  /** Members that may work together have the same one. */
   readonly agreement: string;
 }
 
 /** The layout of Kafka's consumer protocol that kafkajs writes. */
 export const PROTOCOL_VERSION = 0;
 
-/** The member's metadata of Kafka's consumer protocol. */
+/** The member's metadata in Kafka's consumer protocol. */
 export function encodeMetadata(topics: readonly string[], terms: MemberMetadata): Buffer {
   const owned = terms.owned.map(({ topic, partition }) => [topic, partition]);
   const userData = Buffer.from(JSON.stringify({ owned, agreement: terms.agreement }));
   return AssignerProtocol.MemberMetadata.encode({ version: PROTOCOL_VERSION, topics: [...topics], userData });
 }
 
-/** Undefined when it isn't one of ours that wrote it, or when there is nothing: a group that is being rebalanced shows no metadata. */
+/** Undefined if another program wrote it, or if there is none: a rebalancing group shows no metadata. */
 export function decodeMetadata(metadata: Buffer): MemberMetadata | undefined {
   try {
     const decoded = AssignerProtocol.MemberMetadata.decode(metadata);

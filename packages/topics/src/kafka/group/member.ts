@@ -13,17 +13,17 @@ import { leaveGroup } from '../requests/groups.ts';
 const SESSION_TIMEOUT_MS = 6_000;
 const PAUSES = { firstMs: 100, mostMs: 2_000 };
 const ASK_AGAIN_MS = 200;
-/** From the response that names the newcomer until its second request, which joins, has arrived. */
+/** From the response that names the newcomer until the broker has its second request, which joins. */
 const JOIN_UNDER_WAY_MS = 50;
 
 export interface GroupMembershipOptions {
   readonly kafka: Pick<Kafka, 'consumer'>;
-  /** Creates a connection for one request: a broker answers nothing else on one where a join waits. */
+  /** Creates a connection for one request: a broker answers nothing else on a connection on which a join waits. */
   readonly cluster: () => Cluster;
   readonly group: string;
   /** The topics whose partitions the members share; they exist. */
   readonly topics: readonly string[];
-  /** Members whose agreement differs can't work side by side, e.g. a hash of lanes and credentials. */
+  /** Identifies what all members must share, such as a hash of lanes and credentials. Members that differ can't work together. */
   readonly agreement: string;
   /** How long a member may be silent before the others get its partitions. Default 6000. */
   readonly sessionTimeoutMs?: number;
@@ -38,7 +38,7 @@ export interface GroupMembershipOptions {
   readonly waitsOut?: (error: Error) => boolean;
   /** Called when a request to the group failed, was refused or lost its connection; the member retries. */
   readonly onFault?: (error: Error) => void;
-  /** Called when the group has answered a request to join, though the others may still must, and when this process has joined. */
+  /** Called when the group has responded to a request to join, even if others must still join, and when this process has joined. */
   readonly onAnswer?: () => void;
   /** Called once, when the membership has ended for good, e.g. with a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT); `onAssigned` was called with none before. */
   readonly onFailed: (error: Error) => void;
@@ -119,7 +119,7 @@ export class Member implements GroupMembership {
     }
   }
 
-  /** The error to give up with, or undefined where another consumer may do better. */
+  /** The error to give up with, or undefined if another consumer may succeed. */
   #finalOf(error: Error): Error | undefined {
     const { group, waitsOut = (fault) => verdictOf(fault) === 'passes' } = this.#options;
     if ([...chain(error)].some(({ type }) => type === 'INCONSISTENT_GROUP_PROTOCOL')) return takenError(group, error);
@@ -143,13 +143,13 @@ export class Member implements GroupMembership {
     return consumer;
   }
 
-  /** Answers why it ended. */
+  /** Returns why it ended. */
   async #live(consumer: MemberConsumer): Promise<Error> {
     try {
       await consumer.connect();
       if (this.#joins === 0) await this.#agreed(consumer);
       this.#stopped.signal.throwIfAborted();
-      // A group that refuses answers too.
+      // A refusal by the group is a response, too.
       if (!this.#lacksRight) void consumer.joining.then(this.#options.onAnswer);
       const former = this.#session.lastMemberId;
       if (former !== undefined) void consumer.joining.then(() => this.#remove(consumer, former));
@@ -228,7 +228,7 @@ export class Member implements GroupMembership {
   }
 }
 
-/** A consumer whose broker doesn't answer takes long to end; after a session nothing it had is its own any more. */
+/** A consumer whose broker doesn't respond takes long to end; after a session it no longer owns anything. */
 async function atMost(ending: Promise<void>, limitMs: number): Promise<void> {
   const enough = new AbortController();
   await Promise.race([ending, sleep(limitMs, undefined, { signal: enough.signal }).catch(() => undefined)]);

@@ -2,7 +2,7 @@
 export interface Instant {
   /** Milliseconds since the epoch. */
   readonly wallMs: number;
-  /** Milliseconds since some start. */
+  /** Milliseconds since an arbitrary start. */
   readonly monotonicMs: number;
 }
 
@@ -24,7 +24,7 @@ export class SessionClock {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** The broker has accepted a request of the member's that was sent `ageMs` ago. */
+  /** The broker accepted a request of the member that was sent `ageMs` ago. */
   proven(ageMs: number): void {
     const { wallMs, monotonicMs } = this.#clock();
     const age = Math.max(0, ageMs);

@@ -3,12 +3,12 @@ import { AssignerProtocol, type Assignment, type PartitionAssigner } from '../cl
 import { assignPartitions } from './assign-partitions.ts';
 import { PROTOCOL_VERSION, decodeMetadata, encodeMetadata } from './member-metadata.ts';
 
-/** Part of the wire format: members of different releases only share a group while it is the same. */
+/** Part of the wire format: members of different releases can share a group only while it stays the same. */
 const NAME = 'headgate-sticky-1';
 
 export interface StickyAssignerOptions {
   readonly agreement: string;
-  /** Gives the partitions this member owns; called at every join. */
+  /** Returns the partitions that this member owns; called at every join. */
   readonly owned: () => readonly TopicPartition[];
 }
 

@@ -12,13 +12,13 @@ const DESCRIBED_WITHIN_MS = 1_000;
 export interface HandoverOptions {
   readonly writer: KafkaLaneWriter;
   readonly client: ReconnectingClient<Cluster>;
-  /** ID of this process's member. */
+  /** Member ID of this process. */
   readonly log: string;
 }
 
 /**
- * Lets a living holder of the lane finish its transactions in flight: the group has told it that the lane moves. Waiting only avoids
- * requesting a page twice, since the fence stops any holder that is left.
+ * Lets a living holder of the lane, whom the group has told that the lane moves, finish its transactions in flight. Waiting only avoids
+ * requesting a page twice, since the fence stops any remaining holder.
  */
 export async function awaitHandover({ handoverMs, ...options }: HandoverOptions & { readonly handoverMs: number }): Promise<void> {
   const deadline = performance.now() + handoverMs;
@@ -31,7 +31,7 @@ export async function awaitHandover({ handoverMs, ...options }: HandoverOptions 
   }
 }
 
-/** The holder of the lane that must be left alone: its group says that it lives, or doesn't respond. */
+/** The holder that must keep the lane: its group says that it is alive, or doesn't respond. */
 export async function holderToSpare(options: HandoverOptions): Promise<LaneHolder | undefined> {
   const found = await holderInGroup(options);
   return found?.lives === false ? undefined : found;
@@ -48,7 +48,7 @@ async function holderInGroup({
   const holder = await writer.currentHolder();
   if (holder?.member === undefined || holder.released === true) return undefined;
   const { group, id } = holder.member;
-  // Undefined if the group doesn't answer in time.
+  // Undefined if the group doesn't respond in time.
   const living = await client.run((cluster) =>
     withinTime(DESCRIBED_WITHIN_MS, cluster.ask(describeGroup, { groupId: group })).catch(() => undefined),
   );

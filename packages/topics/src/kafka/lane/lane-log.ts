@@ -11,16 +11,16 @@ import { OWN_KEYS, StatePartition, type StateRecord } from './state-partition.ts
 export interface LaneHolder {
   /** Random, one per opening of a lane by a process. */
   readonly incarnation: string;
-  /** Random, one per open log: two containers may have one host name and one pid. */
+  /** Random, one per open log: two containers may have the same host name and pid. */
   readonly log: string;
-  /** Random, one per taking; a holder takes its lane again after every fault. */
+  /** Random, one per taking; a holder takes its lane again after every error. */
   readonly nonce: string;
-  /** For people. */
+  /** For messages. */
   readonly host: string;
   readonly pid: number;
   /** Epoch ms, by the holder's clock. */
   readonly sinceMs: number;
-  /** The group member it is, where lanes are shared by a group. */
+  /** The holder's group member, if a group shares the lanes. */
   readonly member?: { readonly group: string; readonly id: string } | undefined;
   /** The holder has released the lane and has nothing in flight. */
   readonly released?: boolean | undefined;
@@ -38,7 +38,7 @@ export class LaneLog {
   readonly #partition: StatePartition;
   #taken = false;
   #successor: LaneHolder | undefined;
-  /** The nonce of the taking that is being read up to. */
+  /** The nonce of the taking that the read waits for. */
   #awaited: string | undefined;
   #noted: Noted[] = [];
   /** The number of the newest transaction of this incarnation that counts: the log shows it, or its writer knows. */
@@ -62,13 +62,13 @@ export class LaneLog {
     return entry === undefined ? undefined : (JSON.parse(entry.value) as LaneHolder);
   }
 
-  /** Reads up to the last stable offset. Throws `LaneLostError` when another process has taken the lane since we did. */
+  /** Reads up to the last stable offset. Throws `LaneLostError` if another process has taken the lane since we did. */
   async look(cluster: Cluster, readYourWrites: ReadYourWrites): Promise<void> {
     await this.#partition.readToEnd({ cluster, readYourWrites, onRecord: (record) => this.#note(record) });
     this.#assertOurs();
   }
 
-  /** Reads until the taking with that nonce: by then everything earlier holders have committed is known. Throws as `look` does. */
+  /** Reads until the taking with that nonce: by then everything that earlier holders committed is known. Throws like `look`. */
   async readTo(cluster: Cluster, nonce: string): Promise<void> {
     this.#awaited = nonce;
     await this.#partition.readUntil(cluster, (record) => this.#note(record) === nonce);
@@ -81,7 +81,7 @@ export class LaneLog {
     return this.#partition.reading(takenMs - skewMs);
   }
 
-  /** Answers the nonce of a taking of ours. */
+  /** Returns the nonce of a taking of ours. */
   #note({ key, value, isAborted }: StateRecord): string | undefined {
     if (value === null) return undefined;
     if (key === this.transactionKey) {

@@ -27,7 +27,7 @@ export interface KafkaLaneWriterOptions {
   readonly readYourWrites: ReadYourWrites;
   readonly client: ReconnectingClient<Cluster>;
   readonly patience: Patience;
-  /** Chooses the partitions of records that name none. Throws for records that can't be written. */
+  /** Chooses the partitions of records without one. Throws for records that can't be written. */
   readonly placed: (content: TransactionContent) => Promise<TransactionContent>;
   /** Throws `TopicUnknownError` if a topic of the lane was deleted. */
   readonly assertThere: () => Promise<void>;
@@ -39,18 +39,18 @@ export interface KafkaLaneWriterOptions {
 
 const PAUSES = { firstMs: 50, mostMs: 1_000 };
 /**
- * Until a successor's taking can be read: a holder that comes back at once would throw it out again. Over a slow link a taking lasts some seconds,
- * and so several processes that take a lane at once wait ever longer.
+ * Until a successor's taking can be read: a holder that returns at once would fence it again. Over a slow link a taking lasts some seconds,
+ * so several processes that take a lane at once wait longer and longer.
  */
 const FENCED_PAUSES = { leastMs: 375, firstMs: 750, mostMs: 12_000 };
-/** How long a close waits for transactions in flight; a broker that is away may take far longer. */
+/** How long a close waits for transactions in flight; an unreachable broker may need far longer. */
 const CLOSE_WITHIN_MS = 2_000;
-/** A transaction without a next one is ended for all its readers after this long. */
+/** A transaction that no other follows is ended for all its readers after this time. */
 const SETTLE_AFTER_MS = 1_000;
 
 /**
- * The one writer of a lane. A fault of a broker or a connection leaves the outcome of a transaction unknown: the writer then takes the lane
- * again by `transaction-law.ts`, and the transaction counts or is written again. The caller sees only a delay.
+ * The only writer of a lane. After an error of a broker or a connection, the outcome of a transaction is unknown. The writer then takes the
+ * lane again by `transaction-law.ts`, and the transaction counts or is written again. The caller only notices a delay.
  */
 export class KafkaLaneWriter extends QueuedLaneWriter {
   readonly #options: KafkaLaneWriterOptions;
@@ -59,7 +59,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   readonly #log: LaneLog;
   readonly #over = new AbortController();
   #state: LiveState | undefined;
-  /** Wherever this lane has written or may write. */
+  /** Everywhere that this lane has written or may write. */
   readonly #places = new Places();
   #session: TransactionSession | undefined;
   #settling: NodeJS.Timeout | undefined;
@@ -111,12 +111,12 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     const id = { incarnation: this.#incarnation, number: this.#log.counted + 1 };
     clearTimeout(this.#settling);
     await this.#untilDone(async (session) => {
-      // A fault has hidden that it was written.
+      // An error has hidden that it was written.
       if (this.#log.counted >= id.number) return;
       await session.write(content, id);
       this.#log.counted = id.number;
     }).catch((error: unknown) => {
-      // It counted before the lane was lost, or its successor has completed it; the next transaction throws.
+      // It counted before the lane was lost, or its successor completed it; the next transaction throws.
       if (!(error instanceof LaneLostError) || this.#log.counted < id.number) throw error;
     });
     this.#state?.apply(stateChanges(content.records, lane.state));
@@ -130,13 +130,13 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     }, SETTLE_AFTER_MS).unref();
   }
 
-  /** The next holder need not wait for this one. */
+  /** The next holder needn't wait for this one. */
   async #released(session: TransactionSession): Promise<void> {
     await session.write({ records: [this.#holderRecord({ nonce: randomUUID(), released: true })], offsets: [] });
     await session.settle();
   }
 
-  /** Runs `work` with a session until it goes well; after each fault the lane is taken again first. */
+  /** Runs `work` with a session until it succeeds. After each error it takes the lane again first. */
   async #untilDone(work: (session: TransactionSession) => Promise<void>): Promise<void> {
     const { patience } = this.#options;
     const backoff = new Backoff(PAUSES);
@@ -160,7 +160,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
           throw driverError(error);
         }
         const fenced = isFenced(error);
-        // The brokers answer.
+        // The brokers respond.
         if (!fenced) patience.missed(error);
         await (fenced ? whenFenced : backoff).pause(this.#over.signal);
       }
@@ -178,7 +178,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     );
   }
 
-  /** Fences every other holder, THEN reads what is committed. The other way round an older state would be believed. */
+  /** Fence every other holder FIRST, then read what is committed. In the other order, we could believe an older state. */
   async #take(): Promise<TransactionSession> {
     const { client } = this.#options;
     // Read first, and trust the result only for bad news: a lane that another process has taken is not taken back.
@@ -230,7 +230,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     return { ...lane.state, key: this.#log.holderKey, value: JSON.stringify(holder) };
   }
 
-  /** A request to a broker that doesn't answer ends much later than a close may take. */
+  /** A request to a broker that doesn't respond ends much later than a close may take. */
   #abortable<T>(work: Promise<T>): Promise<T> {
     return abortable(work, this.#over.signal);
   }

@@ -6,7 +6,7 @@ import type { Cluster } from '../client/cluster.ts';
 import type { ReadYourWrites } from '../reader/read-your-writes.ts';
 import { fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets, partitionsOf } from '../reader/fetch.ts';
 
-/** Begins the keys the driver itself keeps in a lane's state. */
+/** Prefix of the keys that the driver itself keeps in a lane's state. */
 export const OWN_KEYS = '$lane/';
 
 /** A value of a compacted partition, and when it was appended by the broker's clock, ms since the epoch. */
@@ -15,7 +15,7 @@ export interface StateEntry {
   readonly timestampMs: number;
 }
 
-/** A record of it with a key and a value of text; null is a tombstone. */
+/** A record with text as key and value; null is a tombstone. */
 export type StateRecord = Pick<TopicRecord, 'value'> & { readonly key: string; readonly isAborted: boolean };
 
 export interface ReadToEndOptions {
@@ -24,17 +24,17 @@ export interface ReadToEndOptions {
   readonly onRecord?: (record: StateRecord) => void;
 }
 
-/** More than the state of any lane takes to read. */
+/** Far longer than reading the state of any lane takes. */
 const LONGEST_READ_MS = 60_000;
 const WAIT_MS = 100;
 /** A new leader may take a moment to know how far its log is decided. */
 const LOST_AFTER_MS = 3_000;
 
-/** The newest value per key of one compacted partition, as far as it has been read. Another read continues where the last one stopped. */
+/** The newest value per key of one compacted partition, as far as it was read. Another read continues where the last one stopped. */
 export class StatePartition {
   readonly topicPartition: LaneSpec['state'];
   readonly entries: Map<string, StateEntry> = new Map();
-  /** By key, records whose values are no text. */
+  /** By key, records whose values aren't text. */
   readonly #unreadable = new Map<string, TopicRecord<Uint8Array>>();
   #next: number | undefined;
   #maxBytes = nextMaxBytes();

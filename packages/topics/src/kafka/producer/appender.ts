@@ -20,8 +20,7 @@ export interface AppenderOptions {
 type PlacedRecord = NewRecord & { readonly partition: number };
 
 /**
- * Appends records outside of lanes, in a transaction each, one after the other: under one transactional ID, which no other process takes
- * over.
+ * Appends records outside of lanes, in a transaction each, one after the other, under one transactional ID that no other process uses.
  */
 export class Appender {
   readonly #options: AppenderOptions;
@@ -35,7 +34,7 @@ export class Appender {
     this.#options = options;
   }
 
-  /** Resolves to the records' positions when everybody can read them. */
+  /** Resolves to the records' positions when every reader can read them. */
   async append(records: readonly PlacedRecord[]): Promise<readonly RecordPosition[]> {
     return await this.#queue.run(() => this.#append(records));
   }

@@ -17,14 +17,14 @@ export interface TransactionNote extends TransactionId, ProducerEpoch {
 
 /** The records of a transaction in one partition. */
 export interface TransactionPart extends TopicPartition {
-  /** The records lie at this offset or after it. */
+  /** The records are at this offset or after it. */
   readonly from: number;
-  /** The producer's number of the first one. */
+  /** The producer's sequence number of the first one. */
   readonly sequence: number;
   readonly count: number;
 }
 
-/** A part as the log has it. */
+/** A part as found in the log. */
 export interface FoundPart {
   readonly part: TransactionPart;
   readonly isCommitted: boolean;
@@ -32,7 +32,7 @@ export interface FoundPart {
   readonly records: readonly TopicRecord<Uint8Array>[];
 }
 
-/** How long a broker may wait for records, ms: they are there. */
+/** How long a broker may wait for records that exist, ms. */
 const WAIT_MS = 100;
 /** The second half of a control record's key. */
 const COMMIT = 1;

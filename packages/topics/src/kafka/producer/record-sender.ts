@@ -14,13 +14,13 @@ import type { TransactionalProducer } from './transactional-producer.ts';
 export interface RecordSenderOptions {
   readonly compression: Compression;
   readonly splitter: BatchSplitter;
-  /** A topic's `max.message.bytes`, as far as it is known. */
+  /** A topic's `max.message.bytes`, if known. */
   readonly maxMessageBytes: (topic: string) => number;
-  /** Looks that up again. */
+  /** Looks that limit up again. */
   readonly refreshTopic: (topic: string) => Promise<void>;
 }
 
-/** A request is full with as many bytes before compression: its batches are in memory together, and brokers take requests of 100 MiB. */
+/** A request is full at this many bytes before compression: its batches are in memory together, and brokers accept requests of 100 MiB. */
 const MOST_REQUEST_BYTES = 8 * 1024 * 1024;
 
 /** Writes records whose partitions are known. */
@@ -31,7 +31,7 @@ export class RecordSender {
     this.#options = options;
   }
 
-  /** One batch of each partition at a time, those of all partitions together. */
+  /** One batch of each partition at a time, in one request for all partitions. */
   async write(producer: TransactionalProducer, partitions: RecordsByPartition): Promise<SentRecords> {
     const { maxMessageBytes } = this.#options;
     const limits: Limits = new Map(Array.from(partitions.values(), ({ topic }) => [topic, maxMessageBytes(topic)]));
@@ -64,7 +64,7 @@ export class RecordSender {
     }
   }
 
-  /** What the brokers' refusal of a record means to the user, where it is that. */
+  /** The user's view of a broker's refusal of a record; undefined for any other error. */
   async #explained(error: unknown, limits: Limits): Promise<unknown> {
     for (const each of chain(error)) {
       const { topic } = each;
@@ -77,7 +77,7 @@ export class RecordSender {
     return error;
   }
 
-  /** Throws where a topic takes less than was thought: that is no refusal, and passes. */
+  /** Throws if a topic accepts less than expected: that isn't a refusal, and passes. */
   async #assertNoLess(topic: string, messageBytes: number): Promise<void> {
     const { refreshTopic, maxMessageBytes } = this.#options;
     await refreshTopic(topic);
@@ -86,7 +86,10 @@ export class RecordSender {
   }
 }
 
-/** The next batch of each partition, again and again: no two of one partition, and only so many bytes. Taking the next ones means that those before have been sent. */
+/**
+ * The next batch of each partition, repeatedly: at most one per partition, up to the byte limit. Taking the next ones means that those
+ * before have been sent.
+ */
 function* rounds(partitions: readonly Iterator<BatchTo, undefined>[]): Generator<readonly BatchTo[]> {
   for (const left = new Set(partitions); left.size > 0;) {
     const round: BatchTo[] = [];
@@ -110,7 +113,7 @@ type Limits = ReadonlyMap<string, number>;
 type BatchTo = TopicPartition & { readonly batch: SplitBatch };
 type PartitionRecords = TopicPartition & { readonly runs: readonly BatchRecords[] };
 
-/** Records by topic and partition (`partitionKey`), in their order; a series is a run of its own. */
+/** Records by topic and partition (`partitionKey`), in their order; a series forms its own group. */
 export type RecordsByPartition = ReadonlyMap<string, PartitionRecords>;
 
 export function byPartition(records: readonly (NewRecord | RecordSeries)[]): RecordsByPartition {

@@ -13,7 +13,7 @@ import { type RecordSender, byPartition } from './record-sender.ts';
 import { type Find, type Law, type NotedTransaction, type Step, type TransactionId, begin, settle, write } from './transaction-law.ts';
 import type { Places, Touched, TransactionalProducer } from './transactional-producer.ts';
 
-/** A transaction of an earlier session, as it was noted. */
+/** A transaction of an earlier session, as noted. */
 export interface Noted extends NotedTransaction {
   readonly note: TransactionNote;
 }
@@ -23,24 +23,24 @@ export interface TransactionSessionOptions {
   readonly cluster: Cluster;
   readonly sender: RecordSender;
   readonly readYourWrites: ReadYourWrites;
-  /** Wherever an earlier session may have left something open, and this one writes. */
+  /** Everywhere that an earlier session may have left a transaction open, and that this one writes. */
   readonly places: Places;
-  /** What an earlier session has noted. */
+  /** The notes of an earlier session. */
   readonly noted: () => Promise<readonly Noted[]>;
-  /** Where notes are kept: in the transactions that they are about. Default: in memory alone. */
+  /** Where notes are kept: in the transactions that they describe. Default: in memory only. */
   readonly notes?: (TopicPartition & { readonly key: string }) | undefined;
   readonly signal: AbortSignal;
 }
 
-/** How often partitions are asked whether a transaction has ended there. */
+/** How often to ask partitions whether a transaction has ended there. */
 const LOOKS = { firstMs: 4, mostMs: 50 };
-/** How long they may take before it is ended again. */
+/** How long they may take before the transaction is ended again. */
 const ENDS_WITHIN = { firstMs: 400, mostMs: 5_000 };
 
 /** One producer of a transactional id, from its fence to its first error; takes the steps of `transaction-law.ts`. */
 export class TransactionSession {
   readonly #options: TransactionSessionOptions;
-  /** By `partitionKey`: no record of ours lies at this offset or behind it. */
+  /** By `partitionKey`: none of our records is at this offset or after it. */
   readonly #ends = new Map<string, number>();
   #unended: Touched = { topicPartitions: [], offsets: [] };
   #endsWithinMs = ENDS_WITHIN.firstMs;
@@ -53,17 +53,17 @@ export class TransactionSession {
     this.#options = options;
   }
 
-  /** The newest transaction that has been found or written. */
+  /** The newest transaction that was found or written. */
   get noted(): Noted | undefined {
     return this.#newest;
   }
 
-  /** Where its records lie, by `partitionKey`. */
+  /** The places of its records, by `partitionKey`. */
   get placed(): ReadonlyMap<string, readonly SentBatch[]> {
     return this.#placed;
   }
 
-  /** Fences every older session, and writes again what those have lost. */
+  /** Fences every older session, and writes again the records that those lost. */
   async begin(barrier?: readonly NewRecord[]): Promise<void> {
     await this.#options.producer.connect();
     await this.#follow(begin(barrier && { records: barrier, offsets: [] }));
@@ -74,7 +74,7 @@ export class TransactionSession {
     await this.#follow(write(content, id));
   }
 
-  /** Resolves when everybody can read what was written. */
+  /** Resolves when every reader can read what was written. */
   async settle(): Promise<void> {
     await this.#follow(settle(true));
   }
@@ -90,7 +90,7 @@ export class TransactionSession {
 
   async #follow(law: Law<TransactionContent, Noted>): Promise<void> {
     if (this.#hasFailed) throw new TypeError("A session can't be used after an error. Begin a new one.");
-    // Until all of it has gone well.
+    // Until everything has succeeded.
     this.#hasFailed = true;
     for (const step of law) {
       this.#options.signal.throwIfAborted();
@@ -131,7 +131,7 @@ export class TransactionSession {
     await this.#learnEnds(this.#unended.topicPartitions);
   }
 
-  /** Whatever has been appended so far lies below these ends. */
+  /** Everything appended so far is below these ends. */
   async #learnEnds(topicPartitions: readonly TopicPartition[]): Promise<void> {
     for (const [key, end] of await this.#offsets(topicPartitions, 'replicated')) this.#ends.set(key, end);
   }
@@ -167,7 +167,7 @@ export class TransactionSession {
     const partitions = byPartition(id === undefined ? content.records : await this.#withNote(content, id));
     const topicPartitions = Array.from(partitions.values(), ({ topic, partition }) => ({ topic, partition }));
     places.add({ topicPartitions, offsets });
-    // Appends may follow a topic that was recreated; a lane's state would be about the old one.
+    // Appends may follow a recreated topic; a lane's state would still describe the old one.
     const assertAppended = notes === undefined ? undefined : readYourWrites.appendGuard(topicPartitions);
     await producer.begin(topicPartitions);
     // First: the transaction counts when its last record is accepted.
@@ -205,7 +205,7 @@ export class TransactionSession {
     this.#newest = { ...step.transaction, isWhole: true };
     this.#placed = new Map(found.filter(({ records }) => records.length > 0).map(placeOf));
     const aborted = found.flatMap(({ isCommitted, records }) => (isCommitted ? [] : records));
-    // The note is written anew.
+    // The note is written again.
     const isNote = ({ topic, partition, key }: TopicRecord<Uint8Array>): boolean =>
       notes?.topic === topic && notes.partition === partition && key !== null && textOf(key) === notes.key;
     const records = aborted.filter((record) => !isNote(record));

@@ -19,10 +19,10 @@ import {
 } from '../requests/transactions.ts';
 
 export interface TransactionalProducerOptions {
-  /** Its own: the producer connects and disconnects it. */
+  /** The producer connects and disconnects it. */
   readonly cluster: Cluster;
   readonly transactionalId: string;
-  /** How long brokers keep the transaction of a silent producer. Shortened where they allow less, for all producers that share it. */
+  /** How long brokers keep the transaction of a silent producer. Shortened if they allow less, for all producers that share it. */
   readonly transactionTimeout: { ms: number };
 }
 
@@ -59,15 +59,15 @@ interface Fenced {
   readonly protocol: TransactionProtocol;
 }
 
-/** After that many records their numbers begin at 0 again. */
+/** After this sequence number, numbering starts again at 0. */
 export const SEQUENCES: number = 2 ** 31;
-/** With less a transaction of some pages may not be done in time. */
+/** With less, a transaction of several pages may not finish in time. */
 const SHORTEST_TIMEOUT_MS = 1_000;
 
 /**
- * A transactional producer of our own on kafkajs's connections. After an error it isn't used again: how far the brokers have got is unknown then,
- * and a batch that is sent again under a number already used would be acknowledged without being appended. A new producer of the transactional
- * id continues, by `transaction-law.ts`.
+ * Headgate's transactional producer on kafkajs's connections. It isn't used again after an error: the brokers' progress is unknown then,
+ * and they would acknowledge a batch under a used number without appending it. A new producer of the transactional ID continues, by
+ * `transaction-law.ts`.
  */
 export class TransactionalProducer {
   readonly #options: TransactionalProducerOptions;
@@ -88,7 +88,7 @@ export class TransactionalProducer {
     await this.#options.cluster.disconnect();
   }
 
-  /** As which the next transaction is written. */
+  /** The identity under which the next transaction is written. */
   get epoch(): ProducerEpoch {
     const { producerId, producerEpoch } = this.#begun.transaction;
     return { producerId, producerEpoch };
@@ -106,9 +106,9 @@ export class TransactionalProducer {
   }
 
   /**
-   * Sends a batch to each of these partitions, of which none comes twice: one request to each of their leaders. If a broker doesn't lead a
-   * partition, or doesn't know it yet, the same batch goes to the one that fresh metadata names, under the same number: a leader that has it
-   * already acknowledges it. Resolves to the offset of each batch's first record, by `partitionKey`.
+   * Sends one batch to each of these distinct partitions, with one request to each leader. If a broker doesn't lead a partition, or doesn't
+   * know it yet, the same batch goes to the leader in fresh metadata, under the same number: a leader that already has it acknowledges it.
+   * Resolves to the offset of each batch's first record, by `partitionKey`.
    */
   async produce(batches: readonly PartitionBatch[]): Promise<ReadonlyMap<string, number>> {
     const { transaction, protocol } = this.#begun;
@@ -128,7 +128,7 @@ export class TransactionalProducer {
     const { transaction, protocol } = this.#begun;
     for (const [groupId, commits] of Map.groupBy(offsets, ({ group }) => group)) {
       if (protocol === 1) await cluster.ask(addOffsetsToTxn, { ...transaction, groupId });
-      // Of a partition the last one counts.
+      // The last one of a partition counts.
       const last = new Map(commits.map((commit) => [partitionKey(commit), commit]));
       const topicPartitions = Array.from(last.values(), ({ topic, partition, nextOffset }) => ({ topic, partition, offset: nextOffset }));
       await cluster.ask(txnOffsetCommit[protocol], { ...transaction, groupId, topicPartitions });
@@ -143,7 +143,9 @@ export class TransactionalProducer {
     this.#fenced = { transaction: { ...transaction, ...next }, protocol };
   }
 
-  /** Writes an end marker to each of these partitions and groups, by a transaction that writes nothing else: in protocol 1, which keeps the epoch. */
+  /**
+   * Writes an end marker to each of these partitions and groups, in an otherwise empty transaction. In protocol 1, that keeps the epoch.
+   */
   async endAgain({ topicPartitions, offsets }: Touched, transactionResult: boolean): Promise<void> {
     if (topicPartitions.length + offsets.length === 0) return;
     const { cluster } = this.#options;
@@ -153,14 +155,14 @@ export class TransactionalProducer {
     await cluster.ask(endTxn[1], { ...transaction, transactionResult });
   }
 
-  /** Those of the partitions in which a transaction of this producer is open, or may be. */
+  /** The partitions in which a transaction of this producer is, or may be, open. */
   async openPartitions(topicPartitions: readonly TopicPartition[]): Promise<readonly TopicPartition[]> {
     const { producerId } = this.#begun.transaction;
     const open = await this.#options.cluster.ask(describeProducers, { topicPartitions, producerId });
     return topicPartitions.filter((place) => open.get(partitionKey(place)));
   }
 
-  /** Those of the offsets that a transaction may still commit. */
+  /** The offsets that a transaction may still commit. */
   async pendingOffsets<Place extends OffsetPlace>(offsets: readonly Place[]): Promise<readonly Place[]> {
     const pending: Place[] = [];
     for (const [groupId, topicPartitions] of Map.groupBy(offsets, ({ group }) => group)) {
@@ -175,7 +177,7 @@ export class TransactionalProducer {
     return this.#fenced;
   }
 
-  /** Fences every older producer of the transactional id, and has the coordinator abort the transaction that it knows as open. */
+  /** Fences every older producer of the transactional ID, and makes the coordinator abort the transaction that it knows as open. */
   async fence(): Promise<void> {
     const { cluster, transactionalId, transactionTimeout } = this.#options;
     for (;;) {

@@ -11,7 +11,7 @@ import { describeConfigs } from '../requests/topics.ts';
 
 /** Maximum bytes of a response. */
 const BYTES = { least: 64 * 1024, first: 128 * 1024, most: 4 * 1024 * 1024 };
-/** A decoded record takes half a kilobyte of memory, however few bytes of a compressed batch it is. */
+/** A decoded record takes half a kilobyte of memory, however few bytes it has in a compressed batch. */
 const RECORDS_AT_ONCE = 10_000;
 /** How long a broker may take to read its remote storage, and how often the fetch is repeated. */
 const PATIENCE_MS = 1_000;
@@ -19,14 +19,14 @@ const ASKED_AGAIN = 3;
 /** Number of offsets without a record that one call skips. */
 const MOST_STEPS = 1_000;
 
-/** A part of a partition's committed records, and the offset at which the next part begins. */
+/** A part of a partition's committed records, and the offset of the next part. */
 export interface FetchedRecords {
   /** In the memory of the broker's response. */
   readonly records: readonly TopicRecord<Uint8Array>[];
-  /** Records of aborted transactions, of the same stretch. */
+  /** Records of aborted transactions in the same range. */
   readonly aborted: readonly TopicRecord<Uint8Array>[];
   readonly next: number;
-  /** Everything below has been decided: committed or aborted. */
+  /** Everything below is decided: committed or aborted. */
   readonly lastStable: number;
 }
 
@@ -36,13 +36,16 @@ export interface FetchOptions {
   readonly offset: number;
   /** How long the broker may wait for records if there are none. */
   readonly maxWaitMs: number;
-  /** A first batch that is larger comes all the same. Default 4 MB. */
+  /** A larger first batch still arrives. Default 4 MB. */
   readonly maxBytes?: number;
-  /** Default: committed, up to the last stable offset. Uncommitted: all that is replicated. */
+  /** Default: committed, up to the last stable offset. Uncommitted: everything that is replicated. */
   readonly isolationLevel?: number;
 }
 
-/** The bytes to request next of a partition, by those of the request before and the records that came; none before: at first. */
+/**
+ * How many bytes of a partition to request next, depending on the previous request and the records it returned; without one, the initial
+ * number.
+ */
 export function nextMaxBytes(before?: { readonly maxBytes: number; readonly records: number }): number {
   const { maxBytes = BYTES.first, records = 0 } = before ?? {};
   if (records > RECORDS_AT_ONCE) return Math.max(BYTES.least, maxBytes / 2);
@@ -63,7 +66,7 @@ export async function partitionsOf(cluster: Cluster, topic: string): Promise<rea
     .sort((a, b) => a - b);
 }
 
-/** Throws `TopicUnknownError` for what isn't there, also after a second look: partitions may have been added. */
+/** Throws `TopicUnknownError` if the partition is still missing on a second look: it may have been added. */
 export async function assertPartitions(cluster: Cluster, topic: string, partitions: readonly number[]): Promise<void> {
   let there = await partitionsOf(cluster, topic);
   if (partitions.every((partition) => there.includes(partition))) return;
@@ -84,7 +87,7 @@ async function whyUnknown(cluster: Cluster, { topic, partition }: TopicPartition
   return new Error(`A broker didn't recognize all topics of a request, although "${topic}" exists.`, options);
 }
 
-/** Per partition the first offset kept, or the last stable one: everything before it is decided. */
+/** Fetches the next records of one partition. */
 export async function partitionOffsets(
   cluster: Cluster,
   topic: string,
@@ -211,7 +214,7 @@ export function topicRecord(
   return { topic, partition, offset: Number(offset), key, value, headers: mapHeaders(headers, lastValue), timestampMs: Number(timestamp) };
 }
 
-/** Kafka allows a header several times, and one without a value. */
+/** Kafka allows duplicate headers, and headers without a value. */
 function lastValue(values: NonNullable<FetchedMessage['headers']>[string]): Uint8Array {
   return (Array.isArray(values) ? values.at(-1) : values) ?? NOTHING;
 }

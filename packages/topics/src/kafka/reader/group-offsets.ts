@@ -10,7 +10,7 @@ import { offsetCommit, offsetFetch } from '../requests/offsets.ts';
 const MOST_REFUSALS = 10;
 const PAUSES = { firstMs: 100, mostMs: 800 };
 
-/** The offsets a group reads next, of those partitions it has committed any for. */
+/** The offsets that a group reads next, of the partitions with a committed one. */
 export async function groupOffsets(
   cluster: Cluster,
   { group, topic, partitions }: { readonly group: string; readonly topic: string; readonly partitions: readonly number[] },
@@ -25,7 +25,7 @@ export async function groupOffsets(
   );
 }
 
-/** Commits what a group reads next, unless it has come further already. Throws a `TopicLogError` (HEADGATE_GROUP_IN_USE). */
+/** Commits what a group reads next, unless it is already further. Throws a `TopicLogError` (HEADGATE_GROUP_IN_USE). */
 export async function commitGroupOffset(cluster: Cluster, { group, topic, partition, nextOffset }: OffsetCommit): Promise<void> {
   const committed = (await groupOffsets(cluster, { group, topic, partitions: [partition] })).get(partition);
   if (committed !== undefined && committed >= nextOffset) return;

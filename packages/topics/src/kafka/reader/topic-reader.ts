@@ -11,13 +11,13 @@ import type { ReadYourWrites } from './read-your-writes.ts';
 import { assertPartitions, fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets, partitionsOf } from './fetch.ts';
 import { topicMetadata } from '../client/topic-metadata.ts';
 
-/** A broker holds a question for news of a partition this long: less than the watchdog takes for a silence. */
+/** How long a broker waits for new records before it responds: less than the watchdog counts as silence. */
 const LONG_POLL_MS = 1_000;
-/** A reader of several partitions polls them: at first this often, and half as often each time that there is nothing new. */
+/** Initial interval at which a reader of several partitions polls them; it doubles each time that there is nothing new. */
 const LOOK_FOR_NEWS = { firstMs: 250, mostMs: 1_000 };
 /** How often a reader of all partitions checks for new ones. */
 const LOOK_FOR_PARTITIONS_MS = 3_000;
-/** How many responses, each from a leader looked up again, it takes to accept that a partition has become shorter. */
+/** How many responses, each from a freshly looked-up leader, it takes to accept that a partition has become shorter. */
 const LOOKS_AT_A_LOSS = 4;
 const LOOK_AGAIN_MS = 250;
 
@@ -33,7 +33,7 @@ export interface KafkaTopicReaderOptions<Field extends string | Uint8Array> {
 interface Position {
   readonly partition: number;
   next: number;
-  /** How far the log has come, all of it decided. There a reader ends that doesn't follow. */
+  /** How far the log is decided. A reader that doesn't follow ends there. */
   end: number;
 }
 
@@ -88,7 +88,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     const { topic, group } = this.#options.read;
     const { readYourWrites, emptyRanges } = this.#options;
     const [earliest, stable] = await Promise.all([
-      // An offset that retention has taken is noticed when it is fetched.
+      // The fetch notices an offset that retention has deleted.
       typeof from === 'number' ? new Map<number, number>() : partitionOffsets(cluster, topic, wanted, 'earliest'),
       readYourWrites.stableOffsets(cluster, topic, wanted),
     ]);
@@ -161,7 +161,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
         const maxBytes = this.#maxBytes;
         const { records, next, lastStable } = await fetchRecords(cluster, { topic, partition, offset, maxWaitMs: LONG_POLL_MS, maxBytes });
         this.#maxBytes = nextMaxBytes({ maxBytes, records: records.length });
-        // Before anything of another log is handed out.
+        // Before anything of another log is delivered.
         if (lastStable < end) await this.#assertReaches(cluster, partition, end);
         if (records.length === 0) this.#options.emptyRanges.add(topic, partition, offset, next);
         position.next = next;
@@ -245,13 +245,13 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
 }
 
 /**
- * Per partition the last range of offsets that was found to hold no record, such as the marker at the end of a transaction: a reader that looks
- * for news again and again need not fetch it each time.
+ * Per partition the last range of offsets without a record, such as the marker at the end of a transaction. A reader that repeatedly looks
+ * for new records needn't fetch it each time.
  */
 export class EmptyRanges {
   readonly #ranges = new Map<string, { readonly from: number; readonly to: number }>();
 
-  /** There is nothing to read from `from` to before `to`. */
+  /** The range from `from` to before `to` has no record. */
   add(topic: string, partition: number, from: number, to: number): void {
     if (to > from) this.#ranges.set(partitionKey({ topic, partition }), { from, to });
   }

@@ -3,9 +3,9 @@ import { refusalsOf, wholeAnswer } from './partition-answers.ts';
 import { type Refusal, type Request, idRights, rights } from './request.ts';
 
 interface Coordinated {
-  /** In the protocol. */
+  /** By their names in the protocol. */
   readonly number: number;
-  /** A right to more includes Describe: without it the requests that follow aren't allowed either. */
+  /** Further rights include Describe: without it the following requests aren't allowed, either. */
   needs(name: string): readonly MissingRight[];
 }
 
@@ -29,7 +29,7 @@ export const findCoordinator: Request<FindCoordinatorOptions, { readonly nodeId:
   write: (body, { of, name }) => body.string(name).uint8(COORDINATED[of].number),
   read(from) {
     const { throttleMs, refusals } = wholeAnswer(from);
-    // A message to people.
+    // An error message.
     from.string();
     return { throttleMs, refusals, answer: { nodeId: from.int32(), host: from.string(), port: from.int32() } };
   },
@@ -52,7 +52,7 @@ export const describeGroup: Request<{ readonly groupId: string }, ReadonlySet<st
       for (let left = 4; left > 0; left -= 1) from.string();
       return from.array(() => {
         const memberId = from.string();
-        // The client and its host, and what the member has sent and was given.
+        // The client, its host, its metadata and its assignment.
         from.string();
         from.string();
         from.bytes();

@@ -32,7 +32,7 @@ export const listOffsets: Request<ListOffsetsOptions, PartitionAnswers<number>> 
   read: (from, { topicPartitions }) => ({
     throttleMs: from.int32(),
     ...readPartitions(from, topicPartitions, () => {
-      // The time of the record, which is none.
+      // The record's timestamp, which is unused.
       from.int64();
       return Number(from.int64());
     }),
@@ -41,7 +41,7 @@ export const listOffsets: Request<ListOffsetsOptions, PartitionAnswers<number>> 
 
 export interface OffsetFetchOptions extends AboutPartitions {
   readonly groupId: string;
-  /** Tells of offsets that a transaction may still commit. Brokers before Kafka 2.5 don't know; none of them forgets end markers. */
+  /** Shows offsets that a transaction may still commit. Brokers before Kafka 2.5 don't know; none of them loses end markers. */
   readonly showsPending?: boolean;
 }
 
@@ -52,7 +52,7 @@ export interface CommittedOffset {
   readonly isPending: boolean;
 }
 
-/** What the group has committed of each partition. */
+/** The committed offsets of the group, per partition. */
 export const offsetFetch: Request<OffsetFetchOptions, PartitionAnswers<CommittedOffset>> = {
   api: 'OffsetFetch',
   key: 9,
@@ -74,7 +74,7 @@ export const offsetFetch: Request<OffsetFetchOptions, PartitionAnswers<Committed
       from.array(() => {
         const place: TopicPartition = { topic, partition: from.int32() };
         const offset = Number(from.int64());
-        // The epoch of its leader, and what the group has noted with it.
+        // The leader's epoch, and the group's metadata.
         if (version >= 5) from.int32();
         from.string();
         const errorCode = from.int16();
@@ -96,7 +96,7 @@ export interface OffsetCommitOptions {
   readonly topicPartitions: readonly (TopicPartition & { readonly offset: number })[];
 }
 
-/** Commits as a member of no generation: as consumers do that assign themselves their partitions. */
+/** Commits outside of any generation, like consumers that assign partitions themselves. */
 export const offsetCommit: Request<OffsetCommitOptions, PartitionAnswers<void>> = {
   api: 'OffsetCommit',
   key: 8,
@@ -104,7 +104,7 @@ export const offsetCommit: Request<OffsetCommitOptions, PartitionAnswers<void>> 
   to: 'group coordinator',
   needs: ({ groupId, topicPartitions }) => [...rights('group', ['Read'], [groupId]), ...topicRights('Read', topicPartitions)],
   write: (body, { groupId, topicPartitions }) =>
-    // No generation, no member, and the brokers' own time for keeping it.
+    // No generation, no member, and the brokers' own retention time.
     writePartitions(body.string(groupId).int32(-1).string('').int64(-1), topicPartitions, ({ offset }) => body.int64(offset).string('')),
   read: (from, { topicPartitions }) => ({ throttleMs: from.int32(), ...readPartitions(from, topicPartitions, () => undefined) }),
 };

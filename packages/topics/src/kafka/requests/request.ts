@@ -6,7 +6,7 @@ import type { RequestWriter } from '../wire/request-writer.ts';
 /** The broker that answers: each leader for the partitions it leads, or the one of that role. */
 export type Destination = 'leader' | 'group coordinator' | 'transaction coordinator' | 'controller' | 'any';
 
-/** What the cluster must know of a request, whoever encodes it. */
+/** What the cluster must know about a request, no matter which code encodes it. */
 export interface Routed<Options> {
   /** Its name in Kafka's protocol. */
   readonly api: string;
@@ -15,7 +15,7 @@ export interface Routed<Options> {
    * `transactionalId`.
    */
   readonly to: Destination;
-  /** The rights without which brokers refuse it (Kafka's table "Operations and Resources on Protocols"). */
+  /** The rights that brokers require (Kafka's table "Operations and Resources on Protocols"). */
   needs(options: Options): readonly MissingRight[];
   /** How long the broker may take before it counts as silent, ms. Default 3000. */
   answersWithinMs?(options: Options): number;
@@ -32,14 +32,14 @@ export interface Request<Options, Answer> extends Routed<Options> {
   readonly plainHead?: boolean;
   write(body: RequestWriter, options: Options, version: number): void;
   read(from: AnswerReader, options: Options, version: number): Answered<Answer>;
-  /** The response of a broker that knows none of the versions. Default: an error. */
+  /** The result if the broker knows none of the versions. Default: an error. */
   absent?(options: Options): Answer;
 }
 
 export interface Answered<Answer> {
-  /** The broker takes no further request for this long. */
+  /** The broker accepts no further request for this long. */
   readonly throttleMs: number;
-  /** What the broker refuses, if anything. */
+  /** The broker's refusals, if any. */
   readonly refusals: readonly Refusal[];
   /** Meaningless if the whole request was refused. */
   readonly answer: Answer;
@@ -74,7 +74,7 @@ export function topicRights(operation: string, about: Iterable<{ readonly topic:
   );
 }
 
-/** Records that are appended outside of lanes have an ID that was never used before. */
+/** Records appended outside of lanes have an ID that was never used before. */
 export function idRights(operations: readonly string[], transactionalId: string): readonly MissingRight[] {
   return rights('transactional id', operations, [transactionalId.replace(/^append-.*$/u, 'append-*')]);
 }

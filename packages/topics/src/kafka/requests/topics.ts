@@ -3,7 +3,7 @@ import { type Answered, type Refusal, type Request, rights, topicRights } from '
 
 /** How long a controller may take to change topics, ms. */
 const CHANGE_TIMEOUT_MS = 5_000;
-/** The number of a topic among the kinds of resources. */
+/** The number of the resource kind "topic". */
 const TOPIC = 2;
 
 /** A partition as a broker describes it, with or without a leader. */
@@ -95,7 +95,7 @@ export const describeConfigs: Request<
     const answer = new Map<string, TopicSettings>();
     from.array(() => {
       const errorCode = from.int16();
-      // A message to people, and the kind of the resource.
+      // An error message, and the kind of the resource.
       from.string();
       from.uint8();
       const topic = from.string();
@@ -165,7 +165,7 @@ function topicRefusals(from: AnswerReader): Answered<void> {
   const throttleMs = from.int32();
   const codes = from.array(() => {
     const refusal = { topic: from.string(), errorCode: from.int16() };
-    // A message to people.
+    // An error message.
     from.string();
     return refusal;
   });

@@ -6,8 +6,8 @@ import { readPartitions, refusalsOf, wholeAnswer, writePartitions } from './part
 import { type AboutPartitions, type Answered, type PartitionAnswers, type Request, idRights, rights, topicRights } from './request.ts';
 
 /**
- * In protocol 1 a transaction's partitions and groups are announced to its coordinator. In protocol 2 (KIP-890, Kafka 4) what is written to them
- * announces them, and each transaction has its own epoch: nothing of one can come to light in the next.
+ * In protocol 1 a transaction's partitions and groups are announced to its coordinator. In protocol 2 (KIP-890, Kafka 4) the writes
+ * themselves announce them, and each transaction has its own epoch, so nothing of one can appear in the next.
  */
 export type TransactionProtocol = 1 | 2;
 
@@ -43,7 +43,7 @@ export const initProducerId: Request<InitProducerIdOptions, ProducerEpoch> = {
   read: (from) => ({ ...wholeAnswer(from), answer: producerOf(from) }),
 };
 
-/** In protocol 1, before anything is sent to the partitions. */
+/** In protocol 1, before any batch is sent to the partitions. */
 export const addPartitionsToTxn: Request<TransactionOptions & AboutPartitions, PartitionAnswers<void>> = {
   api: 'AddPartitionsToTxn',
   key: 24,
@@ -100,7 +100,7 @@ function produceIn(versions: readonly number[]): Request<ProduceOptions, Partiti
         from.int64();
         // The first offset of the log.
         if (version >= 5) from.int64();
-        // Which records are wrong, and a message to people.
+        // Which records are wrong, and an error message.
         if (version >= 8) skipReasons(from);
         return offset;
       });
@@ -184,7 +184,9 @@ function endTxnIn(versions: readonly number[]): Request<EndTxnOptions, ProducerE
   };
 }
 
-/** The protocol that all brokers of the cluster speak and that its operator has let them speak (the feature `transaction.version`). */
+/**
+ * The transaction protocol that all brokers of the cluster support and that its operator has enabled (the feature `transaction.version`).
+ */
 export const transactionProtocol: Request<{ readonly transactionalId: string }, TransactionProtocol> = {
   api: 'ApiVersions',
   key: 18,
@@ -258,7 +260,7 @@ export const describeProducers: Request<DescribeProducersOptions, PartitionAnswe
   read: (from, { topicPartitions, producerId }) => ({
     throttleMs: from.int32(),
     ...readPartitions(from, topicPartitions, () => {
-      // A message to people.
+      // An error message.
       from.string();
       const open = from.array(() => {
         const id = String(from.int64());

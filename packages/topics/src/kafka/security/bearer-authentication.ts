@@ -7,7 +7,7 @@ const SEPARATOR = '\u0001';
 const TOKEN = /^[\w.~+/-]+=*$/;
 const LONGEST_WORD = 100;
 
-/** A broker's clock may be ahead of ours by so much. */
+/** How far a broker's clock may be ahead of ours. */
 const CLOCKS_APART_MS = 60_000;
 
 /** A token to present to the brokers. */
@@ -21,7 +21,7 @@ export interface BearerToken {
   readonly renewedIn?: string;
 }
 
-/** Makes the authenticator of a connection, in kafkajs's shape. */
+/** Creates the authenticator of a connection, in kafkajs's shape. */
 type Authentication = (connection: Pick<AuthenticationProviderArgs, 'saslAuthenticate'>) => Authenticator;
 
 /**
@@ -30,7 +30,7 @@ type Authentication = (connection: Pick<AuthenticationProviderArgs, 'saslAuthent
  * them contains the token.
  */
 export function bearerAuthentication(token: () => Promise<BearerToken>): Authentication {
-  /** A token that was good has had its time when it is refused; the first one may be for other brokers. */
+  /** A token that once worked has expired if it is refused; the first one may belong to another cluster. */
   let wasTaken = false;
   let refused: string | undefined;
   return ({ saslAuthenticate }) => ({
@@ -93,7 +93,7 @@ function expired(token: string): string {
     : `; it expired at ${new Date(expiryMs).toISOString()}. Start again with a new one`;
 }
 
-/** kafkajs has both ways with a length of four bytes before it. */
+/** kafkajs sends and receives both messages with a four-byte length in front. */
 function withLength(text: string): Buffer {
   const bytes = Buffer.alloc(4 + Buffer.byteLength(text));
   bytes.writeInt32BE(bytes.length - 4);

@@ -4,7 +4,7 @@ import { type BearerToken, bearerAuthentication } from './bearer-authentication.
 
 type Authentication = (connection: AuthenticationProviderArgs) => Authenticator;
 
-/** The user for the brokers, and its proof. */
+/** The user name for the brokers, and its proof. */
 export type KafkaSaslOptions =
   | KafkaPasswordOptions
   | {
@@ -21,7 +21,7 @@ export type KafkaSaslOptions =
       readonly sessionToken?: string;
     }
   | {
-      /** A token of OAuth 2 in each connection (KIP-255). */
+      /** An OAuth 2 token, sent on each connection (KIP-255). */
       readonly mechanism: 'oauthbearer';
       /** Called for each connection, and again when a session ends. */
       readonly oauthBearerProvider: () => Promise<BearerToken>;
@@ -56,9 +56,9 @@ export function saslForKafkajs(sasl: KafkaSaslOptions): NonNullable<KafkaConfig[
 }
 
 /**
- * kafkajs's own authentication. Throws a `TypeError` for a mechanism that it doesn't have. As delivered it makes a refusal of every fault, a lost
- * connection and a time-out too, and keeps only the message. Here those are thrown as they are; a refusal is what a broker calls one, or
- * a broker that can't prove who it is.
+ * kafkajs's own authentication. Throws a `TypeError` for an unsupported mechanism. kafkajs itself reports every error as a refusal, even a
+ * lost connection or a timeout, and keeps only the message. Here those errors are thrown unchanged. A refusal is an error that a broker
+ * returned, or a broker that can't prove its identity.
  */
 export function kafkajsAuthentication(sasl: PlainSasl): Authentication {
   if (!Object.hasOwn(MECHANISMS, sasl.mechanism)) {

@@ -13,7 +13,7 @@ export interface BatchRecord {
 export interface BatchRecords {
   readonly length: number;
   at(index: number): BatchRecord | undefined;
-  /** The varying parts of values, in records that have everything else in common. */
+  /** The varying parts of values, in records that are otherwise equal. */
   readonly parts?: SeriesParts | undefined;
 }
 

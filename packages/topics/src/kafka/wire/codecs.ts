@@ -4,13 +4,13 @@ import { constants, gzip, zstdCompress } from 'node:zlib';
 /** The numbers of compressions in a batch's attributes. */
 export const CODECS = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 } as const;
 
-/** A compression of the records that are written. */
+/** A compression for written records. */
 export interface Compression {
   readonly codec: number;
   compress(records: Buffer): Promise<Buffer>;
 }
 
-/** At level 1: the higher ones cost much time, and save few bytes of records that are alike. */
+/** Level 1: higher ones take much longer, and save few bytes of similar records. */
 export const COMPRESSIONS: Readonly<Record<'none' | 'gzip' | 'zstd', Compression>> = {
   none: { codec: CODECS.none, compress: (records) => Promise.resolve(records) },
   gzip: { codec: CODECS.gzip, compress: (records) => promisify(gzip)(records, { level: 1 }) },

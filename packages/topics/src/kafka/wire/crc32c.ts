@@ -4,8 +4,8 @@ const SLICES = 16;
 const TABLE = makeTable();
 
 /**
- * The CRC-32C (RFC 3720, appendix B.4) of `bytes`. With `before`, the CRC of other bytes: that of those followed by `bytes`. It takes 16
- * bytes per step, which is five times as fast as one.
+ * The CRC-32C (RFC 3720, appendix B.4) of `bytes`. With `before`, the CRC of earlier bytes, it continues that CRC. It takes 16 bytes per
+ * step, which is five times as fast as one.
  */
 export function crc32c(bytes: Uint8Array, before = 0): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -8,7 +8,7 @@ export interface EncodedRecords {
   /** The buffer that contains them. */
   readonly room: Buffer<ArrayBuffer>;
   readonly count: number;
-  /** Bytes that the next record would have needed if it didn't fit; 0 if there is none left. */
+  /** Bytes that the next record would have needed if it didn't fit; 0 after the last one. */
   readonly nextBytes: number;
 }
 
@@ -16,9 +16,9 @@ export interface EncodedRecords {
 export interface EncodeRecordsOptions {
   /** The index of the first one. Default 0. */
   readonly from?: number;
-  /** As many records as fit into this. Default: all. */
+  /** Only as many records as fit into this. Default: all. */
   readonly maxBytes?: number;
-  /** No more records than these. Default: all. */
+  /** Maximum number of records. Default: all. */
   readonly maxRecords?: number;
   /** A buffer to write to, if it is large enough. */
   readonly room?: Buffer<ArrayBuffer> | undefined;

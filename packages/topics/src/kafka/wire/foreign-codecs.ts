@@ -6,7 +6,7 @@ export interface Codec {
   decompress(bytes: Buffer): Promise<Buffer>;
 }
 
-/** Snappy as others write it: bare, or cut into blocks by the framing of Java's library (xerial). */
+/** Snappy as other clients write it: bare, or in blocks framed by Java's library (xerial). */
 export const SNAPPY: Codec = {
   compress: () => Promise.reject(new TypeError('Headgate reads Snappy but never writes it.')),
   async decompress(bytes) {
@@ -42,7 +42,7 @@ function isFramed(bytes: Buffer): boolean {
   return bytes.subarray(0, MAGIC.length).equals(MAGIC);
 }
 
-/** Each after its length. */
+/** Each block after its length. */
 function blocks(bytes: Buffer): Buffer[] {
   const found: Buffer[] = [];
   for (let at = HEADER_BYTES; at + 4 <= bytes.length;) {

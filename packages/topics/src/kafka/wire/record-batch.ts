@@ -15,7 +15,7 @@ export interface RecordBatch {
 export interface BatchSender {
   readonly producerId: string;
   readonly producerEpoch: number;
-  /** How many records it has sent to the partition before, modulo 2^31. */
+  /** Records that the producer has sent to the partition before, modulo 2^31. */
   readonly baseSequence: number;
 }
 
@@ -26,7 +26,7 @@ const ATTRIBUTES_AT = 21;
 const MAGIC = 2;
 const TRANSACTIONAL = 0x10;
 
-/** A batch of a transaction as it goes over the wire: its header, then its records. */
+/** A batch of a transaction as sent: its header, then its records. */
 export function batchPieces(
   { records, count, timestampMs, codec }: RecordBatch,
   { producerId, producerEpoch, baseSequence }: BatchSender,

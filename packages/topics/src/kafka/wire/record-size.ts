@@ -3,12 +3,12 @@ const RECORD_OVERHEAD_BYTES = 61 + 64;
 /** Incompressible bytes grow a little under compression. */
 const COMPRESSION_GROWTH = 0.99;
 
-/** Bytes of the largest batch that is sent to a topic of that `max.message.bytes`. */
+/** Maximum bytes of a batch that is sent to a topic with that `max.message.bytes`. */
 export function batchBytes(maxMessageBytes: number): number {
   return Math.floor(maxMessageBytes * COMPRESSION_GROWTH);
 }
 
-/** Bytes of key, value and headers of the largest record such a topic takes. */
+/** Maximum bytes of a record's key, value and headers on such a topic. */
 export function recordBytes(maxMessageBytes: number): number {
   return batchBytes(maxMessageBytes) - RECORD_OVERHEAD_BYTES;
 }

@@ -1,10 +1,10 @@
 import { varintBytes, writeVarint } from './varint.ts';
 
-/** Bytes that grow as the fields of records are written to their end. */
+/** A buffer that grows as fields of records are appended. */
 export class RecordWriter {
   #bytes: Buffer<ArrayBuffer>;
   #end = 0;
-  /** The bytes left for a part's length; the last part's, since records are mostly alike. */
+  /** Bytes reserved for a part's length: those of the last part, since records are mostly alike. */
   #prefix = 1;
 
   /** `bytes`: the initial size, or that of `room`, which is overwritten, if it is as large. */
@@ -12,7 +12,7 @@ export class RecordWriter {
     this.#bytes = room !== undefined && room.length >= bytes ? room : Buffer.allocUnsafeSlow(bytes);
   }
 
-  /** How many bytes are written. */
+  /** Number of written bytes. */
   get length(): number {
     return this.#end;
   }
@@ -40,7 +40,7 @@ export class RecordWriter {
     this.#end += 2;
   }
 
-  /** Text as UTF-8, or bytes: their length as a varint, then they; null is the length -1. Half a surrogate pair becomes U+FFFD. */
+  /** Text as UTF-8, or bytes: their length as a varint, then the bytes; null is the length -1. Half a surrogate pair becomes U+FFFD. */
   field(field: string | Uint8Array | null): void {
     if (field === null) {
       this.varint(-1);
@@ -80,7 +80,7 @@ export class RecordWriter {
     return this.#end;
   }
 
-  /** Ends the part that `begin` answered `start` for: writes its length in front of it, as a varint. */
+  /** Ends the part for which `begin` returned `start`: writes its length in front of it, as a varint. */
   finish(start: number): void {
     const length = this.#end - start;
     const prefix = varintBytes(length);
@@ -113,7 +113,7 @@ export class RecordWriter {
     const start = this.#end + guess;
     let length = this.#bytes.write(text, start, 'utf8');
     if (start + length > this.#bytes.length - MOST_CHARACTER_BYTES) {
-      // It may have been cut off at the end of the buffer.
+      // The text may have been cut off at the end of the buffer.
       this.#reserve(MOST_VARINT_BYTES + Buffer.byteLength(text));
       length = this.#bytes.write(text, start, 'utf8');
     }
@@ -152,5 +152,5 @@ function writeAscii(bytes: Uint8Array, start: number, text: string): boolean {
 
 const MOST_VARINT_BYTES = 5;
 const MOST_CHARACTER_BYTES = 4;
-/** A call out of JavaScript costs less than a loop over a longer text. */
+/** For longer text, a call out of JavaScript costs less than a loop. */
 export const LONG = 32;

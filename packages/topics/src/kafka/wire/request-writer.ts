@@ -39,19 +39,19 @@ export class RequestWriter {
     return this;
   }
 
-  /** A whole number, as text if it may be larger than JavaScript's. */
+  /** A whole number, as text if it may exceed JavaScript's safe range. */
   int64(value: number | string): this {
     this.#end = this.#room(8).writeBigInt64BE(BigInt(value), this.#end);
     return this;
   }
 
-  /** null: none, if the protocol allows that. */
+  /** null if the protocol allows that. */
   string(value: string | null): this {
     if (value === null) return this.#flexible ? this.#unsignedVarint(0) : this.int16(-1);
     const length = Buffer.byteLength(value);
     if (this.#flexible) this.#unsignedVarint(length + 1);
     else this.int16(length);
-    // Growing changes the end, which `+=` would have read before.
+    // Growing changes the end, which `+=` would have read earlier.
     const bytes = this.#room(length);
     this.#end += bytes.write(value, this.#end);
     return this;
@@ -63,7 +63,7 @@ export class RequestWriter {
     return this;
   }
 
-  /** Bytes in pieces; not a copy, so that they must stay as they are until the request is answered. */
+  /** Adds bytes in pieces without copying them, so they must not change until the request is answered. */
   bytes(pieces: readonly Buffer[]): this {
     this.#length(pieces.reduce((sum, { length }) => sum + length, 0));
     this.#cut();
@@ -92,7 +92,7 @@ export class RequestWriter {
     this.#start = this.#end;
   }
 
-  /** The bytes to write to, with this many more at their end. */
+  /** The buffer to write to, with space for this many more bytes. */
   #room(more: number): Buffer {
     if (this.#end + more > this.#bytes.length) {
       const begun = this.#bytes.subarray(this.#start, this.#end);

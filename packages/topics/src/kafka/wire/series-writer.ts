@@ -10,7 +10,7 @@ export interface SeriesWriterOptions {
   readonly headers: Uint8Array;
 }
 
-/** Writes the records of a series around the bytes that they have in common. */
+/** Writes the records of a series around their common bytes. */
 export class SeriesWriter {
   readonly #key: Uint8Array;
   readonly #before: Uint8Array;
@@ -18,7 +18,7 @@ export class SeriesWriter {
   readonly #afterBytes: number;
   /** The common end of the values, and the headers. */
   readonly #tail: Uint8Array;
-  /** By the length of a part: the key, and the beginning of the value. */
+  /** By the length of a part: the key and the beginning of the value. */
   readonly #heads: Uint8Array[] = [];
 
   constructor({ key, parts, headers }: SeriesWriterOptions) {

@@ -4,7 +4,7 @@ import { encodeRecords } from './encode-records.ts';
 import { BATCH_HEADER_BYTES, type RecordBatch } from './record-batch.ts';
 
 export interface SplitOptions {
-  /** The time every record carries, whole milliseconds since the epoch. */
+  /** The timestamp of every record, whole milliseconds since the epoch. */
   readonly timestampMs: number;
   /**
    * Maximum bytes of one batch, including its own 61, before compression. A broker compares the compressed size with `max.message.bytes`;
@@ -17,16 +17,16 @@ export interface SplitOptions {
 
 /** Encoded, and not yet compressed. */
 export interface SplitBatch {
-  /** The batch as a broker counts it, before compression. */
+  /** The batch's size as a broker counts it, before compression. */
   readonly bytes: number;
   readonly count: number;
   /** Compresses the records. */
   packed(): Promise<RecordBatch>;
 }
 
-/** Encodes records into batches, in buffers that it uses again. */
+/** Encodes records into batches, in reused buffers. */
 export class BatchSplitter {
-  /** The largest buffer of the batches that were sent: half a megabyte a page would only make work for the collector. */
+  /** The largest buffer of the sent batches: half a megabyte per page would only make work for the garbage collector. */
   #room: Buffer<ArrayBuffer> | undefined;
 
   /**
@@ -61,14 +61,14 @@ export class BatchSplitter {
   }
 }
 
-/** kafkajs can't read a batch of some 120,000 records: it passes them to a function as that many arguments. */
+/** kafkajs can't read a batch of some 120,000 records, because it passes them to a function as that many arguments. */
 const MOST_RECORDS = 50_000;
-/** To compress less than this, a checkpoint for one, costs more than it saves. */
+/** Compressing less than this, such as a checkpoint, costs more than it saves. */
 const SMALL_BYTES = 1_024;
 /** A larger buffer isn't kept. */
 const MOST_ROOM_BYTES = 4 * 1024 * 1024;
 
-/** A single record that is larger than a batch may be. Batches of earlier records may already exist. */
+/** A single record that exceeds the maximum batch. Batches of earlier records may already exist. */
 export class RecordTooLargeError extends Error {
   override readonly name = 'RecordTooLargeError';
   readonly code = 'HEADGATE_RECORD_TOO_LARGE';
