@@ -4,7 +4,7 @@ import type { Lane } from '../engine/lane.ts';
 
 /** Offsets that a log has deleted before they were read. */
 export interface DeletedOffsets {
-  /** Maximum number of requests; it may include end markers of transactions, which the log can't tell apart any more. */
+  /** Maximum number of requests; it may include end markers of transactions, which the log can no longer tell apart. */
   readonly count: number;
   /** The first offset after them. */
   readonly before: number;
@@ -37,7 +37,7 @@ export async function deletedOffsets(
 
 type DeletingLane = Pick<Lane, 'topic' | 'partition' | 'next' | 'hasState' | 'isFinished'>;
 
-/** The error of a lane whose log has deleted requests. */
+/** The error of a lane whose log deleted requests. */
 export function requestsDeleted(
   { count }: DeletedOffsets,
   { pipeline, lane: { topic, partition } }: { readonly pipeline: string; readonly lane: Pick<Lane, 'topic' | 'partition'> },

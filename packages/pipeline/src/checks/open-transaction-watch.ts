@@ -1,9 +1,9 @@
 import type { Clock } from '@headgate/throttle';
 import type { OpenTransaction, TopicLog, TopicPartition } from '@headgate/topics';
 
-/** Sees whether another client's open transaction keeps a lane's requests from being read. */
+/** Detects whether another client's open transaction blocks the reader of a lane's requests. */
 export interface OpenTransactionWatch {
-  /** Returns whether a transaction is open; `now` false: as of the last two seconds. False when the signal aborts. */
+  /** Returns whether a transaction is open. `now` false: as of the last two seconds. Returns false when the signal aborts. */
   check(now: boolean): Promise<boolean>;
 }
 
@@ -16,7 +16,7 @@ export interface OpenTransactionWatchOptions {
   readonly signal: AbortSignal;
 }
 
-/** A client that enqueues has a transaction open for some milliseconds. */
+/** A client that enqueues has a transaction open for a few milliseconds. */
 const REPORT_AFTER_MS = 2_000;
 const CHECK_AGAIN_MS = 2_000;
 

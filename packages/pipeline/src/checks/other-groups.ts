@@ -11,7 +11,7 @@ const WORKED_LATELY_MS = 86_400_000;
 export interface OtherGroupsOptions {
   /** The state of the pipeline's first lane. */
   readonly state: StateReading;
-  /** The own group, of which nothing is said. */
+  /** This run's group, which is never reported. */
   readonly group: string;
   /** Pipeline whose state is searched. */
   readonly pipeline: PipelineTopics;
@@ -20,9 +20,9 @@ export interface OtherGroupsOptions {
 }
 
 /**
- * Warns of other groups that work a pipeline's requests, by their keys in its state: each request of two groups is written twice. A group
- * without state, e.g. under a changed or mistyped name, is warned of any earlier group; a group with state only of one that has worked
- * within a day.
+ * Warns of other groups that process a pipeline's requests, found by their keys in its state, because each request of two groups is written
+ * twice. A group without state, such as one with a changed or mistyped name, is warned of any earlier group. A group with state is warned
+ * only of groups that were active within a day.
  */
 export function otherGroupsWarnings({ state, group, pipeline, names }: OtherGroupsOptions): readonly string[] {
   const isNew = laneState(group, state).get(STATE_KEYS.finished) === undefined;
@@ -42,7 +42,7 @@ export function otherGroupsWarnings({ state, group, pipeline, names }: OtherGrou
     });
 }
 
-/** The same for all pipelines, without taking any lane. `missing`: topics that are not there. */
+/** The same for all pipelines, without taking any lane. `missing`: topics that don't exist. */
 export async function findOtherGroups({
   log,
   group,

@@ -5,12 +5,12 @@ import type { RequestRecord } from '../definition/request.ts';
 export interface PileWarningOptions {
   readonly pipeline: Pick<Pipeline, 'name' | 'everyOf'>;
   readonly clock: Clock;
-  /** True for the key of a walk in work. */
+  /** True for the key of an active walk. */
   readonly isWalking: (key: string) => boolean;
   readonly warn: (message: string) => void;
 }
 
-/** Warns once, of a list that takes longer than its `every`. Call it before the work on a request begins; `key`: that of a walk. */
+/** Warns once of a list that takes longer than its `every`. Call it before the work on a request begins; `key`: that of a walk. */
 export function pileWarning({ pipeline, clock, isWalking, warn }: PileWarningOptions) {
   const openedAtMs = clock.epochMs();
   let isWarned = false;

@@ -17,8 +17,8 @@ export interface RequiredPermissionsOptions {
 }
 
 /**
- * The topics and groups that a run uses, and no more: its user may have no further rights. Every topic is read, because after a crash a log
- * checks whether the last transaction is complete.
+ * The topics and groups that a run uses, and nothing else: its user may have no other rights. Every topic is read, because after a crash a
+ * log checks whether the last transaction is complete.
  */
 export function requiredPermissions({ pipelines, group, lanes, names }: RequiredPermissionsOptions): IntendedUse {
   const state = { name: names(GROUP_STATE), reads: true, writes: true };

@@ -8,10 +8,10 @@ export interface ServiceWatchOptions {
   readonly emit: (event: Extract<RunEvent, { type: 'service-unavailable' | 'service-available' }>) => void;
 }
 
-/** A shorter time without a success is no more than one retry. */
+/** A shorter time without a success is only one retry. */
 const FAILING_AFTER_MS = 2_000;
 
-/** Makes one fact of the faults that all requests of a pipeline meet: it emits when they have lasted two seconds, and when they are over. */
+/** Turns the errors that all requests of a pipeline meet into one event: it emits when they have lasted two seconds, and when they end. */
 export function serviceWatch({ time, failingSince, emit }: ServiceWatchOptions): (event: Extract<RunEvent, { type: 'attempt' }>) => void {
   const told = new Map<string, number>();
 

@@ -6,14 +6,14 @@ import type { TopicNames } from '../definition/topic.ts';
 import { STATE_KEYS, laneState } from '../engine/lane-state.ts';
 import { type OffsetRangesSnapshot, offsetRanges } from '../engine/offset-ranges.ts';
 
-/** The kind of topic that was lost: how far the lane was, its requests, or its records. */
+/** The kind of topic that was lost: the lane's state, its requests, or its records. */
 export type Loss = 'state' | 'requests' | 'records';
 
 /** A topic that a lane works with was deleted. */
 export class StateLostError extends PipelineError {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'StateLostError';
-  /** The kind of topic that was lost; the message ends with its cure. */
+  /** The kind of topic that was lost; the message ends with the cure. */
   readonly loss: Loss;
   /** The message without the cure. */
   readonly what: string;
@@ -74,7 +74,7 @@ export async function assertStateKept({ log, group, pipeline, names, lane, next,
   throw new StateLostError({ message, loss: 'state' });
 }
 
-/** The same for all lanes, without taking any. `missing`: topics that are not there. */
+/** The same for all lanes, without taking any. `missing`: topics that don't exist. */
 export async function assertStatesKept({
   log,
   group,
@@ -91,7 +91,7 @@ export async function assertStatesKept({
   readonly missing: readonly string[];
 }): Promise<void> {
   const all = pipelines.flatMap((pipeline) => Array.from({ length: lanesOf(pipeline, lanes) }, (_, lane) => ({ pipeline, lane })));
-  // At once: brokers take a moment to be sure that there is no such partition.
+  // Now, because brokers take a moment to be sure that a partition doesn't exist.
   const checks = all.map(async ({ pipeline, lane }) => {
     // A query for a group makes brokers create their topic of groups.
     if (missing.includes(requestsTopic(pipeline, names))) return;
@@ -105,7 +105,7 @@ export async function assertStatesKept({
   await Promise.all(checks);
 }
 
-/** Undefined if there is no such partition: the next run creates that of a new lane. */
+/** Undefined if the partition doesn't exist: the next run creates it for a new lane. */
 async function readState(log: TopicLog, topic: string, partition: number): Promise<StateReading | undefined> {
   try {
     return await log.readState(topic, partition);

@@ -2,15 +2,15 @@ import type { StateReading, TopicPartition } from '@headgate/topics';
 import { laneState } from '../engine/lane-state.ts';
 import { type OffsetRanges, type OffsetRangesSnapshot, offsetRanges } from '../engine/offset-ranges.ts';
 
-/** Maximum offsets per note, so that none exceeds a record, however many gaps the closed letters leave. */
+/** Maximum offsets per note. It keeps each note within the limit of a record, however many gaps the closed dead letters leave. */
 const NOTED_TOGETHER = 2_000;
 
-/** The dead letters of a partition that were replayed or dismissed, as the group's state has them. */
+/** The dead letters of a partition that were replayed or dismissed, as stored in the group's state. */
 export interface ClosedLetters {
-  /** Every letter before it is closed. */
+  /** Every dead letter before it is closed. */
   readonly next: number;
   has(offset: number): boolean;
-  /** Closes a letter, and all offsets from `from` to before it: they hold none. */
+  /** Closes a dead letter, and all offsets from `from` to before it: they have none. */
   close(offset: number, from: number): void;
   /** The notes that make what was closed since the last call durable: keys in the group's state with their values. */
   notes(): readonly (readonly [key: string, value: string])[];

@@ -16,7 +16,7 @@ export interface DeadLetterOptions {
   readonly topic: string;
   readonly partition: number;
   readonly key: string;
-  /** Unique and deterministic: written again it is the same. */
+  /** Unique and deterministic, so it is the same if written again. */
   readonly id: string;
   readonly content: DeadLetterContent;
   readonly error: unknown;
@@ -33,7 +33,7 @@ export interface DeadLetterOptions {
 /** The name of each pipeline's topic of dead letters, within the pipeline. */
 export const DEAD_LETTERS = 'dead-letters';
 
-/** Limits of a dead letter that has to be short. Quoted as JSON, a byte may become six. */
+/** Limits of a dead letter that must be short. Quoted as JSON, a byte may become six. */
 const LONGEST_BYTES = { key: 500, message: 500, id: 100, code: 100 } as const;
 
 /** A request, or its unchanged JSON text, or its bytes if it isn't text, or a record that can't be processed. */
@@ -68,7 +68,7 @@ export function deadLetter(options: DeadLetterOptions): DeadLetterRecord {
   return letterRecord({ ...options, resume: undefined, key: shortened(options.key, LONGEST_BYTES.key), id, error }, { request: null });
 }
 
-/** Ids that differ stay different. */
+/** Different IDs stay different. */
 function shortId(id: string): string {
   const short = shortened(id, LONGEST_BYTES.id);
   return short === id ? id : `${short}${digest(id, 22)}`;

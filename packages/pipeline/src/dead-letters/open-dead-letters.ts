@@ -14,7 +14,7 @@ export interface DeadLettersOptions {
   readonly group?: string;
   /** The topics' names on the log. Default: their own, as `topicNames()` gives them. */
   readonly names?: TopicNames;
-  /** Ends the reading. Default: none does. */
+  /** Aborts the reading. Default: never. */
   readonly signal?: AbortSignal;
 }
 
@@ -22,17 +22,17 @@ export interface DeadLettersOptions {
 export interface OpenDeadLetter {
   /** Its place in the topic of dead letters. */
   readonly partition: number;
-  /** Its place in the partition. */
+  /** Its offset in the partition. */
   readonly offset: number;
-  /** Key of its request; null if it has none, or one of bytes. */
+  /** Key of its request; null if it has none, or a binary one. */
   readonly key: string | null;
   /** Code of the error: `HEADGATE_UNREADABLE_LETTER` if another client wrote something else into the topic. */
   readonly code: string;
   /** Message of the error. */
   readonly message: string;
-  /** When the log took it, milliseconds since the epoch. */
+  /** When the log appended it, milliseconds since the epoch. */
   readonly timestampMs: number;
-  /** The offset after the previous letter, open or not: in between, a log has its own markers. */
+  /** The offset after the previous dead letter, open or not: in between, a log has its own markers. */
   readonly after: number;
   /** The original record. */
   readonly record: TopicRecord<Uint8Array>;
@@ -57,11 +57,11 @@ export interface LettersPartition {
   readonly topic: string;
   readonly partition: number;
   readonly closed: ClosedLetters;
-  /** Reads those that are open, from the first. */
+  /** Reads the open ones, from the first. */
   readonly open: () => AsyncGenerator<OpenDeadLetter, void, undefined>;
 }
 
-/** The partitions of a pipeline's dead letters by what `state`, the group's, has of them. */
+/** The partitions of a pipeline's dead letters, with what the group's `state` has of them. */
 export async function lettersOf(options: DeadLettersOptions, state: StateReading): Promise<readonly LettersPartition[]> {
   const { log, pipeline, group = 'headgate', names = topicNames(), signal } = options;
   const topic = names(`${pipeline}.${DEAD_LETTERS}`);
@@ -91,7 +91,7 @@ export async function countOpenDeadLetters(options: DeadLettersOptions): Promise
   return counts;
 }
 
-/** A letter's value; empty if the record isn't one. */
+/** A dead letter's value; empty if the record isn't one. */
 export function letterValue(record: TopicRecord<Uint8Array>): Readonly<Record<string, unknown>> {
   const { value } = textRecord({ ...record, key: null, headers: {} });
   const found: unknown = JSON.parse(value ?? 'null');

@@ -48,22 +48,24 @@ export function requestId({ topic, partition }: { readonly topic: string; readon
 export interface ReplayableOptions {
   /** The request to replay, as the requests topic takes it; undefined: the record's own. */
   readonly request: () => unknown;
-  /** True for the text of a request that can take the record's place. May throw. */
+  /** True for text that can replace the record. May throw. */
   readonly isFor: (text: string) => boolean;
 }
 
-/** The request in a dead letter: the one that its definition returns if a run could work that, or else the record's own value. */
+/** The request in a dead letter: the one that its definition returns, if a run could process that; otherwise the record's own value. */
 export function replayable(record: RequestRecord, { request, isFor }: ReplayableOptions): DeadLetterContent {
   try {
     const text: string | undefined = JSON.stringify(request());
     if (text !== undefined && isFor(text)) return { requestText: text };
   } catch {
-    // The request has failed already: a second error of its definition changes nothing.
+    // The request has already failed, so a second error of its definition changes nothing.
   }
   return requestContent(record);
 }
 
-/** Writes that a record isn't a request, and finishes it. `isBegun`: the lane's state may hold how far an earlier run came with it. */
+/**
+ * Writes a dead letter for a record that isn't a request, and finishes it. `isBegun`: the lane's state may have progress of an earlier run.
+ */
 export async function refuse(context: Context, request: RequestRecord, error: unknown, isBegun: boolean): Promise<void> {
   const { key, offset } = request;
   const id = requestId(context.lane, offset);
@@ -72,7 +74,7 @@ export async function refuse(context: Context, request: RequestRecord, error: un
   dead.emit();
 }
 
-/** The changes that remove what a lane's state holds of a request. */
+/** The changes that remove a request from a lane's state. */
 function forgetting({ stateUnder }: Lane, offset: number): readonly StateChange[] {
   const progress = [STATE_KEYS.walk, STATE_KEYS.answered].map((prefix) => `${prefix}${offset}`);
   const parts = [STATE_KEYS.keys, STATE_KEYS.text].map((prefix) => `${prefix}${offset}/`);

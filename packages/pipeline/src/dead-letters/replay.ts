@@ -15,9 +15,9 @@ export interface CloseLettersOptions {
   readonly group?: string;
   /** The topics' names on the log. Default: their own, as `topicNames()` gives them. */
   readonly names?: TopicNames;
-  /** Ends it with the signal's reason. Default: none does. */
+  /** Aborts the work with the signal's reason. Default: never. */
   readonly signal?: AbortSignal;
-  /** Chooses among those that are open. Default: all. */
+  /** Chooses among the open ones. Default: all. */
   readonly where?: (letter: OpenDeadLetter) => boolean;
   /** Only count: write nothing. Default false. */
   readonly dryRun?: boolean;
@@ -25,15 +25,15 @@ export interface CloseLettersOptions {
 
 /** Options of {@link replayDeadLetters}. */
 export interface ReplayOptions extends CloseLettersOptions {
-  /** The pipeline's: `issues.definition.requests`. */
+  /** The pipeline's requests: `issues.definition.requests`. */
   readonly requests: PipelineRequests;
-  /** Called with each dead letter that stays open: no run could work its request. */
+  /** Called with each dead letter that stays open, because no run could process its request. */
   readonly onLeft?: (left: Pick<OpenDeadLetter, 'partition' | 'offset' | 'key'> & { readonly reason: string }) => void;
 }
 
 /**
- * Puts the requests of a pipeline's open dead letters back into its requests topic, each once, and closes these letters. Returns how many were, and
- * how many stay.
+ * Puts the requests of a pipeline's open dead letters back into its requests topic, each once, and closes these dead letters. Returns how
+ * many it closed, and how many stay open.
  */
 export async function replayDeadLetters(options: ReplayOptions): Promise<{ readonly replayed: number; readonly left: number }> {
   const { requests, names = topicNames(), onLeft } = options;
@@ -68,16 +68,20 @@ export interface DismissOptions extends CloseLettersOptions {
   readonly pipeline: string;
 }
 
-/** Closes open dead letters of a pipeline without requesting anything: they stay in their topic, and are told of no more. Returns how many. */
+/**
+ * Closes open dead letters of a pipeline without requesting anything: they stay in their topic, but are no longer reported. Returns how
+ * many.
+ */
 export async function dismissDeadLetters(options: DismissOptions): Promise<number> {
   return await closeLetters(options, options.pipeline, () => () => undefined);
 }
 
-/** Maximum letters, and bytes of their records, that one transaction closes. */
+/** Maximum dead letters, and bytes of their records, that one transaction closes. */
 const CLOSED_TOGETHER = { letters: 200, bytes: 500_000 } as const;
 
 /**
- * `closing` returns what a letter's transaction writes except its note; undefined for one that stays open. Returns how many were closed.
+ * `closing` returns what the transaction of a dead letter writes in addition to its note; undefined for one that stays open. Returns how
+ * many were closed.
  */
 async function closeLetters(
   options: CloseLettersOptions,
@@ -91,7 +95,7 @@ async function closeLetters(
     for await (const letter of openDeadLetters(from)) if (where(letter) && closing(letter) !== undefined) count += 1;
     return count;
   }
-  // Two at once would put each request back twice: the second finds the lane held.
+  // Two replays at once would enqueue each request twice: the second finds the lane held.
   const state = { topic: names(GROUP_STATE), partition: 0 };
   const writes = await topicPartitions(log, [names(`${pipeline}.requests`)]);
   await using lane = await log.openLane({ name: replayGroup(group), state, writes }, signal);
@@ -129,7 +133,7 @@ async function commitBatch(lane: LaneWriter, { writes }: Batch, closed: ClosedLe
   return writes.length;
 }
 
-/** A dead letter lacks a request that was too large to keep, and any client may write to the topic. */
+/** A dead letter lacks its request if that was too large, and any client may write to the topic. */
 function workableRequest(
   record: TopicRecord<Uint8Array>,
   requests: PipelineRequests,

@@ -15,8 +15,8 @@ import type { TopicMap } from './topic.ts';
 import type { Processor } from '../engine/processor.ts';
 
 /**
- * Defines a pipeline from an HTTP service to topics: `definePipeline(definition)(options)` is what `start` takes.
- * Throws a `PipelineError`: `HEADGATE_DEFINITION` for a definition that can't be, and the function it returns `HEADGATE_INVALID_OPTION`.
+ * Defines a pipeline from an HTTP service to topics: `start` takes `definePipeline(definition)(options)`. Throws a `PipelineError` with
+ * `HEADGATE_DEFINITION` for an invalid definition; the returned function throws `HEADGATE_INVALID_OPTION`.
  */
 export function definePipeline<
   Options extends z.ZodObject,
@@ -87,7 +87,7 @@ export function definePipeline<
         );
         if (typeof processor?.open !== 'function')
           throw misuse(of('open'), `returns ${textOf(processor)}`, 'It must return the result of walk, lookup or route');
-        // Its lane gives it the makers of the definition's own topics.
+        // The lane passes it the makers of the definition's own topics.
         return processor as unknown as Processor<unknown, TopicMap>;
       },
       canProbe: definition.probe !== undefined,
@@ -130,7 +130,7 @@ function assertNamed(of: UserFunction, credential: unknown): void {
   if (typeof name !== 'string') throw misuse(of, 'returns a credential without a name', 'It must return a list of { name, … }');
 }
 
-/** Throws for what JSON can't hold. */
+/** Throws for values that JSON can't represent. */
 function inJson(value: Json | undefined): Json | undefined {
   JSON.stringify(value);
   return value;

@@ -58,7 +58,7 @@ const PARTS = z.strictObject({
   expect: userFunction.optional(),
 } satisfies Record<keyof PipelineDefinition<z.ZodObject, z.ZodType, TopicMap, NamedCredential>, z.ZodType>);
 
-/** Throws a `PipelineError` (HEADGATE_DEFINITION): no compiler has read the definition of a module that runs with its types stripped. */
+/** Throws a `PipelineError` (HEADGATE_DEFINITION). If a module runs with its types stripped, no compiler has checked its definition. */
 export function checkDefinition(definition: { readonly name: unknown }): void {
   const { error } = PARTS.safeParse(definition);
   if (error === undefined) return;

@@ -10,17 +10,17 @@ export interface TopicNaming {
   readonly names?: Readonly<Record<string, string>>;
 }
 
-/** As much of a pipeline as its topics' names need. */
+/** The part of a pipeline that its topics' names depend on. */
 interface Named {
   readonly name: string;
 }
 
-/** Gives each topic its name on the log. */
+/** Returns the log's name of each topic. */
 export function topicNames({ prefix = '', names = {} }: TopicNaming = {}): TopicNames {
   return (name) => (Object.hasOwn(names, name) ? names[name] : undefined) ?? prefix + name;
 }
 
-/** The state that belongs to a group and to no lane, with one partition. */
+/** The state of the group, which belongs to no lane and has one partition. */
 export const GROUP_STATE = 'headgate.state';
 
 export function requestsTopic({ name }: Named, names: TopicNames): string {
@@ -51,7 +51,7 @@ export function lanesOf({ credentials }: { readonly credentials?: readonly unkno
   return credentials === undefined ? 1 : lanes;
 }
 
-/** Every partition that a lane of a pipeline writes, but for its state. */
+/** Every partition that a lane of a pipeline writes, except its state. */
 export function lanePartitions(
   { name, topics, makesRequests = false }: Named & { readonly topics: TopicMap; readonly makesRequests?: boolean },
   names: TopicNames,

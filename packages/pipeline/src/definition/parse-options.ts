@@ -6,17 +6,17 @@ import { placeOf } from './thrown.ts';
 export interface OptionIssue {
   /** Keys and indices from the options' root; empty for the options as a whole. */
   readonly path: readonly (string | number)[];
-  /** Completes a sentence about the key: `must be 5000 or less.` It holds nothing of the value. */
+  /** Completes a sentence about the key: `must be 5000 or less.` It doesn't contain the value. */
   readonly message: string;
   /** The kind of a message that doesn't say what to write instead. Default: the message says everything. */
   readonly code?: OptionIssueCode;
-  /** The keys or words that would do, for `unknown-key` and `choice`. */
+  /** The valid keys or words, for `unknown-key` and `choice`. */
   readonly known?: readonly string[];
 }
 
 /**
- * Kinds of issues: a key that is missing, has no value, or is unknown (the path's last); a value of another type, such as `number` or
- * `boolean`, that isn't one of several words, is empty, or doesn't fit.
+ * Kinds of issues: a key is missing, has no value, or is unknown (the path's last). Or a value has another type, such as `number` or
+ * `boolean`, isn't one of several words, is empty, or is invalid.
  */
 export type OptionIssueCode = 'missing' | 'no-value' | 'unknown-key' | 'type' | 'scalar-type' | 'choice' | 'empty' | 'unfit';
 
@@ -43,14 +43,14 @@ export function parseOptions<Schema extends z.ZodType>(schema: Schema, given: un
   return parsed.success ? { value: parsed.data } : { issues: flat(parsed.error.issues, []) };
 }
 
-/** `issues.count: must be 5000 or less.`, one a line. */
+/** `issues.count: must be 5000 or less.`, one per line. */
 export function optionsText(name: string, issues: readonly OptionIssue[]): string {
   return issues.map(({ path, message }) => `${[name, ...path].join('.')}: ${message}`).join('\n');
 }
 
 type Said = Pick<OptionIssue, 'message' | 'code' | 'known'>;
 
-/** Messages that complete a sentence about a key, for issues that have none of their schema's own. */
+/** Messages that complete a sentence about a key, for issues without a message of their schema. */
 export const optionWords: z.core.$ZodErrorMap = (issue) => said(issue)?.message;
 
 function said(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): Said | undefined {

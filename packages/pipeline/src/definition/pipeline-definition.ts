@@ -6,8 +6,8 @@ import type { TopicMap } from './topic.ts';
 import type { CrawlSize, Processor, SourceControls } from '../engine/processor.ts';
 
 /**
- * A service's way into topics, for {@link definePipeline}. If a function throws for a request, that request becomes a dead letter with the
- * function's name and place. If one throws for the options, its caller gets a {@link PipelineError} (HEADGATE_USER_FUNCTION).
+ * A pipeline from a service to topics, for {@link definePipeline}. If a function throws for a request, that request becomes a dead letter
+ * with the function's name and place. If one throws for the options, its caller gets a {@link PipelineError} (HEADGATE_USER_FUNCTION).
  */
 export interface PipelineDefinition<
   Options extends z.ZodObject,
@@ -30,30 +30,33 @@ export interface PipelineDefinition<
   readonly makesRequests?: boolean;
   /** Name of its items, for displays. Default `records`. */
   readonly unit?: string;
-  /** Maximum items per page of a walk: forecasts use it to say how much a first walk may return. Default: not shown. */
+  /** Maximum items per page of a walk: forecasts use it to estimate the size of a first walk. Default: no estimate. */
   pageItems?(options: z.output<Options>): number;
-  /** Bytes that the records of some topics usually have: a log that takes smaller ones only is warned about. Default: not said. */
+  /** Usual bytes of records in some topics: a run warns about a log that accepts only smaller ones. Default: no warning. */
   usualBytes?(options: z.output<Options>): { readonly [Name in keyof Topics]?: number };
-  /** The key of a request: of its records, its partition and its line on a display. */
+  /** The key of a request: it sets the key of its records, its partition and its line on a display. */
   keyOf(request: z.output<RequestSchema>): string;
-  /** Parses a line of `enqueue` into a request. A line that begins with `{` is a request in the form of its topic. Default: no other line is taken. */
+  /**
+   * Parses a line of `enqueue` into a request. A line that begins with `{` is a request in the form of its topic. Default: only such lines
+   * are accepted.
+   */
   parse?(line: string): z.input<RequestSchema>;
   /** Throws for a request that becomes a dead letter before any HTTP request; `replay` skips it. Default: never throws. */
   check?(request: z.output<RequestSchema>): void;
-  /** The configuration's own list: each is requested once, and again after `every`. */
+  /** The configuration's own list: each request is made once, and again after `every`. */
   listed?(options: z.output<Options>): Iterable<z.input<RequestSchema>>;
   /** After how many ms a listed request is requested again, instead of the option `every`. Default: that option. */
   every?(request: z.output<RequestSchema>): number | undefined;
   /**
-   * Its credentials, which lanes split among them: `io.credentials` are those of one lane. Default: none that could be split; then it has
-   * one lane, for two lanes that share a credential overrun its budget.
+   * Its credentials, which lanes split among them: `io.credentials` are those of one lane. Default: none to split, so it has one lane,
+   * because two lanes that share a credential would overrun its budget.
    */
   credentials?(options: z.output<Options>): readonly Credential[];
   /** True if a limit is over all of its credentials. Lanes can't share it, so there may be only one. Default: false. */
   sharesLimit?(options: z.output<Options>): boolean;
   /** Default of the option of that name, in items. Default 20,000. */
   readonly maxOutstanding?: number;
-  /** Names options that are not wrong but unwise: `headgate check` and a run say so. Default: none. */
+  /** Describes options that are valid but unwise: `headgate check` and a run report them. Default: none. */
   warnings?(options: z.output<Options>): Iterable<OptionIssue>;
   /**
    * Makes one cheap request with the credential of `io`, by which `headgate check --online` checks that the service accepts it. Opens the
@@ -62,7 +65,7 @@ export interface PipelineDefinition<
   probe?(options: z.output<Options>, io: PipelineIo<Credential>, request?: z.output<RequestSchema>): Probe;
   /** Everything that the processes of one group must agree on in addition to credentials' names: above all, budgets. */
   agreed?(options: z.output<Options>): Json;
-  /** How its requests are worked: `walk`, `lookup` or `route`. Called once for each lane. */
+  /** How its requests are processed: `walk`, `lookup` or `route`. Called once for each lane. */
   open(options: z.output<Options>, io: PipelineIo<Credential>): Processor<z.output<RequestSchema>, Topics>;
   /** HTTP requests that a request needs; `last`: of the key's last complete walk. Default: as many as last time. */
   expect?(request: z.output<RequestSchema>, last: CrawlSize | undefined): number | undefined;
@@ -70,7 +73,7 @@ export interface PipelineDefinition<
 
 /** A request that only checks a credential. */
 export interface Probe {
-  /** Is closed after the request. */
+  /** Closed after the request. */
   readonly source: SourceControls;
   /** Sends the request. Rejects as the source does. */
   query(): Promise<unknown>;
@@ -78,7 +81,7 @@ export interface Probe {
 
 /** A credential that lanes can split among them: anything that has a name. */
 export interface NamedCredential {
-  /** Unique within the pipeline; budgets are kept under it over restarts. Never a secret. */
+  /** Unique within the pipeline; restarts find its budgets by it. Never a secret. */
   readonly name: string;
 }
 
@@ -88,21 +91,23 @@ export interface PipelineIo<Credential extends NamedCredential = NamedCredential
   readonly clock: Clock;
   /** Budgets that survive a crash and move with the lane. */
   readonly journal: Journal;
-  /** Room for items that are not yet durable, shared by all of the lane. */
+  /** Capacity for items that aren't yet durable, shared by the whole lane. */
   readonly credits: CreditPool;
-  /** Aborts when the lane is given up. */
+  /** Aborts when the lane is released. */
   readonly signal: AbortSignal;
-  /** Environment variables of the run. Sources read those of proxies. */
+  /** Environment variables of the run. Sources read the proxy variables. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Call it after every attempt. */
   readonly onAttempt: (event: AttemptEvent) => void;
-  /** `true` for a lane: its requests wait as long as the service is down, and none becomes a dead letter for it. `false` for a probe. */
+  /**
+   * `true` for a lane: its requests wait while the service is down, and an outage makes none of them a dead letter. `false` for a probe.
+   */
   readonly waitOutOutages: boolean;
   /** 0 for a probe: its source sends the request once. Default: the source's own. */
   readonly retryForMs?: 0;
-  /** After this many equal failures in a row, without a success, a source sends nothing more: the option of that name. */
+  /** A source stops sending after this many equal failures in a row, without a success: the option of that name. */
   readonly stopAfterFailures?: number;
-  /** Maximum number of requests of the run, which its sources share. Default: no maximum. */
+  /** Maximum number of requests of the run, shared by its sources. Default: no maximum. */
   readonly allowance?: RequestAllowance;
   /** The lane's share of the definition's credentials. */
   readonly credentials: readonly Credential[];

@@ -3,7 +3,7 @@ import { type OptionIssue, optionsText } from './parse-options.ts';
 
 /** The cases of a {@link PipelineError}. */
 export type PipelineErrorCode =
-  /** A definition can't be: two topics of one name, a reserved name, a walk whose pages and checkpoint don't end together. */
+  /** A definition is invalid: two topics with one name, a reserved name, or a walk whose pages and checkpoint don't end together. */
   | 'HEADGATE_DEFINITION'
   /** A pipeline's options don't fit its schema. */
   | 'HEADGATE_INVALID_OPTION'
@@ -13,13 +13,13 @@ export type PipelineErrorCode =
   | 'HEADGATE_MALFORMED_REQUEST'
   /** A record is larger than its topic takes. */
   | 'HEADGATE_RECORD_TOO_LARGE'
-  /** A topic takes smaller records than when its lane was opened: the lane is opened again. */
+  /** A topic accepts smaller records than when its lane was opened. The lane is opened again. */
   | 'HEADGATE_RECORD_LIMIT_LOWERED'
   /** A record doesn't fit its topic's schema; checked with `validate` only. */
   | 'HEADGATE_INVALID_RECORD'
-  /** A topic that a lane uses was deleted, or records that work after a walk reads back are gone. */
+  /** A topic that a lane uses was deleted, or records that the work after a walk reads back are gone. */
   | 'HEADGATE_STATE_LOST'
-  /** The log has deleted requests that no run had worked. */
+  /** The log deleted requests before any run processed them. */
   | 'HEADGATE_REQUESTS_DELETED'
   /** A secret's file is missing, empty or can't be read: requests wait for it. */
   | 'HEADGATE_SECRET_AWAITED';
@@ -40,13 +40,13 @@ export interface PipelineErrorOptions {
   readonly cause?: unknown;
 }
 
-/** Why a pipeline, or one of its requests, came to nothing. */
+/** Why a pipeline, or one of its requests, failed. */
 export class PipelineError extends Error {
   /** Stays the same if a bundler renames classes. */
   override readonly name: string = 'PipelineError';
   /** Names the case. */
   readonly code: PipelineErrorCode;
-  /** True if the same call may succeed later without a change of the program. */
+  /** True if the same call may succeed later without a change to the program. */
   readonly retryable: boolean;
   /** Name of the pipeline concerned. */
   readonly pipeline: string | undefined;
@@ -62,11 +62,11 @@ export class PipelineError extends Error {
   }
 }
 
-/** Options of a pipeline that don't fit its schema; no message of it holds a value. */
+/** Options of a pipeline that don't fit its schema. Its messages contain no values. */
 export class InvalidOptionsError extends PipelineError {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'InvalidOptionsError';
-  /** Each with its path within the options. No message holds a value. */
+  /** Each with its path within the options. The messages contain no values. */
   readonly issues: readonly OptionIssue[];
   /** The schema of the options. */
   readonly schema: z.ZodType;

@@ -4,9 +4,9 @@ import { parseRequest } from './request.ts';
 import { textOf } from './thrown.ts';
 import { type UserFunction, answered, callUser, misuse } from './user-function.ts';
 
-/** A request, as its topic takes it. */
+/** A request in the form of its topic. */
 export interface KeyedRequest {
-  /** Key of its record, and by it the partition and the lane. */
+  /** Key of its record, which determines the partition and the lane. */
   readonly key: string;
   /** JSON. */
   readonly value: string;
@@ -20,7 +20,7 @@ export interface PipelineRequests<Request = unknown> {
   read(value: string | null): unknown;
   /** The key of a request that was read. `recordKey`: of its record, for the error of the definition's `keyOf`. */
   keyOf(request: unknown, recordKey?: string): string;
-  /** A request as its topic takes it. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
+  /** A request in the form of its topic. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
   keyed(request: Request): KeyedRequest;
   /** Reads a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
   parse(value: string | null): KeyedRequest;
@@ -30,7 +30,7 @@ export interface PipelineRequests<Request = unknown> {
   check(value: string): void;
 }
 
-/** The functions of a definition that are about its requests. */
+/** The functions of a definition that deal with its requests. */
 interface RequestFunctions {
   readonly name: string;
   readonly request: z.ZodType;
@@ -67,7 +67,7 @@ export function pipelineRequests(definition: RequestFunctions): PipelineRequests
   };
 }
 
-/** Null for what JSON can't hold. */
+/** Null for values that JSON can't represent. */
 export function jsonOf(request: unknown): string | null {
   const text: string | undefined = JSON.stringify(request);
   return text ?? null;

@@ -8,7 +8,7 @@ import type { CrawlSize, Processor } from '../engine/processor.ts';
 
 /** Options that every pipeline has in addition to its own. */
 export type CommonOptions = {
-  /** After how long its list is requested again: `24h`, or ms. Default: it is requested once. */
+  /** The interval after which its list is requested again: `24h`, or ms. Default: it is requested once. */
   readonly every?: string | number | undefined;
   /** Maximum items of a lane that are requested or in flight and not yet written. Default: the definition's. */
   readonly maxOutstanding?: number | undefined;
@@ -47,7 +47,7 @@ export interface DefinitionInfo {
 
 /** A request of a configuration's list. */
 export interface ListedRequest extends KeyedRequest {
-  /** The same for requests that are the same once their schema has read them, and no others: the list has such a request once. */
+  /** Returns the same text for requests that are equal after parsing, and only for those: the list has such a request once. */
   readonly identity: string;
   /** After how many ms it is requested again; undefined: once. */
   readonly everyMs: number | undefined;
@@ -59,9 +59,9 @@ export interface Pipeline<Request = unknown> {
   readonly name: string;
   /** Its definition. */
   readonly definition: DefinitionInfo;
-  /** As parsed by its schema: defaults filled in, durations in ms, secrets behind functions. */
+  /** Parsed by its schema: defaults filled in, durations in ms, secrets behind functions. */
   readonly options: unknown;
-  /** Options that are not wrong but unwise. */
+  /** Options that are valid but unwise. */
   readonly warnings: readonly OptionIssue[];
   /** Reads each secret, and reports those that return nothing a request could carry. */
   secretIssues(): readonly OptionIssue[];
@@ -71,9 +71,9 @@ export interface Pipeline<Request = unknown> {
   readonly topics: TopicMap;
   /** True if its records may be further requests of the same pipeline. */
   readonly makesRequests: boolean;
-  /** After how many ms its list is requested again; undefined: once. */
+  /** The interval after which its list is requested again, ms; undefined: once. */
   readonly everyMs: number | undefined;
-  /** After how many ms a request that was read is requested again; undefined: once. */
+  /** The interval after which a parsed request is requested again, ms; undefined: once. */
   everyOf(request: unknown): number | undefined;
   /** Maximum items of one lane that may be requested or in flight and not yet written. */
   readonly maxOutstanding: number;
@@ -81,7 +81,7 @@ export interface Pipeline<Request = unknown> {
   readonly pageItems: number | undefined;
   /** Bytes that the records of some topics usually have, by the topics' names within the pipeline. */
   readonly usualBytes: Readonly<Record<string, number | undefined>>;
-  /** Names of the credentials that lanes split; undefined: it has one lane. */
+  /** Names of the credentials that lanes split. Undefined if it has one lane. */
   readonly credentials: readonly string[] | undefined;
   /** True if a limit is over all of its credentials: it works with one lane only. */
   readonly sharesLimit: boolean;
@@ -90,12 +90,12 @@ export interface Pipeline<Request = unknown> {
   /** Reads requests, as `enqueue` and `replay` do. */
   readonly requests: PipelineRequests<Request>;
   /**
-   * Its configuration's own requests, one after the other. Throws a {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) for one that is none,
-   * by its index.
+   * Its configuration's own requests, one after the other. Throws a {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) with the index of an
+   * invalid one.
    */
   listed(): Iterable<ListedRequest>;
   /**
-   * Opens the sources for one lane, which has its share of the credentials, and returns what processes its requests. Takes nothing of the
+   * Opens the sources for one lane, which has its share of the credentials, and returns what processes its requests. Takes no lane of the
    * log.
    */
   open(io: SharedIo, lane: LaneShare): Processor<unknown, TopicMap>;
@@ -113,13 +113,16 @@ export interface Pipeline<Request = unknown> {
   expect(request: unknown, last: CrawlSize | undefined): number | undefined;
 }
 
-/** The part of a pipeline's world that its caller gives; the definition has the rest. */
+/**
+ * HTTP requests that a parsed request takes; undefined if unknown. `last`: of the key's last complete walk. Throws the errors of the
+ * definition's `expect`.
+ */
 export type SharedIo = Omit<PipelineIo, 'credentials' | 'waitOutOutages' | 'retryForMs' | 'stopAfterFailures'>;
 
-/** One of the lanes that split a pipeline's credentials. */
+/** The part of a pipeline's environment that the caller provides; the definition has the rest. */
 export interface LaneShare {
   /** Partition of the pipeline's requests topic, counted from 0. */
   readonly lane: number;
-  /** Lanes that the pipeline has in all. */
+  /** Total lanes of the pipeline. */
   readonly lanes: number;
 }

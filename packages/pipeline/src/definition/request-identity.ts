@@ -8,7 +8,7 @@ export function requestIdentity(request: unknown, value: string): string {
   return digest(canonicalText(request) ?? canonicalText(JSON.parse(value)) ?? value, 22);
 }
 
-/** Undefined for what JSON can't hold. */
+/** Undefined for values that JSON can't represent. */
 function canonicalText(value: unknown): string | undefined {
   try {
     return JSON.stringify(value, (_, part: unknown) => canonicalPart(part));

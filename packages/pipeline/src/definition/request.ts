@@ -5,7 +5,7 @@ import { PipelineError } from './pipeline-error.ts';
 import { placeOf, textOf as wordsOf } from './thrown.ts';
 import type { DeadLetterContent } from '../dead-letters/dead-letter.ts';
 
-/** A request as its topic has it, or as the state of a lane has kept it. */
+/** A request in its topic, or as stored in the state of a lane. */
 export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'value'> {
   /** When it was appended, on the log's clock; absent if the topic no longer has it. */
   readonly timestampMs?: number;
@@ -15,7 +15,7 @@ export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'val
   readonly root?: number;
   /** Why it can't be accepted, if that is known before parsing. `value` is then the content for its dead letter. */
   readonly refusal?: unknown;
-  /** Its value, if that isn't text: `value` is null then, and `refusal` explains it. */
+  /** Its value, if that isn't text: then `value` is null, and `refusal` explains it. */
   readonly bytes?: Uint8Array;
 }
 
@@ -30,14 +30,14 @@ export function rootOf({ root, offset }: Pick<RequestRecord, 'root' | 'offset'>)
   return root ?? offset;
 }
 
-/** Undefined for a root, and for what no page wrote: a root lies before its family. */
+/** Undefined for a root, and for an invalid header: a root comes before its family. */
 function rootBefore({ offset, headers }: TopicRecord<Uint8Array>): number | undefined {
   const text = headers[ONCE] && textOf(headers[ONCE]);
   const root = text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
   return root !== undefined && root < offset ? root : undefined;
 }
 
-/** A record of a requests topic as a request. Bytes in its key or its headers do no harm. */
+/** A record of a requests topic as a request. Binary keys and headers are accepted. */
 export function requestRecord(record: TopicRecord<Uint8Array>): RequestRecord {
   const { offset, key, value, headers, timestampMs } = record;
   const resume = headers[RESUME] && textOf(headers[RESUME]);
@@ -75,7 +75,7 @@ export function parseRequest<Request>(schema: z.ZodType<Request>, value: string 
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ path, message }) => {
     const words = message.replace(/\.$/, '');
-    // A foreign schema may use whole sentences.
+    // A user's schema may use whole sentences.
     if (/^\p{Lu}/u.test(words)) return [...(path.length === 0 ? [] : [path.join('.')]), words].join(': ');
     return `${path.length === 0 ? 'it' : path.join('.')} ${words}`;
   });
@@ -86,7 +86,7 @@ function malformed(message: string, cause?: unknown): PipelineError {
   return new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, cause });
 }
 
-/** The content that a dead letter stores of a record in a requests topic: its original value, whatever its schema makes of it. */
+/** The content of a record of a requests topic that a dead letter stores: its original value, whatever its schema returns for it. */
 export function requestContent({ value, bytes }: RequestRecord): DeadLetterContent {
   if (bytes === undefined) return { requestText: requestText(value) };
   return { requestBytes: bytes.length > LARGEST ? bytes.subarray(0, KEPT) : bytes };
@@ -104,13 +104,13 @@ const KEPT = 500;
  */
 export function requestText(value: string | null): string {
   if (value === null) return 'null';
-  // A compressed record may hold far more than any topic takes; spelled as JSON it may be more than a string can hold.
+  // A compressed record may be far larger than any topic accepts, and may exceed a string's limit when written as JSON.
   if (value.length > LARGEST) return JSON.stringify(`${value.slice(0, KEPT)}…`);
   try {
     JSON.parse(value);
     if (depthOf(value) <= DEEPEST) return value;
   } catch {
-    // No JSON.
+    // The text isn't JSON.
   }
   return JSON.stringify(value);
 }

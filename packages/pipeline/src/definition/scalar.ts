@@ -1,28 +1,28 @@
 import { resolve } from 'node:path';
 import type * as z from 'zod';
-// The namespace `z.core` would bring all of zod, its locales too, into every bundle.
+// Importing the namespace `z.core` would put all of zod into every bundle, with its locales.
 import { type $ZodType, type $ZodTypes, clone, globalRegistry } from 'zod/v4/core';
 
-/** Names of the process, for a user's folder may have an installation of its own, with a class of its own. */
+/** Registered symbols, because a user's folder may have its own installation, with its own class. */
 const SCALAR: unique symbol = Symbol.for('headgate.scalar');
 /** On the mapping of a section whose values are scalars. */
 export const OF_FILE: unique symbol = Symbol.for('headgate.of-file');
 
 /** Options of {@link scalar}. */
 export interface ScalarOptions {
-  /** The text, with its variables put in. */
+  /** The text, with its variables substituted. */
   readonly text: string;
-  /** The number or truth value that it is without quotes, or in a variable. Default: it is text alone. */
+  /** The number or boolean that it is if unquoted, or in a variable. Default: it is only text. */
   readonly bare?: number | boolean;
-  /** True if a variable gave part of the text. Default false. */
+  /** True if a variable supplied part of the text. Default false. */
   readonly hasVariable?: boolean;
   /** Absolute path that relative ones start at. */
   readonly folder: string;
 }
 
-/** A single value of a configuration file. Each schema of a pipeline's options reads it as it needs it, and leaves a note of that. */
+/** A single value of a configuration file. Each schema of a pipeline's options reads it in its own way, and records that it has. */
 export interface Scalar extends ScalarOptions {
-  /** Tells a scalar. */
+  /** Identifies a scalar. */
   readonly [SCALAR]: true;
   /** True after a schema has read it. */
   isKnown: boolean;
@@ -46,7 +46,7 @@ export function isScalar(value: unknown): value is Scalar {
   return typeof value === 'object' && value !== null && SCALAR in value;
 }
 
-/** True for a section of a file, and false for options in code. */
+/** True for a section of a file, false for options in code. */
 export function isOfFile(given: unknown): boolean {
   return isScalar(given) || (typeof given === 'object' && given !== null && OF_FILE in given);
 }
@@ -55,8 +55,8 @@ type Trait = 'isSecret' | 'isPath' | 'isAddress';
 type Schema = $ZodType;
 
 /**
- * The same schema for a section of a file: text is read as it is written, so that an ID without quotes loses no digits; numbers and truth values
- * also come from variables; `format: 'path'` makes a path absolute. Refinements and transforms get what they get in code.
+ * The same schema for a section of a file. Text is read as written, so that an unquoted ID loses no digits. Numbers and booleans may also
+ * come from variables. `format: 'path'` makes a path absolute. Refinements and transforms get the same input as in code.
  */
 export function ofFile<Given extends z.ZodType>(schema: Given): Given {
   return copyOf(schema, [], new Map()).schema as Given;
@@ -64,19 +64,19 @@ export function ofFile<Given extends z.ZodType>(schema: Given): Given {
 
 interface Copy {
   readonly schema: Schema;
-  /** Single values that it takes. */
+  /** Single values that it accepts. */
   readonly takes: readonly ('text' | 'numbers')[];
 }
 
 interface Reading {
-  /** What the schema gets for a single value. Default: the value as it is written. */
+  /** What the schema gets for a single value. Default: the value as written. */
   readonly single?: (scalar: Scalar) => unknown;
   /** What it gets for anything else. Default: the same. */
   readonly several?: (value: unknown) => unknown;
   readonly takes?: Copy['takes'];
 }
 
-/** `above`: traits of the schemas around it that hand their value on. */
+/** `above`: traits of the enclosing schemas that pass their value on. */
 function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Copy>): Copy {
   const found = above.length === 0 ? copies.get(schema) : undefined;
   if (found !== undefined) return found;
@@ -84,13 +84,13 @@ function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Cop
   const same = (one: Schema): Copy => copyOf(one, traits, copies);
   const other = (one: Schema): Schema => copyOf(one, [], copies).schema;
   const { def } = (schema as $ZodTypes)._zod;
-  /** Of a schema that hands its value on to others within it. */
+  /** For a schema that passes its value on to schemas within it. */
   const handing = (parts: object, takes: Copy['takes']): Copy => {
     const copy = { schema: clone(schema, { ...def, ...parts }), takes };
     if (above.length === 0) copies.set(schema, copy);
     return copy;
   };
-  /** Of a schema that reads its value. `parts`: copies of the schemas within it. */
+  /** For a schema that reads its value. `parts`: copies of the schemas within it. */
   const reading = ({ single = asWritten, several = (value) => value, takes = [] }: Reading, parts: object = {}): Copy => {
     const copy = handing(parts, takes);
     const own = copy.schema._zod;
@@ -104,7 +104,7 @@ function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Cop
     return copy;
   };
 
-  // A duration: text in a file, whatever else it takes in code.
+  // A duration: text in a file, whatever else it accepts in code.
   if (metaOf(schema)['type'] === 'string') return reading({ single: ({ text }) => text, takes: ['text'] });
   if ('innerType' in def) {
     const inner = same(def.innerType);
@@ -132,7 +132,7 @@ function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Cop
     case 'custom':
       return reading({ several: (value) => plain(value, traits) });
     case 'object': {
-      // Of one that contains itself they are made when they are needed.
+      // If a schema contains itself, they are created on demand.
       const lazily = (key: string) => [key, { enumerable: true, get: () => other(def.shape[key] as Schema) }] as const;
       const shape = Object.defineProperties({}, Object.fromEntries(Object.keys(def.shape).map(lazily)));
       return reading({}, { shape, ...(def.catchall !== undefined && { catchall: other(def.catchall) }) });
@@ -154,7 +154,7 @@ function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Cop
     case 'union': {
       const options = def.options.map(same);
       const { discriminator: key } = def as { readonly discriminator?: string };
-      // Text would take any number.
+      // A text schema would accept any number.
       if (key === undefined) options.sort((a, b) => Number(b.takes.includes('numbers')) - Number(a.takes.includes('numbers')));
       const parts = { options: options.map((one) => one.schema) };
       if (key !== undefined)
@@ -190,7 +190,7 @@ function note(scalar: Scalar, traits: readonly Trait[]): void {
   for (const trait of traits) scalar[trait] = true;
 }
 
-/** The same without scalars, for a schema that takes anything. */
+/** The same without scalars, for a schema that accepts anything. */
 function plain(value: unknown, traits: readonly Trait[]): unknown {
   if (isScalar(value)) {
     note(value, traits);
@@ -214,7 +214,7 @@ function traitsOf(schema: Schema): readonly Trait[] {
   return format === 'path' ? [...traits, 'isPath'] : format === 'uri' || format === 'url' ? [...traits, 'isAddress'] : traits;
 }
 
-/** True if a value becomes a secret, however many schemas it goes through before. */
+/** True if a value becomes a secret, however many schemas it passes through before. */
 export function becomesSecret(schema: z.core.$ZodType): boolean {
   if (metaOf(schema)['writeOnly'] === true) return true;
   const { in: before, out: then, innerType } = schema._zod.def as Readonly<Partial<Record<'in' | 'out' | 'innerType', Schema>>>;

@@ -7,7 +7,7 @@ import { PipelineError } from './pipeline-error.ts';
 /** A value that is read when it is needed and that nothing prints: not JSON, `util.inspect`, an error or a log line. */
 export type SecretReader = () => string;
 
-/** As options give it: the text, a function that reads it, or the file that holds it, which is read again when it has changed. */
+/** As given in options: the text, a function that returns it, or the file that contains it. The file is read again when it has changed. */
 export type SecretInput = string | (() => string) | { readonly file: string };
 
 /** Options of {@link secret}. */
@@ -76,7 +76,7 @@ function flawNow(read: () => string, flawIn: (value: string) => string | undefin
   }
 }
 
-/** Looks at the file at each request that is signed: budgets let few be, and a secret that was replaced may be refused from that moment on. */
+/** Checks the file for each request that is signed: budgets allow few of them, and a replaced secret may be refused from that moment on. */
 function fileReader(file: string): () => string {
   let read: { readonly stamp: string; readonly text: string } | undefined;
   return () => {

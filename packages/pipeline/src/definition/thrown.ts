@@ -1,10 +1,10 @@
 import { inspect } from 'node:util';
 
-/** A message that quotes a whole page is cut: every dead letter and log line has it. */
+/** Messages are cut, because one may quote a whole page, and every dead letter and log line would contain it. */
 const MAX_WORDS = 2_000;
 const MAX_VALUE = 200;
 
-/** A value of a user's function, or an error that it threw, in words. */
+/** Describes a value of a user's function, or an error that it threw. */
 export function textOf(value: unknown): string {
   if (value instanceof Error) return `${value.name}: ${value.message}`.slice(0, MAX_WORDS);
   return typeof value === 'string' ? value.slice(0, MAX_WORDS) : inspect(value, { depth: 1, customInspect: false }).slice(0, MAX_VALUE);

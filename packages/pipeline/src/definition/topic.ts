@@ -110,7 +110,7 @@ export interface RecordContent {
   readonly id?: string;
   /** Its kind in the counts of events and displays. Default: its topic. */
   readonly kind?: string;
-  /** Beside those of a CloudEvent. */
+  /** In addition to those of a CloudEvent. */
   readonly headers?: Readonly<Record<string, string | Uint8Array>>;
 }
 
@@ -118,17 +118,17 @@ export interface RecordContent {
 export interface PendingRecord {
   /** Within the pipeline: `records`. */
   readonly name: string;
-  /** As it goes to the log, without the headers of a CloudEvent. */
+  /** As written to the log, without the headers of a CloudEvent. */
   readonly record: NewRecord | RecordSeries;
   /** As in `RecordContent.id`. */
   readonly id: string | undefined;
-  /** Under which events and displays count it. */
+  /** Events and displays count it under this name. */
   readonly kind: string;
   /** Header `content-type`; undefined: `application/json`. */
   readonly contentType: string | undefined;
-  /** Records that it stands for: 1, or those of a series. */
+  /** Records that it represents: 1, or those of a series. */
   readonly count: number;
-  /** As in `RequestMakerOptions`. False for what is no request: each becomes a dead letter. */
+  /** As in `RequestMakerOptions`. False for invalid requests, each of which becomes a dead letter. */
   readonly once?: boolean;
 }
 
@@ -188,7 +188,7 @@ export async function openSerializers({ pipelines, names, signal }: OpenSerializ
     if (typeof serialize === 'function') return [name, serialize] as const;
     try {
       const given = await serialize.open({ topic: name, signal });
-      // In its place each record would be JSON.
+      // Without them, each record would be JSON.
       if (typeof given !== 'function') throw new TypeError("open doesn't return a function");
       return [name, given] as const;
     } catch (cause) {
@@ -229,7 +229,7 @@ function requestMaker({ pipeline, names, partition, keyed }: RecordMakersOptions
   };
 }
 
-/** A request that can't be one keeps its text: it becomes a dead letter, and its page continues. */
+/** An invalid request keeps its text: it becomes a dead letter, and its page continues. */
 function keyedOrBare(
   keyed: (request: unknown) => Pick<NewRecord, 'key' | 'value'>,
   request: unknown,
@@ -252,7 +252,7 @@ function recordMaker(
   const serializer = serializers.get(topicName) ?? JSON.stringify;
   const serialize = (value: unknown): string | Uint8Array => {
     const serialized = isPromise(value) ? undefined : serializer(value);
-    // A promise is {} in JSON. To look into every value would take longer than to write it.
+    // A promise is {} in JSON. Searching every value for one would take longer than writing it.
     if (serialized === undefined ? isPromise(value) : typeof serialized === 'string' && serialized.includes('{}') && holdsPromise(value))
       throw invalid("a record's value is or contains a promise. Await it before you create the record.");
     return serialized as string;
@@ -305,7 +305,7 @@ function recordMaker(
   return Object.assign(maker, { series });
 }
 
-/** Values of records are trees: what is deeper has been written as JSON already, and so isn't endless. */
+/** Values of records are trees. Deeper parts have already been written as JSON, so they aren't endless. */
 function holdsPromise(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   let isAny = isPromise(value);
@@ -362,7 +362,7 @@ export function logRecords(
   });
 }
 
-/** Adds up records by topic: by default from none. */
+/** Counts records by topic, starting from none by default. */
 export function countRecords(pending: readonly PendingRecord[], counts: Record<string, number> = {}): Readonly<Record<string, number>> {
   for (const { name, count } of pending) counts[name] = (counts[name] ?? 0) + count;
   return counts;

@@ -5,7 +5,7 @@ import { PipelineError } from './pipeline-error.ts';
 import { DEAD_LETTERS } from '../dead-letters/dead-letter.ts';
 import type { TopicNames } from './topic.ts';
 
-/** A dead letter without its content takes a third of it, however long its key, ID and reason. */
+/** A dead letter without its content takes a third of this, however long its key, ID and reason are. */
 const LEAST_RECORD_BYTES = 16_384;
 /** A walk's checkpoint, and a part of a lookup's keys, take up to 40 kB. */
 const LEAST_STATE_BYTES = 65_536;

@@ -7,7 +7,7 @@ export interface UserFunction {
   readonly pipeline: string;
   /** Its name in the definition: `records`. */
   readonly name: string;
-  /** Key of the request that it is called for. Default: it is about no request. */
+  /** Key of the request that it is called for. Default: no request. */
   readonly key?: string;
 }
 
@@ -25,7 +25,7 @@ export function callUser<Result>(of: UserFunction, call: () => Result): Result {
   }
 }
 
-/** The result of a function of a definition whose errors are passed on as they are. Throws for a promise. */
+/** The result of a function of a definition whose errors are passed on unchanged. Throws for a promise. */
 export function answered<Result>(of: UserFunction, result: Result): Result {
   if (isPromise(result)) throw misuse(of, 'returns a promise', 'It must return synchronously');
   return result;
@@ -51,7 +51,7 @@ export function userError(of: UserFunction, cause: unknown): PipelineError {
   return failure(of, `threw ${textOf(cause)}${placeOf(cause)}`, cause);
 }
 
-/** The error of a function of a definition that gave something it must not: `returns -1`. */
+/** The error of a function of a definition that returned something invalid: `returns -1`. */
 export function misuse(of: UserFunction, what: string, why: string): PipelineError {
   return failure(of, `can't be used: it ${what}. ${why}`);
 }

@@ -23,9 +23,9 @@ export interface OpenJournalledLaneOptions {
   readonly pipeline: PipelineTopics;
   /** The partition of its requests topic. */
   readonly number: number;
-  /** Gives up before the lane is taken. */
+  /** Aborts before the lane is taken. */
   readonly signal?: AbortSignal;
-  /** Leaves it to the process that works it now. Default false. */
+  /** Refuses a lane that another process holds. Default false. */
   readonly onlyIfFree?: boolean;
   /** Reads the journals of the other lanes. Default: one reader for this lane. */
   readonly journals?: JournalReader;
@@ -33,7 +33,7 @@ export interface OpenJournalledLaneOptions {
   readonly onCommit?: (ms: number, works: readonly object[]) => void;
 }
 
-/** Takes a lane, with what it knows of its credentials' budgets. Throws what `TopicLog.openLane` throws, and a `StateLostError`. */
+/** Takes a lane, with the state of its credentials' budgets. Throws the errors of `TopicLog.openLane`, and a `StateLostError`. */
 export async function openJournalledLane(options: OpenJournalledLaneOptions): Promise<{ readonly lane: Lane; readonly journal: Journal }> {
   const { log, group, names, clock, pipeline, number, signal, onlyIfFree = false, onCommit, journals = journalReader(options) } = options;
   const state = { topic: stateTopic(pipeline, names), partition: number };

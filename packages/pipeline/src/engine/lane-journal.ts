@@ -4,7 +4,7 @@ import { PipelineError } from '../definition/pipeline-error.ts';
 import type { Lane } from './lane.ts';
 import { type LaneState, STATE_KEYS, laneState } from './lane-state.ts';
 
-/** The state of a credential's budgets when that was committed. */
+/** The state of a credential's budgets at its commit. */
 export interface JournalRecord {
   /** Name of the credential; empty for limits over all credentials. */
   readonly credential: string;
@@ -69,7 +69,7 @@ export function laneJournal({ lane, clock, inherited = [], lanes = 1 }: LaneJour
         settled() {
           changed.add(credential);
         },
-        // The lane itself says that it can't be written any more.
+        // The lane itself reports that it can no longer be written.
         learned: () => void granted().catch(() => undefined),
       };
     },
@@ -109,7 +109,7 @@ export function journalReader(options: {
     if (found === undefined || clock.monotonicMs() - found.atMs > READ_AGAIN_MS) {
       found = { atMs: clock.monotonicMs(), records: read(stateTopic, lane) };
       known.set(key, found);
-      // Whoever asks next tries again.
+      // The next caller tries again.
       found.records.catch(() => known.delete(key));
     }
     const records = await found.records;
@@ -127,8 +127,8 @@ export interface InheritedBudgetsOptions {
 }
 
 /**
- * How budgets stood in the other lanes: a credential that has come from one of them, since lanes or credentials were changed, continues
- * with the requests it has used there. A record that is older than its window says nothing any more.
+ * The budgets' state in the other lanes. If lanes or credentials changed, a credential may have come from one of them, and continues with
+ * the requests that it used there. A record that is older than its window no longer matters.
  */
 export async function inheritedBudgets({ journals, stateTopic, lane, lanes }: InheritedBudgetsOptions): Promise<readonly JournalRecord[]> {
   const others = Array.from({ length: lanes }, (_, other) => other).filter((other) => other !== lane);
@@ -138,11 +138,11 @@ export async function inheritedBudgets({ journals, stateTopic, lane, lanes }: In
 interface RestoredOptions {
   /** Ms since the journals were read. */
   readonly sinceMs: number;
-  /** Of this machine, where it is known. */
+  /** Of this machine, if known. */
   readonly boot: BootTime | undefined;
 }
 
-/** All that journals say of a credential's budgets; undefined where they say nothing. */
+/** Everything that journals contain about a credential's budgets; undefined if nothing. */
 export function restored(
   records: readonly JournalRecord[],
   credential: string,

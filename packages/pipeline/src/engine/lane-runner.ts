@@ -13,7 +13,7 @@ import { repeatedRequests } from './repeated-requests.ts';
 import { requestsInOrder } from './requests-in-order.ts';
 import { WRITTEN_WITHIN_MS } from './stop-deadline.ts';
 
-/** Delay before looking for new requests: at first, and twice as long each time that there are none. */
+/** Initial delay before looking for new requests; it doubles each time that there are none. */
 const LOOK_AGAIN = { firstMs: 250, maxMs: 1_000 };
 /** Delay before counting new requests after those in work. */
 const COUNT_AGAIN_MS = 5_000;
@@ -27,7 +27,7 @@ export interface LaneRunnerOptions extends Pick<LaneRun, 'log' | 'follow' | 'clo
   readonly backlog: LaneBacklog;
   /** Unfinished requests from before the lane was opened. */
   readonly resumed: readonly RequestRecord[];
-  /** Requests that the log has deleted before the lane has read them. */
+  /** Requests that the log deleted before the lane read them. */
   readonly deleted: DeletedOffsets | undefined;
   /** False for a job that stays in the topic. */
   readonly isChosen: (record: RequestRecord) => boolean;
@@ -37,7 +37,7 @@ export interface LaneRunnerOptions extends Pick<LaneRun, 'log' | 'follow' | 'clo
   readonly signal: AbortSignal;
 }
 
-/** Works a lane until nothing is left, or until `signal`. Rejects when the lane or its worker can't continue. */
+/** Works a lane until nothing is left, or until `signal` aborts. Rejects when the lane or its worker can't continue. */
 export async function runLane(options: LaneRunnerOptions): Promise<void> {
   const { lane, worker, notifier, clock, signal, deadline } = options;
   let isLost = false;
@@ -54,13 +54,13 @@ export async function runLane(options: LaneRunnerOptions): Promise<void> {
   }
   forget();
   worker.stop();
-  // Also if no credential is left: what was sent is paid for, and its response may say how long nothing may be sent.
+  // Even without a usable credential: sent requests count against budgets, and their responses may say how long to wait.
   await drainInFlight(() => !isLost && intake.isBusy, { notifier, clock, deadline });
   worker.abandon();
   notifier.throwIfFailed();
 }
 
-/** Waits until work in flight has been written or given up, at most 8 s, and not after the deadline of a stop. */
+/** Waits until work in flight has been written or given up, for at most 8 s, and no longer than the deadline of a stop. */
 async function drainInFlight(
   isBusy: () => boolean,
   { notifier, clock, deadline: { written } }: Pick<LaneRunnerOptions, 'notifier' | 'clock' | 'deadline'>,
@@ -71,7 +71,7 @@ async function drainInFlight(
   forget();
 }
 
-/** Hands requests to the worker, and makes dead letters of records that are none. */
+/** Passes requests to the worker, and makes dead letters of invalid records. */
 interface RequestIntake {
   /** Requests taken and not finished. */
   readonly load: number;
@@ -139,7 +139,7 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
   while (!signal.aborted) {
     const from = position;
     let isIdle = intake.load === 0;
-    // Before reading: requests that were committed by then are seen, unless an open transaction is in the way.
+    // Before reading: it sees requests committed by then, unless an open transaction blocks them.
     const isBlocked = await watch.check(isIdle && !follow);
     for await (const record of requestsInOrder({ log, topic, partition, from, resumed, signal })) {
       lane.skip(position, record.offset);
@@ -161,7 +161,7 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
     if (isIdle) repeated.forget(position);
     if (isIdle && deleted !== undefined) {
       lane.skip(lane.next, deleted.before - 1);
-      // They are reported once.
+      // They are reported only once.
       await lane.commit({ records: [], finished: [deleted.before - 1] });
       deleted = undefined;
     }
@@ -171,7 +171,7 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
   }
 }
 
-/** Emits when another client's open transaction keeps the requests from being read, and when it no longer does. */
+/** Emits when another client's open transaction blocks reading the requests, and when it no longer does. */
 function blockingWatch({ pipeline, log, lane, clock, signal, emit }: LaneRunnerOptions) {
   return openTransactionWatch({
     log,

@@ -9,7 +9,7 @@ export interface LaneValue {
   readonly ageMs: number;
 }
 
-/** A lane's state as this group's: groups that share a cluster's topics keep theirs apart by a prefix. */
+/** A lane's state as this group sees it: groups that share a cluster's topics separate their keys by a prefix. */
 export interface LaneState {
   readonly prefix: string;
   under(this: void, prefix: string): readonly LaneValue[];

@@ -16,31 +16,31 @@ export interface LaneSupervisorOptions {
   readonly open: (lane: LaneName, signal: AbortSignal) => Promise<PipelineLane>;
   /** The lane of a requests topic's partition. */
   readonly laneOf: (partition: TopicPartition) => LaneName;
-  /** How many lanes the group shares out. */
+  /** How many lanes the group distributes. */
   readonly lanes: number;
   /** Stay when nothing is left. */
   readonly follow: boolean;
   /** Ends the work gracefully. */
   readonly signal: AbortSignal;
-  /** Aborts when lanes that are not closed yet are abandoned. */
+  /** Aborts when unclosed lanes must be abandoned. */
   readonly closed: AbortSignal;
   readonly clock: Clock;
   readonly emit: (event: RunEvent) => void;
 }
 
-/** Works the lanes that are this process's, as lanes come and go. */
+/** Works the lanes of this process, as they are assigned and revoked. */
 export interface LaneSupervisor {
-  /** These partitions are ours, and no others: opens lanes that were added, and releases those that were removed. */
+  /** Assigns exactly these partitions: opens lanes that were added, and releases those that were removed. */
   assign(partitions: readonly TopicPartition[]): void;
-  /** They may be others' by now: no lane is taken until `assign` is called again. */
+  /** Other processes may hold them by now: no lane is taken until `assign` is called again. */
   doubt(): void;
-  /** Resolves when every lane assigned so far is held, or has failed. Throws the first failure. */
+  /** Resolves when every lane assigned so far is held, or has failed. Throws the first error. */
   opened(): Promise<void>;
-  /** Works until nothing is left, or until the signal. Returns why lanes could not continue; the others did. */
+  /** Works until nothing is left, or until the signal aborts. Returns why lanes could not continue; the others did. */
   run(): Promise<readonly unknown[]>;
-  /** Ends all work: it can't continue. */
+  /** Ends all work, because it can't continue. */
   fail(error: unknown): void;
-  /** Gives every lane up, without having worked. */
+  /** Releases every lane without working it. */
   close(): Promise<void>;
   gauges(): RunGauges;
   /** The unfinished work of the lanes it holds, and of those that have failed. */
@@ -57,35 +57,35 @@ interface Supervised extends LaneName {
   ended: boolean;
 }
 
-/** Another process holds a lane that the group gives to us: the group may not know yet that it doesn't. */
+/** Another process holds a lane that the group assigned to us: the group may not know about that. */
 const LANE_AGAIN_MS = 1_500;
-/** The group takes a process that was killed for a living one until its session has ended, 6 s, and then shares its lanes out. */
+/** The group considers a killed process alive until its session ends, 6 s later, and only then distributes its lanes. */
 const OTHERS_LIVE_MS = 8_000;
 
 export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, clock, emit }: LaneSupervisorOptions): LaneSupervisor {
   const supervised = new Map<string, Supervised>();
-  /** The last work on each lane, also when the lane is another's by now. */
+  /** The last work on each lane, even if another process holds the lane now. */
   const works = new Map<string, Promise<void>>();
   const failures: unknown[] = [];
   const started = Promise.withResolvers<void>();
   const over = Promise.withResolvers<void>();
   const stop = new AbortController();
-  /** Set while it would end when nothing comes. */
+  /** Set while the process would end unless a lane is assigned. */
   let cancelEnd: (() => void) | undefined;
   let isCertain = false;
   let assigned: number | undefined;
   let certain = Promise.withResolvers<void>();
-  /** A lane that comes now would be worked by none. */
+  /** A lane assigned now would be worked by no process. */
   let isOver = false;
   const all = AbortSignal.any([signal, stop.signal]);
 
-  /** Ends the run if no lane is at work and none is to come. */
+  /** Ends the run if no lane is active and none is expected. */
   const endIfIdle = (): void => {
     const current = [...supervised.values()];
     if (current.some(({ ended }) => !ended)) return;
     const failed = current.length > 0 && failures.length > 0;
     if (all.aborted || failed || (!follow && current.length >= lanes)) over.resolve();
-    // Lanes of the dead come to those who are still there.
+    // Lanes of killed processes go to those that are still running.
     else if (!follow) cancelEnd ??= clock.schedule(OTHERS_LIVE_MS, over.resolve);
   };
   const stay = (): void => {
@@ -101,17 +101,17 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
     const entry: Supervised = { ...laneOf(partition), leave: new AbortController(), opened: opened.promise, held: undefined, ended: false };
     supervised.set(name, entry);
     opened.promise.catch(() => undefined);
-    // A lane that comes back is taken again after it was released.
+    // A lane that is assigned again is taken after its release.
     const work = (works.get(name) ?? Promise.resolve())
       .then(() => workOn(entry, opened.resolve))
       .catch((error: unknown) => {
         if (!entry.leave.signal.aborted && !all.aborted) {
           failures.push(error);
-          // With the last one the run ends, and reports it.
+          // The run ends with the last one, and reports it.
           if (isAnyAtWork(entry))
             emit({ type: 'lane-left', pipeline: entry.pipeline, lane: entry.lane, reason: messageOf(error), failed: true });
         }
-        // The start doesn't wait for a lane that the group has taken back.
+        // The start doesn't wait for a lane that the group has revoked.
         if (!entry.leave.signal.aborted) opened.reject(error);
       })
       .finally(() => {
@@ -134,7 +134,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
         await started.promise;
         await entry.held.run(leave);
         const lost = entry.held.lost();
-        // The lane has worked what was there; the run still reports that some is missing.
+        // The lane has processed what was there; the run still reports that some is missing.
         if (lost !== undefined && !leave.aborted) failures.push(lost);
       } catch (error) {
         if (error instanceof LaneLostError) reason = `${error.by ?? 'another process'} has taken it over`;
@@ -156,7 +156,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
     }
   };
 
-  /** Resolves when every lane is given up, or abandoned. */
+  /** Resolves when every lane is released, or abandoned. */
   const givenUp = async (): Promise<void> => await untilAborted(closed, Promise.allSettled(works.values()));
 
   const held = (): readonly PipelineLane[] => [...supervised.values()].flatMap((entry) => entry.held ?? []);
@@ -187,7 +187,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
         supervised.delete(name);
         entry.leave.abort();
       }
-      // Other processes may have had them meanwhile.
+      // Other processes may have held them meanwhile.
       if (!wasCertain) for (const { held } of supervised.values()) held?.confirm();
       for (const [name, partition] of wanted) if (!supervised.has(name)) begin(name, partition);
       endIfIdle();

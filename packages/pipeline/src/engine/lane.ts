@@ -16,13 +16,13 @@ import { type OffsetRangesSnapshot, offsetRanges } from './offset-ranges.ts';
 /** A key of a lane's state, without the group's prefix, and its new value; null removes it. */
 export type StateChange = readonly [key: string, value: unknown];
 
-/** One piece of work's addition to the log, all of it or nothing. */
+/** What one piece of work adds to the log, atomically. */
 export interface Contribution {
   readonly records: readonly (NewRecord | RecordSeries)[];
   readonly state?: readonly StateChange[];
   /** Offsets of the requests topic that are finished with it. */
   readonly finished?: readonly number[];
-  /** Identifies the request that it is of, for traces. */
+  /** Identifies its request, for traces. */
   readonly work?: object;
 }
 
@@ -34,12 +34,12 @@ export interface Lane {
   readonly next: number;
   /** True when an earlier holder has committed a state. */
   readonly hasState: boolean;
-  /** The requests topic that an earlier holder's state is about. */
+  /** The requests topic that an earlier holder's state belongs to. */
   readonly stateOf: string | undefined;
   isFinished(offset: number): boolean;
-  /** Offsets from the first to before the second hold no request: a log has its own markers between records, and deletes old ones. */
+  /** There are no requests between these two offsets: a log has its own markers between records, and deletes old ones. */
   skip(from: number, before: number): void;
-  /** The newest state of its partition, that of other groups too. */
+  /** The current state of its partition, including that of other groups. */
   readonly state: StateReading;
   /** The lane's state under a prefix, as of its opening. */
   stateUnder(this: void, prefix: string): readonly LaneValue[];
@@ -47,11 +47,11 @@ export interface Lane {
   commit(contribution: Contribution): Promise<void>;
   /** The maximum bytes of a record's key, value and headers in a topic, if this record exceeds them; otherwise undefined. */
   tooLarge(record: NewRecord): number | undefined;
-  /** The record that a change of its state is written as: for `tooLarge`. */
+  /** The record in which a change of its state is written: for `tooLarge`. */
   stateRecord(change: StateChange): NewRecord;
-  /** How large records of a topic that the lane writes could be when it was opened. */
+  /** The maximum record size of a topic that the lane writes, as of its opening. */
   room(topic: string): RecordRoom | undefined;
-  /** Adds what `more` gives at the time to every transaction's state. */
+  /** Adds the current result of `more` to every transaction's state. */
   beforeCommit(more: () => readonly StateChange[]): void;
   /** Calls back when a commit has failed: no later one will succeed. */
   onFailure(callback: (error: unknown) => void): void;
@@ -72,7 +72,7 @@ export interface OpenLaneOptions {
   /** Every other partition that the lane writes. */
   readonly writes: readonly TopicPartition[];
   readonly clock: Clock;
-  /** Gives up before the lane is taken. */
+  /** Aborts before the lane is taken. */
   readonly signal?: AbortSignal;
   /** As in `LaneSpec`. Default false. */
   readonly onlyIfFree?: boolean;
@@ -80,7 +80,7 @@ export interface OpenLaneOptions {
   readonly onCommit?: (ms: number, works: readonly object[]) => void;
 }
 
-/** Takes a lane and reads how far it has come. Throws what `TopicLog.openLane` throws. */
+/** Takes a lane and reads its progress. Throws the errors of `TopicLog.openLane`. */
 export async function openLane({
   log,
   group,
@@ -99,7 +99,7 @@ export async function openLane({
   const kept: LaneState = laneState(group, writer.state);
   const finishedBefore = kept.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined;
   const finished = offsetRanges(finishedBefore);
-  /** The first transaction notes that there is a state, so that its deletion is noticed. */
+  /** The first transaction records that there is a state, so that its deletion is noticed. */
   let isKept = finishedBefore !== undefined;
   const hooks: (() => readonly StateChange[])[] = [];
   const set = (tx: LaneTransaction, [key, value]: StateChange): void =>
@@ -138,7 +138,7 @@ export async function openLane({
     commit: (contribution) => committer.commit(contribution),
     tooLarge(record) {
       const { bytes = Infinity } = rooms.get(record.topic) ?? {};
-      // To count a page's bytes takes longer than to write them.
+      // Counting a page's bytes takes longer than writing them.
       return mostBytes(record) > bytes && recordBytes(record) > bytes ? bytes : undefined;
     },
     stateRecord: ([key, value]) => ({ topic: state.topic, key: kept.prefix + key, value: JSON.stringify(value) }),
@@ -149,7 +149,7 @@ export async function openLane({
       return committer.slowestMs;
     },
     async close() {
-      // A lane that can't be written any more is still released.
+      // A lane is released even if it can no longer be written.
       await committer.commit({ records: [] }).catch(() => undefined);
       await writer.close();
     },

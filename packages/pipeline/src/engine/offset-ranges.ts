@@ -21,7 +21,7 @@ interface Piece {
   readonly to: number;
 }
 
-/** Makes the set again that returned the snapshot; an empty one without. */
+/** Recreates the set from its snapshot; without one, an empty set. */
 export function offsetRanges({ next: start, done }: OffsetRangesSnapshot = { next: 0, done: [] }): OffsetRanges {
   let next = start;
   let pieces: Piece[] = done.map(([from, to]) => ({ from, to }));

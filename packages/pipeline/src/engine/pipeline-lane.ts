@@ -59,18 +59,20 @@ export interface LaneRun {
 export interface PipelineLane {
   /** Works until nothing is left, or until the signal. Rejects when the lane can't continue. */
   run(signal: AbortSignal): Promise<void>;
-  /** Checks whether this process still holds the lane, because a lane without work would not notice. If it doesn't, `run` rejects. */
+  /**
+   * Checks whether this process still holds the lane, because a lane without work would not notice its loss. If it doesn't, `run` rejects.
+   */
   confirm(): void;
   gauges(): RunGauges;
   /** Its unfinished work, for forecasts. */
   left(): LaneWork;
-  /** Work that the log has lost; undefined if there is none. */
+  /** Work that the log has lost; undefined if none. */
   lost(): PipelineError | undefined;
-  /** Gives the lane up. */
+  /** Releases the lane. */
   close(): Promise<void>;
 }
 
-/** Takes the lane of a requests topic's partition. Throws what `TopicLog.openLane` throws, and a `StateLostError`. */
+/** Takes the lane of a partition of the requests topic. Throws the errors of `TopicLog.openLane`, and a `StateLostError`. */
 export async function openPipelineLane(run: LaneRun, pipeline: Pipeline, number: number, signal: AbortSignal): Promise<PipelineLane> {
   const { clock, emit, tracing } = run;
   const { name } = pipeline;
@@ -108,7 +110,7 @@ export async function openPipelineLane(run: LaneRun, pipeline: Pipeline, number:
   }
 }
 
-/** A source that can't be closed keeps neither the others open nor the lane held. */
+/** If one source can't be closed, the others and the lane must still be closed. */
 async function closeSources(sources: readonly SourceControls[], warn: (message: string) => void): Promise<void> {
   const closings = await Promise.allSettled(sources.map(async (source) => await source.close()));
   for (const closing of closings) {
@@ -131,7 +133,7 @@ interface WorkedLane {
   readonly lane: Lane;
   readonly processor: Processor<unknown, TopicMap>;
   readonly credits: PipelineIo['credits'];
-  /** Aborts when the lane is given up. */
+  /** Requests in the backlog are counted with the lane's initial knowledge: adding and removing must agree. */
   readonly signal: AbortSignal;
 }
 
@@ -162,7 +164,7 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
     tracing,
   });
 
-  // Requests in the backlog are counted by what the lane knew at first: what counts one and what removes it must agree.
+  // Expected pages of the active walks, by offset.
   const backlog = laneBacklog({
     sizes: requestSizes(pipeline, processor, lane.stateUnder),
     monotonicMs: () => clock.monotonicMs(),
@@ -173,7 +175,7 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
   });
   const sizesNow = requestSizes(pipeline, processor, lane.stateUnder, worker.lastCrawl);
   const warnOfPile = pileWarning({ pipeline, clock, isWalking: (key) => worker.inWork().walks.some((walk) => walk.key === key), warn });
-  /** Pages that the walks in work are expected to have, by offset. */
+  /** The work that was left when the lane failed, because its worker gives it up then. */
   const expected = new Map<number, number>();
   const onTake = (record: RequestRecord, request: unknown): void => {
     backlog.remove(record, request);

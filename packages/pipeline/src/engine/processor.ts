@@ -20,7 +20,7 @@ export interface SourceControls {
   };
   /** When its budgets' slots come free, for forecasts. Default: not known. */
   slots?(): readonly BudgetSlots[];
-  /** Starts no further request; requests in flight end as they end. An error that comes after it makes no dead letter. */
+  /** Starts no further request; requests in flight run to their end. An error after this makes no dead letter. */
   stop(): void;
   /** Aborts requests in flight and closes the connections. */
   close(): Promise<void>;
@@ -28,9 +28,9 @@ export interface SourceControls {
 
 /** Processes a pipeline's requests: created by `walk`, `lookup` or `route`. */
 export interface Processor<Request, Topics extends TopicMap> {
-  /** The sources that it sends requests to. Whoever opened the pipeline closes them. */
+  /** The sources that it sends requests to. The opener of the pipeline closes them. */
   readonly sources: readonly SourceControls[];
-  /** Makes the worker of one lane. */
+  /** Creates the worker of one lane. */
   open(context: WorkerContext<Request, Topics>): Worker<Request>;
   /** Reads from a lane's state what is left of a request. */
   left(state: StateOfLane, pipeline: string): (record: Pick<RequestRecord, 'offset' | 'resume'>, request: Request) => Left;
@@ -38,7 +38,7 @@ export interface Processor<Request, Topics extends TopicMap> {
   lastCrawl(state: StateOfLane, of: { readonly pipeline: string; readonly kind: string }): LastCrawlOf<Request>;
 }
 
-/** Gives how large the last whole walk was that had the key of a request. */
+/** Returns the size of the last complete walk with the key of a request. */
 export type LastCrawlOf<Request> = (request: Request, key: string) => CrawlSize | undefined;
 
 /** The size of a complete walk. */
@@ -63,7 +63,7 @@ export type Left =
 export interface WorkerContext<Request, Topics extends TopicMap> {
   /** Name of the pipeline. */
   readonly pipeline: string;
-  /** Keeps apart what several works of a lane know of one key. Empty, or the work's kind in its `route` and a slash. */
+  /** Separates what several kinds of work in a lane know about one key. Empty, or the work's kind in its `route` and a slash. */
   readonly kind: string;
   /** Commits records, checkpoints and finished requests. */
   readonly lane: Lane;
@@ -73,15 +73,15 @@ export interface WorkerContext<Request, Topics extends TopicMap> {
   readonly clock: Clock;
   /** Wakes the lane when the worker's load has changed, and ends it when the worker can't continue. */
   readonly notifier: Notifier;
-  /** Room for items that are not yet durable, shared by all work of the lane. */
+  /** Capacity for items that aren't yet durable, shared by all work of the lane. */
   readonly credits: CreditPool;
   /** The topics' names on the log. */
   readonly names: TopicNames;
   /** Makes records: `topics.records({ key, value })`. */
   readonly topics: RecordMakers<Topics>;
-  /** Reads a request, as the definition's schema gives it. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
+  /** Reads a request by the definition's schema. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
   readonly read: (value: string | null) => Request;
-  /** The key of a request, as the definition's `keyOf` gives it. `recordKey`: of its record, for the error of `keyOf`. */
+  /** The key of a request, from the definition's `keyOf`. `recordKey`: of its record, for the error of `keyOf`. */
   readonly keyOf: (request: Request, recordKey: string) => string;
   /** Emits an event of the run. */
   readonly emit: (event: RequestEvent | Extract<RunEvent, { type: 'notice' }>) => void;
@@ -97,7 +97,7 @@ export interface Worker<Request> {
   readonly backlog: number;
   /** Starts the work on a request. */
   take(record: RequestRecord, request: Request): void;
-  /** The queue has been read to its end: nothing waits for company any longer. */
+  /** The queue has been read to its end: nothing waits for a fuller batch. */
   flush(): void;
   /** Starts no further request; work in flight is written. */
   stop(): void;
@@ -126,7 +126,7 @@ export interface WalkInWork {
   readonly key: string;
   /** The next page, 1-based. */
   readonly page: number;
-  /** Stands for the walk in its source's gauges. */
+  /** Represents the walk in its source's gauges. */
   readonly walk: object;
   readonly isWriting: boolean;
   /** Epoch ms at which the request for its next page began. */

@@ -18,8 +18,8 @@ export interface RecordSizeOptions {
 }
 
 /**
- * Returns the records as they are. Throws a `PipelineError` (HEADGATE_RECORD_TOO_LARGE) for one that is larger than its topic takes: it
- * ends one request, and the log's own error would end the lane.
+ * Returns the records unchanged. Throws a `PipelineError` (HEADGATE_RECORD_TOO_LARGE) for one that exceeds its topic's limit: it ends one
+ * request, while the log's own error would end the lane.
  */
 export function assertRecordSize(
   records: readonly (NewRecord | RecordSeries)[],
@@ -33,7 +33,7 @@ export function assertRecordSize(
   return records;
 }
 
-/** The records of a request as the log takes them. Throws as {@link assertRecordSize}. */
+/** The records of a request in the form of the log. Throws like {@link assertRecordSize}. */
 export function sizedRecords(
   pending: readonly PendingRecord[],
   options: LogRecordsOptions & RecordSizeOptions,
@@ -78,7 +78,7 @@ function largeOf(series: RecordSeries, options: RecordSizeOptions): NewRecord | 
   });
 }
 
-/** In UTF-8, of UTF-16. */
+/** UTF-8 bytes per UTF-16 unit. */
 const MAX_BYTES_OF_A_UNIT = 3;
 
 function largestOf({ topic, key, count, valueAt, parts }: RecordSeries): NewRecord {
@@ -93,8 +93,9 @@ function largestOf({ topic, key, count, valueAt, parts }: RecordSeries): NewReco
 }
 
 /**
- * The error of a lane that wrote a record which its topic took when the lane was opened: a retryable `PipelineError`
- * (HEADGATE_RECORD_LIMIT_LOWERED). Opened again, the lane knows the new limit, and makes a dead letter of such a record. Any other error as it is.
+ * The error of a lane whose topic now refuses a record that it accepted when the lane was opened: a retryable `PipelineError`
+ * (HEADGATE_RECORD_LIMIT_LOWERED). When the lane is opened again, it knows the new limit, and makes a dead letter of such a record. Other
+ * errors are returned unchanged.
  */
 export async function limitLowered(error: unknown, { log, lane }: { readonly log: TopicLog; readonly lane: Lane }): Promise<unknown> {
   if (!(error instanceof InvalidRecordError)) return error;

@@ -2,22 +2,22 @@ import { type RequestRecord, requestRecord } from '../definition/request.ts';
 import { requestIdentity } from '../definition/request-identity.ts';
 import type { RequestsInOrderOptions } from './requests-in-order.ts';
 
-/** Finds requests that a family makes once, and has made before. */
+/** Finds requests that a family makes once, and has already made. */
 export interface RepeatedRequests {
   /** Call it for each request, in the order of their offsets. It may read the topic from the root of the request's family. */
   has(record: RequestRecord): Promise<boolean>;
-  /** Frees memory. What is needed later is read again. */
+  /** Frees memory. Later calls read what they need again. */
   forget(before: number): void;
 }
 
 /**
- * A request is repeated if an equal one that isn't lies between its root and itself. The topic alone decides, so that every holder of the
- * lane finds the same, and nothing is kept in its state.
+ * A request is repeated if there is an equal, unrepeated one between its root and itself. This depends only on the topic, so every holder
+ * of the lane gets the same result, and its state needs nothing.
  */
 export function repeatedRequests({ log, topic, partition, from: next, signal }: Omit<RequestsInOrderOptions, 'resumed'>): RepeatedRequests {
   /** The newest offset of each request that isn't repeated, by its identity. */
   const made = new Map<string, number>();
-  /** `made` has the requests from this offset on. */
+  /** `made` covers the requests from this offset on. */
   let from = next;
 
   const note = ({ offset, value }: RequestRecord, root: number): boolean => {

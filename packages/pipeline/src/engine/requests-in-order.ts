@@ -36,11 +36,11 @@ export async function* requestsInOrder({
     if (rest[0]?.offset === record.offset) rest.shift();
     yield requestRecord(record);
   }
-  // A reading that was cut short does not say what the topic no longer holds.
+  // A reading that was cut short doesn't tell what the topic no longer contains.
   if (signal?.aborted !== true) yield* rest;
 }
 
-/** The unfinished requests in a lane's state, whatever kind of work started them: their topic may not have them any more. */
+/** The unfinished requests in a lane's state, whatever kind of work started them. Their topic may no longer have them. */
 export function resumedRequests(state: StateOfLane): readonly RequestRecord[] {
   const byOffset = new Map([...resumedLookups(state), ...resumedWalks(state)].map((record) => [record.offset, record]));
   return [...byOffset.values()];

@@ -3,7 +3,7 @@ import { textOf } from '../definition/thrown.ts';
 import { callUserList, misuse, type UserFunction } from '../definition/user-function.ts';
 import type { Processor, Worker, WorkerContext } from './processor.ts';
 
-/** The work of each kind that `pick` names, which takes the requests that it names so. */
+/** The work for each kind that `pick` returns. */
 export type RoutedProcessors<Picked extends readonly [string, unknown], Topics extends TopicMap> = {
   readonly [Kind in Picked[0]]: Processor<RequestOf<Picked, Kind>, Topics>;
 };
@@ -22,7 +22,7 @@ export function route<Request, const Picked extends readonly [kind: string, requ
   const byKind = new Map(Object.entries<Processor<Request, Topics>>(works as Readonly<Record<string, Processor<Request, Topics>>>));
   const all = [...byKind.values()];
   return {
-    // Two works of one source close it once.
+    // If two kinds share a source, it is closed once.
     sources: [...new Set(all.flatMap(({ sources }) => sources))],
     open: (context) => routeWorker(pick, byKind, context),
     left(state, pipeline) {
@@ -105,7 +105,7 @@ function picked<Request, Choice>(of: UserFunction, { pick, choices, request }: P
   return [chosen, routed];
 }
 
-/** No kind's name is the beginning of another's. */
+/** No kind's name is a prefix of another's. */
 function stateKind(above: string, kind: string): string {
   return `${above}${encodeURIComponent(kind)}/`;
 }

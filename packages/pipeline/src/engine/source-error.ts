@@ -1,6 +1,6 @@
 import { TopicLogError } from '@headgate/topics';
 
-/** Every error of a source has these: read by shape, so that two copies of a package understand each other. */
+/** Every error of a source has these. They are read by shape, so that two copies of a package work together. */
 interface SourceErrorShape {
   readonly code: string;
   readonly endsSource: boolean;

@@ -42,7 +42,7 @@ export interface StartOptions {
   readonly maxRequests?: number;
   /** Work only jobs with these keys; the others stay in the requests topics. Default: all jobs. */
   readonly keys?: readonly string[];
-  /** Ends the run as `stop` does. Before the run has its lanes, `start` rejects with the signal's reason. */
+  /** Ends the run like `stop`. Before the run has its lanes, `start` rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   /** When the steps of a stop must be over. Default: responses are written within 8 s of it, everything is closed within 9.5 s. */
   readonly deadline?: StopDeadline;
@@ -54,7 +54,7 @@ export interface StartOptions {
   readonly clock?: Clock;
   /** Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Called with every event, also with those before `start` resolves. An error that it throws becomes a notice, and harms nothing. */
+  /** Called with every event, including those before `start` resolves. If it throws, the error becomes a notice and does no harm. */
   readonly onEvent?: (event: RunEvent) => void;
 }
 
@@ -66,8 +66,8 @@ export interface Running extends AsyncDisposable {
   snapshot(): RunSnapshot;
   /**
    * Adds requests to a pipeline's requests topic, all or nothing, and resolves to their IDs, in order: those of `RunSnapshot.work`, events
-   * and records. Each has the header `traceparent` of the caller's active span, if there is one. Throws a `PipelineError` for one that is
-   * none, by its index, and for what isn't a list.
+   * and records. Each has the header `traceparent` of the caller's active span, if there is one. Throws a `PipelineError` with the index of
+   * an invalid request, and if the argument isn't a list.
    */
   enqueue<Request>(pipeline: Pipeline<Request>, requests: Iterable<NoInfer<Request>>): Promise<readonly string[]>;
   /** The same, by the pipeline's name. */
@@ -80,7 +80,7 @@ export interface Running extends AsyncDisposable {
 
 /** How a run has ended. */
 export interface RunResult {
-  /** `failed`: a lane or the group could not continue. Dead letters are no failure of the run: `snapshot` counts them. */
+  /** `failed`: a lane or the group could not continue. Dead letters don't fail the run: `snapshot` counts them. */
   readonly outcome: 'done' | 'stopped' | 'failed';
   /** Why lanes could not continue. */
   readonly failures: readonly unknown[];
@@ -111,7 +111,7 @@ export async function start(options: StartOptions): Promise<Running> {
   const model = runModel({ clock, pipelines });
   const stream = eventStream();
   let isObserverBroken = false;
-  /** The lanes of this run, those too that have ended their work. */
+  /** The lanes of this run, including those that have ended their work. */
   const worked = new Map<string, LaneGauge>();
   const emit = (event: RunEvent): void => {
     if (event.type === 'lane-opened' || event.type === 'lane-left') {
@@ -212,7 +212,7 @@ export async function start(options: StartOptions): Promise<Running> {
     await orAborted(signal, joining);
     isMember = true;
     await supervisor.opened();
-    // Only now: a process that the group refuses has nothing to enqueue.
+    // Not earlier: a process that the group refuses has nothing to enqueue.
     const nothingDue = await enqueueLists(list);
     signal.throwIfAborted();
     if (follow) {
@@ -227,7 +227,7 @@ export async function start(options: StartOptions): Promise<Running> {
       });
     }
   } catch (error) {
-    // A group that owes its response still is left when it has come.
+    // If the group still owes its response, leave it when that has come.
     const left = leave();
     if (isMember || !signal.aborted) await left;
     ownDeadline[Symbol.dispose]();
@@ -297,7 +297,7 @@ export async function start(options: StartOptions): Promise<Running> {
   };
 }
 
-/** Lanes after the end, with nothing of theirs in work, in their last known state. */
+/** Lanes after the end, in their last known state, with nothing active. */
 function ended(lanes: readonly LaneGauge[], seen: readonly LaneGauge[]): readonly LaneGauge[] {
   const isSame = (a: LaneGauge, b: LaneGauge): boolean => a.pipeline === b.pipeline && a.lane === b.lane;
   return lanes.map((lane) => ({ ...lane, ...seen.find((last) => isSame(last, lane)), inWork: 0, keys: 0 }));

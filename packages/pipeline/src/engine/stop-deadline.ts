@@ -1,7 +1,7 @@
 import type { Clock } from '@headgate/throttle';
 import { onAbort } from '@headgate/throttle/internal';
 
-/** When the steps of a stop must be over, as signals that abort then. Everything that waits during a stop reads it. */
+/** The time limits of a stop, as signals. Everything that waits during a stop reads it. */
 export interface StopDeadline {
   /** Aborts when responses in flight must be written; what isn't written by then is given up, and requested again by the next run. */
   readonly written: AbortSignal;
@@ -9,11 +9,11 @@ export interface StopDeadline {
   readonly closed: AbortSignal;
 }
 
-/** Maximum time that work in flight may take to be written when a lane ends, for whatever reason. */
+/** Maximum time to write the work in flight when a lane ends, for any reason. */
 export const WRITTEN_WITHIN_MS = 8_000;
 const CLOSED_WITHIN_MS = 9_500;
 
-/** A deadline that begins when `signal` aborts. Dispose it when the stop is over. */
+/** A deadline that begins when `signal` aborts. Dispose it when the stop has ended. */
 export function stopDeadline({ clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal }): StopDeadline & Disposable {
   const written = new AbortController();
   const closed = new AbortController();

@@ -10,7 +10,7 @@ export interface WalkSize {
   readonly pages?: number;
 }
 
-/** The work that is left in one lane, and the budgets it is charged to. */
+/** The remaining work of one lane, and the budgets that it uses. */
 export interface LaneWork {
   /** Name of the pipeline. */
   readonly pipeline: string;
@@ -18,25 +18,25 @@ export interface LaneWork {
   readonly lane: number;
   /** In the order of their turns. */
   readonly walks: readonly WalkSize[];
-  /** Walks that begin when those are done: how many, those among them of unknown size, and the pages that the others take. Default: none. */
+  /** Walks that begin when those are done: their number, how many have an unknown size, and the pages of the others. Default: none. */
   readonly behind?: { readonly walks: number; readonly unknown: number; readonly pages: number };
   /** Keys of lookups without a response. */
   readonly keys: number;
   /** Maximum keys of one HTTP request. */
   readonly keysAtOnce: number;
-  /** HTTP requests of all that, which have their slot already and no response yet. Default 0. */
+  /** HTTP requests of this work that have a permit but no response yet. Default 0. */
   readonly inFlight?: number;
   /** One for each budget of each credential of the lane, and for each limit over all of them. */
   readonly budgets: readonly BudgetSlots[];
 }
 
-/** Work that is left, and when it is done. */
+/** The remaining work, and when it is done. */
 export interface Forecast {
   /** Remaining HTTP requests: exact, or a minimum if the size of some walks is unknown. */
   readonly requests: number;
   /** Walks of unknown size: those that were never walked before. */
   readonly unknown: number;
-  /** Ms from now until the last request is answered; no sooner than that where `unknown` is above 0. */
+  /** Ms from now until the last response; at least that long if `unknown` is above 0. */
   readonly inMs: number;
 }
 
@@ -44,7 +44,7 @@ export interface Forecast {
 export interface ForecastOptions {
   /** Epoch ms. */
   readonly now: number;
-  /** Time from a request to its response, ms: the pages of a walk come one after the other. Default 0. */
+  /** Time from a request to its response, ms: the pages of a walk are requested one after the other. Default 0. */
   readonly requestMs?: number;
 }
 
@@ -76,7 +76,7 @@ export function savedByCredential(lanes: readonly LaneWork[], options: ForecastO
   return inMs - forecast(more, options).inMs;
 }
 
-/** When each of the first walks of a lane is done, ms from now, as they take turns; at most `atOnce` of them at the same time. */
+/** When each of the first walks of a lane is done, ms from now, if they take turns, at most `atOnce` of them at a time. */
 export function walksDone(
   lane: LaneWork,
   { first, atOnce, ...options }: ForecastOptions & { readonly first: number; readonly atOnce: number },
@@ -89,7 +89,7 @@ export function walksDone(
   const lookups = Math.ceil(lane.keys / lane.keysAtOnce);
   return requestsUntilDone(pages, { atOnce, first }).map((turns, i) => {
     const own = pages[i] ?? 1;
-    // A finished walk makes room for the next one. Lookups take turns, too.
+    // A finished walk lets the next one start. Lookups take turns, too.
     const until = Math.max(0, (isMore ? own * Math.max(1, lane.walks.length) : turns + Math.min(lookups, own)) - inFlight);
     return started({ pages: Math.min(requests, until), keys: 0 }, pace).inMs + own * (options.requestMs ?? 0);
   });
@@ -116,7 +116,7 @@ function laneMs(lane: LaneWork, pace: Pace, { requestMs = 0 }: ForecastOptions):
   const { pages, keys } = workOf(lane);
   if (pages + keys === 0) return 0;
   const { inFlight = 0, keysAtOnce } = lane;
-  // No spread: a call takes some 100,000 arguments, and a lane any number of walks.
+  // Maximum concurrent requests of the lane's credentials.
   const longest = lane.walks.reduce((most, walk) => Math.max(most, pagesLeft(walk) ?? 1), 1);
   const waiting = { pages: Math.max(0, pages - inFlight), keys: Math.max(0, keys - Math.max(0, inFlight - pages) * keysAtOnce) };
   const rounds = Math.ceil((pages + Math.ceil(keys / keysAtOnce)) / concurrencyOf(lane));
@@ -141,7 +141,7 @@ interface Slots extends FreeSlots {
   readonly againInMs: number;
 }
 
-/** The same budget of several credentials: requests take whichever slot is free. */
+/** The same budget of several credentials: requests use whichever slot is free. */
 interface Pooled {
   readonly unit: string | undefined;
   readonly limit: number;
@@ -163,7 +163,7 @@ function paceOf({ budgets, keysAtOnce }: LaneWork, { now }: ForecastOptions): Pa
   return { budgets: grouped(budgets, now), keysAtOnce, now };
 }
 
-/** Budgets of one kind as one. */
+/** Combines budgets of one kind. */
 function grouped(budgets: readonly BudgetSlots[], now: number): readonly Pooled[] {
   return [...Map.groupBy(budgets, ({ name }) => name).values()].flatMap((same): readonly Pooled[] => {
     const [first] = same;
@@ -189,13 +189,13 @@ function unused(budget: BudgetSlots): BudgetSlots {
   return { ...budget, credential: 'another', free: [{ inMs: 0, count: budget.limit }] };
 }
 
-/** When the last of the work starts, each request as soon as every budget lets it, ms from now; and the HTTP requests it takes. */
+/** When the last of the work starts, ms from now, if each request starts as soon as every budget allows; and its HTTP requests. */
 function started(work: Work, { budgets: unstarted, keysAtOnce, now }: Pace): { readonly inMs: number; readonly requests: number } {
   let budgets = unstarted;
   let { pages, keys } = work;
   let requests = 0;
   for (;;) {
-    // From one reset to the next: a rate that is slower than a quota leaves some of it unused.
+    // From one reset to the next, because a rate that is slower than a quota leaves some of it unused.
     const until = Math.min(Infinity, ...budgets.map(({ renewed }) => renewed?.inMs ?? Infinity));
     const most = (of: 'requests' | 'units'): number => {
       const own = budgets.filter(({ unit }) => (unit === undefined) === (of === 'requests'));
@@ -203,7 +203,7 @@ function started(work: Work, { budgets: unstarted, keysAtOnce, now }: Pace): { r
     };
     const units = most('units');
     const batches = Math.ceil(Math.min(keys, units) / keysAtOnce);
-    // Lookups first; a quota of other things than requests is charged for each key.
+    // Lookups first. A quota that doesn't count requests is charged for each key.
     const count = Math.min(batches + Math.min(pages, Math.max(0, units - keys)), most('requests'));
     const keysStarted = Math.min(keys, units, count * keysAtOnce);
     const pagesStarted = Math.max(0, count - batches);
@@ -263,7 +263,7 @@ function later(
 }
 
 export interface RequestsUntilDoneOptions {
-  /** Walks in work at once; one more begins when one of them is done. */
+  /** Active walks. When one is done, another begins. */
   readonly atOnce: number;
   /** The number of walks to forecast, from the first. */
   readonly first: number;

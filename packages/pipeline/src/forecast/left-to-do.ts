@@ -13,15 +13,15 @@ import type { Processor } from '../engine/processor.ts';
 import type { LaneWork, WalkSize } from './forecast.ts';
 import { type SizedRecord, requestSizes } from './request-sizes.ts';
 
-/** A log to look at; topics and partitions that are not there yet read as empty. */
+/** A read-only log; missing topics and partitions read as empty. */
 export interface LogView extends Pick<TopicLog, 'readState'> {
-  /** As `TopicLog.readBytes`, but a missing topic is empty. */
+  /** Like `TopicLog.readBytes`, but a missing topic is empty. */
   readBytes(options: ReadOptions): AsyncIterable<TopicRecord<Uint8Array>>;
 }
 
 /** Options of {@link leftToDo}. */
 export interface LeftToDoOptions {
-  /** Only read; no lane of it is taken. */
+  /** Only read; none of its lanes is taken. */
   readonly log: LogView;
   /** Pipelines with the options of the runs. */
   readonly pipelines: readonly Pipeline[];
@@ -41,7 +41,7 @@ export interface LeftToDoOptions {
 export interface PipelineLeft {
   /** Name of the pipeline. */
   readonly pipeline: string;
-  /** One for each lane of the pipeline, those without work too. */
+  /** One for each lane of the pipeline, including those without work. */
   readonly lanes: readonly LaneLeft[];
   /** Pieces of work after started walks: they need no HTTP request. */
   readonly after: number;
@@ -63,7 +63,7 @@ export interface WalkLeft extends WalkSize {
   readonly request: string;
   /** The checkpoint it continues at; undefined at the start. */
   readonly from: Json | undefined;
-  /** The request is for all pages there are. */
+  /** Whether the request is for all pages. */
   readonly whole: boolean;
 }
 

@@ -6,7 +6,7 @@ import type { LastCrawlOf, Left, Processor, StateOfLane } from '../engine/proces
 /** The part of a request's record that determines how much work it is. */
 export type SizedRecord = Pick<RequestRecord, 'offset' | 'value' | 'resume'>;
 
-/** The work of a request, as far as it is known before it starts. */
+/** The work of a request, as far as it is known before the request starts. */
 export type RequestSize =
   | (Extract<Left, { kind: 'walk' }> & {
       readonly key: string;
@@ -15,7 +15,9 @@ export type RequestSize =
     })
   | Extract<Left, { kind: 'lookup' }>;
 
-/** Gives how much work a request is. Undefined for a malformed one: it costs no HTTP request. `request`: if its value was read already. */
+/**
+ * Returns how much work a request is. Undefined for a malformed one, which costs no HTTP request. `request`: the parsed value, if known.
+ */
 export type RequestSizes = (record: SizedRecord, request?: unknown) => RequestSize | undefined;
 
 /** Estimates sizes from the started walks in a lane's state, and from the last walk of each key: by default those of that state. */
@@ -40,11 +42,11 @@ export function requestSizes(
   };
 }
 
-/** Requests of a lane that wait in its topic after those in work, counted and not kept. */
+/** Requests in a lane's topic after those in work, counted but not kept. */
 export interface LaneBacklog {
   /** Removes a request that the lane takes from the counts. */
   remove(record: SizedRecord, request?: unknown): void;
-  /** Reads to the end of the topic, if that wasn't done for 5 s. Failures are the lane's own to find. */
+  /** Reads to the end of the topic, unless it did so in the last 5 s. The lane itself reports failures. */
   countAhead(): void;
   /** Walks; those of them whose size isn't known; the pages of the others. */
   readonly walks: number;
@@ -66,7 +68,7 @@ export interface LaneBacklogOptions {
   readonly monotonicMs: () => number;
 }
 
-/** Counts the requests that a lane has no capacity for yet: each is read one time more than by the lane, and none is kept. */
+/** Counts the requests that a lane has no capacity for yet. Each is read once more than by the lane, and none is kept. */
 export function laneBacklog({ sizes, read, monotonicMs }: LaneBacklogOptions): LaneBacklog {
   const counts = { walks: 0, unknown: 0, pages: 0, keys: 0, keysAtOnce: 1 };
   /** All before it are taken, or counted. */
@@ -120,7 +122,7 @@ export function laneBacklog({ sizes, read, monotonicMs }: LaneBacklogOptions): L
       return counts.walks;
     },
     get unknown() {
-      // As long as they are being counted there are more.
+      // While the count continues, there are more.
       return counts.unknown + (isCounted ? 0 : 1);
     },
     get pages() {

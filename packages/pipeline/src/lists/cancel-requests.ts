@@ -23,13 +23,13 @@ export interface CancelRequestsOptions {
   readonly names?: TopicNames;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
-  /** Ends it with the signal's reason. Default: none does. */
+  /** Aborts the work with the signal's reason. Default: never. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Withdraws the requests of a key that no run has begun: they count as finished, and stay in their topic. Returns how many, and how many were
- * begun and stay. Takes the lanes for a moment: throws `LaneHeldError` while a run works on one of them, and withdraws nothing then.
+ * Withdraws the requests of a key that no run has started: they count as finished, and stay in their topic. Returns how many, and how many
+ * had started and stay. Takes the lanes for a moment: throws `LaneHeldError` while a run holds one of them, and then withdraws nothing.
  */
 export async function cancelRequests(options: CancelRequestsOptions): Promise<{ readonly canceled: number; readonly begun: number }> {
   const { log, pipeline, key, group = 'headgate', lanes = 1, names = topicNames(), clock = systemClock(), signal } = options;
@@ -38,7 +38,7 @@ export async function cancelRequests(options: CancelRequestsOptions): Promise<{ 
   let canceled = 0;
   let begun = 0;
   try {
-    // All of them before withdrawing the first request: if a run holds one, all requests stay.
+    // Takes all lanes before it withdraws the first request: if a run holds one, all requests stay.
     for (let number = 0; number < lanesOf(pipeline, lanes); number += 1) {
       signal?.throwIfAborted();
       const shared = { log, group, lanes, names, clock, pipeline, number, onlyIfFree: true };

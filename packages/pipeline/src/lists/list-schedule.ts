@@ -11,11 +11,11 @@ export interface ListScheduleOptions {
   readonly onFailure: (error: unknown, retryInMs: number) => void;
 }
 
-/** The wall clock may be set at any time, a timer doesn't notice. */
+/** The wall clock may be set at any time without a timer noticing. */
 const LONGEST_SLEEP_MS = 60_000;
 const FIRST_RETRY_MS = 1_000;
 
-/** Looks when something is due by the wall clock, and costs nothing between. Returns what ends that. */
+/** Checks when something is due by the wall clock, and costs nothing in between. Returns a function that stops it. */
 export function listSchedule({ nothingDue, enqueueDue, clock, onFailure }: ListScheduleOptions): () => void {
   let stopped = false;
   let cancel = (): void => undefined;

@@ -19,10 +19,10 @@ export interface RequestListOptions {
 /** Requests in the first transaction; each later one has twice as many, up to the maximum, because a log needs time for each. */
 const FIRST_CHUNK = 1_000;
 const MOST_CHUNK = 8_000;
-/** A request that has been off every list for so long is forgotten: the state must not grow with every list there ever was. */
+/** A request that has been off every list for this long is forgotten: the state must not grow with every list that ever existed. */
 const FORGET_AFTER_MS = 30 * 86_400_000;
 
-/** The times of the wall clock, epoch ms, between which nothing is due: a marker written after `from` would be of the future. */
+/** The times of the wall clock, epoch ms, between which nothing is due. A marker written after `from` would be from the future. */
 export interface NothingDue {
   readonly from: number;
   readonly until: number;
@@ -38,7 +38,7 @@ export async function enqueueLists(options: RequestListOptions): Promise<Nothing
   const topic = names(GROUP_STATE);
   while (!signal.aborted) {
     const now = clock.epochMs();
-    // Reading costs less than taking a lane, and mostly nothing is due.
+    // Reading costs less than taking a lane, and usually nothing is due.
     const first = dueRequests(options, await log.readState(topic, 0), now).next();
     if (first.done === true) return first.value;
     try {
@@ -58,7 +58,7 @@ export async function enqueueLists(options: RequestListOptions): Promise<Nothing
         if (signal.aborted) break;
         throw error;
       }
-      // Another process has the same list: entries it hasn't written are ours to write.
+      // If another process has the same list, we write the entries that it hasn't written.
       await untilAborted(signal, pause({ clock, ms: 100 + 400 * Math.random(), signal }));
     }
   }

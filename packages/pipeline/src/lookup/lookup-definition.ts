@@ -25,7 +25,7 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
   readonly size: number;
   /** How many more keys a quota permits now. Default: no limit. */
   room?(api: Api): number;
-  /** Longest a key waits for its batch to fill while no other batch is under way, ms. Default 200. */
+  /** Maximum time that a key waits for its batch to fill while no other batch is in flight, ms. Default 200. */
   readonly maxWaitMs?: number;
   /** The records and dead letters of one response, which answer every requested key. */
   records(answers: Answers, at: LookupPosition<Request, Topics>): LookupOutcome;
@@ -41,7 +41,7 @@ export interface LookupPosition<Request, Topics extends TopicMap> {
 
 /** A requested key. */
 export interface RequestedKey<Request> {
-  /** The key in its one spelling, as `normalize` gives it. */
+  /** The key in the spelling that `normalize` returned. */
   readonly key: string;
   /** The request for the key, possibly among others. */
   readonly request: Request;
@@ -51,7 +51,10 @@ export interface RequestedKey<Request> {
 
 /** The results for the keys of one response. A key without a record or a dead letter counts as answered. */
 export interface LookupOutcome {
-  /** Records of each key, by its index in `requested`. A key whose records can't all be written becomes a dead letter, and none of them is. */
+  /**
+   * Records of each key, by its index in `requested`. If not all records of a key can be written, none is, and the key becomes a dead
+   * letter.
+   */
   readonly records: readonly { readonly index: number; readonly record: PendingRecord }[];
   /** Keys, or parts of the response, that can't be processed. `index`: that of their key. */
   readonly deadLetters?: readonly LookupDeadLetter[];
@@ -63,6 +66,6 @@ export interface LookupDeadLetter {
   readonly index: number;
   /** Its code and message appear in the dead letter. */
   readonly error: unknown;
-  /** A part of the response that can't be processed; `id` is unique within its request. Default: the key itself is what can't be had. */
+  /** A part of the response that can't be processed; `id` is unique within its request. Default: the key itself failed. */
   readonly part?: { readonly id: string; readonly record: unknown };
 }

@@ -18,7 +18,7 @@ export interface LookupRequest<Request> {
   /** How many of the keys are valid. */
   readonly valid: number;
   readonly answered: OffsetRanges;
-  /** Keys whose response is not durable. */
+  /** Keys whose response isn't durable. */
   left: number;
 }
 
@@ -28,20 +28,20 @@ export interface LookupKey<Request> {
   readonly index: number;
 }
 
-/** The requests in flight of a lane, and how far each is. */
+/** The requests in flight of a lane, and the progress of each. */
 export interface LookupRequests<Request> {
   /** Keys taken whose response is not durable. */
   readonly load: number;
   /** The stored keys of a request that started earlier. */
   keptKeys(offset: number): readonly string[] | undefined;
-  /** Throws a `PipelineError` (HEADGATE_RECORD_TOO_LARGE) for keys that the lane's state can't keep. */
+  /** Writes the records of some keys, which marks them as answered. */
   check(record: RequestRecord, valid: readonly string[]): void;
   open(
     record: RequestRecord,
     request: Request,
     keys: { readonly valid: readonly string[]; readonly invalid: readonly string[] },
   ): LookupRequest<Request>;
-  /** Writes the records of some keys, which are answered with them. */
+  /** Finishes a request without valid keys. */
   write(keys: readonly LookupKey<Request>[], records: readonly (NewRecord | RecordSeries)[]): Promise<void>;
   /** Finishes a request without keys, because none could be looked up. */
   finish(request: LookupRequest<Request>): Promise<void>;
@@ -53,7 +53,7 @@ const PART_BYTES = 32_000;
 /** Characters of a request in one key of the state: in JSON, each takes at most six bytes. */
 const TEXT_PART = 5_000;
 
-/** A lane's state of requests that are partly answered. */
+/** A lane's state of partly answered requests. */
 interface Kept {
   /** Parts of its keys. */
   readonly parts: number;
@@ -78,7 +78,7 @@ export function keptLookups(state: StateOfLane): {
   };
 }
 
-/** The requests in a lane's state that are partly answered, each as its topic had it. */
+/** The partly answered requests in a lane's state, as in their topic. */
 export function resumedLookups(state: StateOfLane): readonly RequestRecord[] {
   const { kept, keys } = keptLookups(state);
   const parts = new Map(state(STATE_KEYS.text).map(({ key, value }) => [key, value as string]));
@@ -92,7 +92,7 @@ export function resumedLookups(state: StateOfLane): readonly RequestRecord[] {
 export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupRequests<Request> {
   const { kept, keys: keptKeys } = keptLookups(lane.stateUnder);
   const active = new Map<number, LookupRequest<Request>>();
-  /** Offsets of which the lane's state holds something. */
+  /** Offsets of requests in the lane's state. */
   const inState = new Set(kept.keys());
 
   const isDone = ({ answered, keys }: LookupRequest<Request>): boolean => answered.next >= keys.length;
@@ -100,7 +100,7 @@ export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupReq
   /** A request answered by one transaction needs no state: either it is finished or it isn't. */
   const stateOf = (lookup: LookupRequest<Request>): readonly StateChange[] => {
     const { offset, record, keys, valid, answered } = lookup;
-    // An invalid key need not be kept: its dead letter is written first.
+    // An invalid key needn't be stored: its dead letter is written first.
     const parts = partsOf(keys.slice(0, valid)).map((some, i): StateChange => [`${STATE_KEYS.keys}${offset}/${i}`, some]);
     const texts = textParts(record.value ?? '').map((text, i): StateChange => [`${STATE_KEYS.text}${offset}/${i}`, text]);
     const at = STATE_KEYS.answered + String(offset);

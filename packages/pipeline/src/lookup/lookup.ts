@@ -27,8 +27,8 @@ interface WaitingKey<Request> extends LookupKey<Request> {
 }
 
 /**
- * Works requests that are lookups: many requests share one HTTP request, and each key gets its own result. A partly answered request keeps
- * the answered keys in the lane's state.
+ * Processes requests as lookups: many requests share one HTTP request, and each key gets its own result. The lane's state stores the
+ * answered keys of a partly answered request.
  */
 export function lookup<Api extends SourceControls, Request, Answers, Topics extends TopicMap>(
   definition: LookupDefinition<Api, Request, Answers, Topics>,
@@ -55,7 +55,7 @@ export function lookup<Api extends SourceControls, Request, Answers, Topics exte
 interface SortedKeys {
   readonly valid: readonly string[];
   readonly invalid: readonly string[];
-  /** Why each of `invalid` is none. */
+  /** Why each key in `invalid` is invalid. */
   readonly errors: readonly unknown[];
 }
 
@@ -133,7 +133,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
 
   const requestOfKey = ({ record, keys }: LookupRequest<Request>, key: string): DeadLetterContent =>
     replayable(record, {
-      // The only key of its request has everything that the request says.
+      // The only key of its request: the request itself describes it fully.
       request: () => (keys.length > 1 ? callUser({ pipeline, key, name: 'requestOf' }, () => definition.requestOf([key])) : undefined),
       isFor(text) {
         const { valid, invalid } = sortedKeys(definition, context.read(text), { pipeline, key });
@@ -153,7 +153,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     const refused = errors.map((_, i) => ({ of, index: of.valid + i }));
     const letters = refused.map(({ index }) => {
       const text = of.keys[index] ?? '';
-      // The request's own key, where this text can't be one.
+      // The request's own key, if this text can't be one.
       return letterOf(of, text.trim() === '' ? of.record.key || of.id : text, errors[index - of.valid]);
     });
     if (refused.length > 0) run(write(refused, [], letters));
@@ -163,8 +163,8 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   };
 
   /**
-   * Sends batches while at least `least` keys wait and the quota has capacity, to which the last batch is cut. Then one more waits for the
-   * quota's reset.
+   * Sends batches while at least `least` keys are waiting and the quota has capacity. The last batch is cut to that capacity. Then one more
+   * waits for the quota's reset.
    */
   const sendBatches = (least: number): void => {
     let room = waiting.length >= least ? roomNow() : 0;
@@ -190,7 +190,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     }
   };
 
-  /** A list of thousands is one happening, not thousands. */
+  /** A list of thousands is one event, not thousands. */
   const emitQueued = (): void => {
     if (queued > 0) emit({ type: 'keys-queued', pipeline, count: queued });
     queued = 0;
@@ -204,7 +204,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   };
 
   /**
-   * While a batch is in flight, waiting keys lose nothing, and the queue may be read further: it is slow if it hasn't been read to its end.
+   * While a batch is in flight, waiting keys lose no time, so the queue may be read further. It is slow if it hasn't been read to its end.
    */
   const sendAfterWait = (): void => {
     emitQueued();
@@ -212,7 +212,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     if (underWay.size === 0) sendBatches(1);
   };
 
-  /** A batch got its response: the quota may have capacity again for waiting ones. */
+  /** A batch got its response: the quota may have capacity for waiting ones again. */
   const batchAnswered = (keys: readonly WaitingKey<Request>[]): void => {
     underWay.delete(keys);
     if (cancelTimer === undefined) sendBatches(underWay.size === 0 ? 1 : size);
@@ -220,8 +220,8 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   };
 
   /**
-   * Cuts waiting batches to the quota's capacity: a batch has lost its turn if its permit came too late or its attempt failed, and other
-   * requests have used a part of its capacity.
+   * Cuts waiting batches to the quota's capacity. A batch loses its turn if its permit came too late or its attempt failed, and other
+   * requests used a part of its capacity.
    */
   const recutBatches = (): void => {
     if (definition.room === undefined || stopping) return;
@@ -266,7 +266,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       if (!underWay.has(keys)) return;
       const error = readable(thrown);
       if (isStop(error) || endsSource(error) || isAbandoned) throw error;
-      // Whatever a source rejects with when it is stopped: the keys are requested again.
+      // Whatever error a stopped source rejects with, the keys are requested again.
       if (stopping) return;
       batchAnswered(keys);
       await writeFailed(keys, reasonOf(error).code === 'HEADGATE_UNEXPECTED' ? userError(name, error) : error);
@@ -301,7 +301,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       } catch (error) {
         failure = letterOf(of, key, error);
       }
-      // A part of the response isn't the key's own: no later request returns it again.
+      // This part of the response doesn't belong to the key: no later request returns it again.
       for (const { error, part } of deadLetters)
         if (part !== undefined || failure === undefined) letters.push(letterOf(of, key, error, part));
       if (failure !== undefined) letters.push(failure);

@@ -4,11 +4,11 @@ import { type LaneWriter, type TopicLog, TopicLogError } from '@headgate/topics'
 export interface CutLogOptions {
   /** The operation, 1-based, at which the log fails for good. */
   readonly at: number;
-  /** True when that operation is durable all the same, though its caller sees an error. */
+  /** True if that operation is durable although its caller sees an error. */
   readonly isDurable: boolean;
 }
 
-/** A log, and how far it was used. */
+/** A log, and the number of operations on it. */
 export interface CutLog {
   /** Writes to the underlying log until it is cut off. */
   readonly log: TopicLog;

@@ -8,7 +8,7 @@ import { cutLog } from './cut-log.ts';
 import { openThings } from './open-things.ts';
 import { type Scene, type Written, countsOf, isProgress, openScene, withoutOffsets } from './scene.ts';
 
-/** A pipeline's service as an emulator that counts for itself. */
+/** A pipeline's service as an emulator that counts independently. */
 export interface ContractService extends AsyncDisposable {
   /** Base address of the emulator. */
   readonly url: string;
@@ -23,27 +23,27 @@ export interface PipelineContractOptions<Service extends ContractService> {
   /** Opens the log, whose records persist: an embedded file or a cluster. Each check has its own topics and group in it. */
   readonly openLog: () => Promise<TopicLog>;
   /**
-   * Starts the service with budgets that the requests fill several times over, in windows of a second or less. `mended`: the service has
-   * the response for `failing`.
+   * Starts the service with budgets that the requests fill several times over, in windows of a second or less. `mended`: the service has a
+   * response for `failing`.
    */
   readonly startService: (options: { readonly mended: boolean }) => Promise<Service>;
   /** The definition with options for this service: its budgets, and a list that is empty. With two credentials, it is tested in two lanes. */
   readonly pipeline: (service: Service) => Pipeline;
   /** Good requests of different keys, which need a dozen HTTP requests or more. */
   readonly requests: readonly unknown[];
-  /** How many records they give, by topic. */
+  /** How many records they yield, by topic. */
   readonly records: Readonly<Record<string, number>>;
-  /** A request that the service has nothing for. */
+  /** A request for which the service has no response. */
   readonly failing: {
     readonly request: unknown;
     /** The code of its dead letter. */
     readonly code: string;
-    /** The records that it returns from a fixed service, in addition to those of the failed run. */
+    /** The records that it returns from the mended service, in addition to those of the failed run. */
     readonly records: Readonly<Record<string, number>>;
   };
-  /** Values of the requests topic that are no request. Default: none, broken JSON, and a list. */
+  /** Invalid values for the requests topic. Default: none, broken JSON, and a list. */
   readonly malformed?: readonly (string | null)[];
-  /** The seeds of the random cuts and stops; a failed check names its own. Default 1 and 2. */
+  /** Seeds of the random interruptions. A failed check names its seed. Default 1 and 2. */
   readonly seeds?: readonly number[];
 }
 
@@ -59,8 +59,8 @@ interface Reference {
 }
 
 /**
- * Checks the promises of every pipeline, with a test runner of your choice: its records come once and in order per key, wherever a run is
- * cut off or stopped, and its service never counts a request too many.
+ * Checks the promises of every pipeline, with a test runner of your choice: its records arrive once and in order per key, wherever a run is
+ * interrupted, and its service never counts a request too many.
  *
  * A run is interrupted within its process, by a log that fails at a random operation, before or after it.
  */
@@ -157,7 +157,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
           .catch((error: unknown) => {
             if (error !== reason) throw error;
           });
-        // A run that waits for something, too.
+        // Includes a run that is waiting.
         setTimeout(() => stop.abort(reason), 300);
         const result = await running?.done;
         const told = `seed ${seed}, round ${round}, after ${events.join(', ')}`;
@@ -185,7 +185,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
         await using first = await scene.start({ onEvent: (event) => void (isProgress(event) && begun.resolve()) });
         await Promise.race([begun.promise, first.done]);
         await using log = await openLog();
-        // A cluster shares the lanes out; an embedded log leaves them all with the first.
+        // A cluster distributes the lanes; an embedded log leaves them all with the first process.
         const second = await scene.start({ log }).catch((error: unknown) => {
           if ((error as { code?: unknown }).code !== 'HEADGATE_LANE_HELD') throw error;
         });
@@ -283,7 +283,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
     await play(async (scene, service, { makesRequests }) => {
       await scene.request(requests);
       const { lanes } = await scene.left();
-      // Nothing knows yet which requests their pages will make.
+      // At this time it is unknown which requests their pages will make.
       const known = makesRequests ? requests.length : units;
       assert.equal(
         lanes.reduce((sum, { walks, keys }) => sum + walks.length + keys, 0),
@@ -318,7 +318,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
   ];
 }
 
-/** Requests that pages make lie in the topic in the order of those pages, which differs from run to run. */
+/** The topic has requests that pages make in the order of those pages, which differs from run to run. */
 function assertSame({ makesRequests }: Pipeline, written: Written, wanted: Written, told?: string): void {
   const of = makesRequests ? withoutOffsets : (all: Written) => all;
   assert.deepEqual(of(written), of(wanted), told);

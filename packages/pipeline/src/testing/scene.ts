@@ -31,7 +31,7 @@ export interface Scene extends AsyncDisposable {
   /** Appends good requests. */
   request(requests: readonly unknown[]): Promise<void>;
   start(options?: Partial<StartOptions>): Promise<Running>;
-  /** Runs to the end, which is a good one. */
+  /** Runs to a successful end. */
   run(options?: Partial<StartOptions>): Promise<RunResult>;
   written(): Promise<Written>;
   letters(): Promise<readonly Letter[]>;
@@ -126,7 +126,7 @@ export async function openScene({ openLog, pipeline, lanes = 1 }: SceneOptions):
   };
 }
 
-/** Bytes that are no text as they are, one character each. */
+/** Binary values unchanged, one character per byte. */
 function textOf(bytes: Uint8Array | null | undefined): string {
   const buffer = Buffer.from(bytes ?? []);
   return isUtf8(buffer) ? buffer.toString() : buffer.toString('latin1');
@@ -139,7 +139,7 @@ export function countsOf(written: Written): Record<string, number> {
   );
 }
 
-/** As it would be wherever in the requests topics the requests lay. */
+/** Normalized, so that it doesn't depend on the offsets of the requests. */
 export function withoutOffsets(written: Written): unknown {
   return JSON.parse(JSON.stringify(written).replaceAll(/\.requests-\d+-\d+/g, '.requests'));
 }

@@ -8,18 +8,18 @@ import type { RunResult, Running } from '../engine/start.ts';
 export interface DoneInVirtualTimeOptions {
   /** Started with `clock`. */
   readonly running: Running;
-  /** The run's clock, also that of its log and service if they tell the time. */
+  /** The run's clock. Pass it to the log and the service if they read the time. */
   readonly clock: VirtualClock;
 }
 
-/** Steps of the clock while a run that follows has nothing to do: a list may be due at any time. */
+/** The clock's steps while a following run has nothing to do: a list may become due at any time. */
 const IDLE_STEP_MS = { least: 1_000, most: 60_000 };
 
 /**
- * Lets a run's time go by until the run has ended, and returns its result. While all its requests wait for a budget, or for their next
- * attempt, the clock jumps to the end of the wait; while there are none, it goes in steps of a twentieth of the time since the last one, 1
- * s to 1 min, until a list is due again; while one is being answered or written it goes as the machine's does, so that time limits hold for
- * real work.
+ * Advances a run's clock until the run has ended, and returns its result. While all its requests wait for a budget or for their next
+ * attempt, the clock jumps to the end of the wait. While there are none, it moves in steps of a twentieth of the time since the last one, 1
+ * s to 1 min, until a list is due again. While one is being answered or written, it moves like the machine's clock, so that time limits
+ * apply to real work.
  */
 export async function doneInVirtualTime({ running, clock }: DoneInVirtualTimeOptions): Promise<RunResult> {
   let result: RunResult | undefined;
@@ -47,7 +47,7 @@ function isIdle(lanes: readonly LaneGauge[]): boolean {
   return lanes.length > 0 && lanes.every(({ inWork, behind, keys }) => inWork + behind + keys === 0);
 }
 
-/** When the first wait ends, epoch ms; undefined while something is being done, or if it is unknown. */
+/** True if all lanes are waiting for requests. */
 function waitEnds(work: readonly WorkRow[]): number | undefined {
   let first = Infinity;
   for (const { doing } of work) {

@@ -9,21 +9,21 @@ export type RunEvent =
       readonly pipeline: string;
       readonly credential: string;
       readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
-      /** The repository, user or product it was about, as its source names it. */
+      /** The repository, user or product that it was about, as its source names it. */
       readonly subject: string;
       /** Description of every outcome except ok. */
       readonly reason?: string;
       /** Status of the response, if one arrived. */
       readonly status?: number;
-      /** When it is tried again, ms from now; absent when it is not. */
+      /** When it is retried, ms from now; absent if it isn't. */
       readonly retryInMs?: number;
-      /** Answers show another limit than the configured one: reported once by each source, and as a notice. */
+      /** Responses show another limit than the configured one: reported once by each source, and as a notice. */
       readonly limitMismatch?: LimitMismatch;
       /** From its permit to its end, ms. */
       readonly durationMs: number;
     }
   | {
-      /** Every attempt of the pipeline has met a fault since then; emitted once that has lasted two seconds. */
+      /** Every attempt of the pipeline has failed since then; emitted when that has lasted two seconds. */
       readonly type: 'service-unavailable';
       readonly pipeline: string;
       /** Epoch ms. */
@@ -32,7 +32,7 @@ export type RunEvent =
       readonly reason: string;
     }
   | {
-      /** An attempt has met no fault again. */
+      /** An attempt has succeeded again. */
       readonly type: 'service-available';
       readonly pipeline: string;
       /** Epoch ms. */
@@ -40,7 +40,7 @@ export type RunEvent =
       readonly lastedMs: number;
     }
   | {
-      /** A sentence for whoever watches the run, such as a warning of a topic's settings. */
+      /** A sentence for the user of the run, such as a warning about a topic's settings. */
       readonly type: 'notice';
       readonly level: 'info' | 'warn';
       readonly message: string;
@@ -58,7 +58,7 @@ export type RunEvent =
       readonly lane: number;
     }
   | {
-      /** This process works the lane no longer; its unfinished requests continue wherever it is opened next. */
+      /** This process no longer works the lane; its unfinished requests continue wherever it is opened next. */
       readonly type: 'lane-left';
       readonly pipeline: string;
       readonly lane: number;
@@ -68,7 +68,7 @@ export type RunEvent =
       readonly failed?: true;
     }
   | {
-      /** Another client's open transaction keeps a lane's requests from being read; emitted after two seconds. */
+      /** Another client's open transaction blocks reading a lane's requests; emitted after two seconds. */
       readonly type: 'requests-blocked';
       readonly pipeline: string;
       readonly lane: number;
@@ -89,7 +89,7 @@ export type RunEvent =
       readonly lanes: number;
     };
 
-/** A happening to a request. */
+/** An event of a request. */
 export type RequestEvent =
   | {
       /** A walk starts here, or continues after its checkpoint. */
@@ -174,7 +174,7 @@ export type RequestEvent =
       readonly error: Reason;
     };
 
-/** Why a request, or a part of one, came to nothing. */
+/** Why a request, or a part of one, failed. */
 export interface Reason {
   /** The error's own, such as `HEADGATE_USER_NOT_FOUND`. */
   readonly code: string;
@@ -225,7 +225,7 @@ export interface WorkGauge {
 export type Doing =
   /** Its HTTP request is being answered since then. */
   | { readonly state: 'asking'; readonly since: number }
-  /** Its last attempt failed, and the next one comes then. */
+  /** The last attempt failed, and the next one starts then. */
   | { readonly state: 'retrying'; readonly at: number; readonly reason: string }
   /**
    * Waits for a budget, for capacity downstream (until earlier records are written), for a service that is down to answer another request,

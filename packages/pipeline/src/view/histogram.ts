@@ -1,14 +1,14 @@
-/** How long something took, how often. */
+/** The distribution of a duration. */
 export interface Histogram {
-  /** Upper bounds of the buckets, ms, inclusive; one more bucket takes what is above. */
+  /** Upper bounds of the buckets, ms, inclusive; one more bucket counts everything above. */
   readonly boundsMs: readonly number[];
   /** Count of each bucket alone. */
   readonly counts: readonly number[];
-  /** All durations together, ms. */
+  /** Sum of all durations, ms. */
   readonly sumMs: number;
 }
 
-/** From a commit to a file until a service that takes its time. */
+/** From a commit to a file up to a slow service. */
 const BOUNDS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000];
 
 /** A histogram that `observe` adds to. */

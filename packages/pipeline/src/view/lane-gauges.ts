@@ -13,21 +13,21 @@ export interface LaneGaugesOptions {
   readonly inWork: InWork;
   /** Everything unfinished that the lane has taken. */
   readonly load: number;
-  /** Pages that requests in work are expected to have, by offset. */
+  /** Expected pages of the active requests, by offset. */
   readonly expected: ReadonlyMap<number, number>;
   readonly behind: LaneBacklog;
   /** Epoch ms. */
   readonly now: number;
 }
 
-/** A wait below a display's own delay is none. */
+/** A wait shorter than a display's own delay doesn't count. */
 const NO_WAIT_MS = 20;
 
 /** The state of a lane: each active request with what its source reports. */
 export function laneGauges(options: LaneGaugesOptions): RunGauges {
   const { pipeline, lane, sources, credits, inWork, load, expected, behind, now } = options;
   const gauges = sources.map((source) => source.gauges());
-  // A source that reports its queries reports all: a walk without one waits for its grant to be written.
+  // If a source reports its queries, it reports all, so a walk without one waits for its grant to be written.
   const isTold = gauges.every(({ queries }) => queries !== undefined);
   const walks = new Map<object, Doing>(
     inWork.walks.map(({ walk, isWriting, since }) => [walk, isWriting || isTold ? { state: 'writing' } : { state: 'asking', since }]),
@@ -88,7 +88,7 @@ function behindGauge(pipeline: string, lane: number, { key, request, name }: Non
   return { pipeline, lane, key, request, doing: { state: 'behind', name } };
 }
 
-/** The liveliest of what several lookups do: none of the others keeps it up. */
+/** The most active state among several lookups, because none of them blocks the others. */
 function together(all: readonly Doing[]): Doing {
   const when = (doing: Doing): number => {
     if (doing.state === 'asking') return doing.since;
@@ -100,7 +100,7 @@ function together(all: readonly Doing[]): Doing {
   return first ?? { state: 'writing' };
 }
 
-/** The work that is left for a lane, for forecasts. */
+/** The remaining work of a lane, for forecasts. */
 export function laneWork(options: Omit<LaneGaugesOptions, 'credits' | 'load' | 'now'>): LaneWork {
   const { pipeline, lane, sources, inWork, expected, behind } = options;
   return {

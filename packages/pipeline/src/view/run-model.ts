@@ -14,7 +14,7 @@ export interface RunModelOptions {
 
 export interface RunModel {
   apply(event: RunEvent): void;
-  /** A transaction of a pipeline's lane took so long. */
+  /** The duration of a transaction of a pipeline's lane. */
   committed(pipeline: string, ms: number): void;
   readonly time: SteadyTime;
   /** Start of the time in which every attempt of a pipeline failed, by `time`; undefined while attempts succeed. */
@@ -28,7 +28,7 @@ export interface RunModel {
 }
 
 const KEPT_LETTERS = 20;
-/** Keeps of a run's events what a snapshot shows, in bounded memory. */
+/** Keeps the part of a run's events that a snapshot shows, in bounded memory. */
 export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
   const time = steadyTime(clock);
   const startedAt = time.now();
@@ -196,7 +196,7 @@ interface Totals {
   readonly counts: Counts;
   /** Records of lookups by topic. */
   readonly keyRecords: Record<string, number>;
-  /** Answers so far, and how long they took in all. */
+  /** Number of responses so far, and their total duration. */
   answers: number;
   answersMs: number;
   /** Lookups with a response, each one HTTP request. */
@@ -236,7 +236,7 @@ function noTotals(): Totals {
   return { counts, keyRecords: {}, answers: 0, answersMs: 0, lookups: 0, failing: undefined, lastSuccessAt: undefined };
 }
 
-/** What the sources of its lanes know better than their attempts show. */
+/** Facts that the sources of its lanes know better than their attempts show. */
 function failingOnWall(failing: NonNullable<PipelineSnapshot['failing']>, time: SteadyTime): NonNullable<PipelineSnapshot['failing']> {
   const { since, retryAt } = failing;
   return { ...failing, since: time.onWall(since), ...(retryAt !== undefined && { retryAt: time.onWall(retryAt) }) };

@@ -4,20 +4,20 @@ import { MAX_IN_WORK } from '../walk/walk.ts';
 import type { Progress } from './run-snapshot.ts';
 
 const FORECAST_EVERY_MS = 1_000;
-/** Walks of a lane with their own finish time: each one requires a look at all others. */
+/** Walks of a lane with a finish time for each: every one requires a look at all others. */
 const FORECAST_WALKS = 50;
 
 export interface RunProgressOptions {
   readonly clock: Clock;
-  /** HTTP requests of a pipeline that brought what they were to bring. */
+  /** Successful HTTP requests of a pipeline. */
   readonly done: (pipeline: string) => number;
   /** Mean time from a request to its response, ms. */
   readonly requestMs: (pipeline: string) => number;
 }
 
-/** How much of a run's work is done, and when it all will be. */
+/** How much of a run's work is done, and when all of it will be. */
 export interface RunProgress {
-  /** Something has happened: the forecast is out of date. */
+  /** Something has changed, so the forecast is out of date. */
   noteChange(): void;
   /** True after a change, and a second after the last forecast. */
   readonly isDue: boolean;

@@ -21,11 +21,14 @@ export interface RunSnapshot {
   readonly lanes: readonly LaneGauge[];
   /** Lanes that no process resumes before the cause is fixed. */
   readonly failedLanes: readonly { readonly pipeline: string; readonly lane: number; readonly reason: string }[];
-  /** Lanes whose requests wait for the end of another client's open transaction, whose first record lies at that offset since then. */
+  /**
+   * Lanes whose requests wait for the end of another client's open transaction, with the offset of its first record and the time of the
+   * block.
+   */
   readonly blockedLanes: readonly { readonly pipeline: string; readonly lane: number; readonly offset: number; readonly since: number }[];
-  /** Lanes that the group gives to this process; absent before it has said. */
+  /** Lanes that the group assigns to this process; absent before the assignment. */
   readonly lanesAssigned?: number;
-  /** At the end: lanes that were other processes' to work. */
+  /** At the end: lanes that other processes held. */
   readonly lanesElsewhere: number;
   /** Dead letters that this run has written, in all and by topic. */
   readonly deadLetters: {
@@ -58,7 +61,7 @@ export interface PipelineSnapshot {
   readonly pageItems?: number;
   /** HTTP attempts by outcome. */
   readonly attempts: Readonly<Record<string, number>>;
-  /** As well, by the name of the credential. */
+  /** The same, by the name of the credential. */
   readonly credentials: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** From an attempt's permit to its end. */
   readonly attemptTimes: Histogram;
@@ -66,7 +69,7 @@ export interface PipelineSnapshot {
   readonly lastSuccessAt?: number;
   /** Durations of the log's transactions. */
   readonly commitTimes: Histogram;
-  /** Attempts that met a fault, by the HTTP status of their response or `none`. */
+  /** Failed attempts, by the HTTP status of their response or `none`. */
   readonly faults: Readonly<Record<string, number>>;
   /**
    * Set while no attempt succeeds: the start, the number of failures, the last reason, and the time of the next attempt, if known.
@@ -132,9 +135,9 @@ export interface KeysRow {
   readonly kind: 'keys';
   /** Name of the pipeline. */
   readonly pipeline: string;
-  /** Keys with a response, and all that are known of, in this run. */
+  /** Keys with a response, and all known keys of this run. */
   readonly answered: number;
-  /** All keys that are known of in this run, those without a response counted. */
+  /** All known keys of this run, including those without a response. */
   readonly known: number;
   /** All keys in the requests topic are counted. */
   readonly isExact: boolean;

@@ -1,20 +1,20 @@
 import type { Clock } from '@headgate/throttle';
 
-/** Times of a run that stay in order, and as long ago as they are, if the wall clock is set back. Epoch ms. */
+/** Times of a run that stay in order and keep their distance from now if the wall clock is set back. Epoch ms. */
 export interface SteadyTime {
   /** The current time; never earlier than before. */
   now(): number;
-  /** A time of `now` on the wall clock as it is today. */
+  /** Converts a time of `now` to today's wall clock. */
   onWall(at: number): number;
 }
 
-/** Smaller corrections are as good as none. */
+/** Smaller corrections don't matter. */
 const STEP_MS = 1_000;
 
 export function steadyTime(clock: Clock): SteadyTime {
   const offset = (): number => clock.epochMs() - clock.monotonicMs();
   let last = offset();
-  /** How far the wall clock was set back. Set forward, it may as well be a machine that slept. */
+  /** How far the wall clock was set back. If it was set forward, the machine may have slept instead. */
   let backMs = 0;
   const noteStep = (): void => {
     const current = offset();

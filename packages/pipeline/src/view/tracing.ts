@@ -6,15 +6,15 @@ import type { Reason, RunEvent } from './events.ts';
 export interface Tracing {
   /** A request is being worked, or keys that are looked up together. */
   begin(work: object, about: WorkAbout): void;
-  /** The headers that name its span to readers of its records: none if the span isn't recorded. */
+  /** The headers that identify its span to readers of its records; none if the span isn't recorded. */
   headers(work: object): Readonly<Record<string, string>> | undefined;
-  /** The headers that name the caller's active span: none if there is none, or it isn't recorded. */
+  /** The headers that identify the caller's active span; none if there is none, or it isn't recorded. */
   callerHeaders(): Readonly<Record<string, string>> | undefined;
-  /** It is worked no longer: it has ended, with an error or without, or continues elsewhere. */
+  /** The work on it has ended, with an error or without, or continues elsewhere. */
   end(work: object, error?: Reason): void;
   /** An attempt has ended. `work`: its request, if known. */
   attempt(event: Omit<Extract<RunEvent, { type: 'attempt' }>, 'type'>, work: object | undefined): void;
-  /** A transaction is durable. `works`: whose records it has. */
+  /** A transaction is durable. `works`: the requests whose records it has. */
   committed(about: { readonly pipeline: string; readonly lane: number; readonly ms: number }, works: readonly object[]): void;
 }
 

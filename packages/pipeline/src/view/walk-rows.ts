@@ -1,11 +1,11 @@
 import type { Reason, RequestEvent, WorkGauge } from './events.ts';
 import type { WalkRow } from './run-snapshot.ts';
 
-/** Ended walks, and walks of other processes, that are remembered. */
+/** Maximum rows for ended walks, and for walks of other processes. */
 const KEPT_WALKS = 1_000;
 const KEPT_AWAY = 10_000;
 
-/** A walk; `isAway`: another process works its lane, or none. */
+/** A walk; `isAway`: another process works its lane, or none does. */
 type Walk = Omit<WalkRow, 'doing' | 'expected' | 'doneAt'> & { readonly isAway?: boolean };
 
 /** The walks of a run, in bounded memory. */
@@ -17,7 +17,7 @@ export interface WalkRows {
     request: string,
     to: { readonly state: 'completed'; readonly pages: number } | { readonly state: 'failed'; readonly error: Reason },
   ): void;
-  /** The lane is worked here no longer. */
+  /** This process no longer works the lane. */
   leave(lane: { readonly pipeline: string; readonly lane: number }): void;
   /** `doneAts`: when walks are done, by request. */
   rows(work: readonly WorkGauge[], doneAts: ReadonlyMap<string, number>): Generator<WalkRow>;
@@ -32,7 +32,7 @@ export function walkRows(): WalkRows {
     const walk = walks.get(request);
     if (walk !== undefined) walks.set(request, { ...walk, ...to });
   };
-  /** Forgets the oldest of those that ended, or are away. */
+  /** Forgets the oldest walks that have ended or are worked elsewhere. */
   const forget = (isOld: (walk: Walk) => boolean): void => {
     for (const [request, walk] of walks) {
       if (!isOld(walk)) continue;
@@ -44,7 +44,7 @@ export function walkRows(): WalkRows {
   return {
     started({ pipeline, lane, key, request, page, items }) {
       const before = walks.get(request);
-      // A lane that has come back continues with the walks it had.
+      // A lane that this process takes again continues with its walks.
       if (before?.state === 'working') {
         if (before.isAway) awayWalks -= 1;
         walks.set(request, { ...before, isAway: false, pages: page - 1, items });

@@ -20,10 +20,10 @@ import { sizedRecords } from '../engine/record-size.ts';
 import { pendingDeadLetter } from '../dead-letters/pending-dead-letter.ts';
 
 /**
- * Work after a complete walk: it may read the log back, and its records are written in chunks, each in a transaction. After a crash it is
- * called again, and durable records are skipped by counting, so it must return the same records in the same order. Work that throws becomes
- * a dead letter, and is called again when the lane is opened next. If the error's code is `HEADGATE_STATE_LOST`, for records that are gone,
- * it is given up with a warning. A lane runs one at a time. `previous` is the key's last complete walk before this one, if its records are
+ * Work after a complete walk. It may read the log back, and its records are written in chunks, each in a transaction. After a crash it is
+ * called again, and durable records are skipped by counting, so it must return the same records in the same order. If it throws, it becomes
+ * a dead letter, and is called again when the lane is next opened. If the error's code is `HEADGATE_STATE_LOST`, because records are gone,
+ * it is dropped with a warning. A lane runs one at a time. `previous` is the key's last complete walk before this one, if its records are
  * known.
  */
 export type After<Topics extends TopicMap> = (
@@ -38,11 +38,11 @@ export interface Crawl {
   readonly key: string;
   /** `<requests topic>-<partition>-<offset>`. */
   readonly id: string;
-  /** Pages written, those before a restart counted. */
+  /** Pages written, including those before a restart. */
   readonly pages: number;
   /** Items of its pages, as `WalkDefinition.items` counts them. */
   readonly items: number;
-  /** By the name of a topic within the pipeline: no record of the walk lies before this offset of the lane's partition. */
+  /** By the name of a topic within the pipeline: no record of the walk is before this offset of the lane's partition. */
   readonly offsets: Readonly<Record<string, number>>;
 }
 
@@ -50,7 +50,7 @@ export interface Crawl {
 export interface AfterIo<Topics extends TopicMap> {
   /** Reads the crawls back: `readBytes` with `partition`, from an offset of `Crawl.offsets`. */
   readonly log: TopicLog;
-  /** Gives the log's name of a topic: `names('issues.records')`. */
+  /** Returns the log's name of a topic: `names('issues.records')`. */
   readonly names: TopicNames;
   /** The lane's partition in every topic of the pipeline that has one per lane. */
   readonly partition: number;
@@ -58,7 +58,7 @@ export interface AfterIo<Topics extends TopicMap> {
   readonly topics: RecordMakers<Topics>;
   /** The run's clock. */
   readonly clock: Clock;
-  /** Aborts when the lane is released. Started work is called again when the lane is opened next. */
+  /** Aborts when the lane is released. Started work is called again when the lane is next opened. */
   readonly signal: AbortSignal;
   /** Emits a notice of level `warn`, at once, with the crawl's key before it. */
   readonly warn: (message: string) => void;
@@ -89,9 +89,9 @@ export interface EndedWalk extends Omit<Crawl, 'offsets'> {
 }
 
 export interface EndingWalk {
-  /** Belongs into the transaction with its last page. */
+  /** Belongs in the transaction with its last page. */
   readonly state: readonly StateChange[];
-  /** To be called when that is durable. */
+  /** Call when that is durable. */
   start(): void;
 }
 
@@ -110,9 +110,9 @@ export interface LastCrawl {
 interface Unfinished {
   readonly crawl: Crawl;
   readonly previous?: Crawl | undefined;
-  /** Records written so far: they come in the same order whenever the work is done again. */
+  /** Records written so far. They come in the same order whenever the work is repeated. */
   readonly written: number;
-  /** It has failed, and its dead letter says so. */
+  /** It has failed, and its dead letter is written. */
   readonly failed?: true;
 }
 
@@ -130,7 +130,7 @@ interface Written {
 
 /** Records of one transaction. */
 const CHUNK = 5_000;
-/** A key that hasn't been walked for so long is forgotten: the state must not grow with every key there ever was. */
+/** A key that hasn't been walked for this long is forgotten: the state must not grow with every key that ever existed. */
 const FORGET_AFTER_MS = 90 * 86_400_000;
 
 /** The last complete walks in a lane's state, by key. `kind`: as in `WorkerContext`. */
@@ -138,7 +138,7 @@ export function lastCrawls(state: StateOfLane, kind: string): ReadonlyMap<string
   return new Map(state(STATE_KEYS.last + kind).map(({ key, value }) => [key, value as LastCrawl]));
 }
 
-/** Goes on with the work that the lane's state holds. Without `after` it only remembers each key's last walk. */
+/** Continues the work in the lane's state. Without `after`, it only remembers each key's last walk. */
 export function afterWork<Topics extends TopicMap>(
   { after, afterName = 'the work after its crawl' }: { readonly after?: After<Topics>; readonly afterName?: string },
   { pipeline, kind, lane, log, names, notifier, clock, emit, topics }: Omit<WorkerContext<unknown, Topics>, 'read' | 'keyOf'>,
@@ -173,7 +173,7 @@ export function afterWork<Topics extends TopicMap>(
     .map(({ key, value }) => ({ number: Number(key), work: value as Unfinished }))
     .toSorted((one, other) => one.number - other.number);
   let lastNumber = queue.at(-1)?.number ?? 0;
-  /** Nobody would ever do it. */
+  /** No later run would do it. */
   const dropped = after === undefined ? queue.splice(0) : [];
   for (const { work } of dropped) {
     const message = `${work.crawl.key}: the work after its crawl ${work.crawl.id} was dropped, because the pipeline no longer defines any`;

@@ -13,7 +13,7 @@ export interface WalkedSource<Query, Page> extends SourceControls {
 
 /** Options of {@link walk}. */
 export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, Request, Value, Topics extends TopicMap> {
-  /** The source that is walked. The lane closes it. */
+  /** The source to walk. The lane closes it. */
   readonly source: WalkedSource<Query, Page>;
   /** How a request's walk gets from page to page. Called whenever the walk begins or continues. */
   paging(request: Request, start: { readonly carried: Json | undefined }): Paging<Query, Page, Cursor>;
@@ -22,9 +22,9 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
   /** The records of a page, written in one transaction with its checkpoint. */
   records(value: Value, at: WalkPosition<Request, Topics>): Iterable<PendingRecord>;
   /**
-   * Makes the next walk of a key an incremental one: called for each page with the value it gave before, first with the one of the key's last
-   * complete walk. Its last value is in the transaction of the walk's last page, and `paging` of the next walk gets it as `carried`, for
-   * 90 days: the newest time of change, for one. A walk that fails carries nothing on. Walks of one key take turns.
+   * Makes the next walk of a key incremental. Called for each page with the previous value, first with the value of the key's last complete
+   * walk. Its last value is in the transaction of the walk's last page, and `paging` of the next walk gets it as `carried`, for 90 days.
+   * For example, it is the newest modification time. A walk that fails carries nothing over. Walks of one key take turns.
    */
   carry?(page: Page, carried: Json | undefined): Json | undefined;
   /** Items of a page, for counts and displays. Default: its records. */

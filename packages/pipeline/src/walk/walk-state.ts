@@ -14,20 +14,20 @@ export interface WalkState<Cursor extends NonNullable<Json>> {
   readonly items: number;
   /** The states of transforms, by name. */
   readonly through?: Readonly<Record<string, Json>> | undefined;
-  /** Values of `carry`: of the walk before, and of the pages of this one. */
+  /** Values of `carry`: from the previous walk, and from the pages of this one. */
   readonly carried?: { readonly before?: Json | undefined; readonly now?: Json | undefined } | undefined;
-  /** By topic: no record of the walk lies before this offset. Stored if there is work after the walk. */
+  /** By topic: no record of the walk is before this offset. Stored if there is work after the walk. */
   readonly offsets?: Readonly<Record<string, number>> | undefined;
-  /** The walk started where the walk of a dead letter had failed. */
+  /** Whether the walk started where the walk of a dead letter failed. */
   readonly isRest?: true | undefined;
-  /** The request's own text: its topic may not hold it as long as the walk takes. */
+  /** The request's own text: the walk may outlive it in the topic. */
   readonly request: string | null;
 }
 
 /** Where a walk begins. */
 export type WalkStart<Cursor extends NonNullable<Json>> = Pick<WalkState<Cursor>, 'at' | 'through' | 'carried' | 'isRest'>;
 
-/** The walks in a lane's state, by offset. One whose state an earlier version wrote begins again: it has another form. */
+/** The walks in a lane's state, by offset. A walk whose state an earlier version wrote in another form begins again. */
 export function walkStates<Cursor extends NonNullable<Json>>(state: StateOfLane): ReadonlyMap<number, WalkState<Cursor>> {
   return new Map(state(STATE_KEYS.walk).map(({ key, value }) => [Number(key), value as WalkState<Cursor>]));
 }
@@ -47,14 +47,14 @@ interface RestNote<Cursor extends NonNullable<Json>> extends Pick<WalkState<Curs
   readonly cursor: Cursor;
 }
 
-/** Undefined for a walk without a page, and for one in a circle: there is no way on from inside. */
+/** Undefined for a walk without a page, and for one in a loop, which can't continue from there. */
 export function restNote<Cursor extends NonNullable<Json>>({ at, through, carried }: WalkState<Cursor>): string | undefined {
   if (at === undefined || at.isCircle === true) return undefined;
   const note: RestNote<Cursor> = { cursor: at.cursor, through, carried };
   return JSON.stringify(note);
 }
 
-/** The state of a walk whose request a dead letter's replay has put back. Throws a `PipelineError` for a note that no walk has written. */
+/** The state of a walk whose request a replay enqueued again. Throws a `PipelineError` for a note that no walk wrote. */
 export function rest<Cursor extends NonNullable<Json>>({ resume }: Pick<RequestRecord, 'resume'>): WalkStart<Cursor> | undefined {
   if (resume === undefined) return undefined;
   try {

@@ -17,12 +17,12 @@ import type { WalkDefinition } from './walk-definition.ts';
 import { type WalkStart, type WalkState, pageAfter, rest, walkStates } from './walk-state.ts';
 import { openTransforms } from './walk-transforms.ts';
 
-/** Requests that a lane has in flight before the rest is left in the topic. */
+/** Maximum requests that a lane has in flight; the rest stays in the topic. */
 export const MAX_IN_WORK = 500;
 
 /**
- * Works requests that are walks: one request, many pages. A page's records, its checkpoint, the transforms' state and the budget's journal
- * are one transaction. All requests taken are walked at once, and the budget's queue lets them take turns.
+ * Processes requests as walks: one request, many pages. A page's records, its checkpoint, the transforms' state and the budget's journal
+ * are one transaction. All accepted requests are walked concurrently, and take turns in the budget's queue.
  */
 export function walk<Query, Page, Cursor extends NonNullable<Json>, Request, Topics extends TopicMap, Value = Page>(
   definition: WalkDefinition<Query, Page, Cursor, Request, Value, Topics>,
@@ -54,7 +54,7 @@ export function walk<Query, Page, Cursor extends NonNullable<Json>, Request, Top
   };
 }
 
-/** One request's walk in work. */
+/** The active walk of one request. */
 export interface Walk<Request, Cursor extends NonNullable<Json>> {
   readonly id: string;
   readonly key: string;
@@ -71,7 +71,7 @@ export interface Walk<Request, Cursor extends NonNullable<Json>> {
   readonly call: <Result>(name: string, call: () => Result) => Result;
 }
 
-/** A request that was taken, and where its walk begins if another one left it midway. */
+/** An accepted request, and where its walk begins if an earlier one left it midway. */
 interface Job<Request, Cursor extends NonNullable<Json>> {
   readonly record: RequestRecord;
   readonly request: Request;
@@ -88,7 +88,7 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
   const { source } = definition;
   const saved = walkStates<Cursor>(lane.stateUnder);
   const active = new Map<number, Walking | 'ending' | 'waiting'>();
-  /** By the key of a walk that carries something: the jobs that begin after it, one by one, each with what the one before has carried. */
+  /** By the key of a walk that carries a value: the jobs that follow it, one by one, each with the value from the one before. */
   const waiting = new Map<string, Job<Request, Cursor>[]>();
   const after = afterWork(definition, context);
   const writer = pageWriter(definition, context, after);
@@ -98,7 +98,7 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
     laneFailed = true;
   });
 
-  /** Two walks of one key at a time would begin with the same carried value, and write the same records. */
+  /** Two concurrent walks of one key would begin with the same carried value, and write the same records. */
   const admit = (record: RequestRecord, request: Request): void => {
     const { offset } = record;
     const key = saved.get(offset)?.key ?? context.keyOf(request, record.key || requestId(lane, offset));
@@ -141,7 +141,7 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
       .subscribe({ error: (error: unknown) => fail(current, error), complete: () => leave(current) });
   };
 
-  /** Notes where a whole walk's records will begin, for the work after it. */
+  /** Records where a complete walk's records will begin, for the work after it. */
   const noteOffsets = async (current: Walking): Promise<void> => {
     if (definition.after === undefined || pageAfter(current.state.at) > 1 || !current.isWhole()) return;
     current.state = { ...current.state, offsets: await after.offsets() };
@@ -175,12 +175,12 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
     }
     // A source that other code has stopped sends nothing more.
     if (endsSource(error) || endsLane(error) || (isStop(error) && !isStopping)) {
-      // First: what is left when the lane fails has this walk.
+      // First, so that the remaining work of a failed lane includes this walk.
       notifier.fail(error);
       leave(current, reasonOf(error));
       return;
     }
-    // Whatever a source rejects with when it is stopped: the walk continues at its checkpoint.
+    // Whatever error a stopped source rejects with, the walk continues at its checkpoint.
     if (isStopping) {
       leave(current);
       return;
@@ -210,7 +210,7 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
     notifier.notify();
   };
 
-  /** Creates a dead letter of a request that has no key to speak of: `keyOf` threw. */
+  /** Creates a dead letter of a request without a usable key, because `keyOf` threw. */
   const refuse = async (record: RequestRecord, error: unknown): Promise<void> => {
     active.set(record.offset, 'ending');
     const id = requestId(lane, record.offset);
