@@ -25,17 +25,17 @@ export interface BooksSandboxOptions {
   readonly limit404Message?: string;
   /** ISBNs that each key may request per day; an author counts as one. Default: unlimited. */
   readonly dailyQuota?: DailyQuotaOptions;
-  /** ISBNs (of 13 digits) and author names that aren't known, or a test for them; default: every valid ISBN and every author is. */
+  /** ISBNs (of 13 digits) and author names that aren't known, or a test for them. Default: every valid ISBN and every author is known. */
   readonly unknown?: readonly string[] | ((isbnOrAuthor: string) => boolean);
-  /** ISBNs a batch may hold; default 1000. */
+  /** Maximum ISBNs per batch. Default 1000. */
   readonly maxBatch?: number;
   /** Faults, each with the request it is applied to, counted over the three addresses together; default none. */
   readonly faults?: readonly Fault[];
-  /** Milliseconds a response takes, in real time; default 0. */
+  /** Duration of a response in milliseconds, in real time. Default 0. */
   readonly latencyMs?: Latency;
-  /** Recorded exchanges, from which then every response comes if any is of this service; default none. */
+  /** Recorded exchanges. If any belongs to this service, every response comes from them. Default: none. */
   readonly replay?: readonly RecordedEntry[];
-  /** Gives records, their order and latencies; default 1. */
+  /** Seed of records, their order and latencies. Default 1. */
   readonly seed?: number;
   /** Epoch milliseconds, for windows, quotas and `date` headers; default `Date.now`. Latencies and drips keep real time. */
   readonly now?: () => number;
@@ -54,7 +54,7 @@ export interface BooksSandbox extends AsyncDisposable {
    * Requests that were read before keep theirs. Throws `SandboxOptionError`, and leaves the faults as they were.
    */
   readonly setFaults: (faults: readonly Fault[]) => void;
-  /** Ends every connection and the servers. */
+  /** Closes every connection and the servers. */
   readonly close: () => Promise<void>;
 }
 

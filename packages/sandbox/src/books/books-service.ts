@@ -22,7 +22,7 @@ export interface BooksKey {
   readonly name: string;
   /** The secret, which is the whole value of the Authorization header. */
   readonly key: string;
-  /** The plan it was bought for; default `default`. */
+  /** The plan that it was bought for; default `default`. */
   readonly plan?: BooksPlan;
 }
 
@@ -37,7 +37,7 @@ export interface BooksServiceOptions extends Catalogue {
 
 const plans: readonly BooksPlan[] = ['default', 'premium', 'pro'];
 
-/** Answers as the catalog does: first the key and its plan, then its windows, then what was asked. */
+/** Answers as the catalog does: it checks first the key and its plan, then its windows, then the request. */
 export function createBooksService(options: BooksServiceOptions): (exchange: Exchange) => Served {
   const { keys, window, dailyQuota, limitAnswer, limit404Message, maxBatch } = options;
   const names = keys?.map(({ name }) => name) ?? [];

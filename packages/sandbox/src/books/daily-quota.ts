@@ -4,11 +4,11 @@ import { SandboxOptionError } from '../sandbox-option-error.ts';
 export interface DailyQuotaOptions {
   /** ISBNs from one reset to the next: a whole number from 0. A request for a book or an author counts as one. */
   readonly isbns: number;
-  /** The hour of the day, UTC, at which the count begins again, as `HH:MM`; default `00:00`. */
+  /** The time of day, UTC, at which the count starts again, as `HH:MM`; default `00:00`. */
   readonly resetsAt?: string;
 }
 
-/** A count of ISBNs that begins again every day. */
+/** A count of ISBNs that starts again every day. */
 export interface DailyQuota {
   /** Uses that many, or returns false and uses none if fewer are left today. */
   take(isbns: number, nowMs: number): boolean;

@@ -16,9 +16,9 @@ export function toIsbn10(isbn13: string): string | undefined {
   return body + checkDigit10(body);
 }
 
-/** A valid ISBN-13 for each number from 0 up to 999,999,999, a different one for each. */
+/** A valid, distinct ISBN-13 for each number from 0 up to 999,999,999. */
 export function sampleIsbn(index: number): string {
-  // 100,000,007 is prime to 10^9, so that the multiples don't meet again before all are through.
+  // 100,000,007 is coprime to 10^9, so the multiples don't repeat before all numbers have been used.
   const body = `978${String((BigInt(index) * 100_000_007n + 62_000_000n) % 1_000_000_000n).padStart(9, '0')}`;
   return body + checkDigit13(body);
 }

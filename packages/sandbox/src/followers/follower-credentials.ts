@@ -23,7 +23,7 @@ type Authentication =
   | { readonly name: string }
   | { readonly status: number; readonly errorCode: number; readonly message: string; readonly name?: string };
 
-/** Recognises clients; `serverNowMs` is the clock OAuth timestamps are judged by. */
+/** Recognizes clients; `serverNowMs` is the clock that OAuth timestamps are compared with. */
 export type Authenticate = (
   request: Omit<SignedRequest, 'authorization'> & { readonly authorization: string | undefined },
   serverNowMs: number,
@@ -89,7 +89,7 @@ function nameOfBearer(credentials: readonly FollowersCredential[], bearer: strin
   return credentials.find((each) => 'bearer' in each && each.bearer === bearer)?.name;
 }
 
-/** The nth secret that is seen is called `<kind> <n>`, or the next number whose name isn't taken. */
+/** The nth secret is called `<kind> <n>`, or by the next number whose name is free. */
 function namesByOrder(kind: string, taken: readonly string[]): (secret: string) => string {
   const seen = new Map<string, string>();
   let last = 0;
@@ -110,7 +110,7 @@ function createNonceLog(): { isNew(key: string, timestampS: number, nowS: number
   let prunedS = 0;
   return {
     isNew(key, timestampS, nowS) {
-      // A nonce older than the tolerance is refused by its timestamp already.
+      // A nonce older than the tolerance is already refused because of its timestamp.
       if (Math.abs(nowS - prunedS) > timestampToleranceS) {
         for (const [old, usedS] of used) if (Math.abs(nowS - usedS) > timestampToleranceS) used.delete(old);
         prunedS = nowS;

@@ -9,13 +9,13 @@ export interface CursorPlace {
 /** Turns places of one user's list into cursors and back. */
 export interface CursorCodec {
   readonly encode: (place: CursorPlace) => string;
-  /** Undefined for a cursor this codec didn't make, such as another user's. */
+  /** Undefined for a cursor that this codec didn't create, such as another user's. */
   readonly decode: (cursor: string) => CursorPlace | undefined;
 }
 
 /**
- * Makes opaque cursors between 2^60 and 2^63, negative ones for the page before; nothing is remembered.
- * The lower half is a keyed bijection of the position, the upper half a checksum of it.
+ * Creates opaque cursors between 2^60 and 2^63, negative ones for the previous page, without storing anything. The lower half is a keyed
+ * bijection of the position, the upper half a checksum of it.
  */
 export function createCursorCodec(key: number): CursorCodec {
   const lowOf = (position: number): number => mix32(position ^ mix32(key));

@@ -20,16 +20,16 @@ export interface FollowerListOptions {
 
 /** One user's followers by position, 0 the newest. */
 export interface FollowerList {
-  /** How many positions there are, suspended ones and newcomers counted. */
+  /** Number of positions, including suspended followers and newcomers. */
   readonly length: () => number;
   /** The IDs at positions `from` up to, not including, `to`, without the suspended ones; costs O(to - from). */
   readonly slice: (from: number, to: number) => string[];
-  /** Says that a page was served: every `shiftEvery` of them a newcomer appears. */
+  /** Records that a page was served: every `shiftEvery` pages, a newcomer appears. */
   readonly pageServed: () => void;
 }
 
 /**
- * Makes the list of one user; IDs are distinct, mostly between 2^60 and 2^61, some above 2^62, some as small as old accounts'. Throws
+ * Creates the list of one user. IDs are distinct, mostly between 2^60 and 2^61, some above 2^62, some as small as old accounts'. Throws
  * `SandboxOptionError`.
  */
 export function createFollowerList(options: FollowerListOptions): FollowerList {
@@ -76,7 +76,7 @@ export function createFollowerList(options: FollowerListOptions): FollowerList {
   };
 }
 
-/** The ID at an index: its lower half is a bijection of the index, so that no two are alike. */
+/** The ID at an index: its lower half is a bijection of the index, so that all IDs are distinct. */
 function generatedId(seed: number, index: number): string {
   const low = mix32(index ^ mix32(seed));
   const kind = hash32(seed, 'kind', index) % 100;

@@ -35,11 +35,11 @@ interface ServedUser {
   readonly cursors: CursorCodec;
 }
 
-/** Finds accounts; the case of screen names doesn't matter. */
+/** Adds an account, or replaces it. Throws `SandboxOptionError` for an ID of another account or an invalid list. */
 export interface UserDirectory {
   readonly byName: (screenName: string) => ServedUser | undefined;
   readonly byId: (userId: string) => ServedUser | undefined;
-  /** Adds an account, or replaces it; throws `SandboxOptionError` for an ID of another account and lists that can't be. */
+  /** Creates the accounts. Throws `SandboxOptionError` for duplicate names or IDs and for invalid lists. */
   readonly set: (screenName: string, user: FollowersUser) => void;
 }
 

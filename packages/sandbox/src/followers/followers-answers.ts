@@ -3,7 +3,7 @@ import { jsonAnswer } from '../http/answer.ts';
 import type { CursorCodec, CursorPlace } from './follower-cursor.ts';
 import type { FollowerList } from './follower-list.ts';
 
-/** The one path the followers service answers at. */
+/** The only path of the followers service. */
 export const followersPath = '/1.1/followers/ids.json';
 
 /** An error in the service's usual form. */
@@ -16,7 +16,7 @@ export function limitAnswer(headers: Readonly<Record<string, string>>): Answer {
   return jsonAnswer(429, '{"errors":[{"message":"Rate limit exceeded","code":88}]}', headers);
 }
 
-/** A protected account's refusal: of another envelope than all the others, and its slashes escaped. */
+/** A protected account's refusal: its envelope differs from all others, and its slashes are escaped. */
 export function protectedAnswer(): Answer {
   return jsonAnswer(401, `{"request":"${followersPath.replaceAll('/', String.raw`\/`)}","error":"Not authorized."}`);
 }
@@ -39,7 +39,7 @@ export function pageOf(
   const to = place.direction === 'next' ? from + size : place.position;
   const next = to < list.length() ? cursors.encode({ position: to, direction: 'next' }) : '0';
   const previous = from > 0 ? cursors.encode({ position: from, direction: 'previous' }) : '0';
-  // Put together as text: IDs and cursors are beyond what a JavaScript number holds.
+  // Concatenated as text, because IDs and cursors exceed JavaScript's safe range.
   const ids = list.slice(from, to).map((id) => (idsAsStrings ? `"${id}"` : id));
   const fields = [`"ids":[${ids.join(',')}]`, ...cursorFields('next', next), ...cursorFields('previous', previous), '"total_count":null'];
   return jsonAnswer(200, `{${fields.join(',')}}`);

@@ -32,7 +32,7 @@ export interface FollowersSandboxOptions {
   readonly window?: Partial<WindowOptions>;
   /** Faults, each with the request it is applied to; default none. */
   readonly faults?: readonly Fault[];
-  /** Milliseconds a response takes, in real time; default 0. */
+  /** Duration of a response in milliseconds, in real time. Default 0. */
   readonly latencyMs?: Latency;
   /** IDs as strings or numbers: as `stringify_ids` requests, or always one of them. Default `asked`. */
   readonly idFormat?: 'asked' | 'strings' | 'numbers';
@@ -40,7 +40,7 @@ export interface FollowersSandboxOptions {
   readonly cursorStrings?: boolean;
   /** Recorded pages, served for an account that isn't in `users`; default none. */
   readonly replay?: readonly RecordedEntry[];
-  /** Gives IDs, cursors and latencies; default 1. */
+  /** Seed of IDs, cursors and latencies. Default 1. */
   readonly seed?: number;
   /** Epoch milliseconds, for windows, `date` headers and OAuth timestamps; default `Date.now`. Latencies and drips keep real time. */
   readonly now?: () => number;
@@ -67,7 +67,7 @@ export interface FollowersSandbox extends AsyncDisposable {
    * and cursors. Throws `SandboxOptionError`.
    */
   readonly setUser: (screenName: string, user: FollowersUser) => void;
-  /** Ends every connection and the server. */
+  /** Closes every connection and the server. */
   readonly close: () => Promise<void>;
 }
 

@@ -16,7 +16,7 @@ export interface FollowersServiceOptions {
   readonly cursorStrings: boolean;
 }
 
-/** Answers as the followers service does: first the credential, then its window, then what was asked. */
+/** Answers as the followers service does: it checks first the credential, then its window, then the request. */
 export function createFollowersService(options: FollowersServiceOptions): (exchange: Exchange) => Served {
   const { authenticate, window } = options;
   createRequestWindow(window);
@@ -52,7 +52,7 @@ export function createFollowersService(options: FollowersServiceOptions): (excha
     if ('errorCode' in who) return { answer: followersError(who.status, who.errorCode, who.message), refused: true, seen: named };
 
     const verdict = windowOf(who.name).take(nowMs);
-    // The reset is told by the service's own clock, as its date header is.
+    // The service's own clock tells the reset, as in its date header.
     const headers = rateHeaders(verdict, serverNowMs - nowMs);
     if (!verdict.allowed) {
       return { answer: limitAnswer(headers), refused: true, seen: named };
@@ -69,7 +69,7 @@ export function createFollowersService(options: FollowersServiceOptions): (excha
     }
     if (fault?.name === '503') return answered(followersError(fault.status ?? 503, 130, 'Over capacity'));
     const page = answerPage(options, query, cursor);
-    // A walk's first page has only -1, which no page names as its next; from there on the oldest cursor it has used.
+    // A walk's first page has only -1, which no page names as its next; later pages have the oldest cursor that the walk has used.
     const walk = user?.toLowerCase() ?? '';
     if (cursor === '-1') loopTargets.delete(walk);
     else if (!loopTargets.has(walk)) loopTargets.set(walk, cursor);

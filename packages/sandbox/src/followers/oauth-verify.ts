@@ -1,9 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** A request as it came over the wire, for its signature. */
+/** A request as received, for its signature. */
 export interface SignedRequest {
   readonly method: string;
-  /** Absolute, with the query as it came. */
+  /** Absolute, with the query as received. */
   readonly url: string;
   /** The value of its Authorization header. */
   readonly authorization: string;

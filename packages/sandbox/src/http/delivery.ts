@@ -10,7 +10,7 @@ export function deliveredStatus(answer: Answer, fault: Fault | undefined): numbe
   return fault?.name === 'html-503' ? 503 : answer.status;
 }
 
-/** Sends a response, or what a fault turns it into. Whatever a fault keeps running stops when the client disconnects. */
+/** Sends a response, or what a fault makes of it. Everything that a fault keeps running stops when the client disconnects. */
 export function deliver(response: ServerResponse, answer: Answer, fault: Fault | undefined): void {
   const body = Buffer.from(answer.body);
   switch (fault?.name) {
@@ -38,7 +38,7 @@ export function deliver(response: ServerResponse, answer: Answer, fault: Fault |
     case 'oversize':
       oversize(response, answer, fault.bytes ?? 300_000_000);
       return;
-    // These the service has put into its response already.
+    // The service has already put these into its response.
     case '429':
     case '503':
     case 'cursor-loop':

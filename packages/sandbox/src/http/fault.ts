@@ -1,6 +1,6 @@
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
-/** Every fault there is, by the name a command line takes. */
+/** All faults, by their names on a command line. */
 export const faultNames = [
   '429',
   '503',
@@ -49,13 +49,13 @@ export type Fault = FaultPlace &
         readonly intervalMs?: number;
       }
     | {
-        /** A body far beyond what a page needs; valid JSON to its end. */
+        /** A body far larger than a page needs; valid JSON to its end. */
         readonly name: 'oversize';
         /** Its length in bytes; default 300,000,000. */
         readonly bytes?: number;
       }
     | {
-        /** The service's clock is wrong: its `date` header and what it makes of an OAuth timestamp. */
+        /** The service's clock is wrong: its `date` header and its check of OAuth timestamps. */
         readonly name: 'clock-skew';
         /** Minutes by which the service's clock is ahead; negative if it is slow. Default 20. */
         readonly minutes?: number;
@@ -86,10 +86,10 @@ export function parseFault(text: string): Fault {
   return { name: known, at: Number(at), ...(times === undefined ? {} : { times: Number(times) }) };
 }
 
-/** The fault that applies to the request of a number, the first listed where several do. */
+/** The fault for the request with a number; the first in the list if there are several. */
 export type FaultPlan = (requestNumber: number) => Fault | undefined;
 
-/** Checks faults and makes their plan; throws `SandboxOptionError` for a place that can't be, or a name in `refused`. */
+/** Checks faults and creates their plan. Throws `SandboxOptionError` for an invalid place, or a name in `refused`. */
 export function planFaults(faults: readonly Fault[], refused: readonly FaultName[] = []): FaultPlan {
   for (const { name, at = 1, times } of faults) {
     if (!faultNames.includes(name)) throw new SandboxOptionError(`"${name}" isn't the name of a fault. ${knownNames()}`);

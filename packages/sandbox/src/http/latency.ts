@@ -1,9 +1,9 @@
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
-/** How long a response takes, in milliseconds: always the same, or evenly between two bounds. */
+/** Duration of a response in milliseconds: constant, or evenly distributed between two bounds. */
 export type Latency = number | { readonly min: number; readonly max: number };
 
-/** Draws how long each request takes and how it is split: it counts at any moment between its arrival and its response. */
+/** Draws the duration of each request and its split: the service counts it at any moment between its arrival and its response. */
 export function createLatency(latency: Latency, random: () => number): () => { readonly beforeMs: number; readonly afterMs: number } {
   const { min, max } = typeof latency === 'number' ? { min: latency, max: latency } : latency;
   if (!(min >= 0 && max >= min && max < 2 ** 31)) {

@@ -15,28 +15,28 @@ import { SandboxOptionError } from '../sandbox-option-error.ts';
 /** One request as a service sees it. */
 export interface Exchange {
   readonly method: string;
-  /** As it came, percent-encoded. */
+  /** As received, percent-encoded. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Absolute, with the query as it came. */
+  /** Absolute, with the query as received. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** Which of the listeners it came to, from 0. */
+  /** Index of the listener that received it, from 0. */
   readonly listener: number;
-  /** Epoch milliseconds at which it counts. */
+  /** Epoch milliseconds at which the request counts. */
   readonly nowMs: number;
-  /** The same moment by the service's own clock, which a fault may have put wrong. */
+  /** The same moment by the service's own clock, which a fault may have changed. */
   readonly serverNowMs: number;
   readonly fault: Fault | undefined;
 }
 
-/** A service's judgement of one request. */
+/** A service's judgment of one request. */
 export interface Served {
   readonly answer: Answer;
-  /** The refusal is real (limit, credential): no fault is applied to it. */
+  /** The refusal is real (limit, credential), so no fault applies to it. */
   readonly refused: boolean;
-  /** Goes into the log of requests. */
+  /** Details for the log of requests. */
   readonly seen: Pick<ServedRequest, 'credential' | 'cursor' | 'user' | 'isbns' | 'author'>;
 }
 
@@ -45,7 +45,7 @@ export interface LoopbackOptions {
   readonly ports: readonly number[];
   readonly serve: (exchange: Exchange) => Served;
   readonly faults: readonly Fault[];
-  /** Faults that this service can't have; default none. */
+  /** Faults that this service doesn't support; default none. */
   readonly refusedFaults?: readonly FaultName[];
   /** Milliseconds before a request counts and after it. */
   readonly latency: () => { readonly beforeMs: number; readonly afterMs: number };

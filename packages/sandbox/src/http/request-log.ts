@@ -1,6 +1,6 @@
 import type { FaultName } from './fault.ts';
 
-/** One request a sandbox has read; no secret is in it. */
+/** One request that a sandbox has read, without secrets. */
 export interface ServedRequest {
   /** 1 for the first request this sandbox read. */
   readonly number: number;
@@ -8,9 +8,9 @@ export interface ServedRequest {
   readonly at: number;
   /** HTTP method, in capitals. */
   readonly method: string;
-  /** The path as it came, percent-encoded. */
+  /** The path as received, percent-encoded. */
   readonly path: string;
-  /** The query's parameters, the last of a name; what looks like a secret is replaced. */
+  /** The query's parameters, the last one of each name; possible secrets are replaced. */
   readonly query: Readonly<Record<string, string>>;
   /** The name of the credential or key that was recognized. */
   readonly credential?: string;
@@ -28,7 +28,7 @@ export interface ServedRequest {
   readonly author?: string;
 }
 
-/** The newest requests a sandbox has read: 100,000 of them, and no more than 1,000,000 ISBNs in all. */
+/** The newest requests that a sandbox has read: at most 100,000 requests and 1,000,000 ISBNs. */
 export interface RequestLog {
   add(request: ServedRequest): void;
   all(): readonly ServedRequest[];
@@ -48,7 +48,7 @@ export function createRequestLog(options: { readonly maxRequests?: number; reado
         isbns -= kept[first]?.isbns?.length ?? 0;
         first += 1;
       }
-      // Removing one at a time would move the whole array each time; a tenth at once costs next to nothing.
+      // Removing one at a time would move the whole array each time; removing a tenth at once costs almost nothing.
       if (first > maxRequests / 10) {
         kept.splice(0, first);
         first = 0;

@@ -8,7 +8,7 @@ export type WindowKind = 'first-request' | 'wall-clock' | 'rolling';
 
 const windowKinds: readonly WindowKind[] = ['first-request', 'wall-clock', 'rolling'];
 
-/** How many requests are let through in how long. */
+/** How many requests are allowed in what time. */
 export interface WindowOptions {
   /** When a window begins. */
   readonly kind: WindowKind;
@@ -18,13 +18,13 @@ export interface WindowOptions {
   readonly windowMs: number;
 }
 
-/** A window's answer to one request. */
+/** A window's decision on one request. */
 export interface WindowVerdict {
   readonly allowed: boolean;
   readonly limit: number;
   /** Requests left after this one. */
   readonly remaining: number;
-  /** Epoch milliseconds at which requests come free again. */
+  /** Epoch milliseconds at which requests become free again. */
   readonly resetMs: number;
 }
 
@@ -33,7 +33,7 @@ export interface RequestWindow {
   take(nowMs: number): WindowVerdict;
 }
 
-/** Creates an empty window; throws `SandboxOptionError` for a kind, limit or length that can't be. */
+/** Creates an empty window. Throws `SandboxOptionError` for an invalid kind, limit or length. */
 export function createRequestWindow(options: WindowOptions): RequestWindow {
   const { kind, limit, windowMs } = options;
   if (!windowKinds.includes(kind)) throw new SandboxOptionError(`window.kind is "${kind}"; give one of ${windowKinds.join(', ')}.`);

@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process';
 
 /** A command's output and exit code. */
 export interface CommandResult {
-  /** Exit code, or undefined when it could not be started or a signal ended it. */
+  /** Exit code; undefined if the command could not be started or a signal ended it. */
   readonly status: number | undefined;
-  /** Standard output and error, in the order they came. */
+  /** Standard output and error, in the order in which they arrived. */
   readonly output: string;
 }
 
-/** Runs a command to its end; a command that isn't there is a result without a status. */
+/** Runs a command to its end. A missing command gives a result without a status. */
 export async function runCommand(
   command: string,
   args: readonly string[],

@@ -10,7 +10,7 @@ import { makeOnce } from './make-once.ts';
 
 const kafkaVersion = '4.3.1';
 
-/** Maven fetches these: the broker with all codecs, its log, and the console tools without the Connect server they come with. */
+/** Maven downloads these: the broker with all codecs, its log, and the console tools without their Connect server. */
 const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>headgate</groupId>
@@ -35,7 +35,7 @@ export function cacheFolder(environment: NodeJS.ProcessEnv): string {
   return join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'headgate');
 }
 
-/** The folder of Kafka's jars, whether they are there yet or not: `HEADGATE_KAFKA_JARS`; otherwise one in the cache. */
+/** The folder of Kafka's jars, whether they exist yet or not: `HEADGATE_KAFKA_JARS`; otherwise one in the cache. */
 function jarsFolder(environment: NodeJS.ProcessEnv): string {
   const hash = createHash('sha256').update(pom).digest('hex').slice(0, 12);
   return environment['HEADGATE_KAFKA_JARS'] || join(cacheFolder(environment), `kafka-${hash}`);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { startOnLifeline } from './lifeline.ts';
 
-/** The shell becomes Java and leaves a child that reads the lifeline, and kills Java when the parent is gone. */
+/** The shell becomes Java. It leaves a child that reads the lifeline, and kills Java when the parent is gone. */
 const becomeJava = `
 { read -r line <&3 || kill -9 $$; } &
 exec "$@" 3<&-
@@ -19,7 +19,7 @@ export interface JavaProcessOptions {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** A Java that doesn't outlive this process, not even when that is killed; it doesn't keep this process alive either. */
+/** A Java process that doesn't outlive this one, even if this one is killed. It doesn't keep this process alive, either. */
 export interface JavaProcess {
   readonly pid: number | undefined;
   readonly running: () => boolean;

@@ -1,4 +1,4 @@
-/** No broker can be had: a tool is missing, Maven failed, or a node didn't start; the message has the end of its output. */
+/** No broker is available: a tool is missing, Maven failed, or a node didn't start. The message has the end of its output. */
 export class KafkaBrokerError extends Error {
   /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_KAFKA_BROKER';

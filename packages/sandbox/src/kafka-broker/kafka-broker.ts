@@ -16,7 +16,7 @@ export interface KafkaBrokerOptions {
   readonly nodes?: 1 | 3;
   /** Port of the first node's broker; default a free one. A port that is taken is an error. */
   readonly port?: number;
-  /** Lines of `server.properties` that win over the ones for tests; default none. */
+  /** Lines of `server.properties` that override the ones for tests. Default: none. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Further listeners of each node by name, in capitals, on their own ports; `settings` has their keys and users. Default: none. */
   readonly listeners?: Readonly<Record<string, ListenerProtocol>>;
@@ -24,7 +24,7 @@ export interface KafkaBrokerOptions {
   readonly readyWithinMs?: number;
   /** Gives `PATH`, `JAVA_HOME`, `XDG_CACHE_HOME` and `HEADGATE_KAFKA_JARS`; default `process.env`. */
   readonly environment?: NodeJS.ProcessEnv;
-  /** Called before Kafka is fetched, which takes a minute or so and happens once. */
+  /** Called before Kafka is downloaded, which takes about a minute and happens once. */
   readonly onFetch?: () => void;
 }
 
@@ -32,22 +32,23 @@ export interface KafkaBrokerOptions {
 export interface KafkaBroker extends AsyncDisposable {
   /** `host:port` of each node. */
   readonly brokers: readonly string[];
-  /** Each node, to be killed, paused and started again on its own. */
+  /** Each node, to kill, pause and start separately. */
   readonly nodes: readonly KafkaNode[];
   /** Its temporary folder: `node-<id>/server.log`, `node-<id>/data`. */
   readonly folder: string;
   /** Class path of Kafka's own tools, such as `org.apache.kafka.tools.consumer.ConsoleConsumer`. */
   readonly jars: string;
-  /** Kills all nodes and removes the folder; twice is once. */
+  /** Kills all nodes and removes the folder. Calling it twice is harmless. */
   readonly close: () => Promise<void>;
 }
 
 const attempts = 3;
 
 /**
- * Starts Kafka (KRaft) on 127.0.0.1 in a temporary folder that goes with it; it ends with this process, even when that is killed.
+ * Starts Kafka (KRaft) on 127.0.0.1 in a temporary folder that is removed with it. It ends with this process, even if that is killed.
  *
- * The first time it fetches Kafka by Maven into the cache. Resolves when each node's metadata lists all nodes. Throws `KafkaBrokerError`.
+ * The first time, it downloads Kafka with Maven into the cache. Resolves when each node's metadata lists all nodes. Throws
+ * `KafkaBrokerError`.
  */
 export async function startKafkaBroker(options: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
   const { nodes: size = 1, port, settings = {}, listeners = {}, readyWithinMs = 60_000, environment = process.env } = options;
@@ -73,7 +74,7 @@ interface Cluster {
   readonly nodes: readonly OwnedNode[];
 }
 
-/** Between looking for free ports and listening on them another process may take one; then with others. */
+/** Another process may take a port between our check and our use of it; then try other ports. */
 async function startCluster(options: Omit<ClusterOptions, 'folder'>, attempt = 1): Promise<Cluster> {
   const folder = await makeTemporaryFolder(options.environment);
   let nodes: readonly OwnedNode[] = [];

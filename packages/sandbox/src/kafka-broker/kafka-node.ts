@@ -15,15 +15,15 @@ export interface KafkaNode {
   readonly address: string;
   /** `host:port` of each further listener, by its name. */
   readonly addresses: Readonly<Record<string, string>>;
-  /** Process ID of its Java, or undefined when it doesn't run. */
+  /** Process ID of its Java; undefined if it isn't running. */
   readonly pid: number | undefined;
   /** Kills the node (SIGKILL), paused or not. Resolves when it has ended. */
   readonly kill: () => Promise<void>;
   /** Starts it again on its port and its data; resolves when it is ready. Throws `KafkaBrokerError` with the end of its log. */
   readonly start: () => Promise<void>;
-  /** Freezes it (SIGSTOP): its connections stay and nothing answers. Throws `KafkaBrokerError` when it doesn't run. */
+  /** Freezes it (SIGSTOP): its connections stay open, but nothing answers. Throws `KafkaBrokerError` if it isn't running. */
   readonly pause: () => void;
-  /** Lets it continue (SIGCONT). Throws `KafkaBrokerError` when it doesn't run. */
+  /** Lets it continue (SIGCONT). Throws `KafkaBrokerError` if it isn't running. */
   readonly resume: () => void;
 }
 

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const staleMs = 15_000;
 
 /**
- * Creates a folder that several processes may want at once: one makes it, the others wait for it.
+ * Creates a folder that several processes may want at once: one creates it, the others wait.
  *
  * Created under another name and renamed, so that it is complete when it appears. If two processes create it, the first one stays.
  */

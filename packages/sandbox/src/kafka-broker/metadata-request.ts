@@ -5,7 +5,7 @@ const answerWithinMs = 2000;
 /**
  * The IDs of the nodes that one node knows as alive: a Metadata request of version 1 without topics (Kafka protocol guide, "Messages").
  *
- * Rejects when the node doesn't answer within two seconds or not in that form.
+ * Rejects if the node doesn't answer within two seconds, or in another form.
  */
 export async function knownNodes(address: string): Promise<readonly number[]> {
   const [host = '', port = ''] = address.split(':');

@@ -12,7 +12,7 @@ import { makeOnce } from './make-once.ts';
 import { serverProperties } from './server-properties.ts';
 import { makeTemporaryFolder } from './temporary-folder.ts';
 
-/** Files that make a start quick. */
+/** Files that speed up a start. */
 export interface PreparedStart {
   readonly bootstrapCheckpoint: string;
   /** Java and its arguments up to the settings file. */
@@ -51,7 +51,7 @@ export async function prepareStart(options: PreparedStartOptions): Promise<Prepa
   return { bootstrapCheckpoint: join(folder, 'bootstrap.checkpoint'), command: kafkaCommand(java, classPath, archived) };
 }
 
-/** Little memory, no work on code that runs for seconds only, and a log whose end is the error. */
+/** Little memory, no optimization of code that runs for only seconds, and a log that ends with the error. */
 const frugally = [
   '-Xms256m',
   '-Xmx256m',
@@ -82,7 +82,7 @@ async function format(folder: string, { java, classPath, environment }: Prepared
   return join(dataFolder, 'bootstrap.checkpoint');
 }
 
-/** Java writes the archive when a node that was started once ends in order. */
+/** Java writes the archive when a node that was started once ends normally. */
 async function archiveClasses(
   archive: string,
   bootstrapCheckpoint: string,

@@ -26,12 +26,12 @@ export interface ServerPropertiesOptions {
   readonly nodes: readonly NodePlace[];
   /** Folder of the node's logs. */
   readonly dataFolder: string;
-  /** Settings that win over the ones for tests. */
+  /** Settings that override the ones for tests. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
 /**
- * `server.properties` of a node that is broker and controller: small, quick to notice that another node is gone, and without automatic
+ * `server.properties` of a node that is broker and controller: small, quick to notice that another node is down, and without automatic
  * topics.
  */
 export function serverProperties({ node, nodes, dataFolder, settings }: ServerPropertiesOptions): string {

@@ -10,7 +10,7 @@ read -r line <&3 && exit
 for seconds in 1 2 4; do sleep $seconds; rm -rf "$0" && exit; done
 `;
 
-/** A folder that goes with this process, at the latest. */
+/** A folder that is removed with this process, at the latest. */
 export interface TemporaryFolder {
   readonly path: string;
   readonly remove: () => Promise<void>;

@@ -15,14 +15,14 @@ export interface RecordedEntry {
   readonly response: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
-    /** The decoded text as it came; sent byte for byte. */
+    /** The decoded text as received; sent byte for byte. */
     readonly body: string;
   };
   /** A remark of the person who recorded it, in any form; not read. */
   readonly note?: unknown;
 }
 
-/** A recording can't be read or is not of the form; the message names the file, the entry (from 0) and the field. */
+/** A recording can't be read or has the wrong form. The message names the file, the entry (from 0) and the field. */
 export class RecordingError extends Error {
   /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_SANDBOX_RECORDING';
@@ -52,7 +52,7 @@ export async function loadRecording(file: string): Promise<readonly RecordedEntr
   return checkRecording(value, file);
 }
 
-/** Checks the form of a recording; `name` is what errors call it. Throws `RecordingError`. */
+/** Checks the form of a recording; errors call it `name`. Throws `RecordingError`. */
 export function checkRecording(value: unknown, name: string): readonly RecordedEntry[] {
   if (!Array.isArray(value)) throw new RecordingError(`${name}: a recording is an array of {request, response}; this is ${kindOf(value)}.`);
   return value.map((entry: unknown, index): RecordedEntry => {

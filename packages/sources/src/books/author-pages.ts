@@ -23,7 +23,7 @@ export type AuthorPagesOptions = AuthorWalk & WalkOptions<AuthorCursor>;
 
 /** A page of an author's books, and whether it is the last. */
 export interface AuthorPageAnswer extends AuthorAnswer {
-  /** The service's number of the page, from 1 on. */
+  /** The service's number of the page, from 1. */
   readonly page: number;
   /** True when the author's books end with it. */
   readonly last: boolean;
@@ -38,7 +38,7 @@ export interface AuthorPageAnswer extends AuthorAnswer {
 
 /** A page of a walk through an author's books. */
 export interface AuthorPage extends AuthorPageAnswer {
-  /** The place at which the walk continues: a later walk takes it as `from`. */
+  /** The place at which the walk continues. Pass it to a later walk as `from`. */
   readonly next: Checkpoint<AuthorCursor> | 'last';
 }
 
@@ -48,7 +48,7 @@ export type AuthorCursor = {
   readonly page: number;
   /** Books requested per page, the same for all pages. */
   readonly pageSize: number;
-  /** Books on the walk's first page: what a full page of this service has. Absent before it. */
+  /** Books on the walk's first page, which show the size of a full page of this service. Absent before it. */
   readonly full?: number;
   /** Digests of the books on the walk's first page and on the latest one. Absent before it. */
   readonly seen?: readonly string[];
@@ -62,7 +62,10 @@ export interface AuthorPageQuery {
   readonly cursor: AuthorCursor;
 }
 
-/** Books to request per page. Larger pages spare requests; larger records than 1 MB, which topics don't take by default, spare nothing. */
+/**
+ * Books to request per page. Larger pages spare requests. If records become larger than 1 MB, which topics don't accept by default, nothing
+ * is gained.
+ */
 export const AUTHOR_PAGE_SIZE = 100;
 const MOST_PAGES = 500;
 
@@ -91,7 +94,7 @@ export function authorPaging(
 
 type Request = (name: string, options: AuthorOptions & QueryOptions) => Promise<Delivery<AuthorAnswer>>;
 
-/** Requests a page of an author's books. A later page that isn't there ends the list: it is the last one, without books. */
+/** Requests a page of an author's books. A missing later page ends the list: it counts as the last one, without books. */
 export async function authorPage(
   request: Request,
   { name, cursor }: AuthorPageQuery,

@@ -42,10 +42,10 @@ export interface Books extends AsyncDisposable {
   /**
    * Walks all pages of an author's books; each subscription, iteration or drain is a separate walk.
    *
-   * - *Emits when* a page has come, as soon as budget and demand permit.
+   * - *Emits when* a page has arrived, as soon as budget and demand permit.
    * - *Backpressures when* downstream has no capacity for `pageSize` more books.
-   * - *Completes when* a page has fewer books than the first, or none, or came before, or isn't there. A first page with fewer books than
-   * requested is the last, except for a multiple of ten, which may be the service's own page size.
+   * - *Completes when* a page has fewer books than the first, or none, or repeats an earlier one, or doesn't exist. A first page with fewer
+   *   books than requested is the last, except for a multiple of ten, which may be the service's own page size.
    * - *Cancels when* unsubscribed, or when `signal` is aborted: the request in flight is aborted.
    *
    * Throws a `SourceError` with `HEADGATE_INVALID_OPTION` before a request is spent. The walk ends with one of the code
@@ -60,13 +60,13 @@ export interface Books extends AsyncDisposable {
   /**
    * Looks up a list of ISBNs in batches: one response for each requested ISBN, found or not, in the order of the list.
    *
-   * - *Emits when* a batch has come, and for malformed ISBNs when their turn has come. A batch is sent when it is full, when the
-   * input has ended, or `batchWaitMs` after its first ISBN. A repeated ISBN of a batch is sent once and answered twice.
-   * - *Backpressures when* the responses before it are not taken or credit is used up: the input is read no further ahead than one batch at
-   *   first, and than one for each request of the budget's window later. An Observable's items are buffered as they come.
-   * - *Completes when* the input has ended and its last response is done with. It ends with the error of the input or of a batch after the
+   * - *Emits when* a batch has arrived, and for malformed ISBNs in their turn. A batch is sent when it is full, when the input has ended,
+   *   or `batchWaitMs` after its first ISBN. A repeated ISBN of a batch is sent once and answered twice.
+   * - *Backpressures when* the responses before it aren't consumed or credit is used up: at first it reads the input at most one batch
+   *   ahead, and later one for each request of the budget's window. Items of an Observable are buffered as they arrive.
+   * - *Completes when* the input has ended and its last response is consumed. It ends with the error of the input or of a batch after the
    *   responses before it.
-   * - *Cancels when* unsubscribed, or when `signal` is aborted: requests in flight are aborted, the input is read no further.
+   * - *Cancels when* unsubscribed, or when `signal` is aborted: requests in flight are aborted, and no more input is read.
    */
   lookup(isbns: IsbnInput, options?: { readonly signal?: AbortSignal | undefined }): PageStream<BookAnswer>;
   /**
@@ -87,9 +87,9 @@ export interface Books extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** The budgets of the books service, and the queries that wait. */
+/** The budgets of the books service, and the queries that are waiting. */
 export interface BooksGauges extends SourceGauges {
-  /** Records that no request named, or that came twice in a batch. */
+  /** Records that weren't requested, or that appeared twice in a batch. */
   readonly ignoredRecords: number;
   /** The day's quota, less its use and the weight of waiting requests; absent without a quota. */
   readonly leftToday?: number;
@@ -187,7 +187,7 @@ type ValueOf<K extends BooksValue['kind']> = Extract<BooksValue, { readonly kind
 function leftToday({ budgets, queries }: SourceGauges): number {
   const quotas = budgets.filter(({ budget }) => budget === 'isbns');
   let left = Math.max(0, ...quotas.map(({ limit, used }) => limit - used));
-  // Requests that don't fit into the rest go another day.
+  // Requests that exceed the rest of the quota wait for the next day.
   for (const { state, weights } of queries) {
     const { isbns = 1 } = weights ?? {};
     if ((state === 'queued' || state === 'service-down') && isbns <= left) left -= isbns;

@@ -18,7 +18,7 @@ export interface ClassifyBooksOptions {
   readonly quotaReset: QuotaReset;
 }
 
-/** Makes the judge of the books service's responses (service document, Errors and Limits). */
+/** Creates the classifier of the books service's responses (service document, Errors and Limits). */
 export function classifyBooks({
   plan,
   maxBatch,
@@ -40,7 +40,7 @@ export function classifyBooks({
     if (status === 404) {
       const said = readRefusal(refusal);
       if (said.about === 'limit') return { kind: 'rate-limited', ...said.limit };
-      // A batch leaves out what the service doesn't know: a 404 to one is not about an ISBN.
+      // A batch omits unknown books, so a 404 for one isn't about an ISBN.
       const plain = said.about === 'the request' && !recentlyRefused && query.kind !== 'batch';
       return { kind: plain ? 'not-found' : 'ambiguous', error: notFound(answered) };
     }

@@ -1,13 +1,13 @@
 import type { Observable, Subscription } from 'rxjs';
 
-/** ISBNs as a caller has them. A single text is taken as one ISBN. */
+/** ISBNs as a caller passes them. A single text is one ISBN. */
 export type IsbnInput = string | Iterable<string> | AsyncIterable<string> | Observable<string>;
 
 /** An input that is pulled, one ISBN at a time. */
 export interface IsbnReader {
   /** One call at a time. Rejects when the input fails. */
   next(): Promise<IteratorResult<string, unknown>>;
-  /** Reads no further: ends the iterator or the subscription. */
+  /** Stops reading: ends the iterator or the subscription. */
   close(): void;
 }
 

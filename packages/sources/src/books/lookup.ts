@@ -9,7 +9,7 @@ export interface LookupOptions {
   readonly isbns: IsbnInput;
   readonly signal?: AbortSignal | undefined;
   readonly maxBatch: number;
-  /** Longest an ISBN waits for its batch to fill, in ms. */
+  /** Maximum time that an ISBN waits for its batch to fill, in ms. */
   readonly waitMs: number;
   /** Maximum batches in flight. */
   readonly parallel: number;
@@ -29,7 +29,7 @@ export function lookup(options: LookupOptions): PageStream<BookAnswer> {
 
 interface Batch {
   readonly credits: CreditPool;
-  /** Room it may hold before its turn; 0 once that has come. */
+  /** Capacity that it may hold before its turn; 0 once that has come. */
   itemsAhead: number;
   outcome?: { readonly delivery: Delivery<readonly BookAnswer[]> } | { readonly error: unknown };
 }
@@ -96,14 +96,14 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBa
     }
     wake?.();
   };
-  /** One batch at first and one more for each that was handed over: who takes a single answer spends a single request. */
+  /** One batch at first, and one more for each that was delivered: a consumer of a single response spends a single request. */
   const fill = (credits: CreditPool): void => {
     while (inFlight.length < Math.min(parallel, 1 + handedOver)) {
       if (gathered === undefined) {
         if (!gathering && inputEnd === undefined) void gather();
         return;
       }
-      // Records that can be laid to no ISBN may come in addition, up to as many again.
+      // Records that match no ISBN may arrive in addition, up to the same number again.
       const itemsAhead = inFlight.length === 0 ? 0 : 2 * gathered.length;
       if (itemsAhead > 0 && !ahead.enter(credits, itemsAhead, 2 * maxBatch)) return;
       const batch: Batch = { credits, itemsAhead };

@@ -8,7 +8,7 @@ import { type BookRecord, bookRecord } from './schema.ts';
 export function isbnsOf(record: BookRecord): readonly string[] {
   return ['isbn13', 'isbn', 'isbn10'].flatMap((field) => {
     const value = record[field];
-    // As a number an ISBN-10 has lost its leading zeros.
+    // An ISBN-10 that is a number has lost its leading zeros.
     const text = typeof value === 'number' ? String(value).padStart(10, '0') : value;
     const isbn = typeof text === 'string' ? toIsbn13(text) : undefined;
     return isbn === undefined ? [] : [isbn];
@@ -28,7 +28,7 @@ export function matchRecords(query: BatchQuery, data: readonly unknown[]): { ans
     const record = bookRecord.safeParse(item);
     const isbns = record.success ? isbnsOf(record.data) : [];
     if (!record.success || isbns.length === 0) {
-      // A service that sends nothing but rubbish must not fill the memory with it.
+      // A service that sends only invalid records must not fill the memory with them.
       if (unreadable.length === query.entries.length) ignored += 1;
       else unreadable.push({ kind: 'unreadable', requested: undefined, isbn: undefined, record: item, error: unreadableError(query) });
       continue;

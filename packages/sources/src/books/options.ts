@@ -11,15 +11,15 @@ export interface BooksOptions extends Omit<SourceOptions, 'baseUrl' | 'credentia
   readonly baseUrl?: string;
   /** The address of each plan; the one of `plan` is used. */
   readonly baseUrls?: Readonly<Partial<Record<BooksPlan, string>>>;
-  /** The key, or a function that gives it at each request: short for one credential named `key`. This or `credentials`. */
+  /** The key, or a function that returns it for each request: short for one credential named `key`. This or `credentials`. */
   readonly key?: Secret;
   /** Several keys of the same plan. */
   readonly credentials?: readonly Credential[];
-  /** Most ISBNs in one request. Plans were seen to take 10, 100 or 1,000. Default 100. */
+  /** Maximum ISBNs in one request. Observed plans accept 10, 100 or 1,000. Default 100. */
   readonly maxBatch?: number;
-  /** Longest an ISBN waits for its batch to fill. Default 200 ms. */
+  /** Maximum time that an ISBN waits for its batch to fill. Default 200 ms. */
   readonly batchWaitMs?: number;
-  /** Calls a key has a day; each ISBN of a batch counts as one. Default: no such quota. */
+  /** Calls per key and day; each ISBN of a batch counts as one. Default: no such quota. */
   readonly perDay?: DailyQuota;
 }
 
@@ -31,13 +31,13 @@ export interface QuotaReset {
   readonly zone: string;
 }
 
-/** How many calls a key has a day, and when the day begins. */
+/** Calls per key and day, and when the day begins. */
 export interface DailyQuota extends Partial<QuotaReset> {
   /** Calls from one reset (default `00:00`, `UTC`) to the next. */
   readonly isbns: number;
 }
 
-/** Options with every default of the books service in its place; the source checks its own. */
+/** Options with the defaults of the books service filled in; the source checks its own. */
 export interface CheckedBooksOptions {
   readonly plan: BooksPlan;
   readonly maxBatch: number;
@@ -49,10 +49,10 @@ export interface CheckedBooksOptions {
   readonly source: SourceOptions;
 }
 
-/** Looks at the options of `books`. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` that names the option and what it may be. */
+/** Checks the options of `books`. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` that names the option and its valid values. */
 export function checkedBooksOptions(options: BooksOptions): CheckedBooksOptions {
   const { plan = 'default', baseUrl, baseUrls, key, credentials, maxBatch = 100, batchWaitMs = 200, perDay, ...rest } = options;
-  // Plain JavaScript and configuration files may say anything.
+  // Plain JavaScript and configuration files may contain anything.
   if (!['default', 'premium', 'pro'].includes(plan)) throw invalidOption('plan must be default, premium or pro');
   const address = baseUrl ?? baseUrls?.[plan];
   if (address === undefined) throw invalidOption(`set baseUrl, or baseUrls.${plan} for the ${plan} plan`);
@@ -93,7 +93,7 @@ export function checkedBooksOptions(options: BooksOptions): CheckedBooksOptions 
   };
 }
 
-/** An option that can't be used. */
+/** An invalid option. */
 export function invalidOption(what: string, cause?: unknown): SourceError {
   return new SourceError({ code: 'HEADGATE_INVALID_OPTION', message: `books: ${what}.`, retryable: false, service: 'books', cause });
 }

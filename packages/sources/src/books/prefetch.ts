@@ -1,8 +1,8 @@
 import type { CreditPool } from '@headgate/throttle';
 
 /**
- * Limits how much is requested ahead of its turn. Answers are handed over in order, so an early one holds credit until its turn comes; if
- * early answers held all credit, the batch whose turn it is could never be requested.
+ * Limits how much is requested ahead of its turn. Responses are delivered in order, so an early one holds credit until its turn comes. If
+ * early responses held all credit, the batch whose turn it is could never be requested.
  */
 export interface Prefetch {
   /** Reserves `items` that are requested ahead; false if that would leave less than `spare` of the pool. */

@@ -41,7 +41,7 @@ export interface InvalidIsbn {
 
 /** Reads one ISBN as its user wrote it. */
 export function batchEntry(text: string): BatchEntry {
-  // Lists come from files and from JavaScript: what should be text may be anything.
+  // Lists come from files and from JavaScript, so an entry may not be text.
   const requested = typeof text === 'string' ? text : String(text);
   const isbn = toIsbn13(requested);
   if (isbn !== undefined) return { requested, isbn };
@@ -69,11 +69,11 @@ export function toRequest(query: BooksQuery): PathRequest {
     const paging = { ...(page !== undefined && { page: String(page) }), ...(pageSize !== undefined && { pageSize: String(pageSize) }) };
     return { method: 'GET', path: `/author/${percentEncoded(name)}`, query: paging, headers };
   }
-  // Form-style text under a JSON content type: that is how the document's examples send it.
+  // Form-style text under a JSON content type, as in the document's examples.
   return { method: 'POST', path: '/books', headers, body: `isbns=${isbnsToSend(query).join(',')}` };
 }
 
-/** The ISBN or author of a query, as errors and displays name it. */
+/** The ISBN or author of a query, for errors and displays. */
 export function subjectOf(query: BooksQuery): string {
   if (query.kind === 'book') return query.isbn.isbn;
   if (query.kind === 'author') return query.name;

@@ -23,7 +23,7 @@ export function readAnswer({ answer, answered, refusal }: ReadAnswerOptions): Ve
   return readRecords(body.value, answered) ?? readOther(body.value, { answered, refusal });
 }
 
-/** Undefined when it is some other JSON. */
+/** Undefined for other JSON. */
 function readRecords(json: unknown, answered: AnsweredQuery): Verdict<BooksValue> | undefined {
   const { query } = answered;
   if (query.kind === 'book') {

@@ -6,7 +6,7 @@ import { refusalAnswer } from './schema.ts';
 
 export interface RefusalOptions {
   readonly answer: HttpResponse;
-  /** Epoch ms when the response came, used if it has no Date. */
+  /** Epoch ms when the response arrived, used if it has no Date. */
   readonly epochMs: number;
   /** When the daily quota resets: a time of day in its zone. */
   readonly quotaReset: QuotaReset;

@@ -6,7 +6,7 @@ export type BookAnswer = FoundBook | MissingBook | InvalidBook | UnreadableBook;
 
 /** The service knows the ISBN. */
 export interface FoundBook {
-  /** Tells found books from the other responses. */
+  /** Distinguishes found books from the other responses. */
   readonly kind: 'found';
   /** The requested ISBN, unchanged. */
   readonly requested: string;
@@ -18,7 +18,7 @@ export interface FoundBook {
 
 /** The service doesn't know the ISBN. */
 export interface MissingBook {
-  /** Tells missing books from the other responses. */
+  /** Distinguishes missing books from the other responses. */
   readonly kind: 'missing';
   /** The requested ISBN, unchanged. */
   readonly requested: string;
@@ -28,7 +28,7 @@ export interface MissingBook {
 
 /** The text isn't an ISBN; no request was spent on it. */
 export interface InvalidBook {
-  /** Separates texts that aren't ISBNs from the other responses. */
+  /** Distinguishes texts that aren't ISBNs from the other responses. */
   readonly kind: 'invalid';
   /** The requested text, unchanged. */
   readonly requested: string;
@@ -40,7 +40,7 @@ export interface InvalidBook {
 
 /** A record that isn't an object or names no ISBN. It comes after the responses of its batch, in addition to them. */
 export interface UnreadableBook {
-  /** Tells unreadable records from the other responses. */
+  /** Distinguishes unreadable records from the other responses. */
   readonly kind: 'unreadable';
   /** Undefined: the record answers none of the requested ISBNs. */
   readonly requested: undefined;
@@ -52,7 +52,7 @@ export interface UnreadableBook {
   readonly error: SourceError;
 }
 
-/** A page of an author's books, as the service answered it. */
+/** A page of an author's books, as the service returned it. */
 export interface AuthorAnswer {
   /** The requested name. */
   readonly author: string;
@@ -67,7 +67,7 @@ export type BooksValue =
   | {
       readonly kind: 'batch';
       readonly answers: readonly BookAnswer[];
-      /** Records that weren't requested, or that came twice. */
+      /** Records that weren't requested, or that appeared twice. */
       readonly ignored: number;
     };
 

@@ -1,6 +1,6 @@
 /**
- * True when an echoed author name stands for the requested one. The service echoes it percent-encoded; case, accents' spelling, punctuation
- * and spaces don't count.
+ * True if an echoed author name matches the requested one. The service echoes it percent-encoded; case, the encoding of accents,
+ * punctuation and spaces don't count.
  */
 export function sameAuthor(requested: string, echoed: string): boolean {
   const wanted = lettersAndDigits(requested);

@@ -1,15 +1,15 @@
 import * as z from 'zod';
 
 /**
- * A book or author as the service sent it, untouched: which fields there are and their types vary from record to record.
- * A number that JavaScript can't spell back digit by digit is kept so that `JSON.stringify` gives it back as it came.
+ * A book or author as the service sent it, untouched: its fields and their types vary from record to record. A number that JavaScript would
+ * spell differently is kept so that `JSON.stringify` returns its original digits.
  */
 export type BooksRecord = Readonly<Record<string, unknown>>;
 
-// Objects are checked, never rebuilt: a rebuilt one has its keys in another order, and records are handed on untouched.
+// Objects are checked, never rebuilt: a rebuilt one would have its keys in another order, and records must be passed on untouched.
 const record: z.ZodType<BooksRecord> = z.custom<BooksRecord>(isRecord, "isn't a JSON object");
 
-/** Response to `GET /book/{isbn}`; the record in it is checked separately, to distinguish a bad record from a bad answer. */
+/** Response to `GET /book/{isbn}`; the record in it is checked separately, to distinguish a bad record from a bad response. */
 export const bookAnswer: z.ZodType<{ book: unknown }> = z.looseObject({ book: z.unknown().refine((value) => value !== undefined) });
 
 /** Response to `GET /author/{name}`: itself the author's record. */
@@ -18,7 +18,7 @@ export const authorAnswer: z.ZodType<AuthorRecord> = z.custom<AuthorRecord>((val
 /** Response to `POST /books`. */
 export const batchAnswer: z.ZodType<{ data: unknown[] }> = z.looseObject({ data: z.array(z.unknown()) });
 
-/** A book's record needs an ISBN. ISBNs come as strings, now and then as numbers, now and then as ''. */
+/** A book's record needs an ISBN. ISBNs are strings, sometimes numbers, sometimes ''. */
 export const bookRecord: z.ZodType<BookRecord> = record.refine(
   (value) => ['isbn13', 'isbn', 'isbn10'].some((field) => ['string', 'number'].includes(typeof value[field])),
   'names no ISBN',
@@ -26,7 +26,7 @@ export const bookRecord: z.ZodType<BookRecord> = record.refine(
 
 const words = z.string().optional().catch(undefined);
 
-/** A refusal: three spellings of one field are about. */
+/** A refusal: services use three spellings of one field. */
 export const refusalAnswer: z.ZodType<{
   errorMessage?: string | undefined;
   error_message?: string | undefined;
@@ -39,7 +39,7 @@ export type BookRecord = BooksRecord;
 /** An author as the service sent it, untouched, with a page of their books. */
 export type AuthorRecord = BooksRecord & { readonly books: readonly unknown[] };
 
-/** True when a value of a parsed answer is a JSON object. */
+/** True if a value of a parsed response is a JSON object. */
 export function isRecord(value: unknown): value is BooksRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
 }

@@ -52,7 +52,7 @@ function okay(content: PageContent, { query, credential }: ClassifyContext<Follo
   return { kind: 'ok', value: { user: query.label, cursor: query.cursor, ...content, credential } };
 }
 
-/** The error codes of clients' tables. The first one that is known decides; what is not known is judged by its status. */
+/** The error codes of clients' tables. The first known one decides; unknown ones are judged by the status. */
 const CODES: ReadonlyMap<number, FollowerErrorCode | 'rate-limited' | 'transient'> = new Map([
   [17, 'HEADGATE_USER_NOT_FOUND'],
   [32, 'HEADGATE_AUTHENTICATION_FAILED'],

@@ -16,7 +16,7 @@ export interface Followers extends Omit<Source<FollowersQuery, FollowersAnswer>,
   /**
    * Walks the pages of one user's followers; each subscription, iteration or drain is a separate walk.
    *
-   * - *Emits when* a page has come, as soon as budget and demand permit.
+   * - *Emits when* a page has arrived, as soon as budget and demand permit.
    * - *Backpressures when* downstream has no capacity for `count` more IDs.
    * - *Completes when* the service says there is no more (cursor 0). Short and empty pages aren't the end.
    * - *Cancels when* unsubscribed, or when `signal` is aborted: the request in flight is aborted.
@@ -31,7 +31,7 @@ export interface Followers extends Omit<Source<FollowersQuery, FollowersAnswer>,
   pages(options: PagesOptions & { readonly ids?: 'string' }): PageStream<FollowerPage>;
 }
 
-/** Opens the followers service. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` for options that can't be. */
+/** Opens the followers service. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` for invalid options. */
 export function followers(options: FollowersOptions): Followers {
   const source = open(options);
 

@@ -10,10 +10,10 @@ export interface PageFastPathOptions {
 }
 
 /**
- * Reads a page that is spelled as the service spells it, `{"ids":["1","2"],…}` without white space, straight from its bytes: to parse and
- * to check 5,000 IDs would take as long as to receive them.
+ * Reads a page in the service's own spelling, `{"ids":["1","2"],…}` without white space, straight from its bytes: parsing and checking
+ * 5,000 IDs would take as long as receiving them.
  *
- * Undefined for any other form, good or bad: `jsonBody` and `readPage` read the same from every page, and judge the rest.
+ * Undefined for any other form, good or bad: `jsonBody` and `readPage` return the same for every page, and judge the rest.
  */
 export function pageFastPath(body: Buffer, { needed, mostIds }: PageFastPathOptions): PageContent | undefined {
   if (body.toString('latin1', 0, OPENING.length) !== OPENING) return undefined;
@@ -38,7 +38,7 @@ interface PlainIds {
   readonly endsAt: number;
 }
 
-/** Digits as strings or as bare numbers, one by one; their text is what JSON makes of them. */
+/** Digits as strings or as bare numbers, one by one; their text is the same as JSON's. */
 function plainIds(body: Buffer, { startsAt, mostIds }: { readonly startsAt: number; readonly mostIds: number }): PlainIds | undefined {
   const view = new DataView(body.buffer, body.byteOffset, body.length);
   const ids: string[] = [];
@@ -71,10 +71,10 @@ function plainIds(body: Buffer, { startsAt, mostIds }: { readonly startsAt: numb
   }
 }
 
-/** `rest`: what comes after the IDs and their comma. */
+/** `rest`: the text after the IDs and their comma. */
 function contentAfterIds(rest: string, needed: ReadPageOptions['needed']): PageContent | undefined {
   const fields = parsed(`{${rest}`);
-  // The last of two fields of one name counts, in any spelling: so these IDs would not be the page's.
+  // Of two fields with one name, in any spelling, the last one counts, so these IDs would not be the page's.
   if (typeof fields !== 'object' || fields === null || 'ids' in fields) return undefined;
   const page = readPage({ ...fields, ids: [] }, { text: () => `{"ids":[],${rest}`, needed });
   return page.kind === 'page' ? page.content : undefined;

@@ -9,7 +9,7 @@ import type { Checkpoint } from '../paging.ts';
  */
 const wirePage = z.looseObject({ ids: z.custom<readonly unknown[]>(Array.isArray) });
 
-/** The errors' envelope, and the other one that protected accounts get. */
+/** The errors' envelope, and the other one, for protected accounts. */
 const wireErrors = z.looseObject({
   errors: z
     .array(z.looseObject({ code: z.coerce.number().optional(), message: z.string().optional() }))
@@ -30,7 +30,7 @@ export function spokenErrors(value: unknown): SpokenErrors {
   return { errors: data?.errors ?? [], error: data?.error };
 }
 
-/** True for one of the two envelopes in which the service speaks of errors. */
+/** True for one of the two envelopes that the service uses for errors. */
 export function isSpokenError(value: unknown): boolean {
   const { data } = wireErrors.safeParse(value);
   return data?.errors !== undefined || data?.error !== undefined;
@@ -51,7 +51,7 @@ export interface ReadPageOptions {
 
 export type ReadPage =
   | { readonly kind: 'page'; readonly content: PageContent }
-  /** `where`: the place in it that doesn't fit, and what is expected there; nothing of its text. */
+  /** `where`: the place that doesn't fit, and what is expected there; it contains nothing of the text. */
   | { readonly kind: 'schema-mismatch'; readonly where: string };
 
 /** Reads a page from parsed JSON. The unneeded cursor is `0` if the page has none. */
@@ -79,7 +79,7 @@ export function readPage(value: unknown, options: ReadPageOptions, isExact = fal
   }
   // `1e3` and `1.0` are whole after parsing, but the service may not send them.
   if (hasNumbers && !isExact && /\d[.eE]/.test(text())) return readExactPage(options);
-  // All at once: thousands of small tests would take longer than the parsing did.
+  // All at once, because thousands of small tests would take longer than parsing.
   if (/[^0-9]/.test(ids.join(''))) {
     const at = ids.findIndex((id) => /[^0-9]/.test(id));
     return mismatch(whereOfId(at, page.ids[at]));
@@ -87,7 +87,7 @@ export function readPage(value: unknown, options: ReadPageOptions, isExact = fal
   return { kind: 'page', content: { ids, nextCursor: String(next), previousCursor: String(previous) } };
 }
 
-/** The slow way, taken only where numbers may have lost digits: those that need it are read as their own text. */
+/** The slow way, only for numbers that may have lost digits: those are read as their own text. */
 function readExactPage(options: ReadPageOptions): ReadPage {
   let exact: unknown;
   try {
@@ -153,8 +153,8 @@ export interface FollowersAnswer<Id extends string | bigint = string> {
 
 /** One page of a walk through a user's followers. */
 export interface FollowerPage<Id extends string | bigint = string> extends FollowersAnswer<Id> {
-  /** From 1 on, in this walk. */
+  /** From 1, in this walk. */
   readonly page: number;
-  /** The place at which the walk continues: a later walk takes it as `from`. */
+  /** The place at which the walk continues. Pass it to a later walk as `from`. */
   readonly next: Checkpoint<string> | 'last';
 }

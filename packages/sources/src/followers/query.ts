@@ -64,7 +64,7 @@ export function followersPaging(options: FollowersWalk): Paging<FollowersQuery, 
   };
 }
 
-/** Throws for a cursor that no page gave. Plain JavaScript may give a number, which has lost digits. */
+/** Throws for a cursor that no page returned. Plain JavaScript may pass a number, which has lost digits. */
 export function assertCursor(cursor: unknown): void {
   if (typeof cursor !== 'string' || !CURSOR.test(cursor))
     refuse(`cursor must be the digits of an earlier page's cursor, got ${JSON.stringify(cursor)}`);
@@ -72,7 +72,7 @@ export function assertCursor(cursor: unknown): void {
 
 const CURSOR = /^-?\d{1,20}$/;
 
-/** The service documents neither both nor none of the two, so the options require exactly one. */
+/** The service doesn't document what both or none of them mean, so the options require exactly one. */
 function checkedUser({
   userId,
   screenName,
@@ -81,7 +81,7 @@ function checkedUser({
   readonly screenName?: string | undefined;
 }): UserChoice {
   if (userId !== undefined && screenName === undefined) {
-    // A caller without types may pass a number, which may have lost digits already.
+    // A caller without types may pass a number, which may already have lost digits.
     if (typeof userId !== 'string' || !isUserId(userId))
       refuse(`userId must be a string of digits, at most 18446744073709551615, without leading zeros, got ${JSON.stringify(userId)}`);
     return { userId };

@@ -6,14 +6,14 @@ export interface ConnectionFailureOptions {
   readonly host: string;
   /** True if the request was sent. */
   readonly sent: boolean;
-  /** True when any byte of the response had come. */
+  /** True if any byte of the response had arrived. */
   readonly begun: boolean;
 }
 
 export interface ConnectionFailure {
   /** A description without anything that could contain a secret. */
   readonly reason: string;
-  /** The connection was lost, as against: a response came that can't be read. */
+  /** True if the connection was lost; false if a response came that can't be read. */
   readonly lost: boolean;
   /** The request itself can't be sent. */
   readonly invalid: boolean;
@@ -31,7 +31,7 @@ export function connectionFailure({ error, host, sent, begun }: ConnectionFailur
   }
   const { code, message } = rootOf(error);
   const failure = (reason: string, lost = false, invalid = false): ConnectionFailure => ({ reason, lost, invalid });
-  // A mock that knows nothing of the request will know nothing of it later.
+  // A mock that doesn't know the request now won't know it later, either.
   if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH' || code.startsWith('UND_MOCK_ERR'))
     return failure(`the request can't be sent: ${message}`, false, true);
   const refusal = /^Proxy response \((\d+)\)/.exec(message)?.[1];

@@ -9,7 +9,7 @@ export interface ConnectionsOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** PEM text, trusted in addition to the usual authorities. */
   readonly ca?: string;
-  /** For one connection to come about. */
+  /** Time limit for connecting. */
   readonly connectTimeoutMs: number;
   /** Replaces the connections that it would open. */
   readonly dispatcher?: Dispatcher | undefined;
@@ -23,11 +23,11 @@ export interface Connections {
   readonly dispatch: Dispatch;
   /** Host and port of the proxy while connecting to it. */
   readonly proxyAwaited: string | undefined;
-  /** Breaks everything off. */
+  /** Aborts everything. */
   close(): Promise<void>;
 }
 
-/** The proxy was not reached: nothing is known of the service. */
+/** The proxy could not be reached, so nothing is known about the service. */
 export class ProxyUnreachableError extends Error {
   override readonly name = 'ProxyUnreachableError';
   /** Host and port. */
@@ -59,7 +59,7 @@ export function connections(options: ConnectionsOptions): Connections {
       });
     };
   };
-  // Sources are opened, too, by those who only look what is left to do.
+  // Sources are also opened just to look at the remaining work.
   let dispatcher: Dispatcher | undefined;
   let made: Promise<Dispatcher> | undefined;
   return {
@@ -105,10 +105,10 @@ async function makeDispatcher(
     connect: tls,
     connectTimeout: connectTimeoutMs,
     factory: (origin, given: object) => {
-      // Requests that need no tunnel go over connections to the proxy itself.
+      // Requests that need no tunnel use connections to the proxy itself.
       const host = proxies.get(String(origin));
       const connect = host === undefined ? {} : { connect: watched(host, buildConnector(tls)) };
-      // A proxy agent hands some of its pools no more than `connect`: so the client's options are named again here.
+      // A proxy agent passes only `connect` to some of its pools, so the client's options are repeated here.
       return new Pool(origin, {
         ...given,
         ...client,
@@ -118,7 +118,7 @@ async function makeDispatcher(
     },
   };
   if (proxies.size === 0) return new Agent(agent);
-  // Its proxies send CONNECT by what the index adds to all dispatchers.
+  // Its proxies send CONNECT with a method that undici's index adds to all dispatchers.
   const { EnvHttpProxyAgent, ProxyAgent } = await import('undici');
   const proxied = {
     ...agent,

@@ -12,7 +12,7 @@ export interface ExchangeOptions {
   /** Scheme, host and port. */
   readonly origin: string;
   readonly method: WireRequest['method'];
-  /** With query, as it goes to the wire. */
+  /** With the query, as sent. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -21,9 +21,9 @@ export interface ExchangeOptions {
   /** As sent and as decoded. */
   readonly maxBodyBytes: number;
   readonly signal: AbortSignal;
-  /** The first byte is about to go to the socket; false when it must not, because its permit has lapsed. */
+  /** The first byte is about to go to the socket. Returns false if it must not, because its permit has expired. */
   readonly onSent: () => boolean;
-  /** The headers of the response have come: what is known of it before its body. */
+  /** The response's headers have arrived: everything known before its body. */
   readonly onAnswered: (head: Omit<HttpResponse, 'body'>) => void;
 }
 
@@ -31,15 +31,15 @@ export interface ExchangeOptions {
 export class ExchangeError extends Error {
   /** The status of the response, if its headers arrived. */
   readonly status: number | undefined;
-  /** The response's headers had come, and not all of its body. */
+  /** The response's headers had arrived, but not all of its body. */
   readonly brokeOff: boolean;
-  /** A kept-alive connection turned out to be dead: a fresh one works, usually. */
+  /** A kept-alive connection turned out to be dead. A new one usually works. */
   readonly stale: boolean;
   /** The request itself can't be sent. */
   readonly invalid: boolean;
-  /** No byte of the request went out: the request can't be at fault. */
+  /** No byte of the request was sent, so the request can't be at fault. */
   readonly unsent: boolean;
-  /** The permit lapsed before the request could be sent: nothing went out. */
+  /** The permit expired before the request could be sent: nothing was sent. */
   readonly lapsed: boolean;
 
   constructor(
@@ -64,8 +64,8 @@ export class ExchangeError extends Error {
 }
 
 /**
- * Sends one request and reads its whole response, within the limits. Rejects with an `ExchangeError`, or with `signal.reason`. Nothing runs
- * on after it settles.
+ * Sends one request and reads its whole response, within the limits. Rejects with an `ExchangeError`, or with `signal.reason`. Nothing
+ * continues after it settles.
  */
 export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
   const { clock, origin, timeoutMs, maxBodyBytes, signal } = options;
@@ -90,7 +90,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
       forget();
       how();
     };
-    /** Ends it before its time: what still comes must not be read. */
+    /** Ends it early: further data must not be read. */
     const breakOff = (error: Error): void => {
       settle(() => reject(error));
       controller?.abort(new Error('given up'));
@@ -113,7 +113,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
       onRequestStart(given, context: ConnectionContext | null) {
         controller = given;
         if (settled) {
-          // Given up while the connection came about: not a byte goes out.
+          // Aborted while connecting: no byte is sent.
           given.abort(new Error('given up'));
           return;
         }
@@ -126,7 +126,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
       onResponseStart(_, code, given) {
         if (settled) return;
         begun = true;
-        // An interim answer (RFC 9110, section 15.2): the service may count the request later.
+        // An interim response (RFC 9110, section 15.2): the service may count the request later.
         if (code < 200) return;
         status = code;
         headers = joined(given);
@@ -154,7 +154,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
         if (settled) return;
         const sent = controller !== undefined;
         const { reason, lost, invalid } = connectionFailure({ error, host: hostOf(origin), sent, begun });
-        // A proxy's refusal of the request comes here during a response.
+        // A proxy's refusal of the request arrives here during a response.
         breakOff(failed(reason, { brokeOff: status !== undefined, stale: lost && sent && reused && !begun, invalid }));
       },
     };
@@ -165,7 +165,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
         handler,
       );
     started().catch((error: unknown) => {
-      // An error of a foreign dispatcher.
+      // An error of a user's dispatcher.
       const { reason, invalid } = connectionFailure({ error, host: hostOf(origin), sent: controller !== undefined, begun });
       breakOff(failed(reason, { invalid }));
     });

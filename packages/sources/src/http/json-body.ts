@@ -3,12 +3,12 @@ import { parseExact } from '../exact-json.ts';
 import type { Verdict } from '../verdict.ts';
 import type { HttpResponse } from './response.ts';
 
-/** A body that was parsed, or the reason why it can't be, without any of its text. */
+/** A parsed body, or the reason why it can't be parsed, without any of its text. */
 export type JsonBody = { readonly kind: 'json'; readonly value: unknown } | { readonly kind: 'broken'; readonly reason: string };
 
 /**
- * Why a response with an error's status isn't of a service that speaks JSON, but of a gateway before it: HTML or another text came.
- * Undefined for JSON, and for no body, which any service may leave out.
+ * Why a response with an error status comes from a gateway and not from a service that speaks JSON: it is HTML or another text. Undefined
+ * for JSON, and for an empty body, which any service may send.
  */
 export function foreignBody(answer: HttpResponse): string | undefined {
   const body = jsonBody(answer, JSON.parse);
@@ -59,7 +59,7 @@ function whereOf({ issues: [issue] }: z.ZodError, value: unknown): string {
   return `${place}${expected}, got ${jsonKind(at)}`;
 }
 
-/** Over a page of IDs a TextDecoder is much faster than `Buffer.toString`; it also leaves a byte order mark out. */
+/** For a page of IDs, a TextDecoder is much faster than `Buffer.toString`. It also omits a byte order mark. */
 function decoded(body: Buffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body);

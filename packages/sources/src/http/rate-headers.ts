@@ -73,10 +73,10 @@ function rateHeaders({ headers, epochMs }: Pick<HttpResponse, 'headers'> & { rea
   };
 }
 
-/** From here on a reset is an instant (of 1973 or later), below it a wait (of three years or less). */
+/** From this value on a reset is an instant (of 1973 or later), below it a wait (of three years or less). */
 const EPOCH_S = 1e8;
 
-/** Some send fractions. */
+/** Some services send fractions. */
 function plainNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,12}(?:\.\d{1,9})?$/.test(text.trim()) ? Number(text) : undefined;
 }

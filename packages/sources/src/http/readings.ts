@@ -1,4 +1,4 @@
-/** More than these are an attempt to hide something, or chance; either way the text is not understood. */
+/** More readings than this are an attempt to hide something, or chance; either way the text can't be understood. */
 const MOST_READINGS = 500;
 const SHORTEST_READING = 6;
 
@@ -8,7 +8,7 @@ const SHORTEST_READING = 6;
  */
 export function readings(text: string): ReadonlySet<string> | undefined {
   const found = new Set([text]);
-  // A set's loop comes to what is added on the way, too.
+  // The loop over a set also visits entries that are added during it.
   for (const reading of found) {
     for (const read of READERS) {
       for (const more of read(reading)) if (more.length >= SHORTEST_READING) found.add(more);
@@ -18,7 +18,7 @@ export function readings(text: string): ReadonlySet<string> | undefined {
   return found;
 }
 
-/** Each undoes one encoding: two at a time would damage text that needs another order. */
+/** Each undoes one encoding. Two at once would damage text that needs another order. */
 const READERS: readonly ((text: string) => readonly string[])[] = [
   // Full-width letters as plain ones; no controls, no marks without width.
   (text) => [text.normalize('NFKC').replace(/(?!\s)[\p{C}\p{M}]/gu, '')],
@@ -42,11 +42,11 @@ const READERS: readonly ((text: string) => readonly string[])[] = [
   },
 ];
 
-/** As JSON and JavaScript have them. */
+/** As in JSON and JavaScript. */
 const JSON_ESCAPE = /\\(?:u\{([\da-f]{1,6})\}|u([\da-f]{4})|x([\da-f]{2})|(.))/gisu;
 const ENTITY = /&(?:#x([\da-f]{1,6})|#(\d{1,7})|(\w{2,31}));?/gi;
 
-/** The characters of tokens, and what encodes others. */
+/** The characters of tokens, and those that encode others. */
 const NAMED: ReadonlyMap<string, string> = new Map([
   ['amp', '&'],
   ['bsol', '\\'],

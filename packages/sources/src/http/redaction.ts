@@ -4,24 +4,24 @@ import { readings } from './readings.ts';
 const LONGEST_PIECE = 8;
 /** Shorter texts are words, not secrets. */
 const SHORTEST_SECRET = 6;
-/** The longest text of a service that an error quotes. */
+/** Maximum length of a service's text that an error quotes. */
 const LONGEST_TEXT = 1_000;
 
 /** Parameters of OAuth 1.0a that are the same for every client, or new in each request. */
 const NO_SECRET = /^oauth_(?:nonce|signature_method|timestamp|version)$/;
 
-/** Takes out of a text what it repeats of a secret. */
+/** Removes pieces of a secret from a text. */
 export type Redact = (text: string) => string;
 
 /**
- * Makes what blots the values that a signer gave out of texts: what a service says of a request is quoted in errors, and some say it with
- * the token. No text comes out that repeats 8 characters of a secret in a row, however it spells them (encoded, escaped, split, backwards):
- * what is plain of it becomes `***`; otherwise the word it is in; otherwise the whole text. Texts are cut after 1,000 characters.
+ * Creates a function that removes the signer's values from texts, because errors quote the service's responses, and some of them repeat the
+ * token. No result repeats 8 consecutive characters of a secret, in whatever spelling (encoded, escaped, split, backward). Plain pieces
+ * become `***`; otherwise the word that contains them does; otherwise the whole text. Texts are cut after 1,000 characters.
  */
 export function redaction(values: readonly string[]): Redact {
   let pieces: Pieces | undefined;
   return (text) => {
-    // Made when it is needed: most requests go well, and nothing is said of them.
+    // Created on demand: most requests succeed, and nothing is reported.
     pieces ??= piecesOf(values.flatMap(secretsIn));
     const { blotted, repeated } = pieces;
     const cut = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
@@ -43,7 +43,7 @@ function secretsIn(value: string): string[] {
 }
 
 interface Pieces {
-  /** A text with `***` for what it plainly has of a secret. */
+  /** A text with `***` in place of plain pieces of a secret. */
   readonly blotted: (text: string) => string;
   /** True when a text, in any reading, has a piece of a secret. */
   readonly repeated: (text: string) => boolean;

@@ -4,7 +4,7 @@ import { brotliDecompress, gunzip } from 'node:zlib';
 export interface HttpResponse {
   /** Status code, such as 200. */
   readonly status: number;
-  /** Names in lowercase; a header that came twice is joined by ', '. */
+  /** Names in lowercase; values of a repeated header are joined with ', '. */
   readonly headers: Readonly<Record<string, string>>;
   /** The decoded body. */
   readonly body: Buffer;
@@ -19,11 +19,11 @@ export class DamagedBodyError extends Error {
 }
 
 export interface DecodedBodyOptions {
-  /** As it came. */
+  /** As received. */
   readonly raw: Buffer;
   /** The `content-encoding` header, if there is one. */
   readonly encoding: string | undefined;
-  /** Maximum bytes it may have when decoded. */
+  /** Maximum decoded bytes. */
   readonly maxBytes: number;
 }
 
@@ -43,7 +43,7 @@ export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBod
     };
     if (name === 'gzip' || name === 'x-gzip') gunzip(raw, options, done);
     else if (name === 'br') brotliDecompress(raw, options, done);
-    // Unchanged, because redaction finds a secret by its letters, upper and lower.
+    // Unchanged, because redaction finds a secret by its exact letters.
     else reject(new Error(`unknown content-encoding ${JSON.stringify(encoding.trim().slice(0, 40))}`));
   });
 }

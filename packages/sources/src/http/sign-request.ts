@@ -8,15 +8,15 @@ export interface SignRequestOptions {
   readonly signer: Signer;
   readonly origin: string;
   readonly clock: Clock;
-  /** Longest that a signer may take. */
+  /** Maximum time that a signer may take. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/** A request with what its signer has added. */
+/** A request with the additions of its signer. */
 export interface SignedRequest {
   readonly request: WireRequest;
-  /** Every value that the signer gave: secrets. */
+  /** Every value that the signer added: secrets. */
   readonly secrets: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export function signRequest(options: SignRequestOptions): SignedRequest | Promis
   });
 }
 
-/** A promise of any library or realm: sent unawaited, the request would go unsigned. */
+/** A promise of any library or realm. Without awaiting it, the request would be sent unsigned. */
 function isThenable(signed: Signed | Promise<Signed>): signed is Promise<Signed> {
   return 'then' in signed;
 }

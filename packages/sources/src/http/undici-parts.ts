@@ -1,4 +1,4 @@
-// undici without fetch, mocks and caches, which its index loads too: a third of the time and half of the memory.
+// undici without fetch, mocks and caches, which its index would also load: that would take a third of the time and half of the memory.
 import type * as undici from 'undici';
 // @ts-expect-error -- undici declares its index alone
 import connect from 'undici/lib/core/connect.js';

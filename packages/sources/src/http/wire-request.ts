@@ -11,10 +11,10 @@ export interface WireRequestOptions {
   readonly userAgent: string;
 }
 
-/** A request as it goes to the wire, but for what its signer adds. */
+/** A request as sent, except for the additions of its signer. */
 export interface WireRequest {
   readonly method: NonNullable<SourceRequest['method']>;
-  /** With query. */
+  /** With the query. */
   readonly path: string;
   /** Names in lowercase. */
   readonly headers: Readonly<Record<string, string>>;
@@ -22,8 +22,8 @@ export interface WireRequest {
 }
 
 /**
- * Makes of a source's request what goes to the wire. Throws a `URIError` for text that can't be encoded, and a `SourceError`
- * (`HEADGATE_FOREIGN_ADDRESS`) for an address beyond the base address.
+ * Converts a source's request to the form in which it is sent. Throws a `URIError` for text that can't be encoded, and a `SourceError`
+ * (`HEADGATE_FOREIGN_ADDRESS`) for an address outside of the base address.
  */
 export function wireRequest({ request, userAgent, ...base }: WireRequestOptions): WireRequest {
   const { method = 'GET', body } = request;
@@ -44,7 +44,10 @@ interface PathOfOptions extends Omit<WireRequestOptions, 'request' | 'userAgent'
   readonly url: string;
 }
 
-/** Path and query of an address under the base address. Errors show no more of another than its origin: its query may hold a secret. */
+/**
+ * Path and query of an address under the base address. Errors show only the origin of any other address, because its query may contain a
+ * secret.
+ */
 function pathOf({ service, subject, origin, basePath, url }: PathOfOptions): string {
   const refused = (what: string): SourceError =>
     new SourceError({

@@ -21,7 +21,7 @@ export interface AttemptContext<Query, Value> {
   readonly definition: WholeDefinition<Query, Value>;
   readonly options: CheckedOptions;
   readonly connections: Connections;
-  /** By name; the pool's members and those that have left it. */
+  /** By name; includes the pool's former members. */
   readonly credentials: ReadonlyMap<string, SourceCredential>;
 }
 
@@ -50,13 +50,13 @@ export interface Attempted<Value> {
   readonly status?: number;
   /** The response's body is incomplete. */
   readonly brokeOff?: boolean;
-  /** Lost on a kept-alive connection that had died while it lay idle. */
+  /** Lost on a kept-alive connection that had died while idle. */
   readonly stale?: boolean;
   /** The address of a redirect that may be followed; after too many of them, `verdict` counts. */
   readonly redirect?: Redirect;
   /** The part of the credential's secret that stays the same from request to request. */
   readonly secret?: string;
-  /** No byte of the request went out. */
+  /** No byte of the request was sent. */
   readonly unsent?: boolean;
   /** Nothing was sent: the credential has no secret yet. */
   readonly awaitsSecret?: boolean;
@@ -135,7 +135,7 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
     });
   } catch (error) {
     const failure = error instanceof ExchangeError ? error : undefined;
-    // Once the response's headers had come, the tokens are settled already, except for a definition that reads the cost from the body.
+    // The tokens are already settled when the response's headers arrive, unless the definition reads the cost from the body.
     if (failure?.status === undefined) permit.aborted();
     else permit.answered();
     signal.throwIfAborted();
@@ -252,7 +252,7 @@ function tooManyRedirects(to: URL, status: number, about: About): SourceError {
   return new SourceError({ ...about, code: 'HEADGATE_REDIRECTED', retryable: false, status, message });
 }
 
-/** A definition's error, or a signer's: of these only those of a known code are quoted, others might hold the secret. */
+/** An error of a definition or a signer: only those with a known code are quoted, because others might contain the secret. */
 function unsigned(error: unknown, about: About): Verdict<never> {
   if (error instanceof SourceError) return { kind: 'fatal', error };
   if (isAwaitedSecret(error)) return { kind: 'transient', reason: `${about.credential}: ${error.message}` };

@@ -1,5 +1,5 @@
 export interface BackoffOptions {
-  /** Ms that count: those in which the service is up, where outages are waited out. */
+  /** Elapsed ms that count: those in which the service is up, if outages are waited out. */
   readonly nowMs: () => number;
   /** A number in [0, 1). */
   readonly random: () => number;
@@ -7,20 +7,20 @@ export interface BackoffOptions {
   readonly retryForMs: number;
 }
 
-/** When a request that keeps failing is tried again, and when no more. */
+/** Decides when a failing request is retried, and when it is given up. */
 export interface Backoff {
   /** Failed attempts. */
   readonly failures: number;
-  /** Ms since the first failure, waits for a permit left out. */
+  /** Ms since the first failure, without waits for a permit. */
   readonly elapsedMs: number;
   /** Ms until the time is over. */
   readonly leftMs: number;
   /**
-   * True when the time is over, or ends before `atLeastMs`, the wait that the service requests, default 0: an earlier attempt is sure to be
-   * refused.
+   * True if the time is over, or ends before `atLeastMs`, the wait that the service requests (default 0): an earlier attempt would
+   * certainly be refused.
    */
   isOver(atLeastMs?: number): boolean;
-  /** Records a failed attempt and returns the wait before the next, ms; undefined where `isOver` is true, which by default is looked up now. */
+  /** Records a failed attempt and returns the wait before the next, ms; undefined if `isOver` is true. By default it is checked now. */
   failed(atLeastMs?: number, isOver?: boolean): number | undefined;
   /** A wait for budget or capacity of this length isn't the service's fault, so it doesn't count. */
   waited(ms: number): void;

@@ -7,7 +7,7 @@ export interface CircuitBreakerOptions {
   readonly clock: Clock;
   /** A number in [0, 1). */
   readonly random: () => number;
-  /** False: the service's circuit stays closed, and each request tries again on its own. */
+  /** False: the service's circuit stays closed, and each request retries on its own. */
   readonly waitsOutOutages: boolean;
   /** The names of the credentials in use. */
   readonly credentials: () => readonly string[];
@@ -15,15 +15,15 @@ export interface CircuitBreakerOptions {
   readonly onChange: () => void;
 }
 
-/** A fault that may be the service's, as against a response in the service's own form, which shows that it is up. */
+/** An error that may be the service's. A response in the service's own form isn't one, because it shows that the service is up. */
 export interface Fault {
   /**
-   * - `unreached`: no byte of the request went out, so it can't be at fault.
-   * - `unavailable`: sent, and no response came, or not all of it, or 502, 503 or 504.
+   * - `unreached`: no byte of the request was sent, so it can't be at fault.
+   * - `unavailable`: it was sent, and no response arrived, or not all of it, or 502, 503 or 504.
    * - `error`: another temporary response, such as a 500 or a page of HTML, which a single request may cause.
    */
   readonly kind: 'unreached' | 'unavailable' | 'error';
-  /** Its description. */
+  /** The error's description. */
   readonly reason: string;
   /** Minimum wait that the response requests, in ms. */
   readonly retryInMs: number | undefined;
@@ -31,9 +31,9 @@ export interface Fault {
   readonly isLast: boolean;
 }
 
-/** The next step of a request after a fault. */
+/** The next step of a request after an error. */
 export type AfterFault =
-  /** It tries again on its own, under its deadline. `isAtFault`: others are answered. */
+  /** It retries on its own, under its deadline. `isAtFault`: others get responses. */
   | { readonly kind: 'back off'; readonly isAtFault: boolean }
   /** It waits for a permit again after `ms`, or when the service is up. `retryInMs`: when a request may start. */
   | { readonly kind: 'wait'; readonly ms: number; readonly retryInMs: number }
@@ -43,18 +43,18 @@ export type AfterFault =
 /** One request of the source, from its first attempt to its end. */
 export interface Call {
   readonly suspect: Suspect;
-  /** The number of its caller's requests that it stands for. */
+  /** The number of its caller's requests that it represents. */
   readonly requests: number;
   /** The credential of its current attempt. */
   credential: string;
-  /** When the attempt began, monotonic ms, and how many responses the source had had. */
+  /** When the attempt began, monotonic ms, and the number of the source's responses by then. */
   fromMs: number;
   startedAt: number;
   /** The outage in which it was sent, how often, and since when, monotonic ms. */
   outage: Outage | undefined;
   sent: number;
   sentFromMs: number;
-  /** Monotonic ms until which its last response has asked it to wait. */
+  /** Monotonic ms until which its last response asked it to wait. */
   toldUntilMs: number;
 }
 
@@ -80,7 +80,8 @@ const LONGEST_WAIT_MS = 24 * 60 * 60_000;
 const MOST_ROUNDS_BEHIND = 4;
 
 /**
- * Tells an outage of a service from the faults of one request or one credential, by a circuit for the service and one for each credential.
+ * Distinguishes an outage of a service from the errors of one request or one credential, with a circuit for the service and one for each
+ * credential.
  *
  * - A response in the service's own form, of any status, closes the circuits of the service and of the credential.
  * - Two errors without a response in between open the service's circuit. If a single request may cause both, such as two 500s, two
@@ -100,10 +101,10 @@ export class CircuitBreaker {
   readonly #untilUp = new Set<() => void>();
   #answers = 0;
   #answeredAtMs = -Infinity;
-  /** The first fault since the last response, and how many there are. */
+  /** The first error since the last response, and the number of errors. */
   #faults: { readonly call: Call; readonly kind: Fault['kind']; readonly fromMs: number; count: number } | undefined;
   #outage: Outage | undefined;
-  /** Ms that the outages lasted that are over. */
+  /** Total ms of past outages. */
   #downMs = 0;
   /** Faults in a row that requested a wait, the latest end of the waits, and when the waits end that a response has contradicted. */
   #told = 0;
@@ -128,14 +129,14 @@ export class CircuitBreaker {
     return outage === undefined || outage !== this.#outage ? 1 : 1 / (1 + Math.min(sent, MOST_ROUNDS_BEHIND));
   }
 
-  /** A permit was granted: call it in the same step. */
+  /** A permit was granted. Call it in the same synchronous step. */
   granted(call: Call, credential: string): void {
     Object.assign(call, { credential, fromMs: this.#options.clock.monotonicMs(), startedAt: this.#answers, toldUntilMs: -Infinity });
     this.#service.granted(call);
     this.#of(credential).circuit.granted(call);
   }
 
-  /** A response has come that shows that the service is up. */
+  /** A response has arrived that shows that the service is up. */
   answered(call: Call): void {
     const { circuit, suspect } = this.#of(call.credential);
     const wasOpen = this.#service.isOpen || circuit.isOpen;
@@ -150,7 +151,7 @@ export class CircuitBreaker {
     if (wasOpen) this.#options.onChange();
   }
 
-  /** An attempt has met a fault. */
+  /** An attempt has failed. */
   failed(call: Call, fault: Fault): AfterFault {
     const { kind, reason, isLast, retryInMs = 0 } = fault;
     const { clock, waitsOutOutages, onChange } = this.#options;
@@ -189,7 +190,7 @@ export class CircuitBreaker {
     return { kind: 'wait', ms: waitMs, retryInMs: Math.max(waitMs, probeAtMs < Infinity ? probeAtMs - now : 0) };
   }
 
-  /** An attempt is over, and has perhaps shown nothing. */
+  /** An attempt has ended, possibly without a result. */
   released(call: Call): void {
     const { circuit } = this.#of(call.credential);
     const isProbe = this.#service.released(call);
@@ -202,13 +203,13 @@ export class CircuitBreaker {
     this.released(call);
   }
 
-  /** Calls `end` when the service is up again. Returns the function that cancels that. */
+  /** Calls `end` when the service is up again. Returns a function that cancels this. */
   onceUp(end: () => void): () => void {
     this.#untilUp.add(end);
     return () => this.#untilUp.delete(end);
   }
 
-  /** Monotonic ms before which the credential carries nothing: `-Infinity` while its circuit and the service's are closed. */
+  /** Monotonic ms before which the credential sends nothing: `-Infinity` while its circuit and the service's are closed. */
   heldUntilMs(credential: string): number {
     return Math.max(this.#service.freeAtMs, this.#credentials.get(credential)?.circuit.freeAtMs ?? -Infinity);
   }
@@ -245,7 +246,7 @@ export class CircuitBreaker {
     for (const end of this.#untilUp) end();
   }
 
-  /** True if the fault is its credential's: others are well, and answered. */
+  /** True if the credential is at fault: others are well, and get responses. */
   #isCredentials(call: Call, toldUntilMs: number): boolean {
     const { circuit, suspect } = this.#of(call.credential);
     suspect.failed(call.startedAt, this.#answers);
@@ -259,7 +260,7 @@ export class CircuitBreaker {
     return isIll;
   }
 
-  /** Takes a fault for the service's, and opens its circuit if that is enough. */
+  /** Attributes an error to the service, and opens its circuit if that is enough. */
   #note(call: Call, { kind, reason, isLast }: Fault): void {
     const before = this.#faults;
     const isOfOne = kind === 'error' && (before === undefined || (before.call === call && before.kind === 'error'));
@@ -271,7 +272,7 @@ export class CircuitBreaker {
     this.#service.open();
   }
 
-  /** Counts an attempt sent during an outage: true if its request is given up for it. */
+  /** Counts an attempt sent during an outage. Returns true if its request is given up because of it. */
   #isHopeless(call: Call, outage: Outage): boolean {
     if (call.outage !== outage) Object.assign(call, { outage, sent: 0, sentFromMs: Math.max(call.fromMs, outage.fromMs) });
     call.sent += 1;

@@ -8,8 +8,8 @@ export interface CircuitOptions {
 }
 
 /**
- * A circuit to a service or credential that may fail. **Closed**, it lets all requests through. **Open**, it lets none through until a delay
- * is over: half to all of 500 ms at first, doubling to 30 s. **Half-open**, its one probe is under way.
+ * A circuit to a service or credential that may fail. **Closed**, it lets all requests through. **Open**, it lets none through until a
+ * delay is over: half to all of 500 ms at first, doubling to 30 s. **Half-open**, it waits for the result of one probe.
  */
 export class Circuit {
   readonly #options: CircuitOptions;
@@ -44,12 +44,12 @@ export class Circuit {
     this.#probe = undefined;
   }
 
-  /** A request has its permit: while the circuit is open it is the probe. */
+  /** A request has its permit. While the circuit is open, it is the probe. */
   granted(request: object): void {
     if (this.#isOpen) this.#probe ??= request;
   }
 
-  /** A request had no result: true if it was the probe, so that another may start at once. */
+  /** A request had no result. Returns true if it was the probe, so that another may start at once. */
   released(request: object): boolean {
     if (this.#probe !== request) return false;
     this.#probe = undefined;

@@ -18,7 +18,7 @@ export interface ExecutorOptions<Query, Value> extends AttemptContext<Query, Val
   readonly pool: CredentialPool;
   readonly breaker: CircuitBreaker;
   readonly underWay: UnderWay;
-  /** Filled with the queries that have a permit, for gauges. */
+  /** Contains the queries that have a permit, for gauges. */
   readonly inFlight: Set<RunningQuery>;
   /** Aborts when no new request may start; requests in flight continue. */
   readonly stop: AbortSignal;
@@ -54,7 +54,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       name: 'weights',
       call: () => inOrder(atOnce(definition.weights?.(query)) ?? {}, names).map((weight) => wholeNumber(weight ?? 1)),
     });
-    // Given up by then, it may still be counted for a while.
+    // After this time, an aborted request may still be counted for a while.
     const countedWithinMs = (options.journal?.leaseMs ?? 0) + options.timeoutMs + options.maxDelayMs;
     checkWeights({ service, subject, weights, names, pool });
     const progress: Progress = {
@@ -127,12 +127,12 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         progress,
         faulted: (fault) => breaker.failed(call, fault),
         retire: (error) => {
-          // Only requests that wait when the last credential leaves see it.
+          // Only requests that are waiting when the last credential is removed get it.
           pool.retire(credential.name, lastOne(error));
           admission.wake();
         },
       });
-      // No page's transaction will carry what this response has shown of the budgets.
+      // No page's transaction will include what this response has shown about the budgets.
       if (decision.kind === 'retry' && status !== undefined) credential.journal?.learned();
       const { outcome } = decision;
       if (decision.kind === 'reject' && status !== undefined) {
@@ -176,11 +176,11 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
           ...(walk !== undefined && { walk }),
         });
       } catch (error) {
-        // The last credential that could carry it may have been removed.
+        // The last credential that could send it may have been removed.
         checkWeights({ service, subject, weights, names, pool });
         throw error;
       } finally {
-        // An outage is known when it has begun already.
+        // Outages are reported from their beginning.
         deadline.waited(Math.max(0, breaker.upMs() - waitedFromMs));
       }
     };

@@ -6,7 +6,10 @@ export interface FailureStreakOptions {
   readonly stopAfter: number;
 }
 
-/** Counts the requests of a source that have failed alike since the last success: then the cause isn't theirs, and the next ones would fail, too. */
+/**
+ * Counts the requests of a source that have failed alike since the last success. After so many, the cause isn't theirs, and the next ones
+ * would fail, too.
+ */
 export class FailureStreak {
   readonly #options: FailureStreakOptions;
   #hasSucceeded = false;

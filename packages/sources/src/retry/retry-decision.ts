@@ -9,22 +9,22 @@ import { MOST_CLOCK_REFUSALS, type SourceCredential } from './source-credential.
 /** Time between two checks for a missing secret. */
 const SECRET_PAUSE_MS = 5_000;
 
-/** The memory of one query from attempt to attempt. */
+/** The state of one query from attempt to attempt. */
 export interface Progress {
   readonly deadline: Backoff;
   /** Set when a response was ambiguous: the next one like it is believed. */
   wasAmbiguous: boolean;
-  /** Set when a response did not fit: the next one like it ends the query. */
+  /** Set if a response did not match: the next one like it ends the query. */
   wasMismatch: boolean;
   /** The address of the last redirect, and how many came in a row. */
   redirect: Redirect | undefined;
   redirects: number;
-  /** Set while the last attempt was lost on a stale connection: a second loss in a row is a failure like others. */
+  /** Set if the last attempt was lost on a stale connection: a second loss in a row counts as a failure. */
   stale: boolean;
 }
 
 export interface RetryDecisionOptions {
-  /** An attempt that has brought no page. */
+  /** An attempt without a page. */
   readonly attempted: Omit<Attempted<unknown>, 'verdict'>;
   readonly verdict: Exclude<Verdict<unknown>, { readonly kind: 'ok' }>;
   /** The fields of its error; `status`: of the response, if one came. */
@@ -39,9 +39,9 @@ export interface RetryDecisionOptions {
   /** The credential's count when the request was signed. */
   readonly secretRefusals: number;
   readonly progress: Progress;
-  /** Reports a fault that may be the service's. */
+  /** Reports an error that may be the service's. */
   readonly faulted: (fault: Fault) => AfterFault;
-  /** Takes the credential out of the pool. */
+  /** Removes the credential from the pool. */
   readonly retire: (error: SourceError) => void;
 }
 
@@ -51,11 +51,11 @@ export type RetryDecision =
       readonly kind: 'retry';
       readonly outcome: AttemptEvent['outcome'];
       readonly reason: string;
-      /** As far as is known now, for displays. */
+      /** As far as known now, for displays. */
       readonly retryInMs: number;
       /** The wait before the next permit is acquired, ms. */
       readonly pauseMs: number;
-      /** The wait ends as soon as another request is answered. */
+      /** The wait ends as soon as another request gets a response. */
       readonly isUntilUp?: boolean;
     }
   | { readonly kind: 'reject'; readonly outcome: AttemptEvent['outcome']; readonly error: SourceError };
@@ -96,10 +96,10 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
         };
       }
       if (attempted.awaitsSecret === true) {
-        // The request isn't at fault: as for a budget, it waits as long as it takes.
+        // The request isn't at fault, so it waits without a time limit, as for a budget.
         return { kind: 'retry', outcome: 'transient', reason, retryInMs: SECRET_PAUSE_MS, pauseMs: SECRET_PAUSE_MS };
       }
-      // Known once: a moment later the time may be over, and the fault was not taken for its last.
+      // Decided once, because a moment later the time may be over, although the error wasn't treated as its last.
       const isOver = progress.deadline.isOver();
       const isLast = progress.deadline.isOver(retryInMs);
       const after = options.faulted({ kind: faultKind(options), reason, retryInMs, isLast });
@@ -165,7 +165,7 @@ function faultKind({ attempted, about: { status } }: RetryDecisionOptions): Faul
   return 'error';
 }
 
-/** Bad Gateway, Service Unavailable, Gateway Timeout; proxies have 520 to 530 for a service that they can't reach. */
+/** Bad Gateway, Service Unavailable, Gateway Timeout. Proxies use 520 to 530 for a service that they can't reach. */
 const UNAVAILABLE: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** The request continues with another credential; if none is left, the next wait for a permit rejects. */

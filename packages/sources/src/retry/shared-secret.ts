@@ -1,7 +1,7 @@
 export interface SharedSecretOptions {
   /** The credential that signed. */
   readonly credential: string;
-  /** The values that its signer gave. */
+  /** The values that its signer added. */
   readonly secrets: readonly string[];
   /** Signs the same request with another credential. */
   readonly signedBy: (credential: string) => readonly string[] | Promise<readonly string[]>;
@@ -13,8 +13,8 @@ export interface SharedSecretOptions {
 export type SharedSecret = (options: SharedSecretOptions) => Promise<string | undefined>;
 
 /**
- * Finds credentials of one source that share a secret: to the service they are one, with one budget, and a budget each would overrun it. Secrets
- * may rotate, so they are compared whenever one signs. A signer whose values have nothing that stays can't be compared.
+ * Finds credentials of one source that share a secret. The service counts them as one, so a budget for each would overrun its limit.
+ * Secrets may rotate, so they are compared whenever one signs. A signer whose values all change can't be compared.
  */
 export function sharedSecret(): SharedSecret {
   const last = new Map<string, string>();
@@ -23,7 +23,7 @@ export function sharedSecret(): SharedSecret {
     last.set(credential, own);
     for (const [other, before] of last) {
       if (other === credential || before !== own) continue;
-      // It may have got a new one since.
+      // Its secret may have changed since.
       const now = await attempted(async () => lastingSecret(await signedBy(other)));
       if (now === undefined) last.delete(other);
       else last.set(other, now);
@@ -43,8 +43,8 @@ async function attempted(sign: () => Promise<string>): Promise<string | undefine
 }
 
 /**
- * The part of a secret that stays the same from request to request: the two keys of OAuth 1.0a (RFC 5849, section 3.5.1), or all of another
- * kind.
+ * The part of a secret that stays the same from request to request: the two keys of OAuth 1.0a (RFC 5849, section 3.5.1), or the whole
+ * secret of any other kind.
  */
 export function lastingSecret(secrets: readonly string[]): string {
   return secrets

@@ -5,34 +5,34 @@ import type { SourceError } from '../source-error.ts';
 import type { Budgets, Credential } from '../source-options.ts';
 import type { SharedBudgets } from './shared-budgets.ts';
 
-/** A credential at work: its budgets, and what the service has said about it. */
+/** A credential in use: its budgets, and what the service has said about it. */
 export interface SourceCredential {
   readonly name: string;
   readonly signer: Signer;
-  /** In the order of the source's. */
+  /** In the source's order. */
   readonly budgets: readonly RateBudget[];
   /** The budgets' definitions by name, in the same order. */
   readonly named: Budgets;
   readonly journal?: JournalEntry;
-  /** True when it was refused for its rate during the last minute. */
+  /** True if it was refused for its rate during the last minute. */
   readonly recentlyRefused: boolean;
   /** Number of refusals because of the clock: a refusal of a request signed before the last one says nothing new. */
   readonly clockRefusals: number;
-  /** A grant's request could be sent, or its time was over after `ms`: connecting and signing are given time accordingly from now on. */
+  /** A granted request could be sent, or its permit expired after `ms`. This sets the time for connecting and signing from now on. */
   prepared(how: { readonly lapsedAfterMs: number } | 'in time'): void;
-  /** Refused for its rate: lets nothing start that uses the same budgets for a while. Returns how long, ms. */
+  /** Refused for its rate: for a while, nothing starts that uses the same budgets. Returns how long, ms. */
   refused(refusal: Refusal): number;
-  /** A response other than a refusal has come. */
+  /** A response other than a refusal has arrived. */
   accepted(): void;
   /** Starts nothing for a whole window of the budgets that a request with these weights uses. Returns its length in ms. */
   backOffOneWindow(weights: readonly number[]): number;
   /** Number of refusals of its secret: a refusal of a request signed before the last one says nothing new. */
   readonly secretRefusals: number;
-  /** The service refused its secret: false if its signer can't have another, or has had its chance since the last response. */
+  /** The service refused its secret. Returns false if its signer can't provide another, or has had its chance since the last response. */
   secretRefused(secret: string | undefined, error: SourceError): boolean;
-  /** Why a secret must not be sent again: it was the last that was refused. */
+  /** Why a secret must not be sent again: it is the one that was last refused. */
   refusalOf(secret: string): SourceError | undefined;
-  /** Its timestamp was refused by a service whose clock is `offsetMs` ahead of ours: corrects the clock its requests are stamped with. */
+  /** Its timestamp was refused by a service whose clock is `offsetMs` ahead of ours. Corrects the clock that stamps its requests. */
   clockRefused(offsetMs: number): ClockCorrection;
 }
 
@@ -50,7 +50,7 @@ export interface Refusal {
 
 export interface SourceCredentialOptions {
   readonly credential: Credential;
-  /** The source's: in their place the credential may have others of the same names. */
+  /** The source's budgets. The credential may have others with the same names instead. */
   readonly budgets: Budgets;
   /** The source's limits over all credentials. */
   readonly shared: SharedBudgets;
@@ -67,15 +67,15 @@ const LONGEST_HOLD_MS = 24 * 60 * 60_000;
 /** If a response says `now`, wait this long, or one window if that is shorter. */
 const SHORTEST_HOLD_MS = 1_000;
 
-/** The largest correction: beyond it the service's clock or this machine's is wrong, and a person must check. */
+/** Maximum correction. If the offset is larger, the service's clock or this machine's is wrong, and a person must check. */
 const LARGEST_CLOCK_OFFSET_MS = 24 * 60 * 60_000;
-/** Clocks are put right, so each refusal may be due to another offset; these many in a row are not. */
+/** Clocks get corrected, so each refusal may have another offset. This many in a row are not due to that. */
 export const MOST_CLOCK_REFUSALS = 3;
 
 export function sourceCredential(given: SourceCredentialOptions): SourceCredential {
   const { credential, shared, maxDelayMs, clock, journal } = given;
   const { name, signer } = credential;
-  /** Added to a grant's time, so that a slow proxy or signer doesn't let each of them lapse; halved by each request that is in time. */
+  /** Added to a permit's time, so that a slow proxy or signer doesn't let each of them expire; halved by each request that is in time. */
   let preparationMs = 0;
   const options = { maxDelayMs, clock, ...(journal !== undefined && { leaseMs: () => journal.leaseMs + Math.round(preparationMs) }) };
   const named = { ...given.budgets, ...credential.budgets };

@@ -1,10 +1,13 @@
-/** Faults while others are answered that show one to be at fault itself: an outage that comes and goes looks the same for a while. */
+/**
+ * After this many errors while others get responses, the request or credential itself is at fault. An intermittent outage looks the same
+ * for a while.
+ */
 const STRIKES = 3;
 
-/** A request or a credential: at fault itself once it has met three faults while others were answered, until it is answered. */
+/** A request or credential that may be at fault: it is, from the third error while others get responses until its own next response. */
 export class Suspect {
   #strikes = 0;
-  /** How many responses the source had had at its last response, and at its last fault since then. */
+  /** The number of the source's responses at its last response, and at its last error since then. */
   #answeredAt = 0;
   #failedAt = Infinity;
 
@@ -12,7 +15,7 @@ export class Suspect {
     return this.#strikes >= STRIKES;
   }
 
-  /** `startedAt` and `answers`: how many responses the source had had when the attempt began, and has had now. */
+  /** `startedAt` and `answers`: the number of the source's responses when the attempt began, and now. */
   failed(startedAt: number, answers: number): void {
     if (answers > Math.max(startedAt, this.#answeredAt) || answers > this.#failedAt) this.#strikes += 1;
     this.#failedAt = answers;

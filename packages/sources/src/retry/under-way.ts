@@ -1,10 +1,10 @@
-/** Counts each credential's requests under way, and knows which credentials have as many as they may. */
+/** Counts each credential's requests in flight, and knows which credentials are at their maximum. */
 export class UnderWay {
   readonly #max: number;
   readonly #onRoom: () => void;
   readonly #counts = new Map<string, number>();
 
-  /** `max`: of one credential. `onRoom` is called when a credential that had as many as it may has capacity again. */
+  /** `max`: of one credential. `onRoom` is called when a credential at its maximum has capacity again. */
   constructor({ max, onRoom }: { readonly max: number; readonly onRoom: () => void }) {
     this.#max = max;
     this.#onRoom = onRoom;

@@ -22,7 +22,7 @@ export function compressed(body: string, encoding: 'gzip' | 'br'): Respond {
   return (_, response) => response.writeHead(200, { ...JSON_TYPE, 'content-encoding': encoding }).end(bytes);
 }
 
-/** Says it is longer than it is, and ends. */
+/** Declares a greater length than it sends, and ends. */
 export function cut(body: string): Respond {
   return (_, response) => {
     const bytes = Buffer.from(body);
@@ -31,12 +31,12 @@ export function cut(body: string): Respond {
   };
 }
 
-/** Ends the connection instead of answering. */
+/** Closes the connection instead of responding. */
 export const reset: Respond = (request) => {
   request.socket.resetAndDestroy();
 };
 
-/** Reads the request, and that is all. */
+/** Reads the request and never responds. */
 export const hang: Respond = () => undefined;
 
 /** Never ends, and sends as fast as the client reads. */

@@ -13,7 +13,7 @@ export type Respond = (request: IncomingMessage, response: ServerResponse) => vo
 export interface ScriptedServerOptions {
   /** Answers to the first requests, in order. */
   readonly script?: readonly Respond[];
-  /** How all others are. */
+  /** The response to all others. */
   readonly otherwise: Respond;
 }
 
@@ -22,7 +22,7 @@ export async function scriptedServer({ script = [], otherwise }: ScriptedServerO
   const listener: RequestListener = (request, response) => {
     const respond = script[requests.length] ?? otherwise;
     requests.push(request);
-    // A client that goes away in the middle is part of the play.
+    // A client may disconnect in the middle.
     response.on('error', () => undefined);
     request.on('error', () => undefined);
     request.resume();

@@ -17,9 +17,9 @@ export interface SourceContractOptions<Api extends AsyncDisposable, Value> {
   readonly body: string;
   /** The value of a good response. The credential is named `contract`. */
   readonly expected: Value;
-  /** Valid JSON with status 200 that isn't a valid answer. Default: none, for a service whose every JSON is a response. */
+  /** Valid JSON with status 200 that isn't a valid response. Default: none, for a service that may return any JSON. */
   readonly mismatches?: readonly MismatchingResponse[];
-  /** A walk that the service never lets come to its end. Default: none, for a source without walks. */
+  /** A walk that never ends by itself. Default: none, for a source without walks. */
   readonly endlessWalk?: EndlessWalk<Api>;
 }
 
@@ -29,11 +29,11 @@ export interface EndlessWalk<Api> {
   walk(api: Api): AsyncIterable<unknown>;
   /** The JSON text of the nth page, from 1: always good, and never the last. */
   page(n: number): string;
-  /** The option whose limit it is, which the error names. */
+  /** The option with that limit, which the error names. */
   readonly option: string;
 }
 
-/** Valid JSON that isn't a valid answer. */
+/** Valid JSON that isn't a valid response. */
 export interface MismatchingResponse {
   /** The JSON text, sent with status 200. */
   readonly body: string;
@@ -41,7 +41,7 @@ export interface MismatchingResponse {
   readonly where: string;
 }
 
-/** Handed to `SourceContractOptions.query`, which must pass it on. */
+/** Pass it to `SourceContractOptions.query`. */
 export interface ContractQueryOptions {
   /** Pool to reserve the response's items from; the contract checks that all of it comes back. */
   readonly credits: CreditPool;
@@ -102,7 +102,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
         options,
       ),
   });
-  /** It ends with an error, and nothing is held then. */
+  /** It ends with an error, and then holds nothing. */
   const fails = (
     name: string,
     respond: Respond,
@@ -352,7 +352,7 @@ interface Scene<Api, Value> {
 }
 
 const SECRET = 'sEcr3t/0f-th3-c0ntr4ct+9876543210==';
-/** The secret as a host's name has it. */
+/** The secret as in a host name. */
 const HOST = SECRET.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 const SPELLINGS: readonly (readonly [spelling: string, spell: (secret: string) => string])[] = [
   ['unchanged', (secret) => secret],

@@ -7,7 +7,7 @@ import { WaitingLines } from './waiting-lines.ts';
 
 /** Options of {@link admission}. */
 export interface AdmissionOptions {
-  /** The credentials of which any may carry a request. */
+  /** The credentials, any of which may carry a request. */
   readonly pool: CredentialPool;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
@@ -26,20 +26,20 @@ export interface AcquireOptions<Label = string> {
    * waits for its budgets, provided that this can't delay the heavier one. Default: unknown.
    */
   readonly countedWithinMs?: number;
-  /** Stands for the request among those that wait. */
+  /** Identifies the request among those that wait. */
   readonly label?: Label;
   /** Requests of one walk take one turn among the walks, however many of them wait. Default: each request counts as its own walk. */
   readonly walk?: object;
-  /** How large a share of the turns the walk gets, against 1 of others. Default 1. */
+  /** The walk's share of the turns, against 1 of others. Default 1. */
   readonly share?: number;
-  /** Leaves the queue. */
+  /** Removes the request from the queue. */
   readonly signal?: AbortSignal;
   /** Called with the credential's name in the step of the grant, before any other request is served. It must not throw. */
   readonly onGranted?: (credential: string) => void;
 }
 
 /**
- * One token of every budget concerned and the credit for one page, granted in one step. Disposing it returns its credit and aborts it,
+ * One token of every affected budget and the credit for one page, granted in one step. Disposing it returns its credit and aborts it,
  * unless it was answered or aborted before. Settle a permit yourself if its credit stays with its response.
  */
 export interface Permit extends Omit<Grant, 'durable'>, Disposable {
@@ -51,7 +51,7 @@ export interface Permit extends Omit<Grant, 'durable'>, Disposable {
 export interface Waiting<Label = string> {
   /** The request's `label`, if it has one. */
   readonly label?: Label;
-  /** A slot of a budget, or capacity in the pool of credit. */
+  /** A slot of a budget, or capacity in the credit pool. */
   readonly for: 'budget' | 'downstream';
   /** Epoch ms at which the wait ends, if that is known. */
   readonly until?: number;
@@ -132,7 +132,7 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
           scan.pass(waiter);
           continue;
         }
-        // One instant for all of the decision: what was free may not be so a moment later.
+        // One instant for the whole decision: what was free may not be a moment later.
         const now = clock.monotonicMs();
         const at = pool.freeAt(weights, now);
         const isFree = at <= now;
@@ -140,7 +140,7 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
         if (!isFree || mayDelay) {
           if (!isFree) wakeAt = Math.min(wakeAt, at);
           ahead.push(weights);
-          // If no waiting request costs less, none can go; otherwise only its own line is skipped.
+          // If no waiting request costs less, none can start; otherwise only its own line is skipped.
           if (costsAsMuch([], weights)) scan.close(waiter);
           continue;
         }
@@ -160,7 +160,7 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
   const mayGoAtOnce = ({ weights, credits, items }: Waiter, now: number): boolean =>
     queue.isEmpty && credits.hasRoom(items) && pool.freeAt(weights, now) <= now;
 
-  /** Gives the permit over, once its grant is durable. */
+  /** Delivers the permit, once its grant is durable. */
   const hand = (waiter: Waiter, grant: Grant, credit: Credit): void => {
     waiter.onGranted?.(grant.credential);
     const permit = permitOf(grant, credit, grantReady);
@@ -257,7 +257,7 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
   };
 }
 
-/** A request that no budget could ever afford must neither wait forever nor block others. */
+/** A request that no budget can ever afford must neither wait forever nor block others. */
 function tooHeavy(weights: readonly number[]): RangeError {
   return new RangeError(`admission: no credential's limits are large enough for weights of ${weights.join(', ')}`);
 }

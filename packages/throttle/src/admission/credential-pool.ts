@@ -26,9 +26,9 @@ export interface CredentialPoolOptions {
   readonly clock?: Clock;
 }
 
-/** Credentials any of which may carry the next request. */
+/** Credentials, any of which may carry the next request. */
 export interface CredentialPool {
-  /** The members that still may be used. */
+  /** The members that may still be used. */
   readonly members: readonly PoolMember[];
   /** True when the limits of some member are large enough for these weights; false once all members have left. */
   bears(weights: readonly number[]): boolean;
@@ -75,7 +75,7 @@ interface Node {
   readonly member: PoolMember;
   /** A lower bound of when the member's own budgets permit a weight of 1; `-Infinity` if they did at its last check. */
   notBefore: number;
-  /** When it was last taken, counted in grants; before that its place among the members, counted from below 0. */
+  /** When it was last used, counted in grants; before the first one, its place among the members, counted from below 0. */
   lastTaken: number;
   place: number;
 }
@@ -139,7 +139,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     }
     const seen: Node[] = [];
     let found: { node: Node | undefined; at: number } = { node: undefined, at: Infinity };
-    // A budget that is not concerned may be the one that makes a member wait.
+    // A budget that isn't affected may be the one that makes a member wait.
     const isBound = !weights.includes(0);
     const floor = allFreeAt(weights, now);
     try {

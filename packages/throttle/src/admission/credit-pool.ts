@@ -1,6 +1,6 @@
 /** Options of {@link creditPool}. */
 export interface CreditPoolOptions {
-  /** Maximum items that may be outstanding: requested or handed over, and not yet acknowledged. */
+  /** Maximum outstanding items: requested or delivered, and not yet acknowledged. */
   readonly max: number;
 }
 
@@ -11,9 +11,9 @@ export interface CreditPoolOptions {
 export interface CreditPool {
   /** Maximum number of outstanding items; `Infinity` without a limit. */
   readonly max: number;
-  /** Items reserved or handed over, and not yet returned. */
+  /** Items reserved or delivered, and not yet returned. */
   readonly outstanding: number;
-  /** True when `items` fit now. While no credit is held any number fits: the only way past `max`. */
+  /** True if `items` fit now. While no credit is held, any number fits: the only way past `max`. */
   hasRoom(items: number): boolean;
   /** Takes capacity for `items`. Throws a `RangeError` if there is none. */
   reserve(items: number): Credit;

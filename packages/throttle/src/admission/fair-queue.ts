@@ -2,9 +2,9 @@ import { OrderedList } from './ordered-list.ts';
 
 /** An element of a fair queue. */
 export interface Queued {
-  /** Whose turn it is of; default: its own. */
+  /** The walk whose turn it uses. Default: its own. */
   readonly walk?: object;
-  /** How large a share of the turns the walk gets, against 1 of others. Default 1. */
+  /** The walk's share of the turns, against 1 of others. Default 1. */
   readonly share?: number;
   /** When its turn is, in rounds since the beginning; set by the queue. */
   turn: number;
@@ -55,7 +55,7 @@ export class FairQueue<Entry extends Queued> implements Iterable<Entry> {
     if (walk !== undefined) this.#lastTurns.set(walk, entry.turn);
   }
 
-  /** Takes an entry out; false when it wasn't in. */
+  /** Removes an entry. Returns false if it wasn't in the queue. */
   delete(entry: Entry): boolean {
     return this.#entries.delete(entry);
   }
@@ -66,7 +66,7 @@ export class FairQueue<Entry extends Queued> implements Iterable<Entry> {
     this.#current = Math.max(this.#current, turn);
   }
 
-  /** By their turns. No entry may be added or deleted on the way. */
+  /** By their turns. No entry may be added or deleted during the iteration. */
   [Symbol.iterator](): Iterator<Entry> {
     return this.#entries[Symbol.iterator]();
   }

@@ -1,4 +1,4 @@
-/** An element of a heap: it keeps its place in it, -1 while it is in none. */
+/** An element of a heap. It stores its index, -1 while it is in none. */
 export interface Placed {
   place: number;
 }

@@ -10,11 +10,11 @@ export type LimiterCredential = string | { readonly name: string };
 
 /** Options of {@link limiter}. */
 export interface LimiterOptions<C extends LimiterCredential = string> {
-  /** The budgets that work is charged to; with several credentials a function that makes those of each. */
+  /** The budgets that work is charged to. With several credentials, a function that creates those of each. */
   readonly budgets: readonly RateBudget[] | ((credential: C) => readonly RateBudget[]);
-  /** Any of which may carry the next work. Default: one, named `default`. */
+  /** Credentials, any of which may carry the next work. Default: one, named `default`. */
   readonly credentials?: readonly C[];
-  /** Maximum work at a time. Default: as much as the budgets permit. */
+  /** Maximum concurrent work. Default: as much as the budgets permit. */
   readonly concurrency?: number;
   /** Maximum work that waits for its turn; more is refused. Default 10,000. */
   readonly maxQueue?: number;
@@ -24,7 +24,7 @@ export interface LimiterOptions<C extends LimiterCredential = string> {
 
 /** Options of `Limiter.run`. */
 export interface RunOptions {
-  /** Leaves the queue. Work that has started runs on. */
+  /** Removes the work from the queue. Work that has started continues. */
   readonly signal?: AbortSignal | undefined;
   /** Its cost in every budget, or one cost for each budget in their order. Default 1. */
   readonly weight?: number | readonly number[] | undefined;
@@ -54,7 +54,7 @@ export interface Limiter<C extends LimiterCredential = string> {
 
 /** The response of a service that refused the request for now; created by {@link refused}. */
 export class Refused {
-  /** How long the credential starts nothing, in ms; `epochMs`: when the response came. */
+  /** How long the credential starts nothing, in ms; `epochMs`: when the response arrived. */
   readonly retryInMs: (epochMs: number) => number;
 
   constructor(retryInMs: (epochMs: number) => number) {
@@ -84,8 +84,8 @@ export type RefusedOptions =
     };
 
 /**
- * Returned by work for a response 429: its credential starts nothing that uses the same budgets for so long, and the work runs again:
- * `refused(response)`. Throws a `RangeError` for a time that can't be.
+ * Return it from work for a response 429: `refused(response)`. Its credential starts nothing that uses the same budgets for the time in the
+ * response, and the work runs again. Throws a `RangeError` for an invalid time.
  */
 export function refused(from: RefusedOptions): Refused {
   if ('headers' in from) {
@@ -99,8 +99,8 @@ export function refused(from: RefusedOptions): Refused {
 }
 
 /**
- * Returned by work for a response that is an error: `run` rejects with `error`, and the work costs what any response costs. Thrown, it
- * costs more.
+ * Return it from work for an error response: `run` rejects with `error`, and the work costs as much as any response. A thrown error costs
+ * more.
  */
 export function failed(error: unknown): Failed {
   return new Failed(error);
@@ -137,7 +137,7 @@ const MAX_REFUSALS = 10;
 
 /**
  * Creates a limiter: `limiter({ budgets: [rateBudget({ limit: 5, windowMs: 1_000 })] }).run(() => fetch(url))`. It holds no timer while
- * nothing waits. Throws a `RangeError` for options that can't be.
+ * nothing waits. Throws a `RangeError` for invalid options.
  */
 export function limiter<C extends LimiterCredential = string>(options: LimiterOptions<C>): Limiter<C> {
   const { budgets, concurrency = Infinity, maxQueue = MAX_QUEUE, clock = systemClock() } = options;
@@ -164,7 +164,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
   const waiting = (): number => begun - credits.outstanding;
   const isFree = (weights: readonly number[]): boolean => pool.freeAt(weights) <= clock.monotonicMs() && credits.hasRoom(1);
 
-  /** Runs it once; undefined if it must wait again. */
+  /** Runs the work once. Returns undefined if it must wait again. */
   const attempt = async <R>(
     work: Work<C, R>,
     { signal, weights }: Attempt,
@@ -177,7 +177,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
     const cancelInstant = clock.schedule(0, turned);
     try {
       const member = byName.get(permit.credential);
-      // The lease of a grant may have run out.
+      // The permit may have expired.
       if (member === undefined || !permit.sent()) return undefined;
       const result = await work(member.credential);
       if (result instanceof Refused) {
@@ -187,7 +187,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
       permit.answered();
       return { result };
     } catch (error) {
-      // A request that it had sent could not have failed so soon.
+      // A sent request could not have failed so soon.
       if (isNew) permit.unsent();
       throw error;
     } finally {

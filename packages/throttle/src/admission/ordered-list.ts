@@ -40,7 +40,7 @@ export class OrderedList<Entry> implements Iterable<Entry> {
     if (chunk.length > CHUNK) this.#chunks.splice(at + 1, 0, chunk.splice(CHUNK / 2));
   }
 
-  /** Takes an entry out; false when it isn't in. */
+  /** Removes an entry. Returns false if it isn't in the list. */
   delete(entry: Entry): boolean {
     const chunkAt = this.#chunkOf(entry);
     const chunk = this.#chunks[chunkAt];
@@ -52,7 +52,7 @@ export class OrderedList<Entry> implements Iterable<Entry> {
     return true;
   }
 
-  /** In order. The list must not change on the way. */
+  /** In order. The list must not change during the iteration. */
   *[Symbol.iterator](): Iterator<Entry> {
     for (const chunk of this.#chunks) yield* chunk;
   }

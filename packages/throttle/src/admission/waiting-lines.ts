@@ -3,7 +3,7 @@ import { byTurn, type Queued } from './fair-queue.ts';
 import { IndexedHeap, type Placed } from './indexed-heap.ts';
 import { OrderedList } from './ordered-list.ts';
 
-/** A request waits for one of these. */
+/** What a request waits for. */
 export interface Lined extends Queued {
   readonly weights: readonly number[];
   readonly credits: CreditPool;
@@ -26,7 +26,7 @@ interface Downstream<Request extends Lined> {
   isParked: boolean;
 }
 
-/** A downstream as a scan has found it. */
+/** A downstream, as a scan has found it. */
 interface Seen<Request> {
   /** The last granted request; those before it have capacity. */
   granted: Request | undefined;
@@ -66,7 +66,7 @@ export class WaitingLines<Request extends Lined> {
     } else this.#heap.moved(line);
   }
 
-  /** Takes a request out, if it is in. */
+  /** Removes a request, if it is in the queue. */
   delete(request: Request): void {
     const line = this.#lineOf.get(request);
     if (line === undefined || !line.requests.delete(request)) return;
@@ -135,7 +135,7 @@ interface ScanOptions<Request extends Lined> {
   readonly hasPartial: () => boolean;
 }
 
-/** One scan of those who wait, by their turns, without those whom an earlier one keeps from going. */
+/** One scan of the waiting requests, by their turns, without those that an earlier one blocks. */
 class Scan<Request extends Lined> {
   readonly #options: ScanOptions<Request>;
   readonly #passed: Line<Request>[] = [];
@@ -147,7 +147,7 @@ class Scan<Request extends Lined> {
     this.#options = options;
   }
 
-  /** Whose turn it is. */
+  /** The walk whose turn it is. */
   first(): Request | undefined {
     return this.#isClosed ? undefined : this.#options.heap.peek()?.requests.first;
   }
@@ -192,7 +192,7 @@ class Scan<Request extends Lined> {
     else this.#isClosed = true;
   }
 
-  /** Takes the first out: no credential that is left could ever serve it. */
+  /** Removes the first one: no remaining credential could ever serve it. */
   refused(first: Request): void {
     this.#options.lines.delete(first);
   }

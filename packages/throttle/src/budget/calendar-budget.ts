@@ -10,11 +10,11 @@ export interface DailyBudgetOptions {
   readonly resetsAt?: string;
   /** IANA name of the zone of that time. Default `UTC`. */
   readonly zone?: string;
-  /** Waited beyond the reset, for clocks that don't agree, in ms. Default 5,000. */
+  /** Extra wait after the reset, for clocks that don't agree, in ms. Default 5,000. */
   readonly guardMs?: number;
   /** Maximum delay, in ms, until the service counts a request that was sent and then given up. Default 5,000. */
   readonly maxDelayMs?: number;
-  /** Longest a slot may wait between its taking and its sending, in ms. Default: as long as it likes. */
+  /** Maximum time from taking a slot to sending its request, in ms. Default: no limit. */
   readonly leaseMs?: () => number;
   /** Default: the machine's clock. */
   readonly clock?: Clock;

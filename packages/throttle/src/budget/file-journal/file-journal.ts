@@ -12,9 +12,9 @@ export interface FileJournalOptions {
   readonly clock?: Clock;
 }
 
-/** A journal in a file, for those who have no topic log to keep it in. */
+/** A journal in a file, for programs without a topic log to keep it in. */
 export interface FileJournal extends Journal, AsyncDisposable {
-  /** Writes what was settled since the last grant, and closes the file. */
+  /** Writes the settlements since the last grant, and closes the file. */
   close(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export async function fileJournal({ file, clock = systemClock() }: FileJournalOp
     rows.save(
       Array.from(changed, (credential) => ({ credential, at, budgets: stampedSnapshots(snapshots.get(credential)?.() ?? [], clock) })),
     );
-    // After an error the next write takes them along.
+    // After an error the next write includes them.
     changed.clear();
     slowestMs = Math.max(slowestMs * 0.9, clock.monotonicMs() - startedMs);
   };
@@ -58,7 +58,7 @@ export async function fileJournal({ file, clock = systemClock() }: FileJournalOp
     open(credential, snapshot) {
       snapshots.set(credential, snapshot);
       const row = rows.row(credential);
-      /** All that are granted in one turn share a write. */
+      /** All grants of one turn share a write. */
       const granted = (): Promise<void> => {
         changed.add(credential);
         return (next ??= Promise.resolve().then(write));

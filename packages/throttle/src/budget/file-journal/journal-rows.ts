@@ -26,7 +26,7 @@ export class FileJournalError extends Error {
   override readonly name = 'FileJournalError';
   /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_FILE_JOURNAL';
-  /** False: a damaged file, a full disk or another holder of the file stays until it is dealt with. */
+  /** False: a damaged file, a full disk or another holder of the file stays until the user fixes it. */
   readonly retryable = false;
 }
 
