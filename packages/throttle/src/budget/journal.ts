@@ -7,11 +7,11 @@ import type { BootTime } from '../clock.ts';
 export interface Journal {
   /** Opens a credential's entry; by the name `''`, that of limits over all credentials. `snapshots` returns the current state of its budgets, in their order. */
   open(credential: string, snapshots: () => readonly BudgetSnapshot[]): JournalEntry;
-  /** Longest a permit may wait between its grant and its first byte, in ms: a process that was suspended must not send late. */
+  /** Maximum time between a permit's grant and its first byte, in ms: a process that was suspended must not send late. */
   readonly leaseMs: number;
 }
 
-/** One credential's place in a journal. */
+/** One credential's entry in a journal. */
 export interface JournalEntry {
   /** The slots that an earlier process left busy, counted from now; undefined if there are none. */
   readonly restored: readonly BudgetSnapshot[] | undefined;
@@ -31,12 +31,12 @@ export interface BudgetSnapshot {
   readonly windowMs: number;
   /** How much is busy, and for how long; a negative time has already passed. */
   readonly busy: readonly (readonly [ms: number, weight: number])[];
-  /** The expected use of other clients: its duration and weight; absent if no response has shown the remaining budget. */
+  /** The expected use by other clients: its duration and weight; absent if no response has shown the remaining budget. */
   readonly others?: readonly (readonly [ms: number, weight: number])[];
   /** For how long nothing may start at all. */
   readonly heldMs?: number;
   /** How long ago the last slot missing from `busy` became free; null if there was none. Default: just then. */
   readonly freedMs?: number | null;
-  /** How long the machine had been up when the snapshot was written, if that is known. */
+  /** The machine's uptime when the snapshot was written, if known. */
   readonly boot?: BootTime;
 }

@@ -16,7 +16,9 @@ export interface NextDayOfMonthOptions extends NextTimeOfDayOptions {
 
 const DAY_MS = 86_400_000;
 
-/** The next instant after `afterMs`, in epoch ms, at which clocks in `zone` show `at`. Throws a `RangeError` for a time or zone that isn't one. */
+/**
+ * The next instant after `afterMs`, in epoch ms, at which clocks in `zone` show `at`. Throws a `RangeError` for an invalid time or zone.
+ */
 export function nextTimeOfDay({ at, zone, afterMs }: NextTimeOfDayOptions): number {
   const wanted = timeOfDayMs(at);
   const shown = shownIn(zone);
@@ -47,7 +49,7 @@ export function nextDayOfMonth({ day, at, zone, afterMs }: NextDayOfMonthOptions
   }
 }
 
-/** How clocks in a zone show an instant: as the epoch ms at which clocks of UTC show the same. */
+/** The time that clocks in a zone show at an instant, as the epoch ms at which UTC clocks show the same. */
 function shownIn(zone: string): (epochMs: number) => number {
   const format = new Intl.DateTimeFormat('en-GB', {
     timeZone: zone,

@@ -1,12 +1,12 @@
-/** How much other clients were seen to use; 0 or less if our own requests explain it all. */
+/** How much other clients have used; 0 or less if our own requests explain everything. */
 export interface Sighting {
   readonly weight: number;
-  /** When the service's window ended in which they were seen. */
+  /** The end of the service's window in which their use was seen. */
   readonly resetAt: number;
-  /** From then on a response that leaves more is believed. */
+  /** From then on, a response that leaves more is believed. */
   readonly doubtedFrom: number;
   readonly until: number;
-  /** The others may be our own earlier process. */
+  /** The other clients may be our own earlier process. */
   readonly maybeOurs: boolean;
 }
 
@@ -20,13 +20,13 @@ export interface ObservedAnswer {
   readonly sentAt: number;
   readonly answeredAt: number;
   readonly resetAt: number;
-  /** For how long a request is busy that was counted now, ms. */
+  /** How long a request that was counted now stays busy, ms. */
   readonly busyForMs: number;
   /** The service may still count requests of an earlier process that left no journal. */
   readonly maybeOurs: boolean;
 }
 
-/** One more, and the two lightest become one, as heavy as the heavier and as long as the longer. */
+/** When there is one too many, the two lightest become one, as heavy as the heavier and as long as the longer. */
 const MOST_SIGHTINGS = 16;
 
 /**
@@ -47,15 +47,15 @@ const MOST_SIGHTINGS = 16;
  *    |------- window -----------------|---- and if it cost a refusal, up to another window ----|
  * ```
  *
- * The greatest weight that was seen during the last window counts. On a rolling window it stays that long, and on other windows the same
- * clients come again at the same time. A sighting that cost a refusal stays for up to another window, until a response leaves more: others
- * may come after our last response of each window, and each lapse would cost a refusal again.
+ * The greatest weight seen during the last window counts. On a rolling window it stays that long, and on other windows the same clients
+ * return at the same time. An observation that cost a refusal stays for up to another window, until a response leaves more: others may come
+ * after our last response of each window, and each lapse would cost another refusal.
  *
  * For one window after a start without a journal, the other clients may be our own earlier process, whose requests won't come again. So one
  * request may start at the reset, and its response is believed.
  */
 export class ObservedUse {
-  /** Falling in weight, rising in end. */
+  /** Descending in weight, ascending in end. */
   #sightings: Sighting[] = [];
   #remaining = 0;
   #remainedAt = -Infinity;
@@ -81,7 +81,10 @@ export class ObservedUse {
     return shown;
   }
 
-  /** Corrects a sighting whose own request cost `more` than its weight (or less, if negative): other clients used that much less (or more). */
+  /**
+   * Corrects an observation whose own request cost `more` than its weight (or less, if negative): other clients used that much less (or
+   * more).
+   */
   corrected(shown: Sighting, more: number): Sighting {
     const corrected = { ...shown, weight: shown.weight - more };
     this.#keep([...this.#sightings.filter((one) => one !== shown), corrected], -Infinity);
@@ -98,7 +101,7 @@ export class ObservedUse {
     return now - this.#remainedAt <= ageMs ? this.#remaining : 0;
   }
 
-  /** Use of others from `now` on: falling weights, each with its end. */
+  /** Use by others from `now` on: descending weights, each with its end. */
   from(now: number): readonly Sighting[] {
     return this.#sightings.filter(({ until }) => until > now);
   }

@@ -13,7 +13,7 @@ export interface RateBudgetOptions {
   readonly guardMs?: number;
   /** Maximum delay, in ms, until the service counts a request that was sent and then given up. Default 5,000. */
   readonly maxDelayMs?: number;
-  /** Longest a slot may wait between its taking and its sending, in ms. Default: as long as it likes. */
+  /** Maximum time from taking a slot to sending its request, in ms. Default: no limit. */
   readonly leaseMs?: () => number;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
@@ -31,7 +31,8 @@ export interface RateBudgetOptions {
  * This is safe on windows that start with the first request, on wall-clock windows and on rolling ones. Nothing is taken off for the
  * response's travel time: a service may count right before it answers, and the next request right when it arrives.
  *
- * If answers report what remains, they reveal what other clients of the credential use (`ObservedUse`), and the budget leaves them that share.
+ * If responses report the remaining requests, they reveal what other clients of the credential use (`ObservedUse`), and the budget leaves
+ * them that share.
  *
  * ```text
  *   answer: 3 remain       others may have used some since then
@@ -61,7 +62,7 @@ export interface RateBudget {
   freeAgainAt(countedWithinMs: number): number;
   /** Takes a slot. Throws a `RangeError` unless `freeAt` has come at `nowMs`, by default the clock's. */
   take(weight?: number, nowMs?: number): Slot;
-  /** Lets nothing start before the monotonic instant `untilMs`: the service has said so. Never shortens an earlier hold. */
+  /** Lets nothing start before the monotonic instant `untilMs`, because the service said so. Never shortens an earlier hold. */
   holdUntil(untilMs: number): void;
   /** Its state, for another process to continue. */
   snapshot(): BudgetSnapshot;
@@ -81,9 +82,9 @@ export interface BudgetEvidence {
   readonly refused?: boolean;
 }
 
-/** One grant of a budget, from its taking until the service can no longer hold it against us. */
+/** One grant of a budget, from its taking until the service can no longer count it against us. */
 export interface Slot {
-  /** Its first byte is about to be sent. False if its lease is over: it must not be sent, and `aborted` returns it. */
+  /** Its first byte is about to be sent. Returns false if its lease is over: it must not be sent, and `aborted` returns it. */
   sent(): boolean;
   /**
    * Reports its response and what that says about the budget, in one step: this is the moment at which we know which of our requests the
@@ -100,18 +101,18 @@ export interface Slot {
    * plus a window.
    */
   aborted(): void;
-  /** Nothing went out though `sent` allowed it: free again at once. */
+  /** Nothing was sent although `sent` allowed it: the slot is free again at once. */
   unsent(): void;
 }
 
-/** How much faster or slower than true a clock may run. */
+/** How much faster or slower than the true time a clock may run. */
 const DRIFT = 500e-6;
 /** Maximum pairs in a snapshot. */
 const SNAPSHOT_PAIRS = 64;
 /** Resets and dates are whole seconds, so the end of a window may be off by this much. */
 const HEADER_GRAIN_MS = 1_000;
 /**
- * A request waits for a response that vouches for it no longer than for this part of its share of the window: then budgets lose nothing.
+ * A request waits at most this part of its share of the window for a response that confirms capacity, so that budgets lose nothing.
  */
 const PATIENCE = 10;
 
@@ -125,9 +126,9 @@ export function rateBudget(options: RateBudgetOptions): RateBudget {
 }
 
 export interface RollingBudgetOptions extends RateBudgetOptions {
-  /** How long, from now, a slot is busy that is counted within `countedWithinMs`. Default: those, the window and the guard. */
+  /** How long, from now, a slot is busy that is counted within `countedWithinMs`. Default: that time, the window and the guard. */
   readonly busyForMs?: (countedWithinMs: number) => number;
-  /** By how much two ends of one window may seem to differ, in ms: the wall clock is corrected now and then. Default 0. */
+  /** The maximum apparent difference, in ms, between two ends of one window: the wall clock is corrected now and then. Default 0. */
   readonly endGrainMs?: number;
 }
 
@@ -146,7 +147,7 @@ export class RollingBudget implements RateBudget {
   readonly #inFlight = new Set<RollingSlot>();
   #weightInFlight = 0;
   #heldUntil = -Infinity;
-  /** When what an earlier process had in use, and no longer listed, came free. */
+  /** When the slots came free that an earlier process used and no longer listed. */
   #freedBefore = -Infinity;
   /** Until then the service may count requests of an earlier process that left no journal. */
   #forgottenUntil: number;
@@ -341,11 +342,11 @@ class RollingSlot implements Slot {
   sentAt: number;
   /** The weight that it is charged. */
   charged: number;
-  /** Until when it counts; -Infinity before its response. */
+  /** The time until which it counts; -Infinity before its response. */
   until = -Infinity;
-  /** Its response refused it, and said what remains. */
+  /** Its response refused it, and reported the remaining requests. */
   wasRefused = false;
-  /** The use of others by its response. */
+  /** The use by others according to its response. */
   shown: Sighting | undefined;
   readonly #takenAtEpoch: number;
   readonly #options: RollingSlotOptions;

@@ -1,4 +1,4 @@
-/** Above this limit ends are rounded up to a thousandth of the window and counted together. */
+/** Above this limit, ends are rounded up to a thousandth of the window and counted together. */
 const EXACT_UP_TO = 1_024;
 
 interface Entry {
@@ -6,7 +6,9 @@ interface Entry {
   weight: number;
 }
 
-/** Weights and until when each is busy, in order of their ends. Its memory is bounded by the limit, or by about a thousand buckets for big limits. */
+/**
+ * Weights and the end of each, in order of their ends. Its memory is bounded by the limit, or by about a thousand buckets for large limits.
+ */
 export class SlidingWindowLog {
   readonly #bucketMs: number;
   readonly #entries: Entry[] = [];
@@ -45,11 +47,11 @@ export class SlidingWindowLog {
     return Infinity;
   }
 
-  /** Adds weight that is busy until then; below 0 it takes off what was added for the same instant. */
+  /** Adds weight that is busy until then; a negative weight subtracts from what was added for the same instant. */
   add(exactUntil: number, weight: number): void {
     const until = this.#bucketMs > 0 ? Math.ceil(exactUntil / this.#bucketMs) * this.#bucketMs : exactUntil;
     this.#total += weight;
-    // Ends arrive in order, except for the requests that were given up, so search from the back.
+    // Ends arrive in order, except for aborted requests, so search from the back.
     const at = this.#entries.findLastIndex((entry) => entry.until <= until) + 1;
     const same = this.#entries[at - 1];
     if (same?.until === until) same.weight += weight;

@@ -4,11 +4,11 @@ import type { Clock } from '../clock.ts';
 export interface BatcherOptions<T> {
   /** Reads the next value; undefined after the last. */
   readonly read: () => Promise<T | undefined>;
-  /** The next value if it is there already. Default: every value is read. */
+  /** The next value if it is already available. Default: every value is read. */
   readonly take?: (() => T | undefined) | undefined;
   /** Called with an unfinished batch of at least one value. */
   readonly isFull: (batch: readonly T[]) => boolean;
-  /** Longest the first value of a batch waits for more, in ms. */
+  /** Maximum time that the first value of a batch waits for more, in ms. */
   readonly maxWaitMs: number;
   /** Measures `maxWaitMs`. */
   readonly clock: Clock;
@@ -17,11 +17,11 @@ export interface BatcherOptions<T> {
 /** Makes batches of values that are read one at a time. */
 export interface Batcher<T> {
   /**
-   * Reads the next batch: it is whole when it is full, `maxWaitMs` after its first value, or when the values have ended. Reads no further
-   * than the batch. Undefined after the last one; rejects if a read has failed, after the values before it. One call at a time.
+   * Reads the next batch. It is complete when it is full, `maxWaitMs` after its first value, or when the values have ended. Reads no
+   * further than the batch. Undefined after the last one; rejects if a read has failed, after the values before it. One call at a time.
    */
   next(): Promise<readonly T[] | undefined>;
-  /** Resolves to the value that a whole batch didn't wait for, once it arrives; undefined if there is none. */
+  /** Resolves to the value that a complete batch didn't wait for, once it arrives; undefined if there is none. */
   late(): Promise<T | undefined>;
 }
 
@@ -29,7 +29,7 @@ type Outcome<T> = { readonly value: T } | { readonly error?: unknown };
 
 /** Creates a batcher. Nothing is read before its first batch is requested. */
 export function batcher<T>({ read, take, isFull, maxWaitMs, clock }: BatcherOptions<T>): Batcher<T> {
-  /** A read that took longer than a batch waited: its value is the first of the next. */
+  /** If a read took longer than a batch waited, its value is the first of the next one. */
   let pending: Promise<Outcome<T>> | undefined;
   let end: { readonly error?: unknown } | undefined;
   const outcome = (): Promise<Outcome<T>> =>

@@ -5,7 +5,7 @@ import type { Delivery, PageReader } from './page-reader.ts';
 
 /** Options of {@link drain}. */
 export interface DrainOptions {
-  /** Maximum items requested or handed over and not yet acknowledged. Default 20,000; ignored if `credits` is set. */
+  /** Maximum items requested or delivered and not yet acknowledged. Default 20,000; ignored if `credits` is set. */
   readonly maxOutstanding?: number;
   /** A pool shared with other drains. Default: its own pool. */
   readonly credits?: CreditPool;
@@ -18,7 +18,7 @@ export interface DrainOptions {
 }
 
 /**
- * Hands pages over one at a time and in order; a page is acknowledged when the Observable or promise of `project` completes.
+ * Delivers pages one at a time and in order. A page is acknowledged when the Observable or promise of `project` completes.
  *
  * - *Emits when* the projection of a page emits.
  * - *Backpressures when* credit is used up: pages are requested only while `maxOutstanding` has capacity for them.
@@ -70,7 +70,7 @@ export function drain<T, R>(
       );
     };
 
-    // A loop, not a recursion: a thousand projections that complete at once must not fill the stack.
+    // A loop, not a recursion: a thousand projections that complete synchronously must not fill the stack.
     const hand = (): void => {
       if (handing) return;
       handing = true;

@@ -9,7 +9,7 @@ import type { PageStage } from './through.ts';
 export interface GatherOptions {
   /** Values of a full batch. */
   readonly size: number;
-  /** Longest a batch waits from its first value until it is full, in ms, 0 to 2^31 - 1. */
+  /** Maximum time that a batch waits from its first value until it is full, in ms, 0 to 2^31 - 1. */
   readonly maxWaitMs: number;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
@@ -24,11 +24,11 @@ const LONGEST_WAIT_MS = 2 ** 31 - 1;
  * pages. With less, the pages that would fill a batch can't be requested, and each batch waits for its timeout.
  *
  * - *Emits when* a batch is full, `maxWaitMs` after its first value was read, and the rest when the walk ends. Never an empty batch.
- * - *Backpressures when* the drain does: values are read for a requested batch only.
- * - *Completes when* the walk has, after the last batch; an error of the walk comes after the values gathered before it.
+ * - *Backpressures when* the drain does: values are read only for a requested batch.
+ * - *Completes when* the walk has, after the last batch. An error of the walk comes after the values gathered before it.
  * - *Cancels when* unsubscribed: gathered values are dropped with their credit.
  *
- * Throws a `RangeError` for a size or time that can't be.
+ * Throws a `RangeError` for an invalid size or time.
  */
 export function gather<T>({ size, maxWaitMs, clock = systemClock() }: GatherOptions): PageStage<T, T[]> {
   if (!Number.isSafeInteger(size) || size < 1) throw new RangeError(`gather: size must be a whole number above 0, got ${size}`);

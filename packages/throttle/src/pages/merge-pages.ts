@@ -6,7 +6,7 @@ import { PageStream } from './page-stream.ts';
 /** Options of {@link mergePages}. */
 export interface MergePagesOptions {
   /**
-   * Maximum items of all walks that are requested or handed over and not yet acknowledged. Default: the drain's; 20,000 without a drain.
+   * Maximum items of all walks that are requested or delivered and not yet acknowledged. Default: the drain's; 20,000 without a drain.
    */
   readonly maxOutstanding?: number | undefined;
   /** A pool shared with others. Default: its own pool. */
@@ -19,10 +19,10 @@ const MAX_OUTSTANDING = 20_000;
  * Merges several walks into one stream under one credit. Each walk keeps the order of its pages, and the values of a page stay together.
  * These options replace those of the drain; without any, the drain's credit applies.
  *
- * - *Emits when* a page of any walk has come.
- * - *Backpressures when* credit has no capacity for a page, or the latest page of each walk waits to be taken.
- * - *Completes when* all walks have. The first that fails ends the stream, after the pages that came before.
- * - *Cancels when* unsubscribed: the requests of all walks are aborted, and pages that wait are dropped with their credit.
+ * - *Emits when* a page of any walk has arrived.
+ * - *Backpressures when* credit has no capacity for a page, or the latest page of each walk waits for the consumer.
+ * - *Completes when* all walks have. The first error ends the stream, after the pages that arrived before.
+ * - *Cancels when* unsubscribed: the requests of all walks are aborted, and waiting pages are dropped with their credit.
  */
 export function mergePages<T>(streams: Iterable<PageStream<T>>, { maxOutstanding, credits }: MergePagesOptions = {}): PageStream<T> {
   const walks = [...streams];
@@ -49,7 +49,7 @@ function mergedReader<T>({ readers, creditsFor }: MergedReaderOptions<T>): PageR
   const idle = [...readers];
   const arrived: Arrival<T>[] = [];
   let reading = 0;
-  /** The walk of the latest value: more of the same page may be ready. */
+  /** The walk of the latest value: more values of the same page may be ready. */
   let latest: PageReader<T> | undefined;
   let wake: (() => void) | undefined;
   const stop = (): void => {

@@ -15,7 +15,7 @@ export interface PageReader<T> {
 export interface PageReadOptions {
   /** Pool from which the page's credit is reserved before it is requested. */
   readonly credits: CreditPool;
-  /** Aborts the request in flight, and gives back the credit of values that wait. */
+  /** Aborts the request in flight, and releases the credit of waiting values. */
   readonly signal: AbortSignal;
   /** Identifies the walk in the queue and in gauges. Default: the reader provides one. */
   readonly walk?: object;
@@ -23,8 +23,8 @@ export interface PageReadOptions {
 
 /** A page and the credit that it holds until its consumer has processed it. */
 export interface Delivery<T> {
-  /** The page, or what a stage turned it into. */
+  /** The page, or what a stage made of it. */
   readonly value: T;
-  /** Room for the items of `value`. Its holder releases it when downstream is done with them. */
+  /** Capacity for the items of `value`. Its holder releases it when downstream has processed them. */
   readonly credit: Credit;
 }

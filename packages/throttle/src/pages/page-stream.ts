@@ -28,39 +28,39 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
     this.#open = open;
   }
 
-  /** See `drain`: the completion of what `project` returns acknowledges the page. */
+  /** See `drain`: the completion of the result of `project` acknowledges the page. */
   drain<R>(project: (page: T) => ObservableInput<R>, options?: DrainOptions): Observable<R> {
     return drain(this.#open, project, options);
   }
 
   /**
-   * The same walk through stages, still in its three forms. The values are those that `.pipe` of the same transforms returns, but under
-   * credit: a page returns its credit when every value made from it is acknowledged. After `.pipe` there is no backpressure: pages are
-   * requested as fast as their budget permits, however slow the consumer is.
+   * The same walk through stages, also in three shapes. The values are those that `.pipe` of the same transforms returns, but under credit:
+   * a page returns its credit when every value made from it is acknowledged. After `.pipe` there is no backpressure: pages are requested as
+   * fast as their budget permits, however slow the consumer is.
    *
    * - *Emits when* a stage emits a value: the drain treats each as a page.
    * - *Backpressures when* the drain does, or the values of a page aren't all acknowledged and credit has no capacity for the next one.
-   * - *Completes when* the walk has ended and its last value is acknowledged; a stage's error comes after the values before it.
-   * - *Cancels when* unsubscribed: the request in flight is aborted, and the values that wait are dropped with their credit.
+   * - *Completes when* the walk has ended and its last value is acknowledged. A stage's error comes after the values before it.
+   * - *Cancels when* unsubscribed: the request in flight is aborted, and waiting values are dropped with their credit.
    */
   through<A>(a: Stage<T, A>): PageStream<A>;
-  /** Two stages: the second reads what the first gives. */
+  /** Two stages: the second reads the output of the first. */
   through<A, B>(a: Stage<T, A>, b: Stage<A, B>): PageStream<B>;
-  /** Three stages, each reading what the one before it gives. */
+  /** Three stages, each reading the output of the one before it. */
   through<A, B, C>(a: Stage<T, A>, b: Stage<A, B>, c: Stage<B, C>): PageStream<C>;
-  /** Four stages, each reading what the one before it gives. */
+  /** Four stages, each reading the output of the one before it. */
   through<A, B, C, D>(a: Stage<T, A>, b: Stage<A, B>, c: Stage<B, C>, d: Stage<C, D>): PageStream<D>;
-  /** Five stages, each reading what the one before it gives. */
+  /** Five stages, each reading the output of the one before it. */
   through<A, B, C, D, E>(a: Stage<T, A>, b: Stage<A, B>, c: Stage<B, C>, d: Stage<C, D>, e: Stage<D, E>): PageStream<E>;
   /** Any number of stages, none of which changes the type; without any, the unchanged walk. */
   through(...stages: readonly Stage<T, T>[]): PageStream<T>;
   through(...given: readonly Stage<never, unknown>[]): PageStream<unknown> {
-    // Each takes what the one before it gives: the overloads see to that.
+    // Each reads the output of the one before it: the overloads ensure that.
     const stages = given as readonly Stage<unknown, unknown>[];
     return new PageStream(() => stages.reduce<PageReader<unknown>>(readThrough, this.#open()));
   }
 
-  /** A reader of this walk, for those who keep the credit themselves. */
+  /** A reader of this walk, for callers that manage the credit themselves. */
   reader(): PageReader<T> {
     return this.#open();
   }
@@ -101,7 +101,7 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
         last = result.catch(() => undefined);
         return result;
       },
-      // A generator would only come to its end when the page it waits for has come.
+      // A generator would end only when the page that it waits for has arrived.
       return() {
         end();
         return Promise.resolve({ done: true, value: undefined });
@@ -114,7 +114,7 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
 }
 
 /**
- * A reader that ends with `signal` too, not only with the signal of a read: the request in flight is aborted, and reads reject with the
+ * A reader that also ends with `signal`, not only with the signal of a read: the request in flight is aborted, and reads reject with the
  * signal's reason.
  */
 function endedBy<T>(reader: PageReader<T>, signal: AbortSignal): PageReader<T> {
@@ -125,7 +125,7 @@ function endedBy<T>(reader: PageReader<T>, signal: AbortSignal): PageReader<T> {
     take: () => (signal.aborted ? undefined : reader.take?.()),
     async read(options) {
       watch(options.signal);
-      // A signal may live longer than many walks: it is listened to for as long as a read takes.
+      // A signal may outlive many walks, so each read listens to it only while it takes.
       const forget = onAbort(signal, end);
       try {
         abort.signal.throwIfAborted();

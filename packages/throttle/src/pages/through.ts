@@ -8,8 +8,8 @@ export interface PageStage<A, B> {
   /** Names the stage, only for its reader. Unlike with a transform's name, no state is stored under it. */
   readonly name: string;
   /**
-   * Returns a reader of what the stage makes of `values`. The stage holds the credit of what it has read until that is released or handed
-   * on.
+   * Returns a reader of the stage's output for `values`. The stage holds the credit of the values it has read until they are released or
+   * passed on.
    */
   read(values: PageReader<A>): PageReader<B>;
 }

@@ -15,7 +15,7 @@ export interface Transform<A, B = A> extends OperatorFunction<A, B> {
   open(state?: Json): OpenTransform<A, B>;
 }
 
-/** A transform at work on one stream: it may remember values from one call to the next. */
+/** An active transform on one stream. It may remember values from one call to the next. */
 export interface OpenTransform<A, B> {
   /** The values made from one value, in order. */
   next(value: A): Iterable<B>;
@@ -31,7 +31,7 @@ export interface TransformOptions<A, B> {
   readonly open: (state?: Json) => OpenTransform<A, B>;
 }
 
-/** Creates a transform of its `open` function. As an operator, each subscription opens it again. */
+/** Creates a transform from its `open` function. As an operator, each subscription opens it again. */
 export function transform<A, B = A>({ name, open }: TransformOptions<A, B>): Transform<A, B> {
   const operator = (source: Observable<A>): Observable<B> =>
     defer(() => {

@@ -4,9 +4,9 @@ import type { Clock } from '../clock.ts';
 export interface VirtualClock extends Clock {
   /** Advances by `ms`: fires what becomes due, in order, and lets promises settle after each. */
   advance(ms: number): Promise<void>;
-  /** Lets all settled promises run, without any time going by. */
+  /** Lets all settled promises run, without advancing the time. */
   settle(): Promise<void>;
-  /** Steps the wall clock, as a correction of the machine's clock does; the monotonic clock isn't affected. */
+  /** Steps the wall clock, like a correction of the machine's clock; the monotonic clock isn't affected. */
   stepEpoch(ms: number): void;
   /** Timers that have not fired. */
   readonly pending: number;
@@ -57,7 +57,7 @@ export function virtualClock({ epochMs: start = Date.UTC(2026, 0, 1) }: VirtualC
   };
 }
 
-/** One turn of the event loop: every promise that can settle has. */
+/** One turn of the event loop: every promise that can settle has done so. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -12,7 +12,7 @@ import type { AppendBatch } from './worker-protocol.ts';
 const ROW_RECORDS = 10_000;
 const ROW_CHARACTERS = 1_000_000;
 
-/** Records as lists per topic, in the order they came: far cheaper to hand to a thread than objects. */
+/** Records as lists per topic, in the order in which they came: far cheaper to pass to a thread than objects. */
 export class AppendBatches {
   readonly #batches = new Map<string, AppendBatch>();
   /** Index of the first entry of each record and series. */
@@ -27,7 +27,7 @@ export class AppendBatches {
     const batch = this.#find(record.topic);
     this.#entries.push({ batch, at: batch.values.length });
     const partition = record.partition ?? null;
-    // As text if it is text: the same bytes are the same key in a compacted topic.
+    // As text if it is text, because the same bytes are the same key in a compacted topic.
     const key = record.key instanceof Uint8Array ? (textOf(record.key) ?? own(record.key)) : record.key;
     const headers = headersJson(record.headers);
     for (const value of isSeries(record) ? seriesValues(record) : [record.value]) {
@@ -39,8 +39,8 @@ export class AppendBatches {
   }
 
   /**
-   * The positions of the records in the order they were added, of a series that of its first one; `pairs` are the partitions and offsets of all
-   * entries, one batch after the other.
+   * The positions of the records in the order in which they were added; for a series, that of its first record. `pairs` are the partitions
+   * and offsets of all entries, one batch after the other.
    */
   positions(pairs: Float64Array): readonly RecordPosition[] {
     const starts = new Map<AppendBatch, number>();
@@ -55,7 +55,7 @@ export class AppendBatches {
     });
   }
 
-  /** One batch per topic, whatever partitions its records name: with two, those of one partition could change their order. */
+  /** One batch per topic, whatever partitions its records name: with two, records of one partition could change their order. */
   #find(topic: string): AppendBatch {
     if (this.#last?.topic === topic) return this.#last;
     let batch = this.#batches.get(topic);
@@ -75,7 +75,7 @@ function* seriesValues({ topic, count, valueAt, parts }: RecordSeries): Generato
   for (let index = 0; index < count; index++) {
     const value = fieldValue(topic, partAt(index));
     if (typeof value === 'string') {
-      // As UTF-8 has it.
+      // As in UTF-8.
       texts.push(value.toWellFormed());
       characters += before.length + value.length + after.length;
       if (texts.length < ROW_RECORDS && characters < ROW_CHARACTERS) continue;
@@ -93,7 +93,7 @@ function packedOrEach(before: string, texts: readonly string[], after: string): 
   return [{ ...values, prefix: before + values.prefix, suffix: values.suffix + after }];
 }
 
-/** A part of a larger array would take all of that to the thread. */
+/** A part of a larger array would bring the whole array to the thread. */
 function own(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes);
 }

@@ -10,7 +10,7 @@ export interface BackupOptions {
   readonly file: string;
   /** Path of the copy: a file that doesn't exist yet. */
   readonly to: string;
-  /** Ends it, and leaves no file. Default: none does. */
+  /** Aborts it, and leaves no file. Default: never. */
   readonly signal?: AbortSignal;
 }
 
@@ -20,14 +20,16 @@ export interface BackedUp {
   readonly topics: number;
   /** Every record was read from the copy, and matched its checksum. */
   readonly records: number;
-  /** Size of the copy's file. */
+  /**
+   * Copies a log, as of one moment, into a file without its free space. Reads the whole copy, syncs it, and then gives it its name. Only
+   * reads the log. The copy needs space next to `to`, where it is `<to>.<process id>.part` until then. Throws a `TopicLogError`:
+   * HEADGATE_TOPIC_LOG_OPEN if `to` already exists. Throws the reason of `signal`.
+   */
   readonly bytes: number;
 }
 
 /**
- * Copies a log, as of one moment, into a file without its free space; reads the whole copy; then syncs it and gives it its name. Only reads
- * the log. The copy needs space next to `to`, where it is `<to>.<process id>.part` until then. Throws a `TopicLogError`:
- * HEADGATE_TOPIC_LOG_OPEN if `to` already exists. Throws the reason of `signal`.
+ * Linking is refused if the name exists; renaming would overwrite.
  */
 export async function backupSqliteTopicLog({ file, to, signal = new AbortController().signal }: BackupOptions): Promise<BackedUp> {
   const target = resolve(to);
@@ -73,7 +75,7 @@ async function giveName(part: string, target: string): Promise<void> {
   }
 }
 
-/** Creates an empty file for its owner only. */
+/** A thread that copies receives nothing before it is done. */
 async function claim(path: string): Promise<void> {
   try {
     await (await open(path, 'wx', 0o600)).close();
@@ -94,7 +96,7 @@ async function copy(file: string, to: string, signal: AbortSignal): Promise<void
     await Promise.race([copied, stopped]);
   } finally {
     over.abort();
-    // A thread that copies hears nothing before it is done.
+    // Returns its size.
     const closed = worker.close();
     if (signal.aborted) copied.catch(() => undefined);
     else await closed;

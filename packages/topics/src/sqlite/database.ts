@@ -19,7 +19,7 @@ export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSyn
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(file, { timeout: busyTimeoutMs });
-    // SQLite makes -wal and -shm with the file's mode. Making the file here and closing it would give back locks that this process has on it.
+    // SQLite creates -wal and -shm with the file's mode. Creating and closing the file here would release this process's locks on it.
     if (isNew) chmodSync(file, 0o600);
     const files = new LogFiles(file);
     checkSchema(db, file);
@@ -54,7 +54,7 @@ function openToRead(options: WorkerOptions): ReturnType<typeof openDatabase> {
     try {
       if (mayWrite) return openedToRead(options, 'beside writers');
     } catch (error) {
-      // A right may be missing that the system doesn't report.
+      // A permission may be missing that the system doesn't report.
       if (sqliteFailure(error, { file, busyTimeoutMs }).failure.kind !== 'open') throw error;
     }
     // A clean stop leaves no -wal: the file then contains the whole log, and no process writes it.
@@ -75,7 +75,7 @@ function openedToRead(
     const files = new LogFiles(file);
     checkSchema(db, file);
     viewSchema(db);
-    // A backup's copy has no -wal before it is written.
+    // A backup has no -wal before it is first written.
     const hasWal = how !== 'unchanging' && db.prepare('PRAGMA journal_mode').get()?.['journal_mode'] === 'wal';
     if (hasWal) files.addWriteAheadLog();
     return { db, files };
@@ -94,7 +94,7 @@ function mayBe(path: string, mode: number): boolean {
   }
 }
 
-/** Answers whether there is no file yet. */
+/** Returns whether the file is still missing. */
 function preparePath(file: string): boolean {
   let wal: Stats | undefined;
   let found: Stats | undefined;
@@ -118,7 +118,7 @@ function preparePath(file: string): boolean {
   return found === undefined;
 }
 
-/** SQLite takes what is there for a new database, and deletes the `-wal`. */
+/** SQLite treats such a file as a new database, and deletes the `-wal`. */
 function leftAlone(file: string): WorkerFailure {
   const reason =
     `the file is missing or empty, and ${file}-wal contains its last commits: the file was moved or deleted without it. ` +
@@ -160,6 +160,6 @@ function closeQuietly(db: DatabaseSync | undefined): void {
   try {
     db?.close();
   } catch {
-    // The first error is the one to throw.
+    // Throw the first error.
   }
 }

@@ -1,15 +1,15 @@
 import type { WorkerLink } from './worker-link.ts';
 
-/** Between two looks for records that have become old. */
+/** Time between two searches for old records. */
 const LOOK_MS = 60_000;
-/** Between two steps of a deletion: writers of this process and of others get their turn. */
+/** Pause between two steps of a deletion, in which writers of this process and others get their turn. */
 const STEP_MS = 50;
 
 /** How long records are kept. Offsets don't change: a reader at a deleted offset starts with the first record that exists. */
 export interface SqliteRetention {
   /** Records older than this are deleted, milliseconds; those of compacted topics never. */
   readonly maxAgeMs: number;
-  /** The topics of which no record is deleted that some group hasn't committed past. Default: none. */
+  /** Topics of which a record is deleted only after some group has committed past it. Default: none. */
   readonly untilCommitted?: (topic: string) => boolean;
 }
 

@@ -4,7 +4,7 @@ import { InvalidRecordError, TopicMismatchError, TopicUnknownError } from '../to
 import { TopicLogError, closedError } from '../topic-log-error.ts';
 import type { Failure } from './worker-protocol.ts';
 
-/** The public error for what the worker refused. */
+/** The public error for a refusal of the worker. */
 // oxlint-disable-next-line typescript/consistent-return -- the return type makes the compiler prove the switch complete
 export function failureToError(failure: Failure): Error {
   switch (failure.kind) {

@@ -9,7 +9,7 @@ interface GroupOffset {
   readonly next: number;
 }
 
-/** Per group and partition the offset that is read next. */
+/** The next offset per group and partition. */
 export class GroupOffsetTable {
   readonly #db: DatabaseSync;
   readonly #file: string;
@@ -33,7 +33,7 @@ export class GroupOffsetTable {
   }
 
   set(group: string, partitionId: number, next: number): void {
-    // A log that is only read may have a view in its place.
+    // A read-only log may have a view in its place.
     this.#set ??= this.#db.prepare(
       'INSERT INTO group_offsets (group_name, partition_id, next_offset, checksum) VALUES (?, ?, ?, ?) ' +
         'ON CONFLICT DO UPDATE SET next_offset = excluded.next_offset, checksum = excluded.checksum',
@@ -41,17 +41,17 @@ export class GroupOffsetTable {
     this.#set.run(group, partitionId, next, checksum({ group, partitionId, next }));
   }
 
-  /** Never goes back: readers may commit out of order. */
+  /** Never decreases, because readers may commit out of order. */
   advance(group: string, partitionId: number, next: number): void {
     if (next > (this.get(group, partitionId) ?? -1)) this.set(group, partitionId, next);
   }
 
-  /** All rows: one whose group or partition was damaged is missed under its own. */
+  /** All rows, because one with a damaged group or partition can't be found under its own. */
   #verified(): readonly GroupOffset[] {
     return this.#all.all().map((row) => {
       const found = { group: text(row['group_name']), partitionId: integer(row['partition_id']), next: integer(row['next_offset']) };
       const sum = integerOrNull(row['checksum']);
-      // An older release has written none.
+      // An older release wrote none.
       if (sum !== null && sum !== checksum(found))
         throw new WorkerFailure({ kind: 'corrupt', file: this.#file, detail: "the offset of a group doesn't match its checksum" });
       return found;

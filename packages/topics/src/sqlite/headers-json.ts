@@ -1,7 +1,7 @@
 import { asBuffer, isTextHeaders, mapHeaders } from '../record-fields.ts';
 import type { NewRecord, TopicRecord } from '../topic-log.ts';
 
-/** Headers as their column holds them: an object of JSON, bytes in it as `{"base64":"…"}`; null for none. */
+/** Headers as stored in their column: a JSON object, with bytes as `{"base64":"…"}`; null for none. */
 export function headersJson(headers: NewRecord['headers']): string | null {
   if (headers === undefined || Object.keys(headers).length === 0) return null;
   if (isTextHeaders(headers)) return JSON.stringify(headers);

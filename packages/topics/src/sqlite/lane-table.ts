@@ -20,12 +20,12 @@ export class LaneTable {
     this.#leave = db.prepare('UPDATE lanes SET pid = NULL, since_ms = NULL WHERE name = ? AND epoch = ?');
   }
 
-  /** To be called within a transaction, under the lane's lock. Answers the new epoch. */
+  /** Call within a transaction, under the lane's lock. Returns the new epoch. */
   take(name: string, pid: number, nowMs: number): number {
     return integer(this.#take.get(name, pid, nowMs)?.['epoch']);
   }
 
-  /** To be called within a transaction. */
+  /** Call within a transaction. */
   verify(hold: LaneHold): void {
     if (this.#get.get(hold.name)?.['epoch'] !== hold.epoch) throw new WorkerFailure({ kind: 'lane-lost', lane: hold.name });
   }

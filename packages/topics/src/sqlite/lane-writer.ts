@@ -23,7 +23,7 @@ export interface SqliteLaneWriterOptions {
 }
 
 const TRY_AGAIN_MS = 1_000;
-/** Errors that a lane waits out, with their texts for the display. */
+/** Errors that a lane waits out, with the texts to display. */
 const PASSING: Partial<Record<TopicLogErrorCode, (file: string) => string>> = {
   HEADGATE_TOPIC_LOG_BUSY: (file) => `${file} is locked by another process`,
   HEADGATE_TOPIC_LOG_FULL: (file) => `no space to write ${file}: free some space on that disk, or raise its quota or size limit`,
@@ -51,7 +51,7 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
     try {
       await link.call('close-lane', { name: lane.name, epoch });
     } catch {
-      // With the log gone, the lane is gone, too.
+      // If the log is gone, so is the lane.
     }
   }
 

@@ -7,19 +7,19 @@ import { realpathSync, statSync } from 'node:fs';
  * in use".
  */
 export class LogFiles {
-  /** The log's own, with every link resolved. */
+  /** The log's own path, with every link resolved. */
   readonly file: string;
-  /** By path, which file it was when SQLite opened it. */
+  /** The identity of each file when SQLite opened it, by path. */
   readonly #opened = new Map<string, string | undefined>();
   #failure: WorkerFailure | undefined;
 
-  /** To be called right after SQLite has opened `file`. */
+  /** Call right after SQLite has opened `file`. */
   constructor(file: string) {
     this.#opened.set(file, identityOf(file));
     this.file = realpathSync(file);
   }
 
-  /** To be called when SQLite has its `-wal` and `-shm` open, too. */
+  /** Call when SQLite has opened its `-wal` and `-shm`, too. */
   addWriteAheadLog(): void {
     for (const path of [`${this.file}-wal`, `${this.file}-shm`]) this.#opened.set(path, identityOf(path));
   }
@@ -29,7 +29,7 @@ export class LogFiles {
     return this.#failure !== undefined;
   }
 
-  /** Throws a `gone` failure if one of them isn't the same file any more; from then on always, because a commit may have gone with it. */
+  /** Throws a `gone` failure if one of them is no longer the same file, and from then on always, because a commit may be lost with it. */
   assertThere(): void {
     if (this.#failure !== undefined) throw this.#failure;
     for (const [path, opened] of this.#opened) {

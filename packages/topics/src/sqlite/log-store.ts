@@ -21,7 +21,7 @@ import {
   WorkerFailure,
 } from './worker-protocol.ts';
 
-/** Everything the file can do, synchronously; every write is one transaction. Throws `WorkerFailure`. */
+/** Everything that the file can do, synchronously; every write is one transaction. Throws `WorkerFailure`. */
 export class LogStore {
   readonly files: LogFiles;
   readonly topics: TopicTable;
@@ -45,7 +45,7 @@ export class LogStore {
     this.#dataVersion = db.prepare('PRAGMA data_version');
   }
 
-  /** Answers which of them were missing. */
+  /** Returns the topics that were missing. */
   createTopics(specs: readonly TopicSpec[], validateOnly: boolean): Omit<CreatedTopics, 'warnings'> {
     const end = validateOnly ? 'ROLLBACK' : 'COMMIT';
     const made = this.#transaction(
@@ -98,7 +98,7 @@ export class LogStore {
 
   /** The next records of a partition from `from` to before `end`; none: no more there. */
   chunk({ topic, partition }: TopicPartition, from: number, end: number): RecordChunk {
-    // In one look: between two of them another process may delete old records.
+    // In one query, because another process may delete old records between two.
     this.#db.exec('BEGIN');
     try {
       return this.records.chunk(partitionOf(this.topics.get(topic), partition), from, end);
@@ -112,7 +112,7 @@ export class LogStore {
     return this.records.since(partitionOf(this.topics.get(topic), partition).id, sinceMs);
   }
 
-  /** Deletes some of a topic's oldest records. Answers whether there may be more to delete. */
+  /** Deletes some of a topic's oldest records. Returns whether there may be more to delete. */
   deleteOld({ topic, beforeMs, untilCommitted }: DeleteOldArgs): boolean {
     this.files.assertThere();
     const { partitions, compacted } = this.topics.get(topic);
@@ -183,7 +183,7 @@ export class LogStore {
     try {
       this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
-      // The failure that was reported already is the cause.
+      // The failure that was reported first is the cause.
     }
   }
 

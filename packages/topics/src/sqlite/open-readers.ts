@@ -2,7 +2,7 @@ import type { LogStore } from './log-store.ts';
 import { type StoredPartition, partitionOf } from './topic-table.ts';
 import { type ReaderArgs, type RecordChunk, WorkerFailure } from './worker-protocol.ts';
 
-/** By how much the pause before the next look grows while there is nothing new, and how many times `pollMs` it may become. */
+/** Growth of the pause before the next look while there is nothing new, and its maximum in multiples of `pollMs`. */
 const GROWTH = 1.1;
 const MOST = 5;
 
@@ -17,11 +17,11 @@ interface Cursor {
 interface OpenReader {
   readonly args: ReaderArgs;
   readonly cursors: Map<number, Cursor>;
-  /** Calls for the next chunk that nothing is there for yet. */
+  /** Calls for a next chunk that has no records yet. */
   waiting: ((chunk: RecordChunk | null) => void) | null;
 }
 
-/** The readers' positions. A chunk is read on demand only, so that a reader keeps its consumer's pace. */
+/** The readers' positions. A chunk is read only on demand, so that a reader keeps its consumer's pace. */
 export class OpenReaders {
   readonly #store: LogStore;
   readonly #pollMs: number;
@@ -66,7 +66,7 @@ export class OpenReaders {
     for (const id of this.#readers.keys()) this.close(id);
   }
 
-  /** To be called after each commit of this process. */
+  /** Call after each commit of this process. */
   wake(): void {
     for (const reader of this.#readers.values()) {
       const { waiting } = reader;
@@ -136,7 +136,10 @@ export class OpenReaders {
     return null;
   }
 
-  /** Adds the partitions the reader doesn't know yet: all at its opening, later those a growing topic gets. Answers the reader's partitions. */
+  /**
+   * Adds the partitions that the reader doesn't know yet: all when it is opened, later those that a growing topic gets. Returns the
+   * reader's partitions.
+   */
   #addCursors(reader: OpenReader): readonly StoredPartition[] {
     const { args, cursors } = reader;
     const topic = this.#store.topics.get(args.topic);

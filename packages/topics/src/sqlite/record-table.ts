@@ -77,7 +77,10 @@ export class RecordTable {
     for (const row of records.slice(whole)) one.run(...columnsOf([row], compacted));
   }
 
-  /** The next records of a partition from `from`, or the first that is left, to before `end`; none: no more there. To be called within a transaction. */
+  /**
+   * The next records of a partition from `from`, or the first one that is left, to before `end`; none if there are no more. Call within a
+   * transaction.
+   */
   chunk(of: Pick<StoredPartition, 'id' | 'partition' | 'startOffset' | 'compacted'>, wanted: number, end: number): RecordChunk {
     const { id, partition, startOffset, compacted } = of;
     const from = Math.max(wanted, startOffset);
@@ -105,8 +108,8 @@ export class RecordTable {
   }
 
   /**
-   * The newest value per key of a partition of a compacted topic, in the order they were written. Fails for a value that isn't a text; a
-   * key that is none belongs to no state.
+   * The newest value per key of a partition of a compacted topic, in the order in which they were written. Fails for a value that isn't
+   * text. A key that isn't text belongs to no state.
    */
   state(partitionId: number, topicPartition: TopicPartition): StateEntries {
     const keys: string[] = [];
@@ -132,12 +135,12 @@ export class RecordTable {
     return integerOrNull(this.#since.get(partitionId, sinceMs)?.['first']);
   }
 
-  /** Tombstones have done their work once every reader may be supposed to have seen them. */
+  /** Tombstones are no longer needed once every reader should have seen them. */
   purgeTombstones(partitionId: number, olderThanMs: number): void {
     this.#purge.run(partitionId, olderThanMs);
   }
 
-  /** The offset after some of the oldest records that were written before `beforeMs` and lie before `end`; undefined if there are none. */
+  /** The offset after some of the oldest records that were written before `beforeMs` and are before `end`; undefined if there are none. */
   behindOld(partitionId: number, beforeMs: number, end: number): number | undefined {
     let behind: number | undefined;
     for (const row of this.#oldest.iterate(partitionId)) {

@@ -5,7 +5,7 @@ import { integer } from './column.ts';
 /** "HdGt": marks the file as a topic log, https://www.sqlite.org/pragma.html#pragma_application_id. */
 const APPLICATION_ID = 0x48644774;
 
-/** One more with each schema. */
+/** Increases with each schema. */
 const VERSION = 5;
 /** The migration from each older schema to the next one. */
 const MIGRATIONS: Readonly<Record<number, string>> = {
@@ -19,9 +19,9 @@ const VIEWS: Readonly<Record<number, string>> = {
 };
 
 /**
- * Records before `start_offset` were deleted for their age. A text key is stored as text, so that a compacted topic has one record of it,
- * in whichever form it was written. A row of `batches` is one record, or `count` of them with a `prefix`, a `suffix` and in `value` a JSON
- * array of the texts in between; `records` shows each record separately.
+ * Records before `start_offset` were deleted because of their age. A text key is stored as text, so that a compacted topic has one record
+ * of it, in whichever form it was written. A row of `batches` is one record, or `count` of them with a `prefix`, a `suffix` and in `value`
+ * a JSON array of the texts in between. `records` shows each record separately.
  */
 const SCHEMA = `
   CREATE TABLE topics (
@@ -76,8 +76,8 @@ const SCHEMA = `
 `;
 
 /**
- * Refuses a file of a newer release, or one that isn't a topic log; touches nothing. It looks in one transaction: read one by one, marks and
- * tables of a file that another process is just making could be from before its commit and from after it.
+ * Refuses a file of a newer release, or one that isn't a topic log, and changes nothing. It looks in one transaction: read one by one, the
+ * marks and tables of a file that another process is creating could come from before and after its commit.
  */
 export function checkSchema(db: DatabaseSync, file: string): void {
   db.exec('BEGIN');
@@ -88,7 +88,7 @@ export function checkSchema(db: DatabaseSync, file: string): void {
   }
 }
 
-/** Makes the tables of a new file, or changes those of an older release, in one transaction; several processes may do so at once. */
+/** Creates the tables of a new file, or changes those of an older release, in one transaction; several processes may do so at once. */
 export function makeSchema(db: DatabaseSync, file: string): void {
   if (pragma(db, 'user_version') === VERSION) return;
   db.exec('BEGIN IMMEDIATE');
@@ -108,12 +108,12 @@ export function makeSchema(db: DatabaseSync, file: string): void {
   }
 }
 
-/** Lets a file of an older release be read as one of this, and changes nothing in it. */
+/** Lets a file of an older release be read like one of this release, without changing it. */
 export function viewSchema(db: DatabaseSync): void {
   for (let version = pragma(db, 'user_version'); version > 0 && version < VERSION; version++) db.exec(VIEWS[version] ?? '');
 }
 
-/** To be called within a transaction. */
+/** Call within a transaction. */
 function judge(db: DatabaseSync, file: string): void {
   const version = pragma(db, 'user_version');
   const owner = pragma(db, 'application_id');

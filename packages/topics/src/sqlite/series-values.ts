@@ -1,9 +1,9 @@
-/** Texts of consecutive records as a row of the file holds them: their common beginning and end once. */
+/** Texts of consecutive records as stored in a row of the file: their common beginning and end once. */
 export interface SeriesValues {
   /** At least 2. */
   readonly count: number;
   readonly prefix: string;
-  /** A JSON array: of each text, the part between prefix and suffix. */
+  /** A JSON array: the part of each text between prefix and suffix. */
   readonly middles: string;
   readonly suffix: string;
 }

@@ -36,7 +36,9 @@ export interface SqliteTopicLogOptions {
    * next to it.
    */
   readonly file: string;
-  /** How long a write waits for another process's, milliseconds, before it throws a `TopicLogError` (HEADGATE_TOPIC_LOG_BUSY). Default 5000. */
+  /**
+   * How long a write waits for another process's, milliseconds, before it throws a `TopicLogError` (HEADGATE_TOPIC_LOG_BUSY). Default 5000.
+   */
   readonly busyTimeoutMs?: number;
   /**
    * How often a waiting reader checks for commits of other processes, in milliseconds; up to five times as long if nothing has arrived for
@@ -45,11 +47,11 @@ export interface SqliteTopicLogOptions {
   readonly pollMs?: number;
   /** How long a tombstone of a compacted topic stays readable, milliseconds. Default 86,400,000 (a day). */
   readonly tombstoneRetentionMs?: number;
-  /** The file may not grow beyond this, bytes; writes that would throw a `TopicLogError` (HEADGATE_TOPIC_LOG_FULL). Default 0: the disk is the limit. */
+  /** Maximum size of the file, bytes; larger writes throw a `TopicLogError` (HEADGATE_TOPIC_LOG_FULL). Default 0: the disk is the limit. */
   readonly maxFileBytes?: number;
-  /** Opens the file only for reading: it is neither created nor migrated, and this user needs no right to write. Default false. */
+  /** Opens the file only for reading: it is neither created nor migrated, and this user doesn't need write permission. Default false. */
   readonly readOnly?: boolean;
-  /** Deletes old records as long as the log is open. Default: all are kept. */
+  /** Deletes old records while the log is open. Default: all are kept. */
   readonly retention?: SqliteRetention;
   /**
    * Called when lanes can't be written, and when they can again. With it their transactions wait for space or a lock; without it they
@@ -65,7 +67,7 @@ export interface SqliteTopicLogOptions {
   readonly worker?: URL;
 }
 
-/** SQLite takes a billion bytes, a JavaScript string half of that in characters. */
+/** SQLite accepts a billion bytes, a JavaScript string half of that in characters. */
 const MAX_RECORD_BYTES = 500_000_000;
 
 /**
@@ -191,7 +193,7 @@ class SqliteTopicLog implements TopicLog {
     return reader;
   }
 
-  /** An uncommitted transaction is in no partition. */
+  /** No partition contains an uncommitted transaction. */
   async openTransaction(_: TopicPartition, signal?: AbortSignal): Promise<undefined> {
     signal?.throwIfAborted();
     await Promise.resolve();
@@ -202,7 +204,7 @@ class SqliteTopicLog implements TopicLog {
     return this.#reading(await this.#link.call('read-state', { topic, partition }));
   }
 
-  /** All partitions are everybody's: another process is kept out by the lanes themselves. */
+  /** Every process may work all partitions: the lanes themselves keep another one out. */
   async joinGroup({ topics, onAssigned }: JoinGroupOptions): Promise<GroupMember> {
     const there = await this.listTopics();
     onAssigned(

@@ -46,7 +46,7 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
     try {
       await link.call('close-reader', { reader });
     } catch {
-      // With the log gone, the reader is gone, too.
+      // If the log is gone, so is the reader.
     }
   }
 

@@ -7,7 +7,7 @@ export interface StoredPartition {
   readonly id: number;
   readonly partition: number;
   readonly nextOffset: number;
-  /** Records before it were deleted for their age. */
+  /** Records before it were deleted because of their age. */
   readonly startOffset: number;
   /** Whether its topic is compacted; otherwise its offsets have no gaps. */
   readonly compacted: boolean;
@@ -48,7 +48,7 @@ export class TopicTable {
     this.#earliest = db.prepare('SELECT min(base_offset) AS earliest FROM batches WHERE partition_id = ?');
   }
 
-  /** Prepared when they are needed: a log that is only read may have views in the place of tables. */
+  /** Prepared on demand: a read-only log may have views instead of tables. */
   get #write(): Writes {
     const db = this.#db;
     this.#writes ??= {
@@ -122,7 +122,7 @@ export class TopicTable {
   }
 }
 
-/** The partition of that number, which the topic must have. */
+/** The partition with that number, which must exist. */
 export function partitionOf(topic: StoredTopic, partition: number): StoredPartition {
   const found = topic.partitions[partition];
   if (found === undefined) {

@@ -39,7 +39,7 @@ export class WorkerLink {
         return;
       }
       const request: Pick<WorkerRequest, 'id' | 'kind'> & { args: unknown } = { id, kind, args };
-      // First, since it throws for a value that can't be cloned: a call that no one answers would keep the process alive.
+      // Post first: it throws for a value that can't be cloned, and an unanswered call would keep the process alive.
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
       this.#worker.postMessage(request);
       this.#pending.set(id, { resolve, reject });
@@ -77,7 +77,7 @@ export class WorkerLink {
   }
 }
 
-/** From source the thread runs the source, built it runs what was built. */
+/** From source, the thread runs the source; from a build, the built file. */
 function workerEntry(): URL {
   return import.meta.url.endsWith('.ts') ? new URL('./worker.ts', import.meta.url) : new URL('./worker.js', import.meta.url);
 }

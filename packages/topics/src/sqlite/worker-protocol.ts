@@ -8,13 +8,13 @@ export interface WorkerOptions {
   readonly busyTimeoutMs: number;
   readonly pollMs: number;
   readonly tombstoneRetentionMs: number;
-  /** 0: no limit but the disk's. */
+  /** 0: only the disk limits it. */
   readonly maxFileBytes: number;
   /** Nothing is created, changed or migrated. Default false. */
   readonly readOnly?: boolean;
 }
 
-/** Every call the worker answers, in the order they were sent; `next-chunk` of a following reader may be answered later. */
+/** Every call that the worker answers, in order; `next-chunk` of a following reader may be answered later. */
 export interface WorkerCalls {
   open: { args: null; result: null };
   'create-topics': {
@@ -35,7 +35,7 @@ export interface WorkerCalls {
   'commit-read': { args: OffsetCommit; result: null };
   'group-offset': { args: TopicPartition & { readonly group: string }; result: number | null };
   'offset-since': { args: TopicPartition & { readonly sinceMs: number }; result: number | null };
-  /** Answers whether there may be more to delete. */
+  /** Returns whether there may be more to delete. */
   'delete-old': { args: DeleteOldArgs; result: boolean };
   backup: { args: { readonly to: string }; result: null };
   close: { args: null; result: null };
@@ -52,7 +52,7 @@ export type WorkerReply =
   | { readonly id: number; readonly ok: true; readonly result: never }
   | { readonly id: number; readonly ok: false; readonly failure: Failure };
 
-/** Keys, values and times as lists: cheap to hand from thread to thread. */
+/** Keys, values and times as lists, which are cheap to pass between threads. */
 export interface StateEntries {
   readonly keys: readonly string[];
   readonly values: readonly string[];
@@ -71,7 +71,7 @@ export interface AppendBatch {
   readonly partitions: (number | null)[];
   readonly keys: (string | Uint8Array | null)[];
   readonly values: (string | Uint8Array | SeriesValues | null)[];
-  /** JSON, or null for none; as `headersJson` makes it. */
+  /** JSON, or null for none; created by `headersJson`. */
   readonly headers: (string | null)[];
 }
 
@@ -81,7 +81,7 @@ export interface WriteArgs {
   readonly batches: readonly AppendBatch[];
   readonly offsets: readonly OffsetCommit[];
   readonly nowMs: number;
-  /** Answer partition and first offset of each entry, batch by batch, as pairs. */
+  /** Returns partition and first offset of each entry, batch by batch, as pairs. */
   readonly positions: boolean;
 }
 
@@ -98,7 +98,7 @@ export interface DeleteOldArgs {
   readonly topic: string;
   /** Records written before it are old, milliseconds since the epoch. */
   readonly beforeMs: number;
-  /** Keep those that some group of the topic, or none at all, has committed past. */
+  /** Delete only records that some group has committed past. */
   readonly untilCommitted: boolean;
 }
 
@@ -129,13 +129,13 @@ export type Failure =
   | { readonly kind: 'open'; readonly file: string; readonly reason: string; readonly detail: string }
   | { readonly kind: 'full'; readonly file: string; readonly detail: string }
   | { readonly kind: 'corrupt'; readonly file: string; readonly detail: string }
-  /** `path`: the file of the log that is missing, or is another one. */
+  /** `path`: the file of the log that is missing or was replaced. */
   | { readonly kind: 'gone'; readonly file: string; readonly path: string; readonly replaced: boolean }
   | { readonly kind: 'busy'; readonly file: string; readonly busyTimeoutMs: number; readonly detail: string }
   | { readonly kind: 'closed'; readonly what: string }
   | { readonly kind: 'failed'; readonly file: string; readonly detail: string };
 
-/** Carries a `Failure` up through the worker to the reply; never leaves the worker itself. */
+/** Carries a `Failure` through the worker to the reply; never leaves the worker itself. */
 export class WorkerFailure extends Error {
   override readonly name = 'WorkerFailure';
   readonly failure: Failure;

@@ -44,7 +44,7 @@ function serve(port: NonNullable<typeof parentPort>, options: WorkerOptions): vo
     },
     write: (args) => {
       const positions = log().store.write(args);
-      // The writer's answer goes out first.
+      // The writer's response goes out first.
       setImmediate(() => opened?.readers.wake());
       return positions;
     },

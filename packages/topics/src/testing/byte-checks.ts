@@ -6,7 +6,7 @@ import { type DriverCheck, collect, uniqueName, values } from './contract-check.
 import { prepareLane } from './lane-checks.ts';
 
 const ALL_BYTES = Uint8Array.from({ length: 256 }, (_, byte) => byte);
-/** As a schema registry's serializers frame a value. */
+/** As framed by a schema registry's serializers. */
 const FRAMED = Uint8Array.of(0, 0, 0, 0, 1, 0xff, 0x80, 0x41, 0x42);
 const BROKEN = Uint8Array.of(0x61, 0xc3);
 const TEXT = '\u0000\uFEFFé漢🌊';

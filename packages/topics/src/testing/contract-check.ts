@@ -11,7 +11,7 @@ export interface DriverCheck {
   run(open: OpenTopicLog): Promise<void>;
 }
 
-/** A name no other check, and no earlier run on shared storage, has used. */
+/** A unique name, also across earlier runs on shared storage. */
 export function uniqueName(label: string): string {
   return `${label}-${crypto.randomUUID()}`;
 }

@@ -7,7 +7,10 @@ import { recordChecks } from './record-checks.ts';
 
 /** Options of {@link contractChecks}. */
 export interface ContractChecksOptions {
-  /** The fate of a lane's second holder: `refused` while the older one lives, or it `fences` the older one. Default 'refused'. */
+  /**
+   * The result of opening a held lane: the second holder is `refused` while the older one lives, or it `fences` the older one. Default
+   * 'refused'.
+   */
   readonly newcomer?: 'refused' | 'fences';
 }
 

@@ -16,7 +16,7 @@ export async function prepareLane(log: TopicLog): Promise<{ readonly topic: stri
   return { topic, lane: { name: uniqueName('lane'), state: { topic: state, partition: 1 } } };
 }
 
-/** Every driver's clock shows this much time, whatever its resolution. */
+/** Every driver's clock shows this difference, whatever its resolution. */
 const AGE_MS = 50;
 
 /** A key that belongs to one of two partitions. */
@@ -114,7 +114,7 @@ export function laneChecks(): readonly DriverCheck[] {
         await using log = await open();
         const { topic, lane } = await prepareLane(log);
         await using writer = await log.openLane(lane);
-        // One by one they would be halves of a character.
+        // Each of them alone would be half a character.
         const own = ['1', '', '22', '\ud83c', '\ud83c\udf0a', 'é'.repeat(40), '3'.repeat(40)];
         const ends = [
           { before: '{"é":"', after: '"}' },
@@ -167,7 +167,7 @@ export function laneChecks(): readonly DriverCheck[] {
         await using log = await open();
         const { topic, lane } = await prepareLane(log);
         await using writer = await log.openLane(lane);
-        // As a caller without types may give them.
+        // As a caller without types may pass them.
         const number = 7 as unknown as string;
         const list = [0, 255] as unknown as Uint8Array;
         const good = { topic, partition: 0, key: 'k', value: 'v' };

@@ -57,7 +57,7 @@ export function readChecks(): readonly DriverCheck[] {
       async run(open) {
         await using log = await open();
         const topic = await newTopic(log);
-        // No compression makes one piece of many.
+        // Random, so that no compression reduces many pieces to one.
         const value = (): string => randomBytes((MEGABYTE / 2) * 0.75).toString('base64');
         for (let sent = 0; sent < 2 * READ_MEGABYTES; sent += 8) {
           await log.append(Array.from({ length: 8 }, () => ({ topic, partition: 0, key: 'k', value: value() })));
@@ -176,7 +176,7 @@ export function readChecks(): readonly DriverCheck[] {
       async run(open) {
         await using log = await open();
         const topic = await newTopic(log, 3);
-        // Key and value together are three times a driver's fetch size, also with compression.
+        // Key and value together are three times a driver's fetch size, even with compression.
         const value = Buffer.from(crypto.getRandomValues(new Uint8Array(65_536)))
           .toString('base64')
           .repeat(7);

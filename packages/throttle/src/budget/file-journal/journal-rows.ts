@@ -113,7 +113,7 @@ function createFolder(folder: string): void {
 
 function unusable(file: string, cause: unknown): FileJournalError {
   const { code, errcode = 0, message } = cause as NodeJS.ErrnoException & { readonly errcode?: number };
-  // The low byte: the others say more of it.
+  // The low byte; the others give details.
   switch (errcode % 256) {
     case BUSY:
       return new FileJournalError(
