@@ -39,7 +39,7 @@ it('ends when a slow reader has all that was written, where pipes are asynchrono
   expect([status, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
 });
 
-it('in a folder that was deleted says so', async () => {
+it('reports that its folder was deleted', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'gone-'));
   const command = `cd "$0" && rmdir "$0" && exec "$@"`;
   const flags = ['--conditions=@headgate/source', '--disable-warning=ExperimentalWarning'];

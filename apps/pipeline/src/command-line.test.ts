@@ -12,7 +12,7 @@ const HOSTILE = 'a\u001b[31m\u009b31m\u0007\r\u202e\u2066\u200f\u2028\u0085\u000
 /** What no output may have: a terminal obeys it, or shows letters in another order. */
 const OBEYED = /(?!\n)[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
-describe('whatever comes from outside, no output has what a terminal would obey, or goes on for ever', () => {
+describe('no output contains control sequences from outside, or is endless', () => {
   it.each([
     ['a command', ['%']],
     ['an option', ['run', '--%']],
@@ -42,7 +42,7 @@ describe('whatever comes from outside, no output has what a terminal would obey,
     }
   });
 
-  it('a word that is none of the choices is refused with all of them', async () => {
+  it('a word that is not a valid choice is refused, with all choices', async () => {
     for (const [args, choices] of [
       [['export', 'followers.ids', '--format', 'xls'], 'ndjson, csv, parquet'],
       [['sandbox', '--window', 'fixed'], 'first-request, wall-clock, rolling'],
@@ -107,7 +107,7 @@ it('read says that nothing matches its options only if nothing does', async () =
   expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'No record of books.records matches these options.\n']);
 });
 
-it("tells check and run in a sentence of a proxy's address that is none, and not its password", async () => {
+it('check and run report an invalid proxy address in one sentence, without its password', async () => {
   const cwd = await configFolder({ 'headgate.yaml': `status: false\n${BOOKS}` });
   const env = { ...ENV, HTTP_PROXY: 'http://u:s3cr3t@[bad' };
   const sentence = 'books: HTTP_PROXY of the environment must be an address such as http://127.0.0.1:3128, or empty for none';
@@ -124,7 +124,7 @@ it("tells check and run in a sentence of a proxy's address that is none, and not
   expect((await headgate(['run'], { cwd, env })).stderr).not.toMatch(/s3cr3t|\n {4}at /u);
 });
 
-it('says as JSON what is wrong with a configuration, each problem by itself, and what else ends a command', async () => {
+it('reports each problem of a configuration as JSON, and any other error that ends a command', async () => {
   const wrong = await configFolder({ 'headgate.yaml': `${BOOKS}plann: pro\nstatus: { port: x }\n` });
   const right = await configFolder({ 'headgate.yaml': BOOKS });
   const ended = [await headgate(['run', '--json'], { cwd: wrong }), await headgate(['--json', 'enqueue', 'books', '123'], { cwd: right })];
@@ -142,7 +142,7 @@ it('says as JSON what is wrong with a configuration, each problem by itself, and
   ]);
 });
 
-it('a maximum of no requests is wrong usage', async () => {
+it('a maximum of no requests is a usage error', async () => {
   const { code, stdout, stderr } = await headgate(['run', '--max-requests', '0']);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toContain('Write a whole number from 1.');

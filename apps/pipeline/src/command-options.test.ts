@@ -9,7 +9,7 @@ import { runCommandLine } from './command-line.ts';
 const PAGE = fileURLToPath(new URL('../../../docs/commands.md', import.meta.url));
 const HEADING = '\n## All arguments and options\n';
 
-test('docs/commands.md ends with what --help says of every command; `vitest run command-options -u` writes it again', async () => {
+test('docs/commands.md ends with the --help of every command; `vitest run command-options -u` rewrites it', async () => {
   const page = await readFile(PAGE, 'utf8');
   const [before = ''] = page.split(HEADING);
   const commands = entriesOf(await help(), 'Commands').map(({ name }) => name.split(' ')[0] ?? '');

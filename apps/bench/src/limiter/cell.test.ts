@@ -60,7 +60,7 @@ describe('15 per 15 minutes for a day', () => {
     },
   );
 
-  it.each(WINDOW_KINDS)('goes on with the same %s windows after each of its restarts', async (kind) => {
+  it.each(WINDOW_KINDS)('continues in the same %s windows after each of its restarts', async (kind) => {
     const { servers } = await run(QUARTER_HOUR, kind, 0, { restartEveryMs: 120 * MINUTE_MS });
     expect(servers[0]?.refused).toBe(0);
     expect(servers[0]?.share).toBeGreaterThanOrEqual(0.999);
@@ -84,7 +84,7 @@ describe('15 per 15 minutes for a day', () => {
     }
   });
 
-  it.each(WINDOW_KINDS)('takes what the headers of a %s window tell for no more than it is', async (kind) => {
+  it.each(WINDOW_KINDS)('believes the headers of a %s window only as far as they are true', async (kind) => {
     const { servers } = await run(QUARTER_HOUR, kind, 0, { latency: 'uniform', heeds: true });
     expect(servers[0]).toMatchObject({ refused: 0, counted: 96 * 15 });
   });

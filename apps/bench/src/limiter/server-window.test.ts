@@ -20,7 +20,7 @@ describe('a server window', () => {
     expect(counted('rolling', [10, 60, 109, 110, 159, 160])).toEqual([true, true, false, true, false, true]);
   });
 
-  it.each(WINDOW_KINDS)('tells what is left and when it ends (%s)', (kind) => {
+  it.each(WINDOW_KINDS)('reports what is left and when it ends (%s)', (kind) => {
     const window = serverWindow({ kind, ...options });
     window.count(10);
     expect(window.remaining).toBe(1);

@@ -16,12 +16,12 @@ test.skipIf(withoutPython)('counts the memory of a process, and the CPU of those
   expect(peakBytes).toBeLessThan(600e6);
 });
 
-test.skipIf(withoutPython)('says the last words of one that fails', async () => {
+test.skipIf(withoutPython)('reports the last output of one that fails', async () => {
   const failing = measuredProcess('python3', { argv: [process.execPath, '-e', 'console.error("no page"); process.exit(3)'], folder });
   await expect(failing.ended()).rejects.toThrow(/ended with 3:\nno page/u);
 });
 
-test.skipIf(withoutPython)('stops one that stays', async () => {
+test.skipIf(withoutPython)('stops one that keeps running', async () => {
   const staying = measuredProcess('python3', { argv: [process.execPath, '-e', 'setInterval(() => {}, 1_000)'], folder });
   expect(await staying.pid).toBeGreaterThan(1);
   staying.stop();

@@ -69,7 +69,7 @@ test('it has names, partitions, keys, headers and payloads of all topics, and on
   expect(components.schemas['FollowersPagesHeaders']).toMatchObject({ properties: { ce_type: { const: 'headgate.followers.pages' } } });
 });
 
-test('without a configuration it has the topics that are built in; a configuration that is named has to be there', async () => {
+test('without a configuration it has the built-in topics; a named configuration must exist', async () => {
   const run = async (file: string): Promise<string> => {
     const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
     const { signal } = new AbortController();

@@ -17,7 +17,7 @@ async function checked(yaml: string, options: Partial<CheckOptions> = {}): Promi
   return { code, text };
 }
 
-test('problems of the file and of the environment stand in one table', async () => {
+test('problems of the file and of the environment appear in one table', async () => {
   const yaml = `${FOLLOWERS}  limit: { window: 15 min }\n${BOOKS}  plann: pro\n`;
   expect(await checked(yaml, { env: { TOKEN: 'x', OTHER_TOKEN: 'y' }, probes: () => [REFUSED, FINE] })).toEqual({
     code: 2,
@@ -25,7 +25,7 @@ test('problems of the file and of the environment stand in one table', async () 
   6:20  followers.limit.window   "15 min" isn't a duration. Write 15m, 900s or 900000ms.
       |   limit: { window: 15 min }
       |                    ^^^^^^
-  9:8   books.key                takes \${KEY}, which isn't set. Export it, or put it into .env next to this file.
+  9:8   books.key                uses \${KEY}, which isn't set. Export it, or put it into .env next to this file.
       |   key: "\${KEY}"
       |        ^^^^^^^^
   10:3  books.plann              unknown key. Did you mean plan?
@@ -39,7 +39,7 @@ environment
   });
 });
 
-test('probes are made of the sections that are sound', async () => {
+test('valid sections are probed', async () => {
   let seen: readonly string[] = [];
   await checked(`${BOOKS}followers: {}\n`, {
     probes: (sound) => {
@@ -50,14 +50,14 @@ test('probes are made of the sections that are sound', async () => {
   expect(seen.toSorted()).toEqual(['books', 'definitions', 'file', 'pipelines', 'status', 'topics']);
 });
 
-test('nothing wrong is 0', async () => {
+test('exits with 0 without problems', async () => {
   expect(await checked(BOOKS, { probes: () => [FINE] })).toEqual({
     code: 0,
     text: 'headgate.yaml\n  no problems in this file\nenvironment\n  topic log   can be written\n',
   });
 });
 
-test('a warning is no problem', async () => {
+test('a warning is not a problem', async () => {
   expect(await checked(BOOKS.replace('"${KEY}"', 'secret-9'))).toEqual({
     code: 0,
     text: `headgate.yaml
@@ -67,7 +67,7 @@ no problems, 1 warning
   });
 });
 
-test('an environment that fails is 1, also where a probe throws', async () => {
+test('a failed environment exits with 1, even if a probe throws', async () => {
   const probes = (): readonly Probe[] => [{ name: 'sqlite', run: () => Promise.reject(new Error('the disk is full. Make room.')) }];
   expect(await checked(BOOKS, { probes })).toEqual({
     code: 1,
@@ -75,7 +75,7 @@ test('an environment that fails is 1, also where a probe throws', async () => {
   });
 });
 
-test('what --online spends is said before it is spent', async () => {
+test('reports what --online spends before it spends it', async () => {
   const { text } = await checked(FOLLOWERS + BOOKS, { online: true, probes: () => [FINE] });
   expect(text).toBe(`headgate.yaml
   no problems in this file
@@ -85,14 +85,14 @@ environment
 `);
 });
 
-test('a missing file is 2', async () => {
+test('a missing file exits with 2', async () => {
   expect(await checked('', { file: 'other.yaml' })).toEqual({
     code: 2,
     text: 'other.yaml not found in this folder. Create one with: headgate init --config other.yaml\n',
   });
 });
 
-test('what a probe warns of is no problem; each of its lines stands under the first', async () => {
+test('a warning of a probe is not a problem; its lines are aligned under the first', async () => {
   const probes = (): readonly Probe[] => [{ ...FINE, run: async () => ({ ok: true, message: 'answers\nand more', warnings: ['small.'] }) }];
   expect(await checked(BOOKS, { probes })).toEqual({
     code: 0,

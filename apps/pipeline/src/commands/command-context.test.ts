@@ -9,7 +9,7 @@ import { expect, test } from 'vitest';
 import { BOOKS, ENV, configFolder } from '../config/config-folder.fixture.ts';
 import { openLog, readConfig } from './command-context.ts';
 
-test('a file that is locked is called so, not brokers that are away', async () => {
+test('a locked file is reported as locked, not as unreachable brokers', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-open-'));
   const file = join(folder, 'headgate.db');
   let said = '';
@@ -31,7 +31,7 @@ test('a file that is locked is called so, not brokers that are away', async () =
   await rm(folder, { recursive: true });
 });
 
-test('a command that is stopped while its log opens goes no further', async () => {
+test('a command that is stopped while its log opens does nothing more', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-open-'));
   const topics = { driver: 'sqlite', file: join(folder, 'headgate.db'), group: 'g', lanes: 1, prefix: '', names: {} } as const;
   const stop = new AbortController();
@@ -42,7 +42,7 @@ test('a command that is stopped while its log opens goes no further', async () =
   await rm(folder, { recursive: true });
 });
 
-test('what is unwise in the configuration is said before a run, as lines or as JSON', async () => {
+test('warnings about the configuration appear before a run, as lines or as JSON', async () => {
   const cwd = await configFolder({ 'headgate.yaml': BOOKS.replace('https', 'http') });
   const warned = async (json: boolean): Promise<string> => {
     let said = '';

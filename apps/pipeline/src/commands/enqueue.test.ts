@@ -62,7 +62,7 @@ describe('an author is the same to the config, to enqueue and to the library', (
     }).toEqual({ config: isOne, file: isOne || author === '', enqueue: isOne, library: isOne });
   });
 
-  it('refused is named, and nothing is added', async () => {
+  it('an invalid one is named, and nothing is added', async () => {
     const { said, log } = await enqueued([], ['Ada Brook', '..']);
     await expect(said).rejects.toThrow(
       'enqueue: the author ".." is a relative path segment, which an address can\'t contain. Nothing was added.',
@@ -71,13 +71,13 @@ describe('an author is the same to the config, to enqueue and to the library', (
   });
 });
 
-it('names the line of stdin that holds no request, and adds nothing', async () => {
+it('names the line of stdin that is not a request, and adds nothing', async () => {
   const { said, log } = await enqueued([], [], '@alpha\n\n# those of May\nbad line!\n');
   await expect(said).rejects.toThrow('enqueue: stdin, line 4: "bad line!" isn\'t a user.');
   expect(await log()).toEqual([]);
 });
 
-it('tells how a refused id may have been meant, and adds nothing', async () => {
+it('suggests what an invalid id may have meant, and adds nothing', async () => {
   const { said, log } = await enqueued(['alpha', '00012']);
   await expect(said).rejects.toThrow(
     'enqueue: "00012" isn\'t a user ID: an ID is at most 18446744073709551615, without leading zeros. If it is a screen name, write @00012. Nothing was added.',
@@ -85,7 +85,7 @@ it('tells how a refused id may have been meant, and adds nothing', async () => {
   expect(await log()).toEqual([]);
 });
 
-it('gives requests for one user in several spellings one key, and asks as it is spelled', async () => {
+it('gives requests for one user in several spellings one key, and requests each as spelled', async () => {
   const { said, log } = await enqueued(['Gamma', '@gamma', '12', 'id:12']);
   expect(await said).toBe(0);
   expect(await log()).toEqual([
@@ -96,7 +96,7 @@ it('gives requests for one user in several spellings one key, and asks as it is 
   ]);
 });
 
-it('says which requests are given twice, or wait already', async () => {
+it('reports requests that are repeated or already waiting', async () => {
   const cwd = await configFolder({ 'headgate.yaml': `topics: { driver: sqlite, file: ./headgate.db }\n${FOLLOWERS}` });
   const told = async (...entries: readonly string[]): Promise<string> => {
     const stderr = new PassThrough({ encoding: 'utf8' });

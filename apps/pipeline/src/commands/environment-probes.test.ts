@@ -10,7 +10,7 @@ import { smallDisk } from '../e2e/kafka/small-disk.fixture.ts';
 import type { ProbeResult } from './check.ts';
 import { environmentProbes } from './environment-probes.ts';
 
-it('says of a log that is to be made whether that can be, and leaves nothing behind', async () => {
+it('reports whether a missing log can be created, and leaves nothing behind', async () => {
   const cwd = await configFolder({ 'headgate.yaml': BOOKS, 'a-file': '' });
   expect(await probed(cwd, 'new/folder/headgate.db')).toEqual({ ok: true, message: 'will be created' });
   // As in /proc, where root has every right and can make nothing.
@@ -21,7 +21,7 @@ it('says of a log that is to be made whether that can be, and leaves nothing beh
   expect((await readdir(cwd)).toSorted()).toEqual(['a-file', 'headgate.yaml']);
 });
 
-it('says of an embedded log that its disk is full, or will be soon', async ({ skip }) => {
+it('reports that the disk of an embedded log is full, or almost full', async ({ skip }) => {
   const disk = await smallDisk({ megabytes: 40 });
   if (typeof disk === 'string') return skip(disk);
   await using room = disk;

@@ -77,7 +77,7 @@ test('NDJSON has a line for each record, with every digit', async () => {
   expect((await exported(cwd, { topic: 'followers.ids', tail: 2, key: '@alpha' })).out.split('\n')).toHaveLength(3);
 });
 
-test('CSV quotes what it has to, and what does not fit the columns is kept whole', async () => {
+test('CSV quotes only where needed, and keeps what does not fit the columns whole', async () => {
   const odd = [
     { isbn: '9780140449136', record: { title: 'a "b", c\n' } },
     { isbn: 7, record: {} },
@@ -117,7 +117,7 @@ test('two exports into one file leave one of them, whole', async () => {
   expect((await readdir(cwd)).toSorted()).toEqual(['headgate.db', 'headgate.yaml', 'ids.ndjson']);
 });
 
-test('nothing is written over the log, by whatever name', async () => {
+test('never overwrites the log, by whatever name', async () => {
   const cwd = await logWith({ 'followers.ids': [idValue('7')] });
   await symlink('headgate.db', join(cwd, 'link.csv'));
   for (const out of ['headgate.db', './headgate.db-wal', 'headgate.db-shm', 'link.csv', join(cwd, 'headgate.db')]) {
@@ -176,7 +176,7 @@ test('Parquet has columns with types, and is a file only when it is whole', asyn
   await expect(access(join(cwd, 'no'))).rejects.toThrow('ENOENT');
 });
 
-test('Parquet is written row group by row group, each of so many rows or bytes', async () => {
+test('Parquet is written one row group at a time, limited by rows or bytes', async () => {
   const chunks: Uint8Array[] = [];
   const sink = { write: async (chunk: string | Uint8Array) => void chunks.push(Buffer.from(chunk)) };
   const groups = async (most: { readonly rows: number; readonly bytes: number }) => {

@@ -50,7 +50,7 @@ test('without a terminal both services are written, and the file loads as it is'
 /** Its module isn't there. */
 const OWN = /^issues: \{ use: \.\/issues\.ts \}$/m;
 
-test('every key that stands as a comment can be uncommented', async () => {
+test('every commented key can be uncommented', async () => {
   const cwd = await configFolder({});
   await init({ cwd, stderr: new Said() });
   const text = await readFile(join(cwd, 'headgate.yaml'), 'utf8');
@@ -88,7 +88,7 @@ test.each([
   expect((followersOptions(config.pipelines) ?? booksOptions(config.pipelines))?.baseUrl).toBe(address);
 });
 
-test('the folder of a file is made, and the next step is the command as it is typed here', async () => {
+test('creates the folder of a file, and shows the next command as typed here', async () => {
   const cwd = await configFolder({});
   const stderr = new Said();
   expect(await init({ cwd, stderr, file: 'jobs/books.yaml', command: 'npm start --' })).toBe(0);
@@ -123,14 +123,14 @@ test('force overwrites', async () => {
   expect(await readFile(join(cwd, 'headgate.yaml'), 'utf8')).toContain('followers:');
 });
 
-test('a folder that can not be made is told', async () => {
+test('a folder that cannot be created is reported', async () => {
   const cwd = await configFolder({ no: 'a file' });
   const stderr = new Said();
   expect(await init({ cwd, file: 'no/where.yaml', stderr })).toBe(2);
   expect(stderr.text).toContain("no/where.yaml can't be written (ENOTDIR).");
 });
 
-test('who breaks off leaves nothing behind', async () => {
+test('canceling leaves nothing behind', async () => {
   const cwd = await configFolder({});
   expect(await init({ cwd, prompt: answering('both'), stderr: new Said() })).toBe(130);
   expect(await readdir(cwd)).toEqual([]);

@@ -16,7 +16,7 @@ import type { Terminal } from '../status/terminal.ts';
 import { createStop } from '../stop.ts';
 import { run } from './run.ts';
 
-it('tells at a stop what is left in the log, however much of it was under way', async () => {
+it('reports at a stop what is left in the log, however much of it was in flight', async () => {
   const names = Array.from({ length: 1_234 }, (_, i) => `user_${i}`);
   await using service = await startFollowers({ users: Object.fromEntries(names.map((name) => [name, { followers: 1 }])) });
   const limit = '{ requests: 2, window: 15m }';
@@ -37,7 +37,7 @@ it('tells at a stop what is left in the log, however much of it was under way', 
   );
 });
 
-it('ends as any other when it is stopped while another process writes the same list', async () => {
+it('ends normally if it is stopped while another process writes the same list', async () => {
   const { cwd, clock, stop, started } = await runPlace(followersYaml({ url: 'http://127.0.0.1:9', users: ['a'] }));
   await using log = await sqliteTopicLog({ file: join(cwd, 'headgate.db') });
   await log.createTopics(
@@ -56,7 +56,7 @@ it('ends as any other when it is stopped while another process writes the same l
   await (await log.openLane(lane)).close();
 });
 
-it('says as JSON why it failed, and how it ended with its totals', async () => {
+it('reports as JSON why it failed, and how it ended with its totals', async () => {
   await using service = await startFollowers({ credentials: [{ name: 'app', bearer: 'another one' }], users: { alpha: { followers: 1 } } });
   const { started } = await runPlace(followersYaml({ url: service.url, users: ['alpha'] }));
   const { ended, said } = started({ json: true });
@@ -76,7 +76,7 @@ it('says as JSON why it failed, and how it ended with its totals', async () => {
   ]);
 });
 
-it('warns that its page is at another port than the one it was to have', async () => {
+it('warns that its page is on another port than configured', async () => {
   await using service = await startFollowers({ users: { alpha: { followers: 1 } } });
   await using other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');

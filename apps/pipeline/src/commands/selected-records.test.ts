@@ -58,7 +58,7 @@ describe('records of a topic', () => {
     expect(sorted(await values({ sinceMs: 0, from: 1_000 }))).toEqual(sorted(await values({ from: 1_000 })));
   });
 
-  it('the last so many of all partitions together, with a key, too', async () => {
+  it('the last N of all partitions together, with a key, too', async () => {
     // Records of one append have one time.
     expect(sorted(await values({ tail: 500 }))).toEqual(upTo(5_500));
     expect(await values({ tail: 1 })).toHaveLength(1);
@@ -89,7 +89,7 @@ it('since a time finds records of before the clock was set back', async () => {
   expect(await Array.fromAsync(selectedRecords(log, found, { sinceMs: 11 * 3_600_000 }, over.signal))).toHaveLength(2_000);
 });
 
-it('follows behind the last ones, and gives none of them again', async () => {
+it('follows after the last ones, and returns none of them again', async () => {
   now += 1;
   await log.append([RECORDS, RECORDS + 1, RECORDS + 2].map(record));
   const found: number[] = [];

@@ -19,7 +19,7 @@ test.each([
   expect(await problemsOf(`${BOOKS}  ${line}\n`, { env: ENV })).toEqual(expect.arrayContaining([problem]));
 });
 
-test('the plan has an address of its own', async () => {
+test('each plan has its own address', async () => {
   const yaml = 'books:\n  plan: pro\n  baseUrls: { default: https://books.example.com }\n  key: "${KEY}"\n';
   expect(await problemsOf(yaml, { env: ENV })).toEqual([
     '3:13 books.baseUrls: has no address for the pro plan. Add pro: https://books.example.com, or choose another plan.',
@@ -45,7 +45,7 @@ test('authors are texts, from a file, too', async () => {
   expect(booksOptions(config.pipelines)?.authors).toEqual(['1984', 'C# Smith', 'A & B/C? é']);
 });
 
-test('a text that is no ISBN is a warning, with its line in a file', async () => {
+test('a text that is not an ISBN is a warning, with its line in a file', async () => {
   const files = { 'isbns.csv': 'isbn,title\n9780792712305\n9780792712306\n' };
   const { warnings } = await load(`${BOOKS}  isbns: [abc, { file: isbns.csv }]\n`, { env: ENV, files });
   expect(warnings.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`)).toEqual([

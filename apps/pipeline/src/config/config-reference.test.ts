@@ -7,7 +7,7 @@ import { type JsonSchema, alternatives } from './json-schema.ts';
 
 const DEFINITIONS = BUILT_IN.map(({ definition }) => definition);
 
-test('docs/configuration.md is what `headgate schema --reference` writes; `vitest run config-reference -u` writes it anew', async () => {
+test('docs/configuration.md is the output of `headgate schema --reference`; `vitest run config-reference -u` rewrites it', async () => {
   const page = fileURLToPath(new URL('../../../../docs/configuration.md', import.meta.url));
   await expect(configReference(DEFINITIONS)).toMatchFileSnapshot(page);
 });

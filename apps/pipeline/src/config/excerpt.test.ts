@@ -13,7 +13,7 @@ test('a problem has its line, with marks under what is meant', async () => {
   ]);
 });
 
-test('of secrets, addresses and what can not be told from them, dots show', async () => {
+test('secrets, addresses and anything that may be one appear as dots', async () => {
   expect(await excerpts('books:\n  { key: "s3cret", key2: s3cret, baseUrl: "nowhere.e", plan: pros } # s3cret\n')).toEqual([
     ['  { key: "······", key2: ······, baseUrl: "·········", plan: pros }', expect.stringMatching(/^ {19}\^{4}$/)],
     ['  { key: "······", key2: ······, baseUrl: "·········", plan: pros }', expect.stringMatching(/^ {42}\^{11}$/)],

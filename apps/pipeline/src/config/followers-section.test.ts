@@ -57,7 +57,7 @@ test.each([
     '4:55 followers.credentials[0].oauth1.consumersecret: unknown key. Did you mean consumerSecret?',
   ],
   ['secret-7', '4:7 followers.credentials[0]: "secret-7" must be a mapping of keys to values. Write { name: app }.'],
-])('the credential %s is refused', async (credential, problem) => {
+])('numbers, words and booleans may come from variables', async (credential, problem) => {
   const yaml = `followers:\n  baseUrl: https://api.example.com\n  credentials:\n    - ${credential}\n`;
   expect(await problemsOf(yaml, { env: ENV })).toEqual(expect.arrayContaining([problem]));
 });
@@ -75,12 +75,12 @@ test('a secret of OAuth 1.0a may have any letters: it is signed with or percent-
   expect(secrets).toEqual(Object.values(env));
   const control = 'has a line break or another control character. Copy it again.';
   expect(await problemsOf(yaml, { env: { ...env, B: 'two\nlines', D: 'half \ud800 of one' } })).toEqual([
-    `4:67 followers.credentials[0].oauth1.consumerSecret: takes \${B}, which ${control}`,
-    '4:103 followers.credentials[0].oauth1.tokenSecret: takes ${D}, which has half a surrogate pair, which has no UTF-8 form. Copy it again.',
+    `4:67 followers.credentials[0].oauth1.consumerSecret: uses \${B}, which ${control}`,
+    '4:103 followers.credentials[0].oauth1.tokenSecret: uses ${D}, which has half a surrogate pair, which has no UTF-8 form. Copy it again.',
   ]);
 });
 
-test('credentials have secrets of their own, and none is shown', async () => {
+test('each credential has its own secret, and none is shown', async () => {
   const oauth1 = (name: string, more: string): string =>
     `    - { name: ${name}, oauth1: { consumerKey: "\${KEY}", consumerSecret: "\${S}"${more} } }\n`;
   const token = (name: string): string => `, token: "\${${name}}", tokenSecret: "\${S}"`;
@@ -95,7 +95,7 @@ ${oauth1('d', '')}${oauth1('e', token('TOKEN'))}${oauth1('f', token('KEY'))}${oa
   const too = (index: number): string =>
     `is also the secret of credentials[${index}]. The service counts both against one budget. Keep one of them.`;
   expect(await problemsOf(yaml, { env })).toEqual([
-    `6:26 followers.credentials[2].bearer: takes \${AGAIN}, which ${too(0)}`,
+    `6:26 followers.credentials[2].bearer: uses \${AGAIN}, which ${too(0)}`,
     `10:26 followers.credentials[6].oauth1: ${too(3)}`,
     `11:26 followers.credentials[7].oauth1: ${too(4)}`,
   ]);
@@ -104,13 +104,13 @@ ${oauth1('d', '')}${oauth1('e', token('TOKEN'))}${oauth1('f', token('KEY'))}${oa
   expect(unset.filter((problem) => problem.includes('too:'))).toEqual([]);
 });
 
-test('credentials have names of their own', async () => {
+test('each credential has its own name', async () => {
   expect(await problemsOf(FOLLOWERS.replace('user', 'app'), { env: ENV })).toEqual([
     '5:15 followers.credentials[1].name: "app" is also the name of credentials[0]. Give each its own name.',
   ]);
 });
 
-test('a user token without its secret is warned of, which may be empty', async () => {
+test('warns of a user token without its secret, which may be empty', async () => {
   const section = (more: string): string =>
     `followers:\n  baseUrl: https://api.example.com\n  credentials:\n    - { name: app, oauth1: { consumerKey: "\${TOKEN}", consumerSecret: "", token: "\${KEY}"${more} } }\n`;
   const { warnings } = await load(section(''), { env: ENV });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { formatProblems } from './format-problems.ts';
 
-test('problems and warnings stand in columns, in the order of the file', () => {
+test('problems and warnings are in columns, in the order of the file', () => {
   const report = formatProblems({
     fileName: 'headgate.yaml',
     problems: [

@@ -152,7 +152,7 @@ books:
   ]);
 });
 
-test('a missing key is told at the mapping it is missing from', async () => {
+test('a missing key is reported at its mapping', async () => {
   expect(await problemsOf('followers:\n  credentials: []\nbooks: {}\n')).toEqual([
     '1:1 followers.baseUrl: is missing. Write https://api.example.com.',
     '2:16 followers.credentials: is empty. Write [{ name: app, bearer: "${FOLLOWERS_BEARER_TOKEN}" }].',
@@ -172,7 +172,7 @@ test.each([
   expect(await problemsOf(yaml)).toEqual([problem]);
 });
 
-test('an unknown section is told with the near one', async () => {
+test('an unknown section is reported with the closest name', async () => {
   expect(await problemsOf(`${BOOKS}folowers: {}\nxyz: 1\nabc:\n`, { env: ENV })).toEqual([
     '4:1 folowers: unknown key. Did you mean followers?',
     '5:1 xyz: unknown key. Here stand: topics, status, followers, books. To add your own pipeline, write use: ./its-module.ts under its name.',
@@ -217,7 +217,7 @@ test.skipIf(process.platform === 'win32')('.env that every user of the machine c
   expect(await warned(0o600)).toEqual([]);
 });
 
-test('a missing file is told with the way to make one', async () => {
+test('a missing file is reported with the command that creates one', async () => {
   const cwd = await configFolder({});
   await expect(loadConfig({ cwd, env: {} })).rejects.toMatchObject({
     code: 'HEADGATE_CONFIG',
@@ -230,19 +230,19 @@ test('a missing file is told with the way to make one', async () => {
   );
 });
 
-test('a file that is none is told', async () => {
+test('a path that is not a file is reported', async () => {
   const cwd = await configFolder({});
   await expect(loadConfig({ cwd, file: '.', env: {} })).rejects.toThrow('. is a folder. Name a file.');
 });
 
-test('a file that is longer than a configuration may be is told what to do with its lists', async () => {
+test('an oversized configuration file is reported, with advice about its lists', async () => {
   const error = await refusal(`${FOLLOWERS}  users: [${'alpha, '.repeat(700_000)}]\n`, { env: ENV });
   expect(error.message).toBe(
     'headgate.yaml is larger than 4 MiB. Put long lists into separate files, for example users: [{ file: users.txt }].',
   );
 });
 
-test('sections without a problem are handed out with the error', async () => {
+test('an error includes the sections without problems', async () => {
   const error = await refusal(`topics: { driver: kafka, brokers: ["127.0.0.1:9092"] }\n${BOOKS}  plan: x\n`, { env: ENV });
   expect(error.sound).toMatchObject({ topics: { driver: 'kafka', brokers: ['127.0.0.1:9092'] }, status: { port: 9464 } });
   expect(error.sound.pipelines).toEqual([]);
@@ -275,8 +275,8 @@ test.each([
   ['two\nlines', 'has a line break or another character that no header can carry. Copy it again.'],
   [' spaced', 'starts or ends with a space. Remove it.'],
   ['Bearer abc', 'starts with the word Bearer, which Headgate adds itself. Remove it.'],
-])('a secret %j can not be meant', async (KEY, message) => {
-  expect(await problemsOf(BOOKS, { env: { KEY } })).toEqual([`3:8 books.key: takes \${KEY}, which ${message}`]);
+])('a secret %j is refused', async (KEY, message) => {
+  expect(await problemsOf(BOOKS, { env: { KEY } })).toEqual([`3:8 books.key: uses \${KEY}, which ${message}`]);
 });
 
 test.each([
@@ -286,7 +286,7 @@ test.each([
   expect(await problemsOf(`${BOOKS}  userAgent: '${value}'\n`, { env: ENV })).toContain(problem);
 });
 
-test('$${ stands for itself', async () => {
+test('$${ is a literal ${', async () => {
   expect(booksOptions((await load(`${BOOKS}  userAgent: "a $\${KEY}"\n`, { env: ENV })).config.pipelines)?.userAgent).toBe('a ${KEY}');
 });
 
@@ -299,7 +299,7 @@ test.each([
   expect(await problemsOf(BOOKS.replace('https://books.example.com', address), { env: ENV })).toEqual([`2:12 books.baseUrl: ${message}`]);
 });
 
-test('an address that sends credentials in clear text to another machine is warned about, until it is meant', async () => {
+test('warns of an address that sends credentials in clear text to another machine, unless that is allowed', async () => {
   const warned = async (yaml: string): Promise<readonly string[]> =>
     (await load(yaml, { env: ENV })).warnings.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`);
   const clear =
@@ -316,7 +316,7 @@ test('an address that sends credentials in clear text to another machine is warn
   expect(await warned(`${http(FOLLOWERS)}  allowPlainHttp: true\n${http(BOOKS)}  allowPlainHttp: true\n`)).toEqual([]);
 });
 
-test('a status page that other machines can read is warned about, until it is meant; its names are taken in any case', async () => {
+test('warns of a status page that other machines can read, unless that is allowed; its names are accepted in any case', async () => {
   const status = async (written: string): Promise<readonly [unknown, readonly string[]]> => {
     const { config, warnings } = await load(`status: ${written}\n${BOOKS}`, { env: ENV });
     return [config.status, warnings.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`)];
@@ -346,7 +346,7 @@ test('a proxy is an address, or false for none', async () => {
   ]);
 });
 
-test('an own authority is read from its file', async () => {
+test('your own authority is read from its file', async () => {
   const pem = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
   const { config } = await load(`${BOOKS}  ca: ca.pem\n`, { env: ENV, files: { 'ca.pem': pem } });
   expect(booksOptions(config.pipelines)?.ca).toBe(pem);
@@ -354,6 +354,6 @@ test('an own authority is read from its file', async () => {
     '4:7 books.ca: "ca.pem" doesn\'t exist. Paths are relative to this file.',
   ]);
   expect(await problemsOf(`${BOOKS}  ca: ca.pem\n`, { env: ENV, files: { 'ca.pem': 'x' } })).toEqual([
-    '4:7 books.ca: "ca.pem" holds no PEM text with BEGIN CERTIFICATE. Write a path, such as ./ca.pem.',
+    '4:7 books.ca: "ca.pem" has no PEM text with BEGIN CERTIFICATE. Write a path, such as ./ca.pem.',
   ]);
 });

@@ -53,7 +53,7 @@ test.each<[string, z.ZodObject, string]>([
     `token: ${SECRET}`,
   ],
   ['the lines of a file', z.strictObject({ keys: z.array(secret()) }), 'keys: [{ file: keys.txt }]'],
-])('a wrong secret within %s stays untold', async (_, options, keys) => {
+])('an invalid secret within %s is not shown', async (_, options, keys) => {
   const files = { ...moduleOf(own(options)), 'keys.txt': `good\n${SECRET}\n` };
   const yaml = `own: { use: ./own.mjs, ${keys} }\n`;
   const place = `1:${yaml.search(/Bearer|keys\.txt/) + 1}`;
@@ -112,7 +112,7 @@ test('the references of a JSON Schema lead to where they stand within it, and th
 test.each([
   ['nothing that can be made text', Object.create(null), '[Object: null prototype] {}.'],
   ['an error without text', Object.assign(new Error('x'), { message: 5 }), 'Error: 5'],
-])('a module that throws %s is told like others', async (_, thrown, words) => {
+])('a module that throws %s is reported like others', async (_, thrown, words) => {
   const files = { 'own.mjs': 'throw globalThis.ownPipelineOfTheTest;\n' };
   moduleOf(thrown);
   const [problem] = await problemsOf('own: { use: ./own.mjs }\n', { files });
@@ -120,7 +120,7 @@ test.each([
   expect(problem).toContain(words);
 });
 
-test('a module whose loading does not end is told', async () => {
+test('a module that never finishes loading is reported', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const files = { 'own.mjs': 'await new Promise(() => {});\n' };
@@ -131,7 +131,7 @@ test('a module whose loading does not end is told', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a function of a definition that throws, and one that gives no credentials, are told at the section', async () => {
+test('a definition whose function throws, or returns no credentials, is reported at its section', async () => {
   const warnings = (): never => {
     throw new Error('out of luck');
   };
@@ -141,7 +141,7 @@ test('a function of a definition that throws, and one that gives no credentials,
   expect(await told({ credentials: () => [] })).toEqual(['1:6 own: has no credentials. Add at least one.']);
 });
 
-test('a secret that a schema repeats in its message stays untold', async () => {
+test('a secret that a schema repeats in its message is not shown', async () => {
   const repeats = z.string().superRefine((text, context) => context.addIssue({ code: 'custom', message: `has ${text} in it.` }));
   const files = moduleOf(own(z.strictObject({ token: repeats.meta({ writeOnly: true }) })));
   expect(await problemsOf('own: { use: ./own.mjs, token: correct horse }\n', { files })).toEqual([

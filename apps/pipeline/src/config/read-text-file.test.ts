@@ -29,7 +29,7 @@ test('a file is read as UTF-8, without a byte order mark; one in UTF-16 is calle
   }
 });
 
-test('a file without an end, or nearly, is given up', async () => {
+test('a file that is endless, or nearly, is given up', async () => {
   const file = join(folder, 'large.txt');
   await writeFile(file, '');
   // Holes take no room.
@@ -41,7 +41,7 @@ test('a file without an end, or nearly, is given up', async () => {
   await expect(readTextFile(join(folder, 'none'))).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-test('a pipe that speaks is read to its end, one that is silent is given up', async () => {
+test('a pipe is read to its end; a silent one is given up', async () => {
   const fifo = join(folder, 'fifo');
   execFileSync('mkfifo', [fifo]);
   const silent = "isn't a plain file, and sent nothing for 0.2 s.";

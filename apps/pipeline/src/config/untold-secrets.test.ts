@@ -33,7 +33,7 @@ test.each([
   ['alone', `followers: { baseUrl: "https://a.example", credentials: [{ name: a, ${SECRET} }] }`, '1:69'],
   ['a broker with a password', `topics: { driver: kafka, brokers: ['u:${SECRET}@host:1'] }\n${BOOKS}`, '1:36'],
   ['a name for a variable', 'books: { key: "${sECret1234}", baseUrl: "https://b.example" }', '1:15'],
-])('a secret in a configuration that is misspelt stays untold: %s', async (_name, yaml, place) => {
+])('a misspelled secret in a configuration is not shown: %s', async (_name, yaml, place) => {
   const text = await said(yaml);
   expect(text).toContain(`${place} `);
   expect(text).not.toMatch(/S3cr3t|sECret/);
@@ -55,7 +55,7 @@ test('a key with a value is shown however wrong it is, and never its value', asy
   expect(text).not.toContain('S3cr3t');
 });
 
-test('a file of secrets in place of a list stays untold, and its lines are named', async () => {
+test('a file of secrets instead of a list is not shown, and its lines are named', async () => {
   const text = await said(`${FOLLOWERS}  users: [{ file: .env.local }]\n`, {
     '.env.local': `FOLLOWERS_BEARER_TOKEN=${SECRET}\nx: ${SECRET}\n`,
   });
@@ -64,7 +64,7 @@ test('a file of secrets in place of a list stays untold, and its lines are named
   expect(text).not.toContain('S3cr3t');
 });
 
-test('a token in place of the path of its file stays untold', async () => {
+test('a token instead of the path of its file is not shown', async () => {
   for (const wrong of [
     `sasl: { mechanism: oauthbearer, tokenFile: ${SECRET} }`,
     `ssl: { cert: "-----BEGIN CERTIFICATE-----", key: ${SECRET} }`,
@@ -102,7 +102,7 @@ const VALUES = [...SECTIONS.matchAll(/(?<=[:[] )[\w"./:]+(?=[\n ,}\]])/g)].map(
 );
 const MAPPINGS = [...SECTIONS.matchAll(/(?<=\{ )/g)].map(({ index }) => [index, index] as const);
 
-test('wherever a secret is written by mistake, no part of it is told', async () => {
+test('no part of a misplaced secret is shown', async () => {
   const letter = fc.constantFrom(...Array.from('abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789'));
   const secret = fc.array(letter, { minLength: 14, maxLength: 60 }).map((letters) => `${letters.join('')}a1`);
   const spelling = fc.constantFrom<((text: string) => string)[]>(

@@ -68,7 +68,7 @@ test.each([
   expect(await problems(written)).toEqual(expect.arrayContaining([problem]));
 });
 
-test('a file gives an entry a line, without comments and blanks', async () => {
+test('a file has one entry per line, apart from comments and blank lines', async () => {
   const text = '\uFEFF# ours\r\nalpha\r\n\r\n  @beta # the second\nid:9007199254740993123\nid: 7\nalpha\n';
   expect(await users('[zeta, { file: lists.txt }]', { 'lists.txt': text })).toEqual([
     { screenName: 'zeta' },
@@ -86,7 +86,7 @@ test('a missing file is a problem at its line', async () => {
   ]);
 });
 
-test('what is wrong in a file is told line by line, not without end', async () => {
+test('problems in a file are reported line by line, up to a limit', async () => {
   const text = `alpha\n12\nid:x\n${'bad name\n'.repeat(20)}`;
   const found = await problems('[{ file: u.txt }]', { 'u.txt': text });
   expect(found.slice(0, 2)).toEqual([
@@ -97,7 +97,7 @@ test('what is wrong in a file is told line by line, not without end', async () =
   expect(found.at(-1)).toBe('6:19 followers.users[0].file: "u.txt": 2 more lines like these.');
 });
 
-test('spellings of one screen name are one user, which is warned about once a list', async () => {
+test('spellings of one screen name are one user, with one warning per list', async () => {
   const users = '[gamma, { userId: "12" }, alpha, { screenName: Gamma }, "${NAME}", { file: u.txt }, ALPHA]';
   const yaml = `${FOLLOWERS}  users: ${users}\n`;
   const files = { 'u.txt': 'id:12\nalpha\nGAMMA\n' };
@@ -108,14 +108,14 @@ test('spellings of one screen name are one user, which is warned about once a li
   ]);
 });
 
-test('a list that no run can hold in memory is refused', async () => {
+test('a list that exceeds the memory of a run is refused', async () => {
   const files = { 'first.txt': 'alpha\n'.repeat(600_000), 'second.txt': 'beta\n'.repeat(600_000) };
   expect(await problems('[{ file: first.txt }, { file: second.txt }]', files)).toEqual([
     '6:40 followers.users[1].file: "second.txt" takes this section over 1,000,000 lines of files. Split the file, and add the other parts with enqueue.',
   ]);
 });
 
-test('a file without an entry is warned of', async () => {
+test('warns of a file without entries', async () => {
   const { warnings } = await load(`${FOLLOWERS}  users: [{ file: users.txt }]\n`, { env: ENV, files: { 'users.txt': '# alpha\n\n' } });
   expect(warnings).toMatchObject([
     {
@@ -127,7 +127,7 @@ test('a file without an entry is warned of', async () => {
   ]);
 });
 
-test('a file whose name has a NUL is told of', async () => {
+test('a file name with a NUL is reported', async () => {
   expect(await problems('[{ file: "a\\0b" }]')).toEqual([
     '6:19 followers.users[0].file: "a\\u0000b" has a NUL character, which a path can\'t contain. Remove it.',
   ]);

@@ -32,7 +32,7 @@ it('writes all 45 books of an author page by page, each once, over a kill betwee
   expect(service.asked).toHaveLength(4);
 });
 
-it('stops at the limit of pages with a dead letter, which replay goes on with', async () => {
+it('stops at the limit of pages with a dead letter, and replay continues from there', async () => {
   const books = Array.from({ length: 95 }, (_, i) => ({ isbn13: String(i) }));
   await using service = await authorService(books);
   await using place = await workplace(booksYaml(service.url, [], '  maxPages: 2\n'));
@@ -55,7 +55,7 @@ it('stops at the limit of pages with a dead letter, which replay goes on with', 
   expect(records.map(({ value }) => value['last'])).toEqual([false, false, false, false, true]);
 });
 
-it('says where nobody can tell whether an author has more books', async () => {
+it('warns if an author may have more books', async () => {
   const books = Array.from({ length: PAGE }, (_, i) => ({ isbn13: String(i) }));
   await using service = await authorService(books, { turns: false });
   await using place = await workplace(booksYaml(service.url, ['Ada Brook']));

@@ -7,7 +7,7 @@ import { followersYaml, workplace } from './headgate-process.fixture.ts';
 const yaml = (url: string): string => followersYaml({ url, users: ['a'], more: '  count: 100\n' });
 
 describe('headgate backup', () => {
-  it('copies the log while a run works, and what is restored goes on at its page', async () => {
+  it('copies the log during a run, and a restored log continues at its page', async () => {
     await using service = await startFollowers({
       users: { a: { followers: 4_000, pageSize: 100 } },
       window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 },
@@ -35,7 +35,7 @@ describe('headgate backup', () => {
     expect(await place.headgate('backup', 'copy.db')).toMatchObject({ code: 1, stderr: expect.stringContaining('never overwrites') });
   });
 
-  it('says where there is nothing to copy', async () => {
+  it('reports that there is nothing to copy', async () => {
     await using place = await workplace(yaml('http://127.0.0.1:9'));
     expect(await place.headgate('backup', 'copy.db')).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no log at') });
     await place.write('headgate.yaml', 'topics: { driver: kafka, brokers: [127.0.0.1:9] }\n');

@@ -8,7 +8,7 @@ import { workplace } from './headgate-process.fixture.ts';
 
 const [found, nameless, unknown] = [sampleIsbn(1), sampleIsbn(2), sampleIsbn(3)];
 
-it('asks again, by replay, for the ISBNs that a record without one may have stood for', async () => {
+it('replay requests the ISBNs again that a record without one may have belonged to', async () => {
   let isMended = false;
   await using service = await booksService((isbns) =>
     isbns.flatMap((isbn) => {

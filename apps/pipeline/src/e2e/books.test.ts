@@ -42,7 +42,7 @@ describe('headgate run, books', () => {
     expect(service.requests).toHaveLength(5);
   });
 
-  it('looks up once, and writes once, what a wish repeats', async () => {
+  it('looks up and writes the duplicates of a job once', async () => {
     const [a, b, unknown] = [sampleIsbn(1), sampleIsbn(2), sampleIsbn(3)];
     await using service = await startBooks({ unknown: [unknown] });
     await using place = await workplace(booksYaml(service.url, [], { maxBatch: 1, authors: [] }));
@@ -66,7 +66,7 @@ describe('headgate run, books', () => {
     expect((await place.headgate('run')).stderr).toContain('Nothing to do');
   });
 
-  it('replays no ISBN that is none', async () => {
+  it('does not replay an invalid ISBN', async () => {
     await using service = await startBooks();
     await using place = await workplace(booksYaml(service.url, ['978-0-00-000000-1'], { authors: [] }));
     await addWishes(place, 'books', ['{"isbn":5}'], '');

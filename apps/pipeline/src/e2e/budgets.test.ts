@@ -11,7 +11,7 @@ interface Status {
 }
 
 describe('headgate run, its budgets', () => {
-  it('does not ask before a Retry-After is over, however often it is killed', async () => {
+  it('sends nothing before a Retry-After is over, however often it is killed', async () => {
     await using service = await startFollowers({
       users: { alpha: { followers: 10 } },
       faults: [{ name: '429', at: 1, times: 9, retryAfterMs: 900_000 }],
@@ -29,7 +29,7 @@ describe('headgate run, its budgets', () => {
     expect(service.requests.map(({ status }) => status)).toEqual([429]);
   });
 
-  it('counts for a longer window what went under a shorter one', async () => {
+  it('counts requests of a shorter window in a longer one', async () => {
     await using service = await startFollowers({ users: Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, { followers: 3 }])) });
     const yaml = (limit: string, users: readonly string[]): string => followersYaml({ url: service.url, users, limit });
     await using place = await workplace(yaml('{ requests: 2, window: 1s }', ['a', 'b']));
@@ -46,7 +46,7 @@ describe('headgate run, its budgets', () => {
     expect(work.find(isToldWhen)?.doing?.until).toBeGreaterThanOrEqual((service.requests[0]?.at ?? Infinity) + 60_000);
   });
 
-  it('uses all of a day up, the last batch cut to it, and then waits for the day to turn', async () => {
+  it('uses the whole quota of a day, cuts the last batch to it, and then waits for the next day', async () => {
     const perDay = 150;
     // Far from now, whenever that is.
     const turn = (Math.floor(Date.now() / HOUR_MS) + 12) * HOUR_MS;

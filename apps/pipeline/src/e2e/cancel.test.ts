@@ -2,7 +2,7 @@ import { startFollowers } from '@headgate/sandbox';
 import { expect, it } from 'vitest';
 import { followersYaml, workplace } from './headgate-process.fixture.ts';
 
-it('cancel withdraws requests of a key that no run has begun, and tells of a run that works on them', async () => {
+it('cancel withdraws requests of a key that no run has started, and reports a run that holds them', async () => {
   await using service = await startFollowers({
     users: { a: { followers: 3 }, b: { followers: 3 } },
     window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 },

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { followersYaml, workplace } from './headgate-process.fixture.ts';
 
 describe('headgate check --online', () => {
-  it('is counted by the run that follows, as a run is by the next check', async () => {
+  it('the next run counts its request, and the next check counts those of a run', async () => {
     const window = { kind: 'rolling', limit: 2, windowMs: 3_600_000 } as const;
     await using followers = await startFollowers({ users: { a: { followers: 1 }, b: { followers: 1 } }, window });
     await using books = await startBooks({ window: { limit: 1, windowMs: 1_000 } });
@@ -27,7 +27,7 @@ describe('headgate check --online', () => {
     expect(followers.requests).toHaveLength(2);
   });
 
-  it('leaves a credential alone that a run works with', async () => {
+  it('skips a credential that a run is using', async () => {
     await using service = await startFollowers({
       users: { a: { followers: 1 } },
       window: { kind: 'rolling', limit: 100, windowMs: 1_000 },
@@ -43,7 +43,7 @@ describe('headgate check --online', () => {
     expect((await run.ended).code).toBe(130);
   });
 
-  it('spends the one request it says, also on a service that fails', async () => {
+  it('spends only the one request that it reports, even if the service fails', async () => {
     await using followers = await startFollowers({ users: { a: { followers: 1 } }, faults: [{ name: '503', at: 1, times: 9 }] });
     await using books = await startBooks({ faults: [{ name: '503', at: 1, times: 9 }] });
     const yaml = followersYaml({ url: followers.url, users: ['a'] });
@@ -54,7 +54,7 @@ describe('headgate check --online', () => {
     expect([followers.requests.length, books.requests.length]).toEqual([1, 1]);
   });
 
-  it('spends no second one where the first is refused for its rate', async () => {
+  it('sends no second request if the first is rate-limited', async () => {
     const window = { kind: 'rolling', limit: 1, windowMs: 1_000 } as const;
     await using service = await startFollowers({ users: { a: { followers: 1 } }, window, faults: [{ name: '429', at: 1 }] });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
@@ -66,7 +66,7 @@ describe('headgate check --online', () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it('asks nothing that could not be noted', async () => {
+  it('sends nothing that could not be recorded', async () => {
     await using service = await startFollowers({ users: { a: { followers: 1 } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }).replace('./headgate.db', './none.txt'));
     await place.write('none.txt', 'no log');

@@ -27,7 +27,7 @@ describe('headgate', () => {
     for (const { stdout } of [unknown, config, missing]) expect(stdout).toBe('');
   });
 
-  it('reads bytes as base64, and says so, beside text; its dead letter keeps them, and replay leaves it', async () => {
+  it('shows binary data as base64, and says so; its dead letter keeps it, and replay skips it', async () => {
     await using place = await workplace('books:\n  baseUrl: http://127.0.0.1:9\n  plan: premium\n  key: "${KEY}"\n');
     const bytes = Uint8Array.of(0, 0xff);
     {
@@ -58,7 +58,7 @@ describe('headgate', () => {
     expect([replay.code, replay.stderr]).toEqual([0, expect.stringMatching(/Its job is binary/)]);
   });
 
-  it('keeps them where something is left open that would keep the process', async () => {
+  it('keeps its exit code if an open handle would keep the process alive', async () => {
     await using place = await workplace('folowers: {}\n', { processes: true });
     const pids = join(place.folder, 'pids');
     await place.write(
@@ -91,7 +91,7 @@ describe('headgate', () => {
     expect(unknown.stderr).toMatch(/followers\.id\b/);
   });
 
-  it('works wishes that were enqueued, new ones each time; malformed ones become dead letters', async () => {
+  it('processes enqueued jobs, each separately; malformed ones become dead letters', async () => {
     await using followers = await startFollowers({ ...FREELY, users: { a: { followers: 2, id: '12' } } });
     await using books = await startBooks({ window: { limit: 100, windowMs: 1_000 } });
     await using place = await workplace(
@@ -118,7 +118,7 @@ describe('headgate', () => {
     expect((await run.ended).code).toBe(130);
   });
 
-  it('makes a dead letter of any wish, exact, and goes on', async () => {
+  it('makes an exact dead letter of any invalid job, and continues', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 1 } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
     const deep = '['.repeat(20_000) + ']'.repeat(20_000);
@@ -139,7 +139,7 @@ describe('headgate', () => {
   });
 
   it.runIf(process.platform === 'linux')(
-    'says so when what it writes does not arrive, and nothing when nobody wants it',
+    'reports output that cannot be delivered, unless its reader has closed the pipe',
     { timeout: 600_000 },
     async () => {
       await using service = await startFollowers({ ...FREELY, users: { a: { followers: 9_000 } } });
@@ -156,7 +156,7 @@ describe('headgate', () => {
     },
   );
 
-  it('waits for no pipe that is silent, and ends after a signal whatever hangs', async () => {
+  it('does not wait for a silent pipe, and ends after a signal whatever hangs', async () => {
     await using place = await workplace(followersYaml({ url: 'http://127.0.0.1:1', users: ['{ file: fifo }'] }), { processes: true });
     execFileSync('mkfifo', [join(place.folder, 'fifo')]);
     const hanging = place.start('sandbox', '--port', '0', '--replay', 'fifo');
@@ -185,7 +185,7 @@ describe('headgate', () => {
     }
   });
 
-  it('puts the requests of dead letters back once', async () => {
+  it('re-enqueues the requests of dead letters once', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { protected: true } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
     expect((await place.headgate('run')).code).toBe(1);
@@ -195,7 +195,7 @@ describe('headgate', () => {
     expect(service.requests).toHaveLength(2);
   });
 
-  it('follows: stays, and works what comes', async () => {
+  it('follows: keeps running, and processes new jobs', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 3 }, b: { followers: 4 } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
     const run = place.start('run', '--follow');

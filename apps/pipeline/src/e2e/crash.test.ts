@@ -8,41 +8,37 @@ import { followersYaml, workplace } from './headgate-process.fixture.ts';
 const TORTURE = process.env['HEADGATE_TORTURE'] === '1';
 
 describe('headgate run, killed', () => {
-  it(
-    'has every id once and in order, whenever it was killed, and asks for one page again per kill at most',
-    { timeout: 600_000 },
-    async () => {
-      const { kills, pages } = TORTURE ? { kills: 50, pages: 200 } : { kills: 8, pages: 60 };
-      await using service = await startFollowers({
-        users: { alpha: { followers: pages * 100, pageSize: 100 } },
-        window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 },
-        latencyMs: { min: 0, max: 20 },
-      });
-      await using place = await workplace(followersYaml({ url: service.url, users: ['alpha'], more: '  count: 100\n' }));
-      const random = seeded(7);
-      let killed = 0;
-      while (killed < kills) {
-        const before = service.requests.length;
-        const run = place.start('run');
-        // From its first request on it is killed at some instant within a few pages.
-        while (service.requests.length === before && run.child.exitCode === null) await tick(2);
-        await tick(random() * 4 * (20 / 2 + 5));
-        run.child.kill('SIGKILL');
-        const { signal } = await run.ended;
-        if (signal !== 'SIGKILL') break;
-        killed += 1;
-      }
-      expect(killed).toBe(kills);
-      expect((await place.headgate('run')).code).toBe(0);
-      const ids = (await place.records('followers.ids')).map(({ value }) => value['id']);
-      expect(ids).toEqual(service.followersOf('alpha'));
-      expect((await place.records('followers.pages')).map(({ value }) => value['page'])).toEqual(
-        Array.from({ length: pages }, (_, i) => i + 1),
-      );
-      expect(service.requests.length).toBeLessThanOrEqual(pages + kills);
-      expect((await place.records('followers.crawls')).map(({ value }) => value['state'])).toEqual(['started', 'completed']);
-    },
-  );
+  it('writes every id once and in order, whenever it is killed, and repeats at most one page per kill', { timeout: 600_000 }, async () => {
+    const { kills, pages } = TORTURE ? { kills: 50, pages: 200 } : { kills: 8, pages: 60 };
+    await using service = await startFollowers({
+      users: { alpha: { followers: pages * 100, pageSize: 100 } },
+      window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 },
+      latencyMs: { min: 0, max: 20 },
+    });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['alpha'], more: '  count: 100\n' }));
+    const random = seeded(7);
+    let killed = 0;
+    while (killed < kills) {
+      const before = service.requests.length;
+      const run = place.start('run');
+      // From its first request on it is killed at some instant within a few pages.
+      while (service.requests.length === before && run.child.exitCode === null) await tick(2);
+      await tick(random() * 4 * (20 / 2 + 5));
+      run.child.kill('SIGKILL');
+      const { signal } = await run.ended;
+      if (signal !== 'SIGKILL') break;
+      killed += 1;
+    }
+    expect(killed).toBe(kills);
+    expect((await place.headgate('run')).code).toBe(0);
+    const ids = (await place.records('followers.ids')).map(({ value }) => value['id']);
+    expect(ids).toEqual(service.followersOf('alpha'));
+    expect((await place.records('followers.pages')).map(({ value }) => value['page'])).toEqual(
+      Array.from({ length: pages }, (_, i) => i + 1),
+    );
+    expect(service.requests.length).toBeLessThanOrEqual(pages + kills);
+    expect((await place.records('followers.crawls')).map(({ value }) => value['state'])).toEqual(['started', 'completed']);
+  });
 
   it('continues its windows after a kill: no refusal', async () => {
     const { kills, windowMs } = TORTURE ? { kills: 8, windowMs: 8_000 } : { kills: 2, windowMs: 6_000 };
@@ -66,7 +62,7 @@ describe('headgate run, killed', () => {
     expect((await place.records('followers.ids')).map(({ value }) => value['id'])).toEqual(service.followersOf('alpha'));
   });
 
-  it('ends by itself after a SIGTERM, with what is in hand written, and goes on from there', async () => {
+  it('ends after a SIGTERM with the work in flight written, and continues from there', async () => {
     await using service = await startFollowers({
       users: { alpha: { followers: 4_000, pageSize: 100 } },
       window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 },

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { followersYaml, workplace } from './headgate-process.fixture.ts';
 
-it('ends a walk of empty pages by its limit, counted over a kill, and goes on with it by replay', async () => {
+it('ends a walk of empty pages at its limit, counted across a kill, and replay continues it', async () => {
   const asked: (string | null)[] = [];
   let respond = (n: number, response: ServerResponse): void => {
     // The fourth is never answered: that is when the process is killed.

@@ -76,7 +76,7 @@ async function played({ line, shown }: Step, cwd: string): Promise<{ readonly co
   return { code: await command.ended, text: command.text() };
 }
 
-it('shows in docs/a-first-session.md what its commands show', async () => {
+it('docs/a-first-session.md shows the output of its commands', async () => {
   const cwd = await mkdtemp(join(tmpdir(), 'headgate-first-session-'));
   onTestFinished(() => rm(cwd, { recursive: true }));
   const page = await readFile(PAGE, 'utf8');

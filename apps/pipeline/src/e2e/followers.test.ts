@@ -12,7 +12,7 @@ const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 } } 
 
 describe('headgate run, followers', () => {
   it.each(['strings', 'numbers'] as const)(
-    'walks a recording exactly, ids spelled as %s, boundary duplicates kept, one request a page',
+    'walks a recording exactly, with ids spelled as %s and boundary duplicates kept, one request per page',
     async (spelling) => {
       const pages = recordedPages();
       await using place = await workplace('');
@@ -37,7 +37,7 @@ describe('headgate run, followers', () => {
     },
   );
 
-  it('goes on with the others when one user is protected and one does not exist; a second run asks for nothing', async () => {
+  it('continues with the others if one user is protected and one does not exist; a second run requests nothing', async () => {
     const users: Record<string, FollowersUser> = {
       a: { followers: 12_000 },
       b: { followers: 3 },
@@ -73,7 +73,7 @@ describe('headgate run, followers', () => {
     expect(again.stderr).toContain('Nothing to do');
   });
 
-  it('replays what may go well, and leaves what is malformed where it is', async () => {
+  it('replays jobs that may succeed, and leaves malformed ones in place', async () => {
     await using service = await startFollowers({ ...FREELY, users: { locked: { protected: true } } });
     await using place = await workplace(followersYaml({ url: service.url, users: [] }));
     await addWishes(place, 'followers', ['no JSON', '{"screenName":"locked"}', '{"userId":12}', 'null']);
@@ -93,7 +93,7 @@ describe('headgate run, followers', () => {
     ]);
   });
 
-  it('names a malformed wish of an empty key by its place', async () => {
+  it('names a malformed job with an empty key by its position', async () => {
     await using place = await workplace(followersYaml({ url: 'http://127.0.0.1:9', users: [] }));
     await addWishes(place, 'followers', ['no JSON'], '');
     const run = await place.headgate('run');
@@ -101,7 +101,7 @@ describe('headgate run, followers', () => {
     expect((await place.records('followers.dead-letters')).map(({ key }) => key)).toEqual(['followers.requests-0-0']);
   });
 
-  it('loses nothing and doubles nothing, whatever the service does once', async () => {
+  it('loses and duplicates nothing after any single fault of the service', async () => {
     const faults = ['429', '503', 'html', 'html-503', 'reset', 'cut', 'truncated', 'drip', 'hang', 'oversize', 'clock-skew'] as const;
     await Promise.all(
       faults.map(async (name) => {
@@ -122,7 +122,7 @@ describe('headgate run, followers', () => {
     );
   });
 
-  it('ends a crawl whose cursors go in a circle with a named error, keeping what it has', async () => {
+  it('ends a crawl whose cursors form a loop with a named error, and keeps its pages', async () => {
     await using service = await startFollowers({
       ...FREELY,
       users: { alpha: { followers: 600, pageSize: 50 } },
@@ -136,7 +136,7 @@ describe('headgate run, followers', () => {
     expect(idsOf(await place.records('followers.ids'))).toEqual(service.followersOf('alpha').slice(0, 250));
   });
 
-  it('sees a circle also when the way to it led over a restart, and replays it from the start', async () => {
+  it('detects a loop across a restart, and replays it from the start', async () => {
     const pages = recordedPages().map((page, i) =>
       i === 4 ? { ...page, next: '222' } : { ...page, cursor: i === 1 ? '222' : page.cursor, next: i === 0 ? '222' : page.next },
     );
@@ -180,7 +180,7 @@ describe('headgate run, followers', () => {
     },
   );
 
-  it.runIf(process.platform === 'linux')('holds no more of a body of 300 MB than its limit', async () => {
+  it.runIf(process.platform === 'linux')('keeps no more of a 300 MB body than its limit', async () => {
     const peaks: number[] = [];
     for (const faults of [[], [{ name: 'oversize', at: 3 } as const]]) {
       await using service = await startFollowers({ ...FREELY, users: { alpha: { followers: 600, pageSize: 50 } }, faults });

@@ -7,8 +7,8 @@ import { type Workplace, followersYaml, workplace } from './headgate-process.fix
 
 const GONE = /\S+headgate\.db\S* was deleted or moved while the topic log was in use; later writes are not confirmed\./gu;
 
-describe('an embedded log whose file goes while a command works', () => {
-  it('ends a run with exit 1 and the reason, not with what it had in hand as done', async () => {
+describe('an embedded log whose file disappears while a command runs', () => {
+  it('ends a run with exit 1 and the reason, and does not report unwritten work as done', async () => {
     await using service = await startFollowers({ users: { alpha: { followers: 1 } }, latencyMs: 1_500 });
     await using place = await workplace(followersYaml({ url: service.url, users: ['alpha'] }));
     const run = place.start('run');
@@ -20,7 +20,7 @@ describe('an embedded log whose file goes while a command works', () => {
     expect(existsSync(join(place.folder, 'headgate.db'))).toBe(false);
   });
 
-  it.each(['deleted', 'moved'])('ends a run that follows, whose status is not ready then: %s', async (how) => {
+  it.each(['deleted', 'moved'])('ends a run that follows, whose status is then not ready: %s', async (how) => {
     await using followers = await startFollowers({ users: { alpha: { followers: 1 } } });
     await using books = await startBooks();
     const config = followersYaml({ url: followers.url, users: ['alpha'] }).replace('status: false', 'status: { port: 0 }');
@@ -44,7 +44,7 @@ describe('an embedded log whose file goes while a command works', () => {
     expect(answers.slice(firstBad)).not.toContain(200);
   });
 
-  it('ends a reader that waits for news', async () => {
+  it('ends a reader that waits for new records', async () => {
     await using service = await startFollowers({ users: { alpha: { followers: 3 } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['alpha'] }));
     expect((await place.headgate('run')).code).toBe(0);

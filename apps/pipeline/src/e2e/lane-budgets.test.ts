@@ -12,7 +12,7 @@ const LIMIT = 3;
 const CREDENTIALS = { one: SECRETS.TOKEN, other: SECRETS.KEY };
 
 describe('lanes and the budgets of their credentials', () => {
-  it('lanes of one process use each credential in one of them, and all of its budget', async () => {
+  it('the lanes of one process use each credential in one of them, and all of its budget', async () => {
     const clock = virtualClock();
     await using service = await twoCredentials(clock);
     await using place = await inProcess({ clock });
@@ -25,7 +25,7 @@ describe('lanes and the budgets of their credentials', () => {
     expect(asked(service)).toEqual({ one: 2 * LIMIT, other: 2 * LIMIT, refused: 0 });
   });
 
-  it('a credential that comes to another lane brings along what it has used', async () => {
+  it('a credential that moves to another lane keeps its used budget', async () => {
     const clock = virtualClock();
     await using service = await twoCredentials(clock);
     await using place = await inProcess({ clock });
@@ -42,7 +42,7 @@ describe('lanes and the budgets of their credentials', () => {
     expect(asked(service)).toEqual({ one: 2 * LIMIT, other: 2 * LIMIT, refused: 0 });
   });
 
-  it('a log that takes seconds to commit makes requests late, and keeps none from being sent', async () => {
+  it('a log that takes seconds to commit delays requests, and blocks none', async () => {
     const clock = virtualClock();
     await using service = await twoCredentials(clock);
     await using place = await inProcess({

@@ -6,7 +6,7 @@ import { spawnOnLifeline } from './lifeline.fixture.ts';
 const FIXTURE = fileURLToPath(new URL('lifeline.fixture.ts', import.meta.url));
 const FOR_EVER = 'setInterval(() => undefined, 1_000)';
 
-it('a command goes with the process that started it, also when that is killed', async () => {
+it('a command ends with the process that started it, even if that is killed', async () => {
   const script = `
     import { spawnOnLifeline } from ${JSON.stringify(FIXTURE)};
     console.log(spawnOnLifeline([process.execPath, '-e', ${JSON.stringify(FOR_EVER)}], { env: {}, stdin: 'ignore' }).pid);

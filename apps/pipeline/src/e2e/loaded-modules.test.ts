@@ -16,7 +16,7 @@ describe('headgate loads no more than a command needs', () => {
     expect(urls.filter((url) => heavy.test(url) || WHOLE_UNDICI.test(url))).toEqual([]);
   });
 
-  it('run: of undici no more than it sends requests with, also where the status is served', async () => {
+  it('run: loads only the sending part of undici, even with the status page', async () => {
     await using service = await startFollowers();
     const yaml = followersYaml({ url: service.url, users: ['alpha'] });
     await using place = await workplace(yaml.replace('status: false', 'status: { port: 0 }'), { processes: true });

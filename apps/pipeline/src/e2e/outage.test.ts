@@ -84,7 +84,7 @@ const failed = (run: Started): number =>
   eventsOf(run).filter(({ event, outcome }) => event === 'attempt' && outcome === 'transient').length;
 const told = (run: Started, event: string): number => eventsOf(run).filter((one) => one['event'] === event).length;
 
-it('a service that is away for longer than `retryFor` costs some attempts, over a kill as well, and no request', async () => {
+it('an outage longer than `retryFor` costs some attempts, even across a kill, and no request', async () => {
   const users = Array.from({ length: 50 }, (_, i) => `user_${i}`);
   await using service = await startFollowers({
     users: Object.fromEntries(users.map((user) => [user, { followers: 20, pageSize: 10 }])),
@@ -117,7 +117,7 @@ it('a service that is away for longer than `retryFor` costs some attempts, over 
   expect(ids.toSorted()).toEqual(users.flatMap((user) => service.followersOf(user).map((id) => `@${user} ${id}`)).toSorted());
 });
 
-it('a service that cuts its answers or never ends them, and refuses for the rate when it is back, costs no request over a Ctrl-C', async () => {
+it('a service with broken or endless responses, and rate limits after the outage, costs no request across a Ctrl-C', async () => {
   const users = Array.from({ length: 12 }, (_, i) => `user_${i}`);
   await using service = await startFollowers({
     users: Object.fromEntries(users.map((user) => [user, { followers: 20, pageSize: 10 }])),

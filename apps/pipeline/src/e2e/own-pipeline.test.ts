@@ -45,8 +45,8 @@ export default defineConfig({
 `,
     }),
   ],
-])("a pipeline of a user's own, by %s", (_, files) => {
-  it('is checked, planned, run, killed, run again, enqueued, read and replayed like those that are built in', async () => {
+])("a user's own pipeline, by %s", (_, files) => {
+  it('is checked, planned, run, killed, run again, enqueued, read and replayed like the built-in ones', async () => {
     await using service = await startShelves({ pages: 12, latencyMs: 15 });
     await using place = await placeWith({ ...files(service.url), 'shelves.ts': SHELVES_MODULE });
     expect(await place.headgate('check')).toMatchObject({ code: 0 });
@@ -128,7 +128,7 @@ test.each([
   expect([code, stdout]).toEqual([2, expect.stringContaining(problem)]);
 });
 
-test('check tells of a secret that gives nothing, and after one request of a service that gives nothing', async () => {
+test('check reports a secret that returns nothing, and after one request a service that returns nothing', async () => {
   await using service = await startShelves({ pages: 1 });
   const section = (url: string, token: string): string => `${LOG}shelves: { use: ./shelves.ts, baseUrl: "${url}", token: ${token} }\n`;
   await using place = await placeWith({
@@ -150,7 +150,7 @@ test('check tells of a secret that gives nothing, and after one request of a ser
   expect([down.code, down.stdout]).toEqual([1, expect.stringMatching(/shelves +a: .*refused/)]);
 });
 
-test('a wrong key of its section is told with line and column, and what is near', async () => {
+test('an invalid key of its section is reported with line and column, and the closest key', async () => {
   const yaml = `${LOG}shelves:\n  use: ./shelves.ts\n  baseUrl: nowhere\n  token: "\${TOKEN}"\n  listz: [a]\n  lists: [""]\n`;
   await using place = await placeWith({ 'headgate.yaml': yaml, 'shelves.ts': SHELVES_MODULE });
   const { code, stdout } = await place.headgate('check');
@@ -167,7 +167,7 @@ test('a wrong key of its section is told with line and column, and what is near'
   ]);
 });
 
-test('a section without use: is told by its name, unless that may be a secret', async () => {
+test('a section without use: is reported by its name, unless that may be a secret', async () => {
   await using place = await placeWith({
     'headgate.yaml': `${LOG}shelves: { baseUrl: "http://127.0.0.1:1" }\ntok-7gh2-never-shown: { baseUrl: "http://127.0.0.1:1" }\nhush:\n`,
   });
@@ -176,7 +176,7 @@ test('a section without use: is told by its name, unless that may be a secret', 
   expect(stdout).not.toMatch(/never-shown|hush/);
 });
 
-test('what `use:` can not name is told with file and reason', async () => {
+test('an invalid `use:` is reported with file and reason', async () => {
   const refused: readonly (readonly [use: string, reason: string])[] = [
     ['use: ./nowhere.ts', '"./nowhere.ts" does not exist.'],
     ['use: no-package', '"no-package" is neither a file relative to this one nor an installed package (npm install).'],
@@ -218,7 +218,7 @@ test('an installed package is used by its name, as its exports say, from the fol
   expect(await place.headgate('check', '--config', 'etc/headgate.yaml')).toMatchObject({ code: 0 });
 });
 
-test('a headgate.config.ts with wrong options is told with their keys, and where they stand if a pipeline refuses them', async () => {
+test('invalid options in a headgate.config.ts are reported with their keys, and their place if a pipeline refuses them', async () => {
   const code = (text: string): string => `import { defineConfig, followers } from 'headgate';\nexport default defineConfig(${text});\n`;
   await using place = await placeWith({
     'headgate.config.ts': code('{ topics: { lanez: 1, group: "a b" }, pipelines: [] }'),
@@ -241,7 +241,7 @@ test('a headgate.config.ts with wrong options is told with their keys, and where
   expect(await checked('--config', 'headgate.none.ts')).toContain('has no configuration as its default export.');
 });
 
-test('of a module in a folder whose package.json says no type, Node has nothing to say', async () => {
+test('Node prints nothing about a module in a folder whose package.json has no type', async () => {
   const files = {
     'package.json': '{}',
     'headgate.yaml': `${LOG}shelves: { use: ./shelves.ts, baseUrl: "http://127.0.0.1:1", token: "\${TOKEN}", lists: [a] }\n`,
@@ -251,7 +251,7 @@ test('of a module in a folder whose package.json says no type, Node has nothing 
   expect(await place.headgate('check')).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('a pipeline of its own runs beside followers, on topics with a prefix and names of their own', async () => {
+test('your own pipeline runs together with followers, on topics with a prefix and custom names', async () => {
   const { startFollowers } = await import('@headgate/sandbox');
   await using service = await startShelves({ pages: 2 });
   await using followers = await startFollowers({
@@ -292,7 +292,7 @@ test('a pipeline of its own runs beside followers, on topics with a prefix and n
   expect(await place.records('test.shelves.records')).toHaveLength(20);
 });
 
-test('a module that keeps the thread while it loads is ended by a signal', async () => {
+test('a signal ends a module that blocks the thread while it loads', async () => {
   const module = "import { writeSync } from 'node:fs';\nwriteSync(2, 'looping');\nfor (;;) {}\n";
   await using place = await placeWith({ 'headgate.yaml': 'shelves: { use: ./loop.ts }\n', 'loop.ts': module });
   const check = place.start('check');

@@ -9,7 +9,7 @@ const OAUTH1 = { consumerKey: 'ck', consumerSecret: SECRETS.CONSUMER_SECRET, tok
 const { consumerKey, consumerSecret, token, tokenSecret } = OAUTH1;
 
 describe('headgate sandbox', () => {
-  it('lets in any OAuth signature that is well-formed, and any bearer token, as it says', async () => {
+  it('accepts any well-formed OAuth signature, and any bearer token, as it says', async () => {
     await using place = await workplace('');
     const { followers, stderr } = await sandbox(place);
     expect(stderr).toContain('They accept any bearer token, any well-formed OAuth signature, and any key.');
@@ -56,7 +56,7 @@ describe('headgate sandbox', () => {
   });
 });
 
-it('says in a sentence what Kafka needs where it can not be started, and starts nothing', async () => {
+it('reports in a sentence what Kafka needs if it cannot be started, and starts nothing', async () => {
   await using place = await workplace('');
   for (const args of [
     ['sandbox', '--kafka'],
@@ -73,7 +73,7 @@ it('says in a sentence what Kafka needs where it can not be started, and starts 
 });
 
 // Windows has other permissions.
-it.skipIf(process.platform === 'win32')("run --sandbox keeps its files for their owner, also where an earlier version didn't", async () => {
+it.skipIf(process.platform === 'win32')("run --sandbox keeps its files private, even if an earlier version didn't", async () => {
   await using place = await workplace('');
   const folder = join(place.folder, '.headgate');
   await mkdir(folder);

@@ -7,7 +7,7 @@ import { followersYaml, workplace } from './headgate-process.fixture.ts';
 const CREDENTIALS = ['old', 'new'].map((name) => ({ name, bearer: `${name}-never-shown` }));
 
 describe('a secret in a file', () => {
-  it('is replaced while a run works, and waited for where its file is empty or gone', async () => {
+  it('is replaced during a run, and waited for while its file is empty or missing', async () => {
     await using service = await startFollowers({
       users: { a: { followers: 60_000, pageSize: 1_000 } },
       credentials: CREDENTIALS,
@@ -33,7 +33,7 @@ describe('a secret in a file', () => {
     expect(stderr).not.toContain('never-shown');
   });
 
-  it('ends the run when the service refuses it, and the next run signs with what the file holds then', async () => {
+  it('ends the run when the service refuses it, and the next run uses the current content of the file', async () => {
     await using service = await startFollowers({ users: { a: { followers: 3 } }, credentials: CREDENTIALS.slice(1) });
     await using place = await workplace(yaml(service.url));
     await place.write('token', 'old-never-shown');
@@ -49,7 +49,7 @@ describe('a secret in a file', () => {
     expect(await place.headgate('run')).toMatchObject({ code: 0 });
   });
 
-  it('is a problem that check names with its place, without the secret', async () => {
+  it('is a problem that check reports with its place, without the secret', async () => {
     await using place = await workplace(`topics: { driver: sqlite, file: ./headgate.db }
 status: false
 followers:

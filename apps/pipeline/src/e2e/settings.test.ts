@@ -7,7 +7,7 @@ it.each([
   ['', '5000', 'true'],
   ['  stringifyIds: true\n  count: 2\n', '2', 'true'],
   ['  stringifyIds: false\n', '5000', 'false'],
-])('asks for pages as the config says: %j', async (more, count, stringifyIds) => {
+])('requests pages as configured: %j', async (more, count, stringifyIds) => {
   const ids = ['18446744073709551615', '9007199254740993'];
   await using service = await startFollowers({ users: { a: { followers: ids } } });
   await using place = await inProcess();

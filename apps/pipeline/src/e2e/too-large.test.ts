@@ -5,7 +5,7 @@ import { logWith } from '../run/log-with.fixture.ts';
 import { followersYaml } from './headgate-process.fixture.ts';
 import { type InProcess, inProcess } from './in-process.fixture.ts';
 
-it('a record larger than its topic takes is a dead letter that says so; the others are written, and it is with more room', async () => {
+it('a record larger than its topic accepts is a dead letter that says so; the others are written, and a higher limit fixes it', async () => {
   await using followers = await startFollowers({ users: { big: { followers: 100 }, small: { followers: 3 } } });
   await using books = await startBooks();
   /** The most bytes that a topic takes of a record. */
@@ -47,7 +47,7 @@ it('a record larger than its topic takes is a dead letter that says so; the othe
   expect(await written(place)).toEqual({ pagesOf: ['@small', '@big'], ids: 103, books: 1, authors: 1 });
 });
 
-it('a topic that takes less than before makes dead letters too, which say of which page and what to set; the others go on', async () => {
+it('a topic whose limit was lowered makes dead letters, too, which name the page and the setting; the others continue', async () => {
   const users = { big: { followers: 100, pageSize: 50 }, small: { followers: 3 } };
   await using followers = await startFollowers({ users });
   await using place = await inProcess({ around: shrinking });

@@ -9,8 +9,8 @@ import { type Workplace, followersYaml, workplace } from './headgate-process.fix
 
 const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 } } as const;
 
-describe('a wish under way that its topic no longer holds', () => {
-  it('of followers goes on where it was killed, at its own count', async () => {
+describe('a started job that its topic no longer has', () => {
+  it('of followers resumes where it was killed, with its own count', async () => {
     await using service = await startFollowers({ ...FREELY, users: { alpha: { followers: 400 } }, latencyMs: 20 });
     await using place = await workplace(followersYaml({ url: service.url, users: [], more: '  count: 100\n' }));
     await addWishes(place, 'followers', ['{"screenName":"alpha","count":10}']);
@@ -31,7 +31,7 @@ describe('a wish under way that its topic no longer holds', () => {
     expect(await stateKeys(place, '/walk/')).toEqual([]);
   });
 
-  it('of books goes on with the ISBNs that are not answered', async () => {
+  it('of books resumes with the ISBNs that have no response', async () => {
     const isbns = Array.from({ length: 250 }, (_, i) => sampleIsbn(i));
     await using service = await startBooks({ keys: [{ name: 'mine', key: 'key-5Pq3-never-shown', plan: 'default' }] });
     await using place = await workplace(

@@ -32,7 +32,7 @@ test.each([
 
 test('another budget is named as the option it is', () => {
   const { message } = limitNotice(crm, { budget: 'perMonth', configured, stated: { atMostMs: 500 } });
-  expect(message).toContain('that its window lasts 500 ms or less, crm.budgets.perMonth says 15 in 15 min');
+  expect(message).toContain('that its window lasts 500 ms or less, but crm.budgets.perMonth is 15 in 15 min');
 });
 
 test('a budget that the pipeline has no such option for is named as a budget', () => {

@@ -90,5 +90,5 @@ it('keeps what a refinement says, and that it asks for a key', () => {
 
 it('tells of a key that does not fit as of a key', () => {
   const keys = z.record(z.string().regex(/^[a-z]$/), z.number());
-  expect(parseOptions(keys, { A: 1 }).issues).toEqual([{ path: ['A'], message: 'The key does not fit.' }]);
+  expect(parseOptions(keys, { A: 1 }).issues).toEqual([{ path: ['A'], message: "The key isn't valid." }]);
 });

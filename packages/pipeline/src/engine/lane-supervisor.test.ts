@@ -56,7 +56,7 @@ function stage({ follow = true, given }: { readonly follow?: boolean; readonly g
 }
 
 describe('laneSupervisor', () => {
-  it('takes a lane that goes while it is being opened for no failure, and waits at the start for one that comes meanwhile', async () => {
+  it('does not treat a lane that is revoked while it opens as a failure, and waits at the start for one that is assigned meanwhile', async () => {
     const opening: PromiseWithResolvers<never>[] = [];
     const supervisor = laneSupervisor({
       lanes: 2,
@@ -89,7 +89,7 @@ describe('laneSupervisor', () => {
     await supervisor.close();
   });
 
-  it('works the lanes that are assigned, gives up those that go, and takes what comes', async () => {
+  it('works the assigned lanes, releases revoked ones, and takes new ones', async () => {
     const { supervisor, said, events, stop } = stage();
     supervisor.assign([place(0), place(1)]);
     await supervisor.opened();
@@ -111,7 +111,7 @@ describe('laneSupervisor', () => {
     ]);
   });
 
-  it('takes a lane that comes back only when it has been given up', async () => {
+  it('takes a returning lane only after its release', async () => {
     const given = Promise.withResolvers<void>();
     const { supervisor, said, stop } = stage({ given: given.promise });
     supervisor.assign([place(0)]);
@@ -129,7 +129,7 @@ describe('laneSupervisor', () => {
     await run;
   });
 
-  it('says who has taken a lane over, and takes it again only while the group gives it', async () => {
+  it('reports who has taken a lane over, and takes it again only while the group assigns it', async () => {
     const { supervisor, clock, said, events, running, stop } = stage();
     supervisor.assign([place(0)]);
     await supervisor.opened();
@@ -149,7 +149,7 @@ describe('laneSupervisor', () => {
     expect(await run).toEqual([]);
   });
 
-  it('opens a lane again whose topic takes smaller records than before', async () => {
+  it('reopens a lane whose topic accepts smaller records than before', async () => {
     const { supervisor, clock, said, events, running, stop } = stage();
     supervisor.assign([place(0)]);
     await supervisor.opened();
@@ -168,7 +168,7 @@ describe('laneSupervisor', () => {
     expect(await run).toEqual([]);
   });
 
-  it('lets held lanes go on while the group is silent, and has them confirmed when it speaks again', async () => {
+  it('keeps working held lanes while the group is silent, and confirms them when it responds again', async () => {
     const { supervisor, said, stop } = stage();
     supervisor.assign([place(0)]);
     await supervisor.opened();
@@ -184,7 +184,7 @@ describe('laneSupervisor', () => {
     await run;
   });
 
-  it('ends when nothing is left, unless it is to stay; a lane that failed is reported, and the others go on', async () => {
+  it('ends when nothing is left, unless it follows; reports a failed lane, and the others continue', async () => {
     const { supervisor, running, said, events } = stage({ follow: false });
     supervisor.assign([place(0), place(1)]);
     await supervisor.opened();
@@ -208,7 +208,7 @@ describe('laneSupervisor', () => {
     expect(events.at(-1)).toEqual(told);
   });
 
-  it('takes lanes that come while others are at work, also when it is not to stay, and when one has failed', async () => {
+  it('takes lanes assigned while others are active, even without following, and after a failure', async () => {
     for (const follow of [false, true]) {
       const { supervisor, running, said, stop } = stage({ follow });
       supervisor.assign([place(0), place(1)]);
@@ -227,7 +227,7 @@ describe('laneSupervisor', () => {
     }
   });
 
-  it('that is to stay, ends when its last lane has failed, and not for want of lanes', async () => {
+  it('ends while following when its last lane has failed, but not for lack of lanes', async () => {
     const { supervisor, running, clock } = stage();
     supervisor.assign([]);
     await supervisor.opened();
@@ -242,7 +242,7 @@ describe('laneSupervisor', () => {
     expect(await run).toEqual([failure]);
   });
 
-  it('ends, when others work all lanes and it is not to stay, after the time in which lanes of the dead would come', async () => {
+  it('ends, if others hold all lanes and it does not follow, after the time in which lanes of dead processes would be assigned', async () => {
     const { supervisor, events, clock } = stage({ follow: false });
     supervisor.assign([]);
     await supervisor.opened();
@@ -255,7 +255,7 @@ describe('laneSupervisor', () => {
     expect(events).toMatchObject([{ type: 'lanes-assigned' }, { type: 'notice' }, { type: 'lanes-elsewhere', lanes: 2 }]);
   });
 
-  it('says at its end that other lanes were worked elsewhere, unless it was stopped', async () => {
+  it('reports at its end that other processes worked other lanes, unless it was stopped', async () => {
     for (const stopped of [false, true]) {
       const { supervisor, running, events, clock, stop } = stage({ follow: false });
       supervisor.assign([place(1)]);
@@ -270,7 +270,7 @@ describe('laneSupervisor', () => {
     }
   });
 
-  it('takes no lane that comes at the end, while one is still being given up', async () => {
+  it('takes no lane assigned at the end, while one is still being released', async () => {
     const given = Promise.withResolvers<void>();
     const { supervisor, clock, said } = stage({ follow: false, given: given.promise });
     supervisor.assign([place(0)]);
@@ -286,7 +286,7 @@ describe('laneSupervisor', () => {
     expect(said).toEqual(['open 0', 'run 0', 'close 0']);
   });
 
-  it('works the lanes of the dead when they come, also when it has done its own', async () => {
+  it('works the lanes of dead processes when they are assigned, even after its own are done', async () => {
     const { supervisor, running, said, clock } = stage({ follow: false });
     supervisor.assign([place(0)]);
     await supervisor.opened();
@@ -306,7 +306,7 @@ describe('laneSupervisor', () => {
     expect(await run).toEqual([]);
   });
 
-  it('refuses to begin when a lane can not be opened, and gives the others up', async () => {
+  it('refuses to start if a lane cannot be opened, and releases the others', async () => {
     const { supervisor, refusals, said } = stage();
     refusals.push(new Error('held'));
     supervisor.assign([place(0), place(1)]);
@@ -314,7 +314,7 @@ describe('laneSupervisor', () => {
     expect(said).toContain('close 1');
   });
 
-  it('begins without a lane that has gone before it was opened', async () => {
+  it('starts without a lane that was revoked before it was opened', async () => {
     const { supervisor, said } = stage();
     supervisor.assign([place(0)]);
     const opened = supervisor.opened();
@@ -324,7 +324,7 @@ describe('laneSupervisor', () => {
     await supervisor.close();
   });
 
-  it('reports a lane that comes later and can not be opened, and goes on', async () => {
+  it('reports a later lane that cannot be opened, and continues', async () => {
     const { supervisor, refusals, events, said, stop } = stage();
     supervisor.assign([place(0)]);
     await supervisor.opened();
@@ -340,7 +340,7 @@ describe('laneSupervisor', () => {
     expect(said).toEqual(['open 0', 'run 0', 'open 1', 'close 0']);
   });
 
-  it.each(['the group', 'a stop'])('does not fail by a lane that can’t be given up in order, when it goes by %s', async (by) => {
+  it.each(['the group', 'a stop'])('does not fail because of a lane that can’t be released normally, if it ends by %s', async (by) => {
     const { supervisor, stop, events } = stage({ given: Promise.reject(new Error('the log is gone')) });
     supervisor.assign([place(0)]);
     await supervisor.opened();
@@ -354,7 +354,7 @@ describe('laneSupervisor', () => {
     expect(events.filter(({ type }) => type === 'lane-left')).toEqual([]);
   });
 
-  it('ends at once where it was stopped before it began', async () => {
+  it('ends at once if it was stopped before it began', async () => {
     const { supervisor, said, stop } = stage();
     supervisor.assign([place(0)]);
     await supervisor.opened();

@@ -31,7 +31,7 @@ const membersOf = async (log: TopicLog): Promise<string[]> =>
   (await valuesOf<{ name: string; page: number }>(log, 'tree.members')).map(({ name, page }) => `${name}/${page}`).toSorted();
 
 describe('a request that a page makes', () => {
-  it('is worked by the same run, and so are those that its pages make', async () => {
+  it('is processed by the same run, and so are those that its pages make', async () => {
     await using place = await temporaryLog();
     await using service = await treeService(['a']);
     await worked({ log: place.log, baseUrl: service.url, roots: ['a'] });
@@ -43,7 +43,7 @@ describe('a request that a page makes', () => {
   });
 
   it.each([[undefined], [null], ['a text'], [{}], [{ name: '' }], [{ name: 7 }], [[1]]])(
-    'is a dead letter of its own where it is none, and its page goes on: %j',
+    'is a separate dead letter if it is invalid, and its page continues: %j',
     async (bad) => {
       await using place = await temporaryLog();
       await using service = await treeService(['a']);
@@ -58,7 +58,7 @@ describe('a request that a page makes', () => {
   it.each<[name: string, child: () => unknown, says: RegExp]>([
     ['a promise', () => Promise.reject(new Error('too late')), /topics\.requests got a promise/],
     ['what JSON can not hold', () => ({ name: 1n }), /records of pipeline tree threw TypeError: Do not know how to serialize a BigInt/],
-  ])('ends its page where it is %s', async (_, child, says) => {
+  ])('ends its page if it is %s', async (_, child, says) => {
     await using place = await temporaryLog();
     await using service = await treeService(['a']);
     await worked({ log: place.log, baseUrl: service.url, roots: ['a'], child });
@@ -131,7 +131,7 @@ test('a pipeline that does not say so makes no requests', async () => {
   expect(await valuesOf(place.log, 'shelves.requests')).toHaveLength(1);
 });
 
-test.each([true, false])('the right to write requests is asked for where pages make some: %s', (makesRequests) => {
+test.each([true, false])('the right to write requests is needed only if pages make some: %s', (makesRequests) => {
   const pipeline = makesRequests ? tree()({ baseUrl: 'https://tree.example.com' }) : shelves(() => never())({});
   const { topics = [] } = requiredPermissions({ pipelines: [pipeline], group: 'headgate', lanes: 1, names: topicNames() });
   expect(topics.find(({ name }) => name === `${pipeline.name}.requests`)).toMatchObject({ reads: true, writes: makesRequests });

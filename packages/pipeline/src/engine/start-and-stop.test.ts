@@ -52,7 +52,7 @@ async function failuresOf(options: StartOptions): Promise<readonly unknown[]> {
 }
 
 test.each([false, true])(
-  'stopped at any moment it leaves no lane held and no timer, and a next run goes on (follow: %s)',
+  'stopped at any moment it leaves no lane held and no timer, and the next run continues (follow: %s)',
   async (follow) => {
     const moments = 14;
     for (let moment = 0; moment <= moments; moment += 1) {
@@ -105,7 +105,7 @@ test('stopped during a request it leaves no lane held and no timer', async () =>
   await takeEveryLane(log);
 });
 
-test('a stop is over after 9.5 s, or at the deadline it was given, though its lane and its group do not let go', async () => {
+test('a stop ends after 9.5 s, or at its deadline, even if its lane and its group do not respond', async () => {
   for (const isGiven of [false, true]) {
     await using place = await temporaryLog();
     const clock = virtualClock();
@@ -152,7 +152,7 @@ test('a stop is over after 9.5 s, or at the deadline it was given, though its la
   }
 });
 
-test('a request in flight when the last credential is refused is answered and written all the same', async () => {
+test('a request in flight when the last credential is refused still gets its response, which is written', async () => {
   await using place = await temporaryLog();
   const { log } = place;
   const clock = virtualClock();
@@ -199,7 +199,7 @@ describe('an obstacle is reported before any lane is taken:', () => {
   });
 });
 
-test('a list whose request has no key ends the start, which gives everything up', async () => {
+test('a list whose request has no key ends the start, which releases everything', async () => {
   await using place = await temporaryLog();
   const clock = virtualClock();
   const keyless = shelves(
@@ -213,7 +213,7 @@ test('a list whose request has no key ends the start, which gives everything up'
   await takeEveryLane(place.log);
 });
 
-test('a lane whose work can’t be opened ends the start, which gives everything up', async () => {
+test('a lane whose work can’t be opened ends the start, which releases everything', async () => {
   await using place = await temporaryLog();
   const { log } = place;
   const clock = virtualClock();

@@ -79,7 +79,7 @@ test('a limit of the service that differs from the configured one is reported on
   await using running = await start({ log, pipelines: [pipeline], onEvent });
   await running.done;
   expect(service.requests).toHaveLength(4);
-  expect(notices).toEqual([expect.stringContaining('the service says 300 requests in a window, catalogue.limit says 1,000 in 1 s')]);
+  expect(notices).toEqual([expect.stringContaining('the service reports 300 requests in a window, but catalogue.limit is 1,000 in 1 s')]);
 });
 
 test('a function of the definition that throws ends its request as one dead letter that names it, and no other', async () => {

@@ -349,7 +349,7 @@ async function partlyAnswered(log: TopicLog): Promise<TopicLog> {
   return logWith(log, { readBytes: (options) => log.readBytes(options.topic === 'shelves.requests' ? { ...options, from: 1 } : options) });
 }
 
-test('a request that its topic has lost goes on as it was written, with its keys that have no answer; then the state forgets it', async () => {
+test('a request that its topic has lost continues as written, with its unanswered keys; then the state forgets it', async () => {
   await using place = await temporaryLog();
   const lost = await partlyAnswered(place.log);
   const api = shelvesApi();
@@ -513,7 +513,7 @@ describe('a worker alone', () => {
     };
   };
 
-  it('lets keys wait for company, and not when the queue has been read to its end', async () => {
+  it('lets keys wait for a fuller batch, but not when the queue has been read to its end', async () => {
     await using place = await temporaryLog(plainTopics());
     await using scene = await working(place.log);
     const { clock, worker, events, requested, take } = scene;
@@ -545,7 +545,7 @@ describe('a worker alone', () => {
     expect([requested, clock.pending]).toEqual([['a'], 0]);
   });
 
-  it('lets keys wait for company as long as another batch is under way', async () => {
+  it('lets keys wait for a fuller batch while another one is in flight', async () => {
     await using place = await temporaryLog(plainTopics());
     await using scene = await working(place.log);
     const { clock, requested, take, answer } = scene;
@@ -560,7 +560,7 @@ describe('a worker alone', () => {
     expect([requested, clock.pending]).toEqual([['a+b+c+d', 'e+f+g+h', 'i+j'], 0]);
   });
 
-  it('cuts the last batch to what a quota has left, and has one more wait for its reset', async () => {
+  it('cuts the last batch to the rest of a quota, and makes one more wait for its reset', async () => {
     await using place = await temporaryLog(plainTopics());
     let room = 6;
     await using scene = await working(place.log, { room: () => room });
@@ -624,7 +624,7 @@ describe('a worker alone', () => {
     expect(scene.events.filter(({ type }) => type === 'keys-queued')).toMatchObject([{ count: 6 }]);
   });
 
-  it('tells what an answer brought when that is durable, and gives its credit back', async () => {
+  it('reports the results of a response when they are durable, and returns its credit', async () => {
     await using place = await temporaryLog(plainTopics());
     await using scene = await working(place.log, {
       records: () => ({ records: [], deadLetters: [{ index: 1, error: new Error('of nobody') }] }),
@@ -643,7 +643,7 @@ describe('a worker alone', () => {
     expect(credits.outstanding).toBe(0);
   });
 
-  it('finishes a request that has no key', async () => {
+  it('finishes a request without keys', async () => {
     await using place = await temporaryLog(plainTopics());
     await using scene = await working(place.log, { keys: () => [] });
     scene.take('none');

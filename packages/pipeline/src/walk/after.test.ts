@@ -52,7 +52,7 @@ test('each record is written once and in order, however often the work is stoppe
   );
 });
 
-test('work that was stopped goes on, and each run says which records it has written', async () => {
+test('stopped work continues, and each run reports which records it has written', async () => {
   await using place = await afterPlace();
   const told = (events: readonly (RequestEvent | RunEvent)[]) =>
     events.map((event) =>
@@ -71,7 +71,7 @@ test('work that was stopped goes on, and each run says which records it has writ
   expect(told(await inLane(place.log, writing(CHUNK), async () => await Promise.resolve()))).toEqual(['a: the comparison goes on']);
 });
 
-test('work without a record says that it is done, and what it warns of', async () => {
+test('work without a record reports that it is done, and its warnings', async () => {
   await using place = await afterPlace();
   const warning: Work = async function* (_, __, io) {
     io.warn('the walk before is gone');
@@ -83,7 +83,7 @@ test('work without a record says that it is done, and what it warns of', async (
   ]);
 });
 
-test('a walk that ends while work goes on waits for it, and none of its work is done twice', async () => {
+test('a walk that ends during the work waits for it, and none of its work is done twice', async () => {
   await using place = await afterPlace();
   const gate = Promise.withResolvers<void>();
   const waiting: Work = async function* (crawl, previous, io) {
@@ -114,7 +114,7 @@ test('after a restart a walk is compared with the one before it, whose work is n
   await inLane(place.log, writing(1), async ({ work }) => expect(await work.offsets()).toEqual({ records: 3 }));
 });
 
-test('a walk whose records lie nobody knows where has no work behind it', async () => {
+test('a walk whose records have no known place has no work after it', async () => {
   await using place = await afterPlace();
   await inLane(place.log, writing(1), async ({ work, lane }) => {
     const ending = work.ending({ key: 'a', id: 'one', pages: 1, items: 1, whole: true, offsets: undefined });
@@ -147,7 +147,7 @@ test.each([
   expect(await written(place.log)).toEqual(Array.from({ length: 12 }, (_, i) => `${i + 1} after ${i === 0 ? 'none' : i} 0`));
 });
 
-test('work that throws is one dead letter, and is done when the lane is opened with what mends it; the next walk does not wait for it', async () => {
+test('work that throws is one dead letter, and is repeated with the fix when the lane is next opened; the next walk does not wait for it', async () => {
   await using place = await afterPlace();
   const failing: Work = (crawl, previous, io) => {
     if (crawl.id === 'two') throw new Error('boom');
@@ -173,7 +173,7 @@ test('work that throws is one dead letter, and is done when the lane is opened w
   expect(await letters(place.log)).toEqual([{ crawl: 'two', previous: 'one' }]);
 });
 
-test('work whose records are gone is given up, with a warning', async () => {
+test('work whose records are gone is dropped, with a warning', async () => {
   await using place = await afterPlace();
   const gone: Work = () => {
     throw new PipelineError({ code: 'HEADGATE_STATE_LOST', message: 'Page 1 is gone.' });
@@ -198,7 +198,7 @@ test('work that fails midway writes the rest of its records when it is done agai
   expect(await written(place.log)).toEqual(Array.from({ length: CHUNK + 2 }, (_, i) => `one after none ${i}`));
 });
 
-test('unfinished work of a pipeline that no longer has any is given up, with a warning', async () => {
+test('unfinished work of a pipeline that no longer has any is dropped, with a warning', async () => {
   await using place = await afterPlace();
   await inLane(place.log, writing(1), async ({ crawl, work }) => {
     work.stop();
@@ -211,7 +211,7 @@ test('unfinished work of a pipeline that no longer has any is given up, with a w
   expect(await inLane(place.log, writing(1), async () => await Promise.resolve())).toEqual([]);
 });
 
-test('work whose record its topic does not take fails, and its lane goes on', async () => {
+test('work whose record its topic does not accept fails, and its lane continues', async () => {
   await using place = await afterPlace();
   const small = logWith(place.log, { recordRoom: () => Promise.resolve({ bytes: 1_000 }) });
   const large: Work = async function* (crawl, _, io) {

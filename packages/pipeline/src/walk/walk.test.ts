@@ -188,7 +188,7 @@ describe('a function of the definition that throws ends its request as one dead 
   });
 
   it.each(['paging', 'records', 'carry', 'items', 'credentialOf', 'whole', 'lifecycle'] as const)(
-    '%s, where it gives a promise, whose rejection ends no process',
+    '%s, if it returns a promise, whose rejection ends no process',
     async (name) => {
       await using place = await temporaryLog();
       const later = () => Promise.reject(new Error('too late'));
@@ -427,7 +427,7 @@ test('an error that a source has only because it was stopped makes no dead lette
   expect(await valuesOf(place.log, 'shelves.dead-letters')).toEqual([]);
 });
 
-test('a walk whose source was stopped by somebody else fails its lane, and the run is not done', async () => {
+test('a walk whose source was stopped by other code fails its lane, and the run is not done', async () => {
   await using place = await temporaryLog();
   const api = shelvesApi({ onPage: (page) => void (page === 'a 2' && api.stop()) });
   const { outcome, failures } = await workedOff(
@@ -457,7 +457,7 @@ describe('a walk that failed midway', () => {
   const replayed = async (log: TopicLog, pipeline: ShelvesPipeline) =>
     await replayDeadLetters({ log, requests: pipeline.definition.requests });
 
-  it('keeps its pages, and the replay of its dead letter writes the others, as a walk of its own', async () => {
+  it('keeps its pages, and the replay of its dead letter writes the others, as a separate walk', async () => {
     await using place = await temporaryLog();
     const service = { isMended: false };
     const pipeline = failing(service);
@@ -482,7 +482,7 @@ describe('a walk that failed midway', () => {
     ]);
   });
 
-  it('gives its replay what its transforms remembered and what the walk before it had carried, and is no whole walk', async () => {
+  it('gives its replay the state of its transforms and the carried value, and is not a complete walk', async () => {
     await using place = await temporaryLog();
     const service = { isMended: true };
     const began: unknown[] = [];
@@ -563,7 +563,7 @@ describe('an incremental walk', () => {
     );
   }
 
-  it('begins with the value that the last complete one of its key has carried to its end', async () => {
+  it('begins with the value that the last complete one of its key carried to its end', async () => {
     await using place = await temporaryLog();
     const began: [number, unknown][] = [];
     for (const shelf of ['ada', 'bert', 'ada']) await workedOff(place.log, incremental(began), [shelf]);
@@ -574,7 +574,7 @@ describe('an incremental walk', () => {
     ]);
   });
 
-  it('waits for the walk of its key that is under way, and for no other', async () => {
+  it('waits for the active walk of its key, and for no other', async () => {
     await using place = await temporaryLog();
     const began: [number, unknown][] = [];
     const keys: string[] = [];
@@ -584,7 +584,7 @@ describe('an incremental walk', () => {
     expect(keys.filter((key) => key.startsWith('ada'))).toEqual(Array.from({ length: 3 }, () => ['ada started', 'ada completed']).flat());
   });
 
-  it('leaves the jobs that wait to the next start, if it is stopped', async () => {
+  it('leaves the waiting jobs to the next start, if it is stopped', async () => {
     await using place = await temporaryLog();
     const began: [number, unknown][] = [];
     const stop = new AbortController();
@@ -648,7 +648,7 @@ describe('an incremental walk', () => {
     expect(began.map(([, carried]) => carried)).toEqual([undefined, undefined]);
   });
 
-  it('goes on after a stop with both values: of the walk before, and of its own pages', async () => {
+  it('continues after a stop with both values: from the previous walk, and from its own pages', async () => {
     await using place = await temporaryLog();
     const began: [number, unknown][] = [];
     await workedOff(place.log, incremental(began), ['ada']);
@@ -674,7 +674,7 @@ describe('an incremental walk', () => {
     expect(carried.slice(0, 3)).toEqual([4, 14, 24]);
   });
 
-  it('carries nothing on from a walk of some pages', async () => {
+  it('carries nothing over from a walk of some pages', async () => {
     await using place = await temporaryLog();
     const began: [number, unknown][] = [];
     for (const whole of [true, false, true]) await workedOff(place.log, incremental(began, { whole: () => whole }), ['ada']);
@@ -682,7 +682,7 @@ describe('an incremental walk', () => {
   });
 });
 
-test('a walk in a circle keeps its pages and ends as a dead letter whose replay starts it over', async () => {
+test('a walk in a loop keeps its pages and ends as a dead letter whose replay starts it over', async () => {
   await using place = await temporaryLog();
   const pipeline = shelves(() => walking(nextBy(({ next = 2 }) => next)));
   await workedOff(place.log, pipeline, ['good']);

@@ -44,7 +44,7 @@ describe.skipIf(reason !== undefined)(`a broker of Kafka${reason === undefined ?
     expect(existsSync(broker.folder)).toBe(false);
   });
 
-  test('a frozen node does not answer until it goes on, and can be killed', async () => {
+  test('a frozen node does not respond until it continues, and can be killed', async () => {
     await using broker = await startKafkaBroker();
     const [node] = broker.nodes;
     if (node === undefined) throw new Error('There is no node.');
@@ -70,7 +70,7 @@ describe.skipIf(reason !== undefined)(`a broker of Kafka${reason === undefined ?
     expect(await knownNodes(other.address)).toContain(1);
   });
 
-  test('a node that can not start says why', async () => {
+  test('a node that cannot start says why', async () => {
     const start = startKafkaBroker({ settings: { 'log.retention.hours': 'never' } });
     await expect(start).rejects.toThrow(/Kafka node 1 at 127\.0\.0\.1:\d+ ended while it started:\n[^]*log\.retention\.hours/u);
     await expect(start).rejects.toMatchObject({ code: 'HEADGATE_KAFKA_BROKER' });
@@ -84,7 +84,7 @@ describe.skipIf(reason !== undefined)(`a broker of Kafka${reason === undefined ?
     { way: 'gets SIGINT', before: '', signal: 'SIGINT' },
     { way: 'exits', before: 'setTimeout(() => process.exit(), 100);', signal: undefined },
     { way: 'comes to its end without closing', before: 'process.stdin.unref();', signal: undefined },
-  ] as const)('goes when the process that started it $way', async ({ before, signal }) => {
+  ] as const)('ends when the process that started it $way', async ({ before, signal }) => {
     const parent = spawn(process.execPath, ['--input-type=module', '--eval', parentScript(before)], { stdio: ['pipe', 'pipe', 'inherit'] });
     const exit = once(parent, 'exit');
     const [line] = (await once(createInterface(parent.stdout), 'line')) as [string];

@@ -169,7 +169,7 @@ test.each([401, 403])('%s names the cure', (status) => {
       credential: 'reader',
       status,
       message: expect.stringContaining(
-        `books: the key was refused at the premium address (${status}). A key works only at its own plan's address: ` +
+        `books: the key was refused at the premium address (${status}). A key works only at the address of its plan: ` +
           'set the plan option of books to the plan of the key.',
       ),
     },

@@ -66,7 +66,7 @@ it('each block is in a language that is checked here, or says why it is not run'
   expect(blocks.filter((block) => !checked.has(block) && block.notRun === undefined).map(placeOf)).toEqual([]);
 });
 
-it('each excerpt of a file stands in it', async () => {
+it('each excerpt of a file appears in it', async () => {
   for (const block of blocks.filter(({ from }) => from !== undefined))
     expect(await readFile(join(ROOT, block.from ?? ''), 'utf8'), placeOf(block)).toContain(block.text);
 });
@@ -121,7 +121,7 @@ describe('programs', () => {
   });
 });
 
-it("a package's README tells to install each package that its examples import", () => {
+it("a package's README tells users to install each package that its examples import", () => {
   for (const [document, ofDocument = []] of Object.entries(Object.groupBy(programs, ({ document }) => document))) {
     if (!document.startsWith('packages/') || !document.endsWith('README.md')) continue;
     const installed = scripts.filter((script) => script.document === document).flatMap(({ text }) => text.match(/npm install .*/g) ?? []);
@@ -177,7 +177,7 @@ async function filesBelow(folder: string, names = /\.md$/): Promise<readonly str
 describe('scripts', () => {
   const whole = scripts.filter(({ from }) => from === undefined);
 
-  it.each(whole.map((block) => [placeOf(block), block] as const))('%s has commands and options that there are', async (_, { text }) => {
+  it.each(whole.map((block) => [placeOf(block), block] as const))('%s has only existing commands and options', async (_, { text }) => {
     const wrong: string[] = [];
     for (const words of shellCommands(text)) wrong.push(...(await faultsOf(words)));
     expect(wrong).toEqual([]);

@@ -47,7 +47,7 @@ const common = {
 };
 const http = { timeout: 30_000, maxBody: MAX_BODY, retryFor: 60_000 } as const;
 
-it('followers: whatever the service answers, each crawl ends once, within the budget, and no secret is told', async () => {
+it('followers: whatever the service returns, each crawl ends once, within the budget, and no secret is shown', async () => {
   const scenario = fc.record({
     ...common,
     limit: fc.integer({ min: 3, max: 6 }),
@@ -121,7 +121,7 @@ function sameIds(sent: string, written: unknown): boolean {
   return sent.replaceAll('"', '') === JSON.stringify(written).replaceAll('"', '');
 }
 
-it('books: whatever the service answers, each ISBN and author ends once, within the budget, and no secret is told', async () => {
+it('books: whatever the service returns, each ISBN and author ends once, within the budget, and no secret is shown', async () => {
   const scenario = fc.record({
     ...common,
     isbns: fc.uniqueArray(fc.nat({ max: 20 }), { maxLength: 10 }),

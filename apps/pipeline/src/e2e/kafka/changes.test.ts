@@ -10,7 +10,7 @@ import { BECAUSE, type KafkaPlace, WHY_NOT, kafkaPlace, kafkaYaml } from './kafk
 const EMIT = '[pages, changes]';
 
 describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka, emit: ${EMIT}${BECAUSE}`, () => {
-  it('writes each change once over a kill between them, and none where retention has taken the earlier crawl', async () => {
+  it('writes each change once across a kill, and none if retention has deleted the earlier crawl', async () => {
     const before = exactIds({ from: 0, count: 60_000 });
     const after = exactIds({ from: 60_000, count: 60_000 });
     await using place = await kafkaPlace({ users: { alpha: { followers: before } }, emit: EMIT });

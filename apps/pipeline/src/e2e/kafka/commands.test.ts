@@ -9,7 +9,7 @@ const { brokers, why } = inject('kafkaBroker');
 const because = why === undefined ? '' : `: skipped, ${why}`;
 
 describe.skipIf(why !== undefined)(`headgate's commands on Kafka${because}`, () => {
-  it('plan, run, read, enqueue and replay do what they say, and a malformed wish of any producer is a dead letter', async () => {
+  it('plan, run, read, enqueue and replay work, and a malformed job of any producer becomes a dead letter', async () => {
     const users = { alpha: { followers: 1_200, pageSize: 100 }, beta: { followers: 350, pageSize: 100 }, empty: { followers: 0 } };
     await using place = await sharedKafkaPlace(brokers, { users, lanes: 2, credentials: 2, more: '  count: 100\n' });
     await planAndRun(place);
@@ -22,7 +22,7 @@ describe.skipIf(why !== undefined)(`headgate's commands on Kafka${because}`, () 
 });
 
 describe.skipIf(why !== undefined)(`headgate run on Kafka, stopped${because}`, () => {
-  it('by SIGTERM it writes what is in hand, and nothing is asked twice after that', async () => {
+  it('by SIGTERM it writes the work in flight, and nothing is requested twice after that', async () => {
     const users = { alpha: { followers: 4_000, pageSize: 100 }, beta: { followers: 4_000, pageSize: 100 } };
     await using place = await sharedKafkaPlace(brokers, { users, latencyMs: 200, more: '  count: 100\n' });
     const { fleet, service } = place;
@@ -44,7 +44,7 @@ describe.skipIf(why !== undefined)(`headgate run on Kafka, stopped${because}`, (
 });
 
 describe.skipIf(why !== undefined)(`headgate check --online on Kafka${because}`, () => {
-  it('takes no lane from a run, and is counted by the next one', async () => {
+  it('takes no lane from a run, and the next run counts its request', async () => {
     const users = { alpha: { followers: 1 }, beta: { followers: 1 } };
     await using place = await sharedKafkaPlace(brokers, { users, window: { kind: 'rolling', limit: 3, windowMs: 3_600_000 } });
     const { fleet, service, work } = place;

@@ -51,25 +51,25 @@ describe.skipIf(whyNoBroker !== undefined)(`docs/consuming.md${reason(whyNoBroke
     });
   });
 
-  it('console-offset: reads from an offset on', async () => {
+  it('console-offset: reads from an offset', async () => {
     const { lines } = await run('console-offset', { lines: 2 });
     const value = `{"user":"@alpha","crawl":"${REQUESTS}-0-0","page":2,"id":`;
     expect(lines).toEqual(PAGES[1].map((id, index) => `Partition:0\tOffset:${6 + index}\t${value}"${id}"}`));
   });
 
-  it.skipIf(lacks('python-offset'))(`python-offset: reads from an offset on${note('python-offset')}`, async () => {
+  it.skipIf(lacks('python-offset'))(`python-offset: reads from an offset${note('python-offset')}`, async () => {
     const value = `{"user":"@alpha","crawl":"${REQUESTS}-0-0","page":2,"id":`;
     const { lines } = await succeed('python-offset');
     expect(lines).toEqual(PAGES[1].map((id, index) => `0 ${6 + index} ${value}"${id}"}`));
   });
 
-  it.skipIf(lacks('repeats'))(`repeats: keeps the pages that count${note('repeats')}`, async () => {
+  it.skipIf(lacks('repeats'))(`repeats: keeps only committed pages${note('repeats')}`, async () => {
     const { lines } = await succeed('repeats');
     expect(lines.map((line) => recordSchemas['followers.pages'].parse(JSON.parse(line)).ids)).toEqual(PAGES);
   });
 
   describe.each(Object.entries(WISHES))('%s', (name, wishes) => {
-    it.skipIf(lacks(name))(`${name}: brings wishes byte for byte, each to the lane of its key${note(name)}`, async () => {
+    it.skipIf(lacks(name))(`${name}: enqueues jobs byte for byte, each in the lane of its key${note(name)}`, async () => {
       const before = (await requests()).map(placeOf);
       await succeed(name);
       const news = (await requests()).filter((record) => !before.includes(placeOf(record)));
@@ -80,7 +80,7 @@ describe.skipIf(whyNoBroker !== undefined)(`docs/consuming.md${reason(whyNoBroke
     });
   });
 
-  it('lag: shows the wishes that wait, and the mark of a transaction', async () => {
+  it('lag: shows the waiting jobs, and the marker of a transaction', async () => {
     const { lines } = await succeed('lag');
     const waiting = (await requests()).filter(({ partition, offset }) => partition === 0 && offset > 0).length;
     const row = lines
@@ -91,7 +91,7 @@ describe.skipIf(whyNoBroker !== undefined)(`docs/consuming.md${reason(whyNoBroke
   });
 
   describe.each(['exact-js', 'exact-python'])('%s', (name) => {
-    it.skipIf(lacks(name))(`${name}: says what its comments promise${note(name)}`, async () => {
+    it.skipIf(lacks(name))(`${name}: does what its comments promise${note(name)}`, async () => {
       const promised = [...code(name).matchAll(/^(?:print|console\.log)\(.*(?:\/\/|#) (\S+)$/gm)].map(([, text]) => text);
       expect(promised).toContain('9007199254740992');
       expect((await succeed(name)).lines).toEqual(promised);

@@ -8,10 +8,10 @@ const rounds = TORTURE ? 16 : 2;
 const pages = 10 * rounds;
 
 describe.skipIf(WHY_NOT !== undefined)(
-  `headgate run on Kafka beside the dead ${SEEDED}${BECAUSE}`,
+  `headgate run on Kafka with dead group members ${SEEDED}${BECAUSE}`,
   { timeout: 600_000 + rounds * 40_000 },
   () => {
-    it('works what processes that were killed while they joined the group still seem to hold', async () => {
+    it('works lanes that still seem to belong to processes killed while they joined the group', async () => {
       await using place = await kafkaPlace({
         users: { alpha: { followers: 10 * pages, pageSize: 10 } },
         latencyMs: 100,

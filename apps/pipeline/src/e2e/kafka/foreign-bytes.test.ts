@@ -9,8 +9,8 @@ const TOPIC = 'followers.requests';
 const FRAMED = Buffer.from([0, 0, 0, 0, 1, 0xff, 0x80, 0x41]);
 const BASE64 = FRAMED.toString('base64');
 
-describe.skipIf(WHY_NOT !== undefined)(`requests that another client has written as bytes${BECAUSE}`, () => {
-  it('become dead letters that name topic, offset and field, and hold up nothing; bytes beside a readable value do no harm', async () => {
+describe.skipIf(WHY_NOT !== undefined)(`binary requests of another client${BECAUSE}`, () => {
+  it('become dead letters that name topic, offset and field, and block nothing; binary keys and headers of a valid request do no harm', async () => {
     const users = { alpha: { followers: 3 }, beta: { followers: 2 }, gamma: { followers: 1 } };
     await using books = await startBooks();
     const more = `books: { plan: premium, baseUrl: "${books.url}", key: "\${KEY}" }\n`;

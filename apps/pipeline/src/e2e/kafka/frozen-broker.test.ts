@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { BECAUSE, WHY_NOT, kafkaPlace } from './kafka-place.fixture.ts';
 
 describe.skipIf(WHY_NOT !== undefined)(`commands on Kafka whose broker is frozen${BECAUSE}`, () => {
-  it.for([['read', 'followers.pages'], ['check']] as const)('%s gives up, and says nothing else', async (command) => {
+  it.for([['read', 'followers.pages'], ['check']] as const)('%s gives up, and prints nothing else', async (command) => {
     await using place = await kafkaPlace({ users: {} });
     const [node] = place.broker.nodes;
     node?.pause();

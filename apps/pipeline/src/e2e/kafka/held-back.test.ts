@@ -5,8 +5,8 @@ import { joined } from './lane-moves.fixture.ts';
 
 const users = { alpha: { followers: 100, pageSize: 100 }, beta: { followers: 100, pageSize: 100 } };
 
-describe.skipIf(WHY_NOT !== undefined)(`requests behind another client's open transaction${BECAUSE}`, () => {
-  it('are waited for, which is said, and worked when it has ended; Ctrl-C ends the waiting', async () => {
+describe.skipIf(WHY_NOT !== undefined)(`requests blocked by another client's open transaction${BECAUSE}`, () => {
+  it('are waited for and reported, and processed when it has ended; Ctrl-C ends the wait', async () => {
     await using place = await kafkaPlace({ users, listed: [], more: '  count: 100\n', status: '{ port: 0 }' });
     const { fleet, work } = place;
     expect((await work.headgate('run')).code).toBe(0);
@@ -43,8 +43,8 @@ describe.skipIf(WHY_NOT !== undefined)(`requests behind another client's open tr
   });
 });
 
-describe.skipIf(WHY_NOT !== undefined)(`pages behind another client's open transaction${BECAUSE}`, () => {
-  it('are compared when it has ended, which is said', async () => {
+describe.skipIf(WHY_NOT !== undefined)(`pages blocked by another client's open transaction${BECAUSE}`, () => {
+  it('are compared when it has ended, and that is reported', async () => {
     await using place = await kafkaPlace({ users, emit: '[pages, changes]' });
     const { fleet, work } = place;
     expect((await work.headgate('run')).code).toBe(0);

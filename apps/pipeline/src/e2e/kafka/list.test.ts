@@ -8,7 +8,7 @@ import { joined } from './lane-moves.fixture.ts';
 const { kills, users: count } = TORTURE ? { kills: 12, users: 12_000 } : { kills: 2, users: 2_500 };
 
 describe.skipIf(WHY_NOT !== undefined)(`the config's list on Kafka ${SEEDED}${BECAUSE}`, { timeout: 600_000 + kills * 20_000 }, () => {
-  it('is enqueued once, whoever starts at the same time and is killed meanwhile', async () => {
+  it('is enqueued once, even if several processes start at once and are killed meanwhile', async () => {
     const listed = Array.from({ length: count }, (_, i) => `user${i}`);
     const window = { kind: 'rolling', limit: 1, windowMs: 900_000 } as const;
     await using place = await kafkaPlace({ users: {}, listed, window, lanes: 2, credentials: 2, status: '{ port: 0 }' });

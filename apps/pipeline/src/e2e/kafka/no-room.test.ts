@@ -12,7 +12,9 @@ const { pages, waitMs } = TORTURE ? { pages: 200, waitMs: 30_000 } : { pages: 40
 const users = { alpha: { followers: 1 }, beta: { followers: pages * PAGE_SIZE, pageSize: PAGE_SIZE } };
 
 describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka whose disk is full${BECAUSE}`, { timeout: 600_000 + waitMs }, () => {
-  it('waits and says so, and goes on when there is room and the broker is back: nothing lost or asked twice', async ({ skip }) => {
+  it('waits and reports it, and continues when there is space and the broker is back: nothing lost or requested twice', async ({
+    skip,
+  }) => {
     const disk = await smallDisk({ megabytes: 300 });
     if (typeof disk === 'string') return skip(disk);
     await using room = disk;

@@ -13,7 +13,7 @@ const REQUESTS = denied('Read', 'topic', 'followers.requests');
 const APPEND = denied('All', 'transactional id', 'append-*');
 const CREATE = denied('Create', 'topic', 'followers.*');
 
-describe.skipIf(WHY_NOT !== undefined)(`rights that are missing on Kafka${BECAUSE}`, () => {
+describe.skipIf(WHY_NOT !== undefined)(`missing rights on Kafka${BECAUSE}`, () => {
   let place: KafkaPlace;
   let may: Denials;
   beforeAll(async () => {
@@ -30,7 +30,7 @@ describe.skipIf(WHY_NOT !== undefined)(`rights that are missing on Kafka${BECAUS
     await place?.[Symbol.asyncDispose]();
   });
 
-  it('to make topics: check names all of them, run waits and makes them once it may', async () => {
+  it('to create topics: check names all of them, run waits and creates them once they are granted', async () => {
     await may.deny(CREATE);
     const { code, stdout } = await place.work.headgate('check');
     const topics = ['changes', 'crawls', 'dead-letters', 'ids', 'pages', 'requests', 'state'].map((name) => `followers.${name}`).join(', ');
@@ -51,7 +51,7 @@ describe.skipIf(WHY_NOT !== undefined)(`rights that are missing on Kafka${BECAUS
     expect(place.service.requests).toHaveLength(10);
   });
 
-  it('of a group, a lane and topics: check names each, with those that other commands lack, and asks no more of a run', async () => {
+  it('for a group, a lane and topics: check names each, with those of other commands, and a run needs no more', async () => {
     await may.deny(GROUP, LANE, IDS, REQUESTS, APPEND);
     const { code, stdout } = await place.work.headgate('check');
     await may.allow(GROUP, LANE, IDS, REQUESTS);
@@ -74,7 +74,7 @@ describe.skipIf(WHY_NOT !== undefined)(`rights that are missing on Kafka${BECAUS
     await may.allow(APPEND);
   });
 
-  it('at the start and amid a run: each is named in turn, /readyz says it, and the run goes on by itself', async () => {
+  it('at the start and during a run: each is named in turn, /readyz reports it, and the run continues automatically', async () => {
     await may.deny(GROUP, LANE, IDS);
     const run = place.fleet.start('run', '--follow');
     const status = await statusOf(run);

@@ -36,7 +36,7 @@ const FAULTS: readonly (readonly [when: string, fault: (place: KafkaPlace) => Pr
 ];
 
 describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka, without --follow${BECAUSE}`, () => {
-  it.runIf(TORTURE).each(FAULTS)('ends when all is done and not before, also when %s', async (_, fault) => {
+  it.runIf(TORTURE).each(FAULTS)('ends when everything is done and not before, even if %s', async (_, fault) => {
     await using place = await kafkaPlace({
       users: { alpha: { followers: PAGES * 10, pageSize: 10 } },
       latencyMs: 200,

@@ -21,7 +21,7 @@ describe.skipIf(WHY_NOT !== undefined)(`a sandbox with Kafka${BECAUSE}`, () => {
     expect((await sandbox.ended).code).toBe(130);
   });
 
-  it('says in a sentence that its port is taken', async () => {
+  it('reports in a sentence that its port is in use', async () => {
     await using place = await workplace('');
     await using taken = await listening();
     const address = taken.address();
@@ -31,7 +31,7 @@ describe.skipIf(WHY_NOT !== undefined)(`a sandbox with Kafka${BECAUSE}`, () => {
     expect(stderr).toContain(`Port ${port} of 127.0.0.1 is in use, or this user may not use it. Choose another one.`);
   });
 
-  it('takes the small job, and stays for other clients until it is stopped', async () => {
+  it('runs the small job, and stays for other clients until it is stopped', async () => {
     await using place = await workplace('');
     const run = place.start('run', '--sandbox', '--kafka');
     await expect.poll(() => run.text().stderr, { timeout: 300_000 }).toContain('run until you press Ctrl-C');

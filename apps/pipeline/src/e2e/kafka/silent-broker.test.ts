@@ -3,8 +3,8 @@ import { API, gate } from './gate.fixture.ts';
 import { BECAUSE, WHY_NOT, kafkaPlace } from './kafka-place.fixture.ts';
 import { joined, statusOf } from './lane-moves.fixture.ts';
 
-describe.skipIf(WHY_NOT !== undefined)(`headgate beside a broker that owes it an answer${BECAUSE}`, () => {
-  it('ends or speaks; run is alive meanwhile and not ready, says why, and goes on by itself', async () => {
+describe.skipIf(WHY_NOT !== undefined)(`headgate with a broker that owes it a response${BECAUSE}`, () => {
+  it('ends or reports it; meanwhile run is alive and not ready, says why, and continues automatically', async () => {
     await using door = await gate();
     const { settings } = door;
     await using place = await kafkaPlace({ users: { alpha: { followers: 20 } }, status: '{ port: 0 }', broker: { settings } });

@@ -10,8 +10,8 @@ const REQUESTS = 'followers.requests';
 const PAGES = 40;
 const user = { followers: PAGES * 10, pageSize: 10 };
 
-describe.skipIf(WHY_NOT !== undefined)(`a crawl on Kafka whose wish has been deleted${BECAUSE}`, () => {
-  it('goes on where it was killed, beside those that came since, and leaves nothing behind', async () => {
+describe.skipIf(WHY_NOT !== undefined)(`a crawl on Kafka whose job was deleted${BECAUSE}`, () => {
+  it('continues where it was killed, together with new jobs, and leaves nothing behind', async () => {
     const users = { alpha: user, beta: user, gamma: user };
     await using place = await kafkaPlace({ users, listed: ['alpha', 'beta'], latencyMs: 20, more: '  count: 10\n' });
     const { fleet, work, broker } = place;

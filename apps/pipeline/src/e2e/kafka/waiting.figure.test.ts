@@ -8,7 +8,7 @@ const WATCHED_MS = 5_000;
 const users = { alpha: { followers: 20_000, pageSize: 100 } };
 
 describe.skipIf(WHY_NOT !== undefined || process.platform !== 'linux')(`headgate run --follow on Kafka, waiting${BECAUSE}`, () => {
-  it('stands by for less than 10 ms of CPU a second', async () => {
+  it('needs less than 10 ms of CPU per second while standing by', async () => {
     const window = { kind: 'rolling', limit: 15, windowMs: 3_000 } as const;
     await using place = await kafkaPlace({ users, window, status: '{ port: 0 }', more: '  count: 100\n' });
     await joined(place.fleet.start('run', '--follow'));
