@@ -18,7 +18,7 @@ import { jsonMessage } from './status/text/json-message.ts';
 import { plainOutput } from './status/text/plain-output.ts';
 import { version } from './version.ts';
 
-/** As a process has it; the clock is loaded for the commands that need one. */
+/** As in a process. The clock is loaded only for commands that need one. */
 type World = Omit<CommandContext, 'file' | 'json' | 'stderr' | 'terminal' | 'clock'> & {
   readonly stderr: Terminal;
   readonly clock: () => Promise<Clock>;
@@ -82,7 +82,7 @@ const EXAMPLES = {
   sandbox: [' --user alpha=12000 --limit 15/60s', ' --fault cut@3 --port 0'],
 } as const;
 
-/** Without a default that is an empty list. */
+/** Without a default of an empty list. */
 function optionDescription(this: Help, option: Option): string {
   const { defaultValue } = option as { readonly defaultValue: unknown };
   return Array.isArray(defaultValue) ? option.description : Help.prototype.optionDescription.call(this, option);

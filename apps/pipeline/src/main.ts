@@ -1,19 +1,19 @@
 import { enableCompileCache } from 'node:module';
 import { createStop } from './stop.ts';
 
-// Half of the start is compiling the same code again.
+// Half of the start time goes into compiling the same code again.
 enableCompileCache();
-/** An exit that takes longer than this is held up. */
+/** An exit that takes longer than this is blocked. */
 const EXIT_WITHIN_MS = 300;
 /** A command closes everything it opened before it has its exit code. Anything still open after this is forgotten. */
 const LINGER_MS = 500;
 
-// Before anything is loaded: who is stopped while it starts ends like any other.
+// First of all, so that a command that is stopped while it starts ends like any other.
 const stop = createStop({ now: () => performance.now(), schedule: (ms, call) => void setTimeout(call, ms).unref(), exit });
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const onSignal = (name: string): void => stop.onSignal(name);
 for (const signal of SIGNALS) process.on(signal, onSignal);
-/** Leaves signals to the system, which ends a thread that hears none: a module of the user's may loop, and nothing is open yet. */
+/** Leaves signals to the system, which also ends a thread that doesn't process them: a user's module may loop, and nothing is open yet. */
 const importing = async (load: () => Promise<unknown>): Promise<unknown> => {
   for (const signal of SIGNALS) process.off(signal, onSignal);
   try {
@@ -26,7 +26,7 @@ const importing = async (load: () => Promise<unknown>): Promise<unknown> => {
 const { stdin, stdout, stderr, env } = process;
 for (const stream of [stdout, stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader has closed the pipe, which is no reason to complain. Any other error means that output was lost.
+    // The reader has closed the pipe, which isn't an error. Any other error means that output was lost.
     if (error.code !== 'EPIPE') process.exitCode = 1;
   });
 }
@@ -51,7 +51,7 @@ if (cwd !== undefined && !stop.signal.aborted) {
 process.exitCode ??= code;
 // If a pipe is asynchronous, output may still be on its way to a slow reader.
 await Promise.all([stdout, stderr].map(async (stream) => await new Promise<void>((resolve) => void stream.write('', () => resolve()))));
-// A connection that a library has left open must not keep a command from ending.
+// A connection that a library left open must not keep a command from ending.
 setTimeout(() => exit(), LINGER_MS).unref();
 
 /** Undefined if it was deleted: Node throws then. */

@@ -7,14 +7,14 @@ import { runTopics } from '../run/topics.ts';
 import { version } from '../version.ts';
 import { type CommandContext, type LogConfig, readLogConfig } from './command-context.ts';
 
-/** Writes an AsyncAPI document of all topics of the configuration to stdout. Secrets need not be there. Resolves to the exit code. */
+/** Writes an AsyncAPI document of all topics of the configuration to stdout. Secrets may be missing. Resolves to the exit code. */
 export async function asyncapi(context: CommandContext): Promise<number> {
   const config = await configOrBuiltIn(context);
   context.stdout.write(`${JSON.stringify(asyncapiDocument(config), undefined, 2)}\n`);
   return 0;
 }
 
-/** Without a configuration the topics of the pipelines that are built in. */
+/** Without a configuration, the topics of the built-in pipelines. */
 async function configOrBuiltIn(context: CommandContext): Promise<Pick<LogConfig, 'topics' | 'definitions' | 'configured'>> {
   try {
     return await readLogConfig(context);
@@ -26,7 +26,7 @@ async function configOrBuiltIn(context: CommandContext): Promise<Pick<LogConfig,
   }
 }
 
-/** AsyncAPI 3.0: what Headgate receives and sends, with the names that topics have on the log. */
+/** AsyncAPI 3.0: what Headgate receives and sends, with the topics' names on the log. */
 export function asyncapiDocument({ topics, definitions, configured }: Pick<LogConfig, 'topics' | 'definitions' | 'configured'>): object {
   const own = configured === undefined ? definitions : definitions.filter(({ name }) => configured.includes(name));
   const names = topicNames(topics);

@@ -11,7 +11,7 @@ import { escapedControls } from '../status/text/escaped-controls.ts';
 export interface Probe {
   /** What is checked: `kafka 127.0.0.1:9092`. */
   readonly name: string;
-  /** Rejecting counts as not ok, with the error's message. */
+  /** A rejection counts as not ok, with the error's message. */
   readonly run: () => Promise<ProbeResult>;
 }
 
@@ -33,7 +33,7 @@ export interface CheckOptions extends LoadConfigOptions {
   readonly probes: (sound: SoundConfig) => readonly Probe[];
   /** Stream for the report. */
   readonly output: { readonly write: (text: string) => unknown };
-  /** The report as one object of JSON, in a line; default false. */
+  /** Writes the report as one line of JSON. Default: false. */
   readonly json?: boolean;
 }
 
@@ -57,7 +57,8 @@ type Outcome = Required<Omit<ProbeResult, 'openDeadLetters'>>;
 type PlainProblem = Pick<Problem, 'line' | 'column' | 'key' | 'message'>;
 
 /**
- * Reports on the configuration and what it needs. Resolves to the exit code: 0, 1 where only the environment fails, 2 for a wrong configuration.
+ * Reports on the configuration and what it needs. Resolves to the exit code: 0, 1 if only the environment fails, 2 for a wrong
+ * configuration.
  */
 export async function check({ online = false, probes, output, json = false, ...load }: CheckOptions): Promise<number> {
   const reading = await read(load);

@@ -24,18 +24,18 @@ export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
-  /** Takes nothing that a terminal would obey. */
+  /** Removes everything that a terminal would interpret. */
   readonly stderr: Output;
   /** The original `stderr`, to move the cursor or ask a question. */
   readonly terminal: Terminal;
   readonly clock: Clock;
   /** Aborted by SIGINT and SIGTERM. */
   readonly signal: AbortSignal;
-  /** When a stop has to be over. Default: as of `start`, and nothing limits how long a log takes to close. */
+  /** When a stop must be over. Default: as in `start`, and closing a log has no time limit. */
   readonly deadline?: StopDeadline;
   /** Logs as JSON. */
   readonly json: boolean;
-  /** As of `loadConfig`. */
+  /** As in `loadConfig`. */
   readonly importing?: Importing;
 }
 
@@ -78,7 +78,7 @@ export async function openLog(
   signal.throwIfAborted();
   const opening = openTopicLog(topics, told, { readOnly });
   const log = await orAborted(signal, opening).catch(async (error: unknown) => {
-    // Nobody waits for it any more.
+    // No caller waits for it any more.
     opening.then(
       (late) => late.close(),
       () => undefined,
@@ -109,7 +109,7 @@ export interface LogConfig {
   readonly configured: readonly string[] | undefined;
 }
 
-/** Reads the config for those who only look at the topic log: they need no secrets. Throws a `ConfigError` where `topics` is wrong. */
+/** Names of a run's pipelines; undefined if the configuration has errors. */
 export async function readLogConfig(context: CommandContext): Promise<LogConfig> {
   try {
     const { config } = await loadConfig(context);

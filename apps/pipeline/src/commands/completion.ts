@@ -27,7 +27,7 @@ interface Word {
 }
 
 interface OptionWords {
-  /** As they are typed: `-h`, `--help`. */
+  /** As typed: `-h`, `--help`. */
   readonly names: readonly string[];
   readonly description: string;
   readonly takesValue: boolean;

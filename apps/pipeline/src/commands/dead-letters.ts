@@ -29,13 +29,13 @@ export interface LetterChoice {
 
 /** Options of `replay` and `dismiss`. */
 export interface CloseChoice extends LetterChoice {
-  /** Only say how many. Default false. */
+  /** Only count them. Default: false. */
   readonly dryRun?: boolean;
 }
 
-/** More letters than these that stay are counted, not listed. */
+/** If more dead letters than this stay open, the rest is only counted. */
 const LISTED = 10;
-/** Keys that a line names. */
+/** Maximum keys in a line. */
 const NAMED = 3;
 
 /** Writes the open dead letters of a pipeline to stdout: grouped by code, or with `--json` one line of JSON for each. Resolves to the exit code. */
@@ -56,15 +56,15 @@ export async function deadLetters(choice: LetterChoice, context: CommandContext)
     if (json) await output.write(`${letterLine(letter, topic)}\n`);
     else group(groups, letter);
   }
-  // An empty listing is data; a choice that fits none may be misspelled.
+  // An empty listing is valid data, but a choice that matches none may be misspelled.
   if (!isAny && !signal.aborted && (choice.code ?? choice.key) !== undefined) stderr.write(`${noneOpen(topic, choice, context)}\n`);
   else if (!json && !signal.aborted) plainOutput(stdout).write(groupLines(groups, { topic, pipeline: definition.name, context }));
   return signal.aborted ? 130 : 0;
 }
 
 /**
- * Re-enqueues the jobs of open dead letters, each once. A job that no run could work stays open, with its reason on stderr. Resolves to the
- * exit code, which is always 0: the run that wrote the dead letter has already failed.
+ * Re-enqueues the jobs of open dead letters, each once. A job that no run could process stays open, with its reason on stderr. Resolves to
+ * the exit code, which is always 0: the run that wrote the dead letter has already failed.
  */
 export async function replay(choice: CloseChoice, context: CommandContext): Promise<number> {
   const { stderr } = context;
@@ -87,7 +87,7 @@ export async function replay(choice: CloseChoice, context: CommandContext): Prom
   });
 }
 
-/** Acknowledges open dead letters: they stay in their topic, and are told of no more. Resolves to the exit code. */
+/** Acknowledges open dead letters: they stay in their topic, but are no longer reported. Resolves to the exit code. */
 export async function dismiss(choice: CloseChoice, context: CommandContext): Promise<number> {
   const { dryRun = false } = choice;
   return await closing('dismiss', choice, context, async ({ definition, topic, ...options }) => {
@@ -132,7 +132,7 @@ async function closing(
   }
 }
 
-/** The pipeline that is meant: by its name, or by that of its topic of dead letters. */
+/** The pipeline, by its name or that of its topic of dead letters. */
 async function chosen(
   command: string,
   of: string,

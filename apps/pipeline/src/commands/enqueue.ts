@@ -9,7 +9,7 @@ import { UsageError } from './usage-error.ts';
 
 export interface EnqueueOptions {
   readonly pipeline: string;
-  /** Requests, a line of text each; read from stdin, one a line, when there are none or the only one is `-`. */
+  /** Requests, one line of text each. Read from stdin, one per line, if there are none or the only one is `-`. */
   readonly entries: readonly string[];
   /** Names of authors (books only). */
   readonly authors: readonly string[];
@@ -33,12 +33,12 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
   try {
     await prepareTopics({ log, config: { topics, pipelines, definitions: [definition] } });
     repeated = await repeatedKeys({ log, topic, group: topics.group, requests, signal: context.signal });
-    // All or nothing: after a failure the same command may be typed again.
+    // All or nothing: after an error the same command may be repeated.
     await log.append(requests);
   } finally {
     await log.close();
   }
-  // A request waits for a run that has its service.
+  // A request waits for a run with its service.
   if (configured?.includes(pipeline) === false)
     context.stderr.write(`${context.file} has no ${pipeline} section; the jobs wait until it has one.\n`);
   context.stderr.write(`${countWords(requests.length, 'job')} added to ${topic}\n`);
@@ -52,7 +52,7 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
   return 0;
 }
 
-/** Keys that a warning names. */
+/** Maximum keys in a warning. */
 const NAMED = 3;
 /** Maximum waiting jobs to compare with. */
 const LOOKED_AT = 100_000;
@@ -65,7 +65,7 @@ interface RepeatedKeysOptions {
   readonly signal: AbortSignal;
 }
 
-/** Keys of these requests that another of them has, or one that the group hasn't finished. */
+/** Keys of these requests that another one of them has, or an unfinished one of the group. */
 async function repeatedKeys({ log, topic, group, requests, signal }: RepeatedKeysOptions): Promise<readonly string[]> {
   const wanted = new Set<string>();
   const repeated = new Set<string>();
@@ -102,7 +102,7 @@ async function readLines({ stdin, signal }: Pick<CommandContext, 'stdin' | 'sign
   return lines;
 }
 
-/** Requests as the pipeline's topic takes them. */
+/** Requests in the form of the pipeline's topic. */
 function requestRecords({ requests }: DefinitionInfo, lines: readonly RequestLine[], authors: readonly string[]): KeyedRequest[] {
   const keyed = (make: () => KeyedRequest, place = ''): KeyedRequest => {
     try {

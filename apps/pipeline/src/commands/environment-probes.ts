@@ -17,14 +17,14 @@ import { type CommandContext, commandsFor } from './command-context.ts';
 
 export interface EnvironmentProbesOptions {
   readonly sound: SoundConfig;
-  /** Spend a request per credential. */
+  /** Spend one request per credential. */
   readonly online: boolean;
   readonly context: CommandContext;
 }
 
 const GIVE_RIGHTS = 'Grant these on the brokers (kafka-acls.sh --add). A run waits until it has them.';
 
-/** Less is soon used up. */
+/** Less is used up soon. */
 const SMALL_ROOM_MB = 100;
 
 /** Checks what a run needs from its environment: the log, and with `online` the services. */
@@ -49,7 +49,7 @@ export function environmentProbes({ sound, online, context }: EnvironmentProbesO
   return [...probes, ...onlineProbes({ sound, context, isLogSound: () => isLogSound })];
 }
 
-/** A probe for each secret that returns nothing a request could carry: its file is missing, its function returns an empty text. */
+/** One probe for each secret that returns nothing a request could carry: its file is missing, or its function returns an empty text. */
 function secretProbes(pipeline: Pipeline): Probe[] {
   return pipeline.secretIssues().map(({ path, message }) => {
     const name = [pipeline.name, ...path].join('.').replaceAll(/\.(\d+)(?=\.|$)/g, '[$1]');
@@ -72,7 +72,7 @@ function failedProbe(pipeline: Pipeline, { clock, env, signal }: CommandContext)
   }
 }
 
-/** Nothing is asked. */
+/** Sends no request. */
 const NO_JOURNAL: Journal = {
   leaseMs: Infinity,
   open: () => ({ restored: undefined, granted: () => Promise.resolve(), settled: () => undefined, learned: () => undefined }),
@@ -118,7 +118,7 @@ async function probeFolder(folder: string): Promise<ProbeResult> {
 async function lookAt(log: TopicLog, config: ConfigOfLog, context: CommandContext): Promise<ProbeResult> {
   const { topics } = config;
   const missing = [...(await log.missingRights(runsUse(config)))];
-  // Rights that are missing go before what doesn't fit: it may be for lack of them.
+  // Report missing rights before mismatches, which they may cause.
   const made = await prepareTopics({ log, config, validateOnly: true }).catch((error: unknown) => {
     if (error instanceof MissingRightError) missing.push(...error.rights);
     else if (missing.length === 0) throw error;

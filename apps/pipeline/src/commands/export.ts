@@ -18,17 +18,17 @@ const FORMATS = ['ndjson', 'csv', 'parquet'] as const;
 type Format = (typeof FORMATS)[number];
 
 export interface ExportOptions extends Omit<RecordChoice, 'follow'> {
-  /** As it is called on the log, or without its prefix. */
+  /** The topic's name on the log, or without the prefix. */
   readonly topic: string;
-  /** Default: the ending of `out`; otherwise ndjson. */
+  /** Default: by the extension of `out`; otherwise ndjson. */
   readonly format?: Format;
   /** Output file, written atomically. Default: stdout. */
   readonly out?: string;
 }
 
 /**
- * Writes the committed records of a topic as a table: a row for each record, with its place, time and key, and a column for each property of its
- * value. In memory is one record, of Parquet a row group. Resolves to the exit code.
+ * Writes the committed records of a topic as a table: a row for each record, with its place, time and key, and a column for each property
+ * of its value. Keeps one record in memory, for Parquet a row group. Resolves to the exit code.
  */
 export async function exportTopic(
   { topic: asked, out, format = formatOf(out), ...choice }: ExportOptions,
@@ -137,7 +137,7 @@ async function rowWriter(format: Format, columns: readonly ExportColumn[], sink:
 
 const nothing = (): Promise<void> => Promise.resolve();
 
-/** An object a line, without the columns that are empty. */
+/** One object per line, without its empty columns. */
 function ndjson(columns: readonly ExportColumn[], sink: Sink): RowWriter {
   const names = columns.map(({ name }) => `${JSON.stringify(name)}:`);
   return {
@@ -154,7 +154,7 @@ function jsonCell(cell: Cell, type: ExportColumn['type'] | undefined): string {
   return JSON.stringify(type === 'time' ? isoTime(cell) : cell);
 }
 
-/** RFC 4180 with line feeds: an empty field isn't a value, `""` an empty text. */
+/** RFC 4180 with line feeds. An empty field means no value, `""` an empty text. */
 async function csv(columns: readonly ExportColumn[], sink: Sink): Promise<RowWriter> {
   await sink.write(`${columns.map(({ name }) => csvField(name)).join(',')}\n`);
   return {

@@ -12,7 +12,7 @@ export interface InitOptions {
   readonly cwd?: string;
   /** Whether to overwrite an existing file. Default: false. */
   readonly force?: boolean;
-  /** Asks on a terminal; default: nothing is asked, both services are written with example addresses. */
+  /** Asks on a terminal. Default: no questions, and both services with example addresses. */
   readonly prompt?: Prompt | undefined;
   readonly stderr: { readonly write: (text: string) => unknown };
   /** The command as the user types it. Default: `headgate`. */
@@ -34,7 +34,7 @@ export async function init({
   command = 'headgate',
 }: InitOptions): Promise<number> {
   const path = resolve(cwd, file);
-  // Looked at before anything is asked; writing itself is what refuses.
+  // Checked before any question; the write itself refuses to overwrite.
   if (!force && (await exists(path))) return alreadyThere({ file, stderr, command });
   let answers: ConfigTemplateOptions;
   try {
@@ -56,7 +56,7 @@ export async function init({
   return 0;
 }
 
-/** A file in its place isn't a configuration that is there already. */
+/** If its folder is a file, there is no configuration yet. */
 async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true }).catch((cause: NodeJS.ErrnoException) => {
     throw Object.assign(new Error(cause.message, { cause }), { code: cause.code === 'EEXIST' ? 'ENOTDIR' : cause.code });

@@ -15,7 +15,7 @@ export interface KnownKeyOptions {
   readonly signal: AbortSignal;
 }
 
-/** More keys are not compared. */
+/** Maximum keys to compare. */
 const COMPARED = 10_000;
 
 /** Throws a `UsageError` if no job of the pipeline has the key, finished or not. Reads the requests topic from its start. */

@@ -18,7 +18,9 @@ export interface OnlineProbesOptions {
   readonly isLogSound: () => boolean;
 }
 
-/** A request for each credential. It is granted and noted in the journal of the credential's lane, as a run does: a run afterwards counts it. */
+/**
+ * Sends one request per credential. Its permit is recorded in the journal of the credential's lane, as in a run, so the next run counts it.
+ */
 export function onlineProbes({ sound, context, isLogSound }: OnlineProbesOptions): Probe[] {
   const { topics, pipelines = [] } = sound;
   return pipelines.flatMap((pipeline) => {
@@ -45,7 +47,7 @@ const notNoted: ProbeResult = {
 
 export interface NotedOptions {
   readonly pipeline: Pipeline;
-  /** Its place among the pipeline's. */
+  /** Its index among the pipeline's credentials. */
   readonly credential: number;
   readonly config: ConfigOfLog;
   readonly context: Pick<CommandContext, 'clock' | 'signal'>;
@@ -61,7 +63,7 @@ async function probeNoted(options: NotedOptions & { readonly context: CommandCon
   return { ok: true, message: `not tested: ${by} uses it and counts its requests. Check that run's output for errors of this credential.` };
 }
 
-/** Asks with a journal that keeps what is asked: a run afterwards counts it. Gives the error of a lane that a run has. */
+/** Sends the request with a journal, so that the next run counts it. Returns the error of a lane that a run holds. */
 export async function noted<Result>(
   { pipeline, credential, config, context: { clock, signal } }: NotedOptions,
   ask: (journal: Journal, within: Within) => Promise<Result>,
@@ -86,7 +88,7 @@ export async function noted<Result>(
   });
 }
 
-/** Longest a service may take: longer than a source waits for an attempt by default. */
+/** Maximum time for a service to respond: longer than a source waits for an attempt by default. */
 export const PROBED_WITHIN_MS = 45_000;
 
 async function answerOf(
@@ -97,7 +99,7 @@ async function answerOf(
 ): Promise<ProbeResult> {
   const credits = creditPool({ max: 1 });
   const refused = Promise.withResolvers<ProbeResult>();
-  // It would be requested again; one request is what was said.
+  // It would be requested again, but one request was promised.
   const onAttempt = ({ outcome, reason = 'the rate limit is reached' }: AttemptEvent): void => {
     if (outcome === 'rate-limited') refused.resolve({ ok: true, message: `responds: ${reason}, so another program uses its budget` });
   };
@@ -112,7 +114,7 @@ async function answerOf(
   }
 }
 
-/** Two readings of a clock are no wait. */
+/** The difference between two clock readings isn't a wait. */
 const NO_WAIT_MS = 20;
 
 /** Describes when the budgets allow the next request; undefined if they allow one now. */
@@ -123,18 +125,18 @@ export function fullUntil({ budgets }: ReturnType<PipelineProbe['source']['gauge
   return freeAt < Infinity ? ` until ${createTimeWords().when(freeAt, now)}` : '';
 }
 
-/** A credential is good if the service answers it, whatever it says about the user. */
+/** A credential is valid if the service responds to it, whatever it says about the user. */
 async function answers(query: () => Promise<unknown>): Promise<ProbeResult> {
   try {
     await query();
     return { ok: true, message: 'answers' };
   } catch (error) {
-    // The SourceError of a pipeline of the user's may be of another copy of the package.
+    // The SourceError of a user's pipeline may come from another copy of the package.
     const { endsSource, retryable, message } = error as Partial<SourceError> & Error;
     // A stopped check has no result.
     if (retryable === undefined) throw error;
     if (endsSource !== true && !retryable) return { ok: true, message: `answers: ${message}` };
-    // The end of the sentence is for programs of one's own.
+    // The end of the sentence is for programs that use the library.
     return { ok: false, message: message.replace(/ Retry (?:later|after that), or allow more time \(retryForMs\)\.$/, LATER) };
   }
 }

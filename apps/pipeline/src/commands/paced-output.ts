@@ -2,13 +2,13 @@ import { once } from 'node:events';
 
 export interface PacedOutputOptions {
   readonly stream: NodeJS.WritableStream;
-  /** Ends the writing. */
+  /** Ends the output. */
   readonly signal: AbortSignal;
-  /** A pipe that is closed is an error, too. Default: `| head` has read enough. */
+  /** Also reports a closed pipe as an error. Default: `| head` has read enough. */
   readonly failsWhenClosed?: boolean;
 }
 
-/** A stream that is written to no faster than it takes. */
+/** A stream that is written no faster than its reader accepts. */
 export interface PacedOutput {
   /** Aborts with `signal`, and when the stream accepts no more data. */
   readonly over: AbortSignal;

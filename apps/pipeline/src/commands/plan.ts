@@ -26,12 +26,12 @@ import { rateWords } from '../status/format-row.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
 import { type CommandContext, commandsFor, openLogToRead, readConfig } from './command-context.ts';
 
-/** More walks than these are summed in one line. */
+/** Further walks are summed in one line. */
 const LISTED = 50;
-/** Less is not worth a credential. */
+/** A smaller saving isn't worth a credential. */
 const WORTH_SAVING_MS = 60_000;
 
-/** Writes what is left to do, the requests it needs and when it will be done, to stdout; makes nothing. Resolves to the exit code. */
+/** Writes the remaining work, the requests it needs and its finish time to stdout. Changes nothing. Resolves to the exit code. */
 export async function plan(context: CommandContext): Promise<number> {
   const { clock, env, json, stdout } = context;
   await warnOfClosedStdout(context);
@@ -64,7 +64,7 @@ async function openLettersOf(log: TopicLog | undefined, { pipelines, topics }: C
   );
 }
 
-/** Looks at a log without making anything there. `partitions`: of the topics that are there. */
+/** Reads a log without creating anything there. `partitions`: of existing topics. */
 function logView(log: TopicLog | undefined, partitions: ReadonlyMap<string, number>): LogView {
   const isThere = (topic: string, partition: number): boolean => partition < (partitions.get(topic) ?? 0);
   return {
@@ -86,13 +86,13 @@ interface Planned {
   readonly left: PipelineLeft;
   readonly forecast: Forecast;
   readonly savedMs: number | undefined;
-  /** The first of each lane, with the time at which they are done. */
+  /** The first ones of each lane, with their finish times. */
   readonly walks: readonly { readonly walk: WalkLeft; readonly lane: LaneLeft; readonly inMs: number | undefined }[];
 }
 
 function planned(left: PipelineLeft, pipeline: Pipeline | undefined, now: number): Planned {
   const walks = left.lanes.flatMap((lane) => {
-    // A walk of unknown size takes its turns among the others.
+    // A walk of unknown size takes turns with the others.
     const isExact = lane.walks.every(({ pages }) => pages !== undefined);
     const done = isExact ? walksDone(lane, { first: LISTED, atOnce: MAX_IN_WORK, now }) : [];
     return lane.walks.map((walk, i) => ({ walk, lane, inMs: done[i] }));

@@ -12,7 +12,7 @@ import { type RecordChoice, base64, isOneLineOfJson, selectedRecords, selectionO
 import { UsageError } from './usage-error.ts';
 
 export interface ReadOptions extends RecordChoice {
-  /** As it is called on the log, or without its prefix. */
+  /** The topic's name on the log, or without the prefix. */
   readonly topic: string;
   /** Maximum records. */
   readonly max?: number;
@@ -33,7 +33,7 @@ export async function read(
   const selection = selectionOf(choice, clock.epochMs());
   await warnOfClosedStdout(context);
   const { topics, pipelines, definitions } = await readLogConfig(context);
-  // If one of the built-in pipelines is configured, the topics of the other are known, too.
+  // If one of the built-in pipelines is configured, the topics of the other one are known, too.
   const knowsBuiltIn = pipelines.length === 0 || BUILT_IN.some(({ definition: { name } }) => pipelines.some((one) => one.name === name));
   const own = runTopics({ topics, pipelines, ...(knowsBuiltIn && { definitions }) }).map(({ name }) => name);
   await using log = await openLogToRead(context, topics);

@@ -14,16 +14,19 @@ import { run } from './run.ts';
 import type { SandboxBroker } from './sandbox-broker.ts';
 
 export interface RunSandboxOptions {
-  /** Stay when nothing is left. */
+  /** Keep running when nothing is left. */
   readonly follow: boolean;
-  /** Into a real Kafka, which stays until the command is stopped. */
+  /** Use a real Kafka, which runs until the command is stopped. */
   readonly kafka: boolean;
 }
 
 /** Location of the sandbox's config and log; git ignores the folder. */
 const FOLDER = '.headgate';
 
-/** A list that shifts, short pages, a small account and an empty one: what a crawl meets. Their 34 pages fill two windows and begin a third. */
+/**
+ * A list that shifts, short pages, a small account and an empty one: everything that a crawl may meet. Their 34 pages fill two windows and
+ * begin a third.
+ */
 const USERS: Readonly<Record<string, FollowersUser>> = {
   alpha: { followers: 68_210, shiftEvery: 3 },
   beta: { followers: 46_380 },
@@ -31,7 +34,7 @@ const USERS: Readonly<Record<string, FollowersUser>> = {
   delta: { followers: 7 },
   epsilon: { followers: 0 },
 };
-/** As they were when they were crawled before. */
+/** Their state in the earlier crawl. */
 const EARLIER: Readonly<Record<string, FollowersUser>> = { ...USERS, alpha: { followers: 68_180 }, delta: { followers: 9 } };
 const ISBNS = Array.from({ length: 250 }, (_, i) => sampleIsbn(i));
 const UNKNOWN = ISBNS.filter((_, i) => i % 36 === 5);
@@ -39,8 +42,8 @@ const AUTHORS = ['Charlotte Vale Allen', 'Ada & Bert / Söhne?'];
 const LIMIT = { requests: 15, windowMs: 6_000 };
 
 /**
- * Starts emulators of both services and works a small job of them, from the start each time: its users were crawled before, so that their
- * sizes, and with them the end of the job, are known. Resolves to the exit code.
+ * Starts emulators of both services and runs a small job on them, always from the start. Its users were crawled before, so their sizes, and
+ * the finish time of the job, are known. Resolves to the exit code.
  */
 export async function runSandbox({ follow, kafka }: RunSandboxOptions, context: CommandContext): Promise<number> {
   const { cwd, signal } = context;

@@ -23,9 +23,9 @@ import { assertKnownKey } from './known-key.ts';
 
 export interface RunOptions {
   readonly config: Config;
-  /** Stay when nothing is left. */
+  /** Keep running when nothing is left. */
   readonly follow: boolean;
-  /** Exit with 1 also for dead letters that earlier runs have left open. Default false. */
+  /** Exit with 1 also for open dead letters of earlier runs. Default: false. */
   readonly failOnDeadLetters?: boolean;
   /** `PIPELINE` or `PIPELINE:KEY`: run only this pipeline, or only its jobs with this key. */
   readonly only?: string;
@@ -33,14 +33,14 @@ export interface RunOptions {
   readonly maxRequests?: number;
 }
 
-/** Works all requests there are. Resolves to the exit code: 0, 1 when something failed in this run, 130 when it was stopped. */
+/** Processes all jobs. Resolves to the exit code: 0, 1 if something failed in this run, 130 if it was stopped. */
 export async function run(options: RunOptions, context: CommandContext): Promise<number> {
   const { follow, failOnDeadLetters = false, maxRequests } = options;
   const { config, key } = chosen(options);
   const { clock, env, signal, deadline, terminal, json } = context;
   const commandFor = commandsFor(context);
   const viewer = runViewer({ clock, signal, about: runAbout(config, context.file) });
-  // A terminal of 0 columns doesn't say how wide it is.
+  // A terminal of 0 columns doesn't know its width.
   const live = terminal.isTTY === true && terminal.columns !== 0 && env['TERM'] !== 'dumb';
   const color = live && !env['NO_COLOR'];
   const header = `headgate run   ${context.file}   -> ${logShown(config.topics, context.cwd)}`;
@@ -61,7 +61,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
   // A log that can't be reached must not keep the summary from being written.
   const abandoned = untilAborted(deadline?.closed);
   try {
-    // Wait until a missing right is granted, as for a broker to come back.
+    // Waits until a missing right is granted, like for a broker that is down.
     log = await openTopicLog(config.topics, (change) => emit(logEvent(driver, change)), { onMissingRight: 'wait', deleteOld: true });
     const { pipelines } = config;
     const units = Object.fromEntries(pipelines.map(({ name, unit }) => [name, unit]));
@@ -74,7 +74,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     if (grown.length > 0) emit({ type: 'notice', level: 'info', message: `partitions added for topics.lanes: ${growthWords(grown)}` });
     for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
     const onEvent = (event: RunEvent): void => {
-      // The engine looks at its topics again, and finds the same.
+      // The engine checks its topics again, with the same result.
       if (event.type === 'notice' && warnings.includes(event.message)) return;
       emit(event);
     };
@@ -97,7 +97,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     viewer.end(result?.outcome ?? 'stopped', result?.snapshot);
   } catch (error) {
     viewer.end(signal.aborted ? 'stopped' : 'failed');
-    // A start that a signal has ended is a stop like any other.
+    // If a signal ends a start, that is a stop like any other.
     if (!signal.aborted) throw withStateAdvice(error, config.topics);
   } finally {
     letters?.close();
@@ -168,7 +168,7 @@ async function conclude({ view, wasStopped, failures, names, commandFor, failsOn
   const didFail =
     failures.length > 0 || view.deadLetters.total > 0 || (failsOnOlder && Object.values(open).some((counts) => openCount(counts) > 0));
   const code = signal.aborted ? 130 : didFail ? 1 : 0;
-  // Several lanes may have met the same.
+  // Several lanes may have had the same error.
   const messages = [...new Set(failures.map(failureText))];
   if (json) {
     const [{ jsonLog, progressFields }, { snakeCased }] = await Promise.all([

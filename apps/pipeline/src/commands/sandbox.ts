@@ -38,7 +38,7 @@ export interface SandboxCommandOptions {
   readonly replay?: string;
 }
 
-/** Runs the emulators until it is stopped. Their addresses go to stdout, as the part of a headgate.yaml that they are. Resolves to the exit code. */
+/** Runs the emulators until it is stopped. Writes their addresses to stdout as parts of a headgate.yaml. Resolves to the exit code. */
 export async function sandbox(options: SandboxCommandOptions, context: CommandContext): Promise<number> {
   const { cwd, stdout, stderr, signal } = context;
   const brokers = options.kafka === true ? await import('./sandbox-broker.ts') : undefined;
@@ -83,7 +83,7 @@ export async function sandbox(options: SandboxCommandOptions, context: CommandCo
   }
 }
 
-/** Accounts of every kind, for whoever names none. */
+/** Accounts of every kind, if the user names none. */
 const USERS: NonNullable<FollowersSandboxOptions['users']> = {
   alpha: { followers: 57_345 },
   beta: { followers: 12_001, shiftEvery: 1 },

@@ -19,7 +19,10 @@ export async function schema({ reference }: { readonly reference: boolean }, con
   return 0;
 }
 
-/** Writes the JSON Schema of a topic's values to stdout. `asked`: as the topic is called on the log, or without its prefix. Resolves to the exit code. */
+/**
+ * Writes the JSON Schema of a topic's values to stdout. `asked`: the topic's name on the log, or without the prefix. Resolves to the exit
+ * code.
+ */
 export async function schemaOfTopic(asked: string, context: CommandContext): Promise<number> {
   const definitions = await allDefinitions(context);
   const names = topicNames(await readLogConfig(context).then(({ topics }) => topics, noConfig));

@@ -13,11 +13,11 @@ export interface RecordSelection {
   readonly key?: string;
   /** Only the last N records of all partitions together. */
   readonly tail?: number;
-  /** Wait for more after the end. Default false. */
+  /** Wait for more at the end. Default: false. */
   readonly follow?: boolean;
 }
 
-/** A choice of records as a command line gives it. */
+/** A choice of records, as on a command line. */
 export interface RecordChoice extends Omit<RecordSelection, 'sinceMs'> {
   /** A time, or an age. */
   readonly since?: string;
@@ -25,14 +25,14 @@ export interface RecordChoice extends Omit<RecordSelection, 'sinceMs'> {
 
 type BytesRecord = TopicRecord<Uint8Array>;
 
-/** Clocks of brokers that led a partition one after the other may differ by so much. */
+/** The clocks of consecutive leaders of a partition may differ by this much. */
 const CLOCKS_APART_MS = 60_000;
-/** Fewer offsets are read through, not searched. */
+/** Maximum offsets to read through instead of searching. */
 const SEARCHED = 1_000;
 
 /**
- * Reads those records. In memory are a record, and of `tail` an offset and a time for each of its records. With `sinceMs` or `tail` records
- * come partition by partition, until the topic's end is reached.
+ * Reads those records. Keeps one record in memory, and for `tail` an offset and a time for each of its records. With `sinceMs` or `tail`,
+ * records come partition by partition, until the topic's end is reached.
  */
 export async function* selectedRecords(
   log: TopicLog,
@@ -105,7 +105,7 @@ async function* first<Value>(values: AsyncIterable<Value>): AsyncGenerator<Value
   }
 }
 
-/** The parts that hold the last `count` records that fit. */
+/** The parts with the last `count` matching records. */
 async function lastParts(parts: readonly Part[], count: number, fits: (record: BytesRecord) => boolean): Promise<readonly Part[]> {
   const marks: { readonly part: number; readonly offset: number; readonly ms: number }[] = [];
   for (const [i, part] of parts.entries()) {
@@ -137,7 +137,7 @@ async function lastOf(
   return [];
 }
 
-/** `now`: epoch ms. Throws a `UsageError` where `since` is no time. */
+/** `now`: epoch ms. Throws a `UsageError` if `since` isn't a time. */
 export function selectionOf({ since, ...others }: RecordChoice, now: number): RecordSelection {
   return { ...others, ...(since !== undefined && { sinceMs: momentOf(since, now) }) };
 }
@@ -157,7 +157,7 @@ export function momentOf(text: string, now: number): number {
   return ms;
 }
 
-/** `Date` takes 30 February for 2 March. */
+/** `Date` would accept 30 February as 2 March. */
 function isDay(date: string): boolean {
   const day = new Date(`${date}T00:00Z`);
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(date);

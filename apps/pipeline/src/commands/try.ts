@@ -75,7 +75,7 @@ function streamsOf({ options }: Pipeline): readonly string[] {
   return streams === undefined ? [] : Object.keys(streams);
 }
 
-/** The request with these fields; without any the first one of the section. */
+/** The request with these fields; without any, the first one of the section. */
 function requestOf(pipeline: Pipeline, stream: string, fields: readonly string[]): string {
   const given = fields.map((field) => {
     const [name = '', value] = field.split(/=(.*)/su);

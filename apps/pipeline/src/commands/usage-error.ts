@@ -1,4 +1,4 @@
-/** A command line that can't be meant: the command ends with exit code 2. */
+/** An invalid command line: the command ends with exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
   readonly code = 'HEADGATE_USAGE';

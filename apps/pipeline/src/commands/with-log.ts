@@ -4,13 +4,13 @@ import type { TopicLog } from '@headgate/topics';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { openTopicLog } from '../run/open-topic-log.ts';
 
-/** The log waits for its brokers as long as they are away; who checks wants to know. */
+/** The log waits as long as its brokers are unreachable, but a check must report that. */
 export const ANSWER_WITHIN_MS = 14_000;
 
 /** Maximum wait for work with the log. After it, rejects with the reason why the log can't be reached, if known. */
 export type Within = <Value>(ms: number, work: Promise<Value>) => Promise<Value>;
 
-/** Opens the log for work that has a limit of time, and closes it, which ends what is still under way. */
+/** Opens the log for work with a time limit, and closes it, which ends anything unfinished. */
 export async function withLog<Value>(
   { topics, clock }: { readonly topics: TopicsConfig; readonly clock: Clock },
   work: (log: TopicLog, within: Within) => Promise<Value>,

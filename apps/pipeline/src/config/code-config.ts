@@ -89,7 +89,7 @@ function ownLogOf(given: object): object | undefined {
   return typeof topics === 'object' && topics !== null && 'log' in topics ? topics : undefined;
 }
 
-/** The `topics` as a file has them, for their paths are relative to the configuration's folder. */
+/** The `topics` as in a file, because their paths are relative to the configuration's folder. */
 function topicsOf(given: object, folder: string): unknown {
   const topics = withScalars(('topics' in given ? given.topics : undefined) ?? {}, folder);
   return isScalar(topics) ? topics : { ...(topics as object), [OF_FILE]: true };

@@ -14,11 +14,11 @@ export interface ConfigErrorOptions {
   readonly fileName: string;
   /** All errors in the file, in order. Default: none, if the file itself could not be read. */
   readonly problems?: readonly Problem[];
-  /** Warnings. Default: none. */
+  /** Default: the problems, one per line. */
   readonly warnings?: readonly Problem[];
   /** Default: the problems, one a line. */
   readonly message?: string;
-  /** For checks that need no others; default none. */
+  /** For checks that need no others. Default: none. */
   readonly sound?: SoundConfig;
   readonly cause?: unknown;
 }

@@ -9,12 +9,12 @@ import { UnfitFileError } from './read-text-file.ts';
 export interface ReadConfigFileOptions {
   /** The configuration, as the user named it. */
   readonly file: string;
-  /** Absolute path of what is read. */
+  /** Absolute path of the file. */
   readonly path: string;
   readonly readFile: (path: string) => Promise<string>;
 }
 
-/** Characters. Every value of a configuration is kept with its place: each takes some hundred bytes of memory. */
+/** Maximum characters. Every value of a configuration is kept with its place, which takes some hundred bytes of memory each. */
 const LONGEST_CONFIG = 4 * 2 ** 20;
 const TOO_LONG = 'is larger than 4 MiB. Put long lists into separate files, for example users: [{ file: users.txt }].';
 

@@ -8,20 +8,20 @@ export interface ExcerptOptions {
   readonly text: string;
   /** Whether a key may be shown. */
   readonly isKeyShown: (key: string) => boolean;
-  /** Offsets from which on a value of such a length may be shown; default none. */
+  /** Offsets from which a value of that length may be shown. Default: none. */
   readonly open?: ReadonlyMap<number, number>;
 }
 
-/** More of a line is cut off. */
+/** Longer lines are cut. */
 const WIDTH = 68;
-/** More problems are counted: a list of thousands may be wrong in each of its entries. */
+/** Further problems are only counted: each entry of a list of thousands may be wrong. */
 const MOST = 50;
-/** Instead of a letter that may be one of a secret. */
+/** Replaces a letter that may be part of a secret. */
 const HIDDEN = '\u00b7';
 
 /**
- * Returns the first problems the line they are in, with `^^^` under what is meant, and counts the others. Words show that are keys,
- * variables, or open values; others as dots.
+ * Returns the first problems with their line and `^^^` under the place, and counts the others. Shows words that are keys, variables or open
+ * values; others as dots.
  */
 export function withExcerpts(problems: readonly Problem[], { text, isKeyShown, open = new Map() }: ExcerptOptions): Problem[] {
   const lines = linesOf(text);

@@ -4,7 +4,7 @@ import { UnfitFileError } from './read-text-file.ts';
 /** Larger than any certificate or token. */
 const LARGEST_BYTES = 16 * 2 ** 20;
 
-/** The text of a small file that an option names, or why it can't be had, without its path. */
+/** The text of a small file that an option names, or why it can't be read, without its path. */
 export function plainFileText(path: string): string | { readonly flaw: string } {
   const flaw = plainFileFlaw(path);
   if (flaw !== undefined) return { flaw };
@@ -15,7 +15,7 @@ export function plainFileText(path: string): string | { readonly flaw: string } 
   }
 }
 
-/** Why there is no small plain file at a path: a device may have no end, and a pipe may never speak. Without the path. */
+/** Why a path isn't a small plain file: a device may be endless, and a pipe may never send anything. Without the path. */
 export function plainFileFlaw(path: string): string | undefined {
   if (path.trim() === '') return "doesn't name a file. Write a path, relative to this file.";
   try {

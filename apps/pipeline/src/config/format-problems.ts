@@ -4,7 +4,7 @@ export interface FormatProblemsOptions {
   /** The file as the user named it: the first line. */
   readonly fileName: string;
   readonly problems: readonly Problem[];
-  /** Shown among the problems, marked; default none. */
+  /** Shown among the problems, marked as warnings. Default: none. */
   readonly warnings?: readonly Problem[];
   /** Minimum column (0-based) at which messages start, to line up with other tables; default 0. */
   readonly messageColumn?: number;
@@ -22,7 +22,7 @@ export function formatProblems({ fileName, problems, warnings = [], messageColum
   const before = (row: Problem): string => (places === 0 ? `  ${row.key}` : `  ${place(row).padEnd(places)}  ${row.key}`);
   const lines = rows.flatMap((row, i) => {
     const next = rows[i + 1];
-    // If several problems are in one place, only the last one shows it.
+    // If several problems are in one place, only the last one shows the line.
     const excerpt = next?.excerpt !== undefined && place(next) === place(row) ? [] : (row.excerpt ?? []);
     return [before(row).padEnd(start) + row.message, ...excerpt.map((line) => `${' '.repeat(places + 2)}| ${line}`)];
   });

@@ -1,7 +1,7 @@
 import { becomesSecret } from '@headgate/pipeline/internal';
 import * as z from 'zod';
 
-/** The part of JSON Schema that options are described by. */
+/** The part of JSON Schema that describes options. */
 export interface JsonSchema {
   readonly type?: string;
   readonly description?: string;
@@ -66,7 +66,7 @@ function link(schema: JsonSchema, root: JsonSchema): void {
   for (const one of within(schema)) link(one, root);
 }
 
-/** The schemas that stand in another. */
+/** The schemas within another one. */
 function within({
   properties = {},
   $defs = {},
@@ -120,7 +120,7 @@ const LIST_FILE: JsonSchema = {
   additionalProperties: false,
 };
 
-/** Adds what may stand in a file for a value: `"${NAME}"` for any single one, and `{ file }` in a list of texts. */
+/** Adds the forms that a file may use for a value: `"${NAME}"` for any single one, and `{ file }` in a list of texts. */
 export function asInFile(schema: JsonSchema): JsonSchema {
   const hasLines = takesLines(schema);
   for (const one of within(schema)) asInFile(one);

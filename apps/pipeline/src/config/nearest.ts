@@ -14,7 +14,7 @@ function slips({ length }: string): number {
   return Math.max(1, Math.floor(length / 3));
 }
 
-/** Letters to change; two that have changed places are one slip. */
+/** Number of changed letters; two swapped letters count as one. */
 function steps(one: string, other: string): number {
   const letters = (word: string): string => word.split('').toSorted().join('');
   return distance(one, other) - (letters(one) === letters(other) && one !== other ? 1 : 0);

@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { type Clock, systemClock } from '@headgate/throttle';
 
 export interface ReadTextFileOptions {
-  /** How long a pipe may say nothing. Default 5,000. */
+  /** How long a pipe may send nothing. Default 5,000. */
   readonly silenceMs?: number;
   /** Default 256 MiB. */
   readonly maxBytes?: number;
@@ -11,7 +11,7 @@ export interface ReadTextFileOptions {
   readonly clock?: Clock;
 }
 
-/** A file that there is, but that holds no text for us. The message completes a sentence about the file. */
+/** An existing file without usable text. The message completes a sentence about the file. */
 export class UnfitFileError extends Error {
   override readonly name = 'UnfitFileError';
   readonly code = 'HEADGATE_UNFIT_FILE';
@@ -19,7 +19,7 @@ export class UnfitFileError extends Error {
 }
 
 const CHUNK_BYTES = 65_536;
-/** A pipe can't be waited for in any other way without a thread that hangs until it speaks. */
+/** Any other way to wait for a pipe would block a thread until it sends something. */
 const LOOK_AGAIN_MS = 20;
 
 /**
@@ -54,7 +54,7 @@ async function bytesOf(
       spokeAtMs = clock.monotonicMs();
       continue;
     }
-    // A pipe is at its end before its first writer has come, too.
+    // A pipe is also at its end before its first writer has opened it.
     if (chunk !== undefined && (bytes > 0 || !stat.isFIFO())) return Buffer.concat(chunks, bytes);
     if (clock.monotonicMs() - spokeAtMs >= silenceMs)
       throw new UnfitFileError(

@@ -6,7 +6,7 @@ import { type KeyPath, type Problem, isShowable, shown, shownPath } from './prob
 import { shownVariable, substituteVariables } from './variables.ts';
 import type { Origin } from './yaml-values.ts';
 
-/** Something about a place of a file that someone must see to. */
+/** A place in a file that needs the user's attention. */
 export interface Finding {
   readonly origin: Origin;
   readonly message: string;
@@ -15,7 +15,7 @@ export interface Finding {
 }
 
 export interface SectionProblemsOptions {
-  /** What the section takes. */
+  /** The variables and secrets that the section uses. */
   readonly schema: () => JsonSchema;
   /** Where a value of the section comes from, and the value if it is a line of a list's file. */
   readonly originOf: (path: KeyPath) => Origin;
@@ -25,9 +25,9 @@ export interface SectionProblemsOptions {
   readonly areWarnings?: boolean;
 }
 
-/** Longer messages come from schemas of others, and may have no end. */
+/** Longer messages come from users' schemas, and may be endless. */
 const LONGEST = 500;
-/** More lines of one file than these are counted. */
+/** Further lines of one file are only counted. */
 const MOST_LINES = 20;
 
 /** The errors and warnings of a section, with their place in the file and the valid values. */
@@ -72,7 +72,7 @@ function listName(node: ParsedNode | null | undefined): string {
   return isScalar(node) ? shownPath(node.source) : 'the file';
 }
 
-/** The same of options that stand in no file: with keys alone. `name`: before the keys. */
+/** The same for options outside of a file: only keys. `name`: in front of the keys. */
 export function optionProblems(issues: readonly OptionIssue[], name: readonly string[], schema: JsonSchema = {}): Problem[] {
   return issues.map((issue) => {
     const key = [...name, ...issue.path].join('.').replaceAll(/\.(\d+)(?=\.|$)/g, '[$1]');
@@ -127,7 +127,7 @@ function withAdvice({ path, message, code, known = [] }: OptionIssue, schema: Js
   return example === undefined ? message : `${message} Write ${example}.`;
 }
 
-/** A schema of others may repeat the value in its message. */
+/** A user's schema may repeat the value in its message. */
 function withoutHidden(message: string, hidden: readonly string[]): string {
   return hidden.reduce((text, one) => (one.length < 8 ? text : text.replaceAll(one, '(hidden: it may be a secret)')), message);
 }

@@ -41,7 +41,7 @@ const sqlite = z.strictObject({
   file: z
     .string()
     .min(1)
-    // A path ends at a NUL for the system, and the file would be another one.
+    // For the system, a path ends at a NUL, so it would be another file.
     .refine((path) => !path.includes('\0'), "has a NUL character, which a path can't contain. Remove it.")
     .default('./headgate.db')
     .describe('Log file, relative to the configuration file.')
@@ -178,7 +178,7 @@ export interface OpenLogOptions {
   readonly onAvailability?: (change: AvailabilityChange) => void;
 }
 
-/** Opens a log of one's own. The command that called it closes the log. */
+/** Opens the user's own log. The command that called it closes the log. */
 export type OpenLog = (options: OpenLogOptions) => TopicLog | Promise<TopicLog>;
 
 /** Only in code: the user's own log. */

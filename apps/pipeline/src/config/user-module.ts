@@ -6,16 +6,16 @@ import type { Place } from './yaml-file.ts';
 
 /** Packages that a user's module finds in this installation if its own folder has none. */
 const OURS = /^(headgate|@headgate\/[\w-]+|rxjs|zod)(\/|$)/;
-/** Longest that a module may take to load. */
+/** Maximum time for a module to load. */
 const LOADED_WITHIN_MS = 30_000;
 /** Hooks belong to the process. */
 let isHooked = false;
-/** By a package's name, the URL of the file that names it: the package is looked for from there. */
+/** By a package's name, the URL of the file that names it: the search for the package starts there. */
 const namedBy = new Map<string, string>();
 
 /**
- * The default export of a user's module: a file's by its absolute path, in JavaScript or in TypeScript whose types Node strips, or an
- * installed package's by its name, as `from`, a file's absolute path, finds it. Throws what loading or running it throws.
+ * The default export of a user's module: a file, by its absolute path, in JavaScript or in TypeScript whose types Node strips; or an
+ * installed package, by its name, found from `from`, the absolute path of a file. Throws the error of loading or running it.
  */
 export async function defaultExportOf(module: string, from?: string): Promise<unknown> {
   if (!isHooked) {
@@ -25,7 +25,7 @@ export async function defaultExportOf(module: string, from?: string): Promise<un
         try {
           const parentURL = context.parentURL === import.meta.url ? (namedBy.get(specifier) ?? context.parentURL) : context.parentURL;
           const resolved = next(specifier, { ...context, parentURL });
-          // Node would take it for CommonJS first, and warn of what it finds.
+          // Node would first treat it as CommonJS, and warn about it.
           const isUntold = resolved.format == null && resolved.url.endsWith('.ts');
           return isUntold ? { ...resolved, format: 'module-typescript' } : resolved;
         } catch (error) {
@@ -57,7 +57,7 @@ export function placeInModule(error: unknown, path: string): Place | undefined {
   return line === undefined ? undefined : { line: Number(line), column: Number(column ?? 1) };
 }
 
-/** Why a module can't be loaded, in a line. */
+/** Why a module can't be loaded, in one line. */
 export function loadingReason(error: unknown): string {
   const words = error instanceof Error && typeof error.message === 'string' ? error.message : inspect(error);
   const [first = ''] = words.split('\n');

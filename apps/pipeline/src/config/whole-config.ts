@@ -7,7 +7,7 @@ import type { KeyPath, Problem } from './problem.ts';
 
 /** The sections of a configuration, before they are looked at together. */
 export interface ReadConfig {
-  /** Undefined where something is wrong with it. */
+  /** Undefined if it has errors. */
   readonly topics: TopicsConfig | undefined;
   readonly status: false | StatusConfig | undefined;
   /** Sections without errors. */

@@ -56,7 +56,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
   const sections = new Map(pairsOf(root).flatMap(({ name, value }) => (name === undefined ? [] : [[name, value] as const])));
   const problems: Finding[] = [];
   const warnings: Finding[] = [];
-  /** Names that messages may show beside the keys of schemas. */
+  /** Names that messages may show in addition to the keys of schemas. */
   const names: string[] = [];
   /** Sections with `use`, which the schemas of their pipelines don't have. */
   const uses = new Set<string>();
@@ -69,7 +69,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     warning: (origin, message) => void warnings.push({ origin, message }),
   });
 
-  /** Undefined where something is wrong with it. */
+  /** Undefined if it has errors. */
   async function section<Value>(
     name: string,
     schema: z.ZodType,
@@ -224,7 +224,7 @@ function lazily<Value>(make: () => Value): () => Value {
   return () => (made ??= { value: make() }).value;
 }
 
-/** An address without a password, or a path, in the place of a secret. */
+/** An address without a password, or a path, instead of a secret. */
 function isHarmless({ text, isPath }: { readonly text: string; readonly isPath: boolean }): boolean {
   if (isPath) return !isPem(text);
   const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
@@ -267,7 +267,7 @@ function packageOf(use: string): string {
   return use.split('/', use.startsWith('@') ? 2 : 1).join('/');
 }
 
-/** True when the package itself isn't there, and not when something isn't that it loads. */
+/** True if the package itself is missing, but not if a module that it loads is. */
 function isMissing(error: unknown, name: string): boolean {
   return (
     error instanceof Error &&

@@ -27,7 +27,7 @@ export interface Place {
 /** Parses the text. Describes errors in its own words, because the parser's messages quote the text, which may contain a secret. */
 export function yamlFile(text: string): YamlFile {
   const lineCounter = new LineCounter();
-  // Silence would let a second document pass.
+  // Otherwise a second document would be ignored silently.
   const document = parseDocument(text, { lineCounter, prettyErrors: false, logLevel: 'error' });
   const placeAt = (offset: number): Place => {
     const { line, col } = lineCounter.linePos(offset);
@@ -42,7 +42,7 @@ export function yamlFile(text: string): YamlFile {
   const slip = foreignBlank(text) ?? slipIn(text, codes);
   return {
     root: syntax.length > 0 || slip !== undefined ? undefined : (document.contents ?? undefined),
-    // One mistake makes a parser fail several times, and the first time says most.
+    // One mistake makes a parser fail several times, and the first error says most.
     syntax:
       slip === undefined
         ? syntax.filter(({ line }, i) => syntax[i - 1]?.line !== line)

@@ -35,7 +35,7 @@ interface Slip {
   readonly message: string;
 }
 
-/** The slip that explains all that a parser complains about: a bracket or quote that isn't closed, a blank that is none. */
+/** The mistake that explains all errors of a parser: an unclosed bracket or quote, or a space that isn't one. */
 export function slipIn(text: string, codes: readonly ErrorCode[]): Slip | undefined {
   const [first] = codes;
   if (codes.includes('TAB_AS_INDENT')) return blankSlip(text, /^(?: *)(\t)/gm, "a tab can't indent. Use spaces");
@@ -43,7 +43,7 @@ export function slipIn(text: string, codes: readonly ErrorCode[]): Slip | undefi
   return undefined;
 }
 
-/** A blank that only looks like one, where YAML must see a blank; text may hold any. */
+/** A character that only looks like a space, where YAML requires one; text may contain any. */
 export function foreignBlank(text: string): Slip | undefined {
   return (
     blankSlip(text, /^(?: *)([\u00a0\u2000-\u200b\u202f\u205f\u3000])/gmu, "a non-breaking space can't indent. Use plain spaces") ??

@@ -10,13 +10,13 @@ import { typographicQuotes } from './yaml-syntax.ts';
 export interface YamlValuesOptions {
   /** The value of an environment variable (or of .env); undefined if it isn't set. */
   readonly lookup: (name: string) => string | undefined;
-  /** Absolute path that relative ones start at. */
+  /** Absolute path that relative paths start from. */
   readonly folder: string;
   /** Reads a file by its absolute path; rejects with the system's error. */
   readonly readText: (path: string) => Promise<string>;
-  /** Told of what can't be read at all. */
+  /** Called for a value that can't be read at all. */
   readonly problem: (origin: Origin, message: string) => void;
-  /** Told of what is not wrong but unwise. */
+  /** Called for a value that is valid but unwise. */
   readonly warning: (origin: Origin, message: string) => void;
 }
 
@@ -24,29 +24,29 @@ export interface YamlValuesOptions {
 export interface Origin {
   /** In the file. */
   readonly path: KeyPath;
-  /** Undefined where the file has no such value. */
+  /** Undefined if the file has no such value. */
   readonly node: ParsedNode | null | undefined;
-  /** Of the value; of one that isn't there, of the key of the mapping that lacks it. */
+  /** Position of the value; if it is missing, that of its mapping's key. */
   readonly range: Range;
   /** Of its key; of an entry of a list, its own. */
   readonly keyRange: Range;
-  /** The line of a list's file that it is, 1-based. */
+  /** Its line in a list's file, 1-based. */
   readonly line?: number;
   /** The text of that line. */
   readonly text?: string;
-  /** True where it was complained about, so that no one must be told again. */
+  /** True if it was already reported. */
   isTold?: boolean;
 }
 
-/** A section as schemas take it. */
+/** A section in the form that schemas read. */
 export interface YamlSection {
   readonly value: unknown;
   readonly scalars: readonly { readonly scalar: Scalar; readonly node: ScalarNode.Parsed; readonly origin: Origin }[];
-  /** Texts of variables, which no message may hold. */
+  /** Texts of variables, which no message may contain. */
   readonly hidden: string[];
   /** True where a list has an entry such as `{ file: list.txt }`. */
   readonly hasLists: boolean;
-  /** Puts the lines of a file in the place of each such entry that a schema takes for one. */
+  /** Replaces each such entry that a schema accepts by the lines of its file. */
   readLists(): Promise<void>;
 }
 
@@ -156,7 +156,7 @@ export function yamlValues(root: YAMLMap.Parsed, { lookup, folder, readText, pro
           const limit = MOST_LINES.toLocaleString('en-US');
           tell(
             origin,
-            `${shownPath(file.text)} takes this section over ${limit} lines of files. Split the file, and add the other parts with enqueue.`,
+            `${shownPath(file.text)} brings this section above ${limit} lines from files. Split the file, and add the other parts with enqueue.`,
           );
           return [];
         }

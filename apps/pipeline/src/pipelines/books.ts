@@ -172,7 +172,7 @@ function isbnKey(text: string): string {
   try {
     return normalizeIsbn(text);
   } catch {
-    // A text that is no ISBN becomes a dead letter under its own spelling.
+    // An invalid ISBN becomes a dead letter under its own spelling.
     return text;
   }
 }

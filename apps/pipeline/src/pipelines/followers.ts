@@ -260,7 +260,7 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
   pageItems: ({ count }) => count,
   // 20 digits, quotes and a comma for each ID, and the rest of the page.
   usualBytes: ({ emit, count }) => (emit.includes('pages') ? { pages: 16_384 + 23 * count } : {}),
-  // Crawls are compared by the pages of the last one.
+  // Crawls are compared using the pages of the last one.
   keyOf: userLabel,
   parse: userOf,
   // A user in two spellings is crawled once.

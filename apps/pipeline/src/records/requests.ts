@@ -14,10 +14,10 @@ export const screenName = z
   .refine(isScreenName, 'must be 1 to 50 letters, digits or underscores')
   .meta({ type: 'string', pattern: '^@?\\w{1,50}$', description: 'Screen name of a user, with or without @.' });
 
-/** A request in `followers.requests`: crawl this user, all of it or from a cursor on. */
+/** A request in `followers.requests`: crawl this user, from the start or from a cursor. */
 export type FollowersRequest = UserChoice & { readonly cursor?: string | undefined; readonly count?: number | undefined };
 
-/** Checks the value of a record in `followers.requests`, and takes a leading @ off the screen name. */
+/** Checks the value of a record in `followers.requests`, and removes a leading @ from the screen name. */
 export const followersRequest: z.ZodType<FollowersRequest> = z
   .object({
     screenName: screenName.optional(),

@@ -24,11 +24,11 @@ export interface RecordValues {
   'books.missing': { isbn: string };
   /** A user who can't be crawled, with the request. */
   'followers.dead-letters': DeadLetterReason & { request: unknown };
-  /** A request that can't be worked, or a part of a response that can't be read. */
+  /** An invalid request, or an unreadable part of a response. */
   'books.dead-letters': DeadLetterReason & { request?: unknown; record?: unknown };
 }
 
-/** The part that all records of a crawl have. */
+/** The part that all records of a crawl share. */
 export interface CrawlPart {
   /** `@name`, or the digits of a user ID. */
   user: string;

@@ -28,7 +28,7 @@ const PARTS = z.strictObject({
     }),
   options: schema('safeExtend').superRefine((options, context) => {
     const taken = ['use', 'every', 'maxOutstanding', 'stopAfterFailures'].find((key) => Object.hasOwn((options as z.ZodObject).shape, key));
-    if (taken !== undefined) context.addIssue(`every pipeline has ${taken} in its section. Give the option ${taken} another name.`);
+    if (taken !== undefined) context.addIssue(`${taken} is an option of every pipeline. Rename the option ${taken} of this one.`);
   }),
   request: schema('safeParse'),
   topics: part((value) => typeof value === 'object' && value !== null, 'an object').superRefine((topics, context) => {

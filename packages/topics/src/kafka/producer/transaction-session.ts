@@ -23,7 +23,7 @@ export interface TransactionSessionOptions {
   readonly cluster: Cluster;
   readonly sender: RecordSender;
   readonly readYourWrites: ReadYourWrites;
-  /** Everywhere that an earlier session may have left a transaction open, and that this one writes. */
+  /** All partitions that this session writes, or in which an earlier one may have left a transaction open. */
   readonly places: Places;
   /** The notes of an earlier session. */
   readonly noted: () => Promise<readonly Noted[]>;
