@@ -33,7 +33,7 @@ describe('the lockfile of .tools', () => {
   });
 });
 
-it('npm says so when there is no script of a name', async () => {
+it('npm reports a script name that does not exist', async () => {
   const { PATH = '' } = process.env;
   expect(await run(['npm', 'run', 'nope'], { cwd: ROOT, env: { PATH } })).toMatchObject({
     code: 1,

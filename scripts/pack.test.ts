@@ -47,7 +47,7 @@ describe('npm run pack', { timeout: 300_000 }, () => {
     expect(packages.map((tarball) => [tarball.manifest.name, ...tarballProblems(tarball)])).toEqual(NAMES.map((name) => [name]));
   });
 
-  it('says of a package what keeps it from being published', () => {
+  it('reports what keeps a package from being published', () => {
     const [tarball = expect.unreachable()] = packages;
     const { repository: _, ...manifest } = {
       ...tarball.manifest,
@@ -72,7 +72,7 @@ describe('npm run pack', { timeout: 300_000 }, () => {
     expect(tarballProblems({ ...tarball, paths })).toContain('./CHANGELOG.md is missing.');
   });
 
-  it('packs the command with all that it reads beside it', () => {
+  it('packs the command with all the files that it reads', () => {
     const { paths } = packages.find(({ manifest }) => manifest.name === 'headgate') ?? { paths: new Set<string>() };
     const needed = ['bin.js', 'worker.js', 'page.html', 'page.mjs', 'page.css'].map((name) => `./dist/command/${name}`);
     expect(needed.filter((path) => !paths.has(path))).toEqual([]);

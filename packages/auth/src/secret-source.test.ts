@@ -78,7 +78,7 @@ test.each([
     throw awaited();
   },
   () => Promise.reject(awaited()),
-])('says whose secret somebody has to bring, in the words of who reads it', async (secret) => {
+])('names the credential that needs a new secret, in the reader’s words', async (secret) => {
   const signed = async (): Promise<unknown> => await bearer(secret).sign(request);
   await expect(signed()).rejects.toThrow('Write the token into ./token.');
 });

@@ -33,7 +33,7 @@ describe('the way to the next page', () => {
   it.each([
     ['/rest/content', '/rest/content'],
     ['', 'whole'],
-  ])('is an address after a base that the answer names: %j', async (_, kind) => {
+  ])('is an address relative to a base in the response: %j', async (_, kind) => {
     const { records, api } = await list(
       {
         ...bearer,
@@ -353,7 +353,7 @@ describe('records', () => {
     ]);
   });
 
-  it('of each stream have a topic, and so has the course of the listings', async () => {
+  it('of each stream have a topic, and so does the progress of listings', async () => {
     const { records } = await list(
       { ...bearer, streams: { items: { get: '/items', key: '$.id', pages: { page: { query: 'page' } } } } },
       { routes: { 'GET /items': ({ query }) => ({ body: pageOf(items, Number(query.get('page')), 4) }) } },

@@ -6,7 +6,7 @@ import { budgetSlots } from './budget-slots.ts';
 
 const LIMIT = { requests: 5, windowMs: 1_000 };
 
-test('the slots of a budget come free when requests may start', async () => {
+test('the slots of a budget become free when requests may start', async () => {
   const gaps = fc.array(fc.integer({ min: 0, max: 1_200 }), { maxLength: 12, size: 'max' });
   await fc.assert(
     fc.asyncProperty(gaps, async (between) => {
@@ -32,7 +32,7 @@ test('the slots of a budget come free when requests may start', async () => {
   );
 });
 
-test('slots of requests that have no answer come free a window after now', () => {
+test('slots of requests without a response become free a window after now', () => {
   const clock = virtualClock();
   const budget = rateBudget({ limit: 2, windowMs: 1_000, clock });
   budget.take().sent();
@@ -45,7 +45,7 @@ test('slots of requests that have no answer come free a window after now', () =>
   });
 });
 
-test('a daily budget says when it is whole again', () => {
+test('a daily budget says when it resets', () => {
   const clock = virtualClock();
   const of = { requests: 10, per: 'day', unit: 'ISBNs' } as const;
   const budget = dailyBudget({ limit: of.requests, clock });

@@ -35,7 +35,7 @@ test('each request is charged to all budgets by name; gauges name them, and what
   expect(scene.server.requests).toHaveLength(3);
 });
 
-test('a budget that is not concerned delays no request', async () => {
+test('a budget that a request does not use does not delay it', async () => {
   const one = { requests: 1, windowMs: HOUR_MS };
   const weighed = (path: string) => ({ [path === '/search' ? 'core' : 'search']: 0 });
   const scene = await play([], { limit: undefined }, { budgets: { core: one, search: one }, weights: weighed });
@@ -50,7 +50,7 @@ test('a budget that is not concerned delays no request', async () => {
   await second;
 });
 
-test('options stand in place of the budgets of the same name, or beside them; a credential in place of both', async () => {
+test('options replace the budgets with the same name, or add to them; a credential replaces both', async () => {
   const scene = await play(
     [],
     {
@@ -99,7 +99,7 @@ test('a journal is continued by name, whatever else has become of the budgets', 
   ]);
 });
 
-test('a weight of a budget that is not there is a fault of the definition, as is more than a budget holds', async () => {
+test('an unknown budget in a weight is an error of the definition, and so is a weight above the limit', async () => {
   const scene = await play([], {}, { weights: (path) => (path === '/typo' ? { mnoth: 1 } : { rate: 101 }) });
   await expect(scene.query('/typo')).rejects.toMatchObject({
     code: 'HEADGATE_DEFINITION',
@@ -111,7 +111,7 @@ test('a weight of a budget that is not there is a fault of the definition, as is
   });
 });
 
-test('a request that costs more than a budget holds names that budget, not one that it does not concern', async () => {
+test('a request that exceeds a budget names that budget, not one that it does not use', async () => {
   const small = { requests: 10, windowMs: MINUTE_MS };
   const scene = await play([], { budgets: { small } }, { weights: () => ({ rate: 0, small: 11 }) });
   const message = expect.stringContaining('costs 11 of the budget small, but that allows 10 per');

@@ -17,7 +17,7 @@ function gate() {
 
 const each = { items: () => 1, itemsOf: () => 1 };
 
-test('a credential has at most `concurrency` requests under way, and whoever waits for one says so', async () => {
+test('a credential has at most `concurrency` requests in flight, and the gauges show who waits for one', async () => {
   const { held, respond } = gate();
   const scene = await play([], { concurrency: 2, otherwise: respond(ok) }, each);
   const all = Array.from({ length: 5 }, (_, i) => scene.query(`/${i}`));
@@ -55,7 +55,7 @@ test('a request that pauses before a retry leaves its place to another', async (
   await first;
 });
 
-test('a request that is aborted or fails gives its place back', async () => {
+test('a request that is aborted or fails frees its place', async () => {
   const { held, respond } = gate();
   const scene = await play([respond(ok), respond(said('fatal')), respond(reset)], { concurrency: 1, otherwise: respond(ok) }, each);
   const abort = new AbortController();
@@ -77,7 +77,7 @@ test('a request that is aborted or fails gives its place back', async () => {
   expect((await reconnected).value).toBe('good');
 });
 
-test('a property: each credential always has as many requests under way as it may, and never one more', () =>
+test('a property: each credential always has as many requests in flight as it may, and never one more', () =>
   fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 3 }),

@@ -10,7 +10,7 @@ import type { SourceOptions } from './source-options.ts';
 import { hang, reset, whole } from './testing/responses.ts';
 
 describe('a refusal for the rate', () => {
-  test('is waited for as long as the answer says, with a fresh permit and no end', async () => {
+  test('is waited for as long as the response says, with a new permit and no time limit', async () => {
     const scene = await play([said('rate-limited', { retryInMs: 7_000 }), ok], { retryForMs: 0 });
     const requested = scene.query();
     await scene.requests(1);
@@ -26,7 +26,7 @@ describe('a refusal for the rate', () => {
     ]);
   });
 
-  test('that says nothing is waited for a window, and two the second time', async () => {
+  test('without a wait holds for a window, and for two the second time', async () => {
     const scene = await play([said('rate-limited'), said('rate-limited'), ok]);
     const requested = scene.query();
     await scene.requests(1);
@@ -48,7 +48,7 @@ describe('a refusal for the rate', () => {
   });
 });
 
-test('a signer that is slower than a grant lasts is given more time, and a fast one less again', async () => {
+test('what a response without a page says about budgets is written at once; a page writes it itself', async () => {
   const leases: number[] = [];
   const journal: Journal = {
     leaseMs: 1_000,
@@ -100,8 +100,8 @@ test('what an answer without a page says of the budgets is written at once; a pa
   expect(written).toHaveLength(2);
 });
 
-describe('a transient failure', () => {
-  test('is attempted again until the time is over, then given up with all that is known', async () => {
+describe('is retried until the time is over, then given up with all that is known', () => {
+  test('is given up at once if the service requests a longer wait, and says so', async () => {
     const scene = await play([], { otherwise: said('transient', { reason: 'it is tired' }), retryForMs: 10_000, random: () => 0.9 });
     const requested = scene.query().catch((error: unknown) => error);
     const error = await scene.drive(requested, 100);
@@ -115,7 +115,7 @@ describe('a transient failure', () => {
     expect(scene.events.at(-1)).not.toHaveProperty('retryInMs');
   });
 
-  test('that the service wants to be left alone for beyond that time is given up at once, and says so', async () => {
+  test('is not given up while it waits for budget', async () => {
     const scene = await play([said('transient', { reason: 'it is tired', retryInMs: 3_600_000 })], { retryForMs: 600_000 });
     await expect(scene.query()).rejects.toMatchObject({
       code: 'HEADGATE_GAVE_UP',
@@ -128,7 +128,7 @@ describe('a transient failure', () => {
     expect(scene.server.requests).toHaveLength(1);
   });
 
-  test('is not given up because budget has to be waited for', async () => {
+  test('waits without holding capacity', async () => {
     const scene = await play([said('transient'), said('transient'), ok], {
       retryForMs: 5_000,
       limit: { requests: 1, windowMs: MINUTE_MS },
@@ -146,7 +146,7 @@ describe('a transient failure', () => {
     expect(scene.credits.outstanding).toBe(4);
   });
 
-  test('of a time-out: the injected clock decides, and the token is not back before the service must have counted it', async () => {
+  test('a connection that died while idle', async () => {
     const scene = await play([hang, ok], { timeoutMs: 30_000, limit: { requests: 1, windowMs: MINUTE_MS }, maxDelayMs: 5_000 });
     const requested = scene.query();
     await scene.requests(1);
@@ -163,8 +163,8 @@ describe('a transient failure', () => {
   });
 });
 
-describe('a connection that died while it lay idle', () => {
-  test('is replaced at once, without a pause', async () => {
+describe('is replaced at once, without a pause', () => {
+  test('and so are all other idle ones', async () => {
     const scene = await play([ok, reset, ok], { random: () => 0.999 });
     (await scene.query()).credit.release();
     await idle();
@@ -176,7 +176,7 @@ describe('a connection that died while it lay idle', () => {
     expect(scene.server.requests[2]?.socket).not.toBe(scene.server.requests[0]?.socket);
   });
 
-  test('and so are all others that lie idle', async () => {
+  test('a new one that is reset is a failure like others', async () => {
     const scene = await play([ok, ok, reset, ok]);
     const [first, second] = await Promise.all([scene.query(), scene.query()]);
     first.credit.release();
@@ -208,7 +208,7 @@ describe('a connection that died while it lay idle', () => {
   });
 });
 
-describe('a credential that is refused', () => {
+describe('is removed, and the others continue', () => {
   test('leaves, and the others go on', async () => {
     const scene = await play([said('unauthorized'), ok, ok], { credentials: [credential('a'), credential('b')] });
     (await scene.query()).credit.release();
@@ -221,7 +221,7 @@ describe('a credential that is refused', () => {
     expect(scene.source.gauges().budgets.map((budget) => budget.credential)).toEqual(['b']);
   });
 
-  test('was the last: all waiting requests reject with the reason', async () => {
+  test('waits for its secret, and so does the request, without a time limit', async () => {
     const scene = await play([], { otherwise: said('unauthorized'), limit: { requests: 1, windowMs: MINUTE_MS } });
     const queries = await Promise.allSettled([scene.query(), scene.query(), scene.query()]);
     for (const requested of queries) expect(requested).toMatchObject({ status: 'rejected', reason: { code: 'HEADGATE_TOY' } });
@@ -259,7 +259,7 @@ describe('a credential that is refused', () => {
 });
 
 describe('a clock that the service refuses', () => {
-  test('is corrected, and again when it was put right meanwhile', async () => {
+  test('by more than a day is not believed', async () => {
     const scene = await play([said('clock-wrong'), ok, said('clock-wrong', { offsetMs: 0 }), ok], { credentials: [late()] });
     (await scene.query()).credit.release();
     (await scene.query()).credit.release();
@@ -272,7 +272,7 @@ describe('a clock that the service refuses', () => {
     ]);
   });
 
-  test('by more than a day is not believed', async () => {
+  test('three times in a row removes the credential, and reports the attempts', async () => {
     const scene = await play([said('clock-wrong', { offsetMs: 251_606_980_416_000 }), said('clock-wrong', { offsetMs: -3_000 }), ok], {
       credentials: [late()],
     });
@@ -375,7 +375,7 @@ test.each([
 });
 
 test.each(['toRequest', 'classify', 'subject', 'items', 'itemsOf', 'weights', 'evidence'] as const)(
-  '%s that gives a promise ends that query, and its rejection ends no process',
+  '%s that returns %j is an error of the definition, and is named',
   async (name) => {
     const asynchronous = () => Promise.reject(new Error('too late'));
     const scene = await play([], {}, { [name]: asynchronous as never });
@@ -488,13 +488,13 @@ test('what costs more than a budget holds is refused instead of waiting for ever
   expect(scene.server.requests).toHaveLength(0);
 });
 
-describe('of credentials with unlike limits', () => {
+describe('a request uses one that can afford it', () => {
   const credentials = [
     { ...credential('small'), budgets: { rate: { requests: 5, windowMs: MINUTE_MS } } },
     { ...credential('large'), budgets: { rate: { requests: 300, windowMs: MINUTE_MS } } },
   ];
 
-  test('a request goes with one that can bear it', async () => {
+  test('a waiting request is refused when the last one that could afford it is removed', async () => {
     const scene = await play([ok, ok], { credentials });
     await scene.query('/costly');
     await scene.query('/costly');
@@ -527,7 +527,7 @@ test('an observer that throws is reported once, as a warning of the process', as
 });
 
 describe('aborting', () => {
-  test('while it waits for budget, for its answer, for the next try: nothing is held and no timer is left', async () => {
+  test('before it starts: no request', async () => {
     for (const [script, eventsFirst] of [
       [[hang], 0],
       [[said('rate-limited')], 1],
@@ -545,7 +545,7 @@ describe('aborting', () => {
     }
   });
 
-  test('before it begins: no request', async () => {
+  test('while connecting: no byte is sent, and the token is free again', async () => {
     const scene = await play([ok]);
     const reason = new Error('enough');
     await expect(scene.query('/x', AbortSignal.abort(reason))).rejects.toBe(reason);
@@ -579,7 +579,7 @@ describe('aborting', () => {
   });
 });
 
-describe('equal failures in a row', () => {
+describe('end the source: the last of them fails like the others, and later requests send nothing', () => {
   const refuse = (kind: 'not-found' | 'fatal', times: number) => Array.from({ length: times }, () => said(kind));
   const ends = { code: 'HEADGATE_FAILURES_IN_A_ROW', endsSource: true };
   const own = { code: 'HEADGATE_TOY', endsSource: false };
@@ -609,7 +609,7 @@ describe('equal failures in a row', () => {
     for (let i = 0; i < 9; i += 1) await expect(late.query()).rejects.toMatchObject(own);
   });
 
-  test('change nothing by default', async () => {
+  test('walks from page to page, again for each iteration, and continues where an earlier walk stopped', async () => {
     const scene = await play(refuse('fatal', 20));
     for (let i = 0; i < 20; i += 1) await expect(scene.query()).rejects.toMatchObject(own);
     await scene.query();
@@ -619,7 +619,7 @@ describe('equal failures in a row', () => {
 describe('pages', () => {
   const straight = (count: number) => pageNumbers<string, string>({ query: (page) => `/${page}`, isLast: (_, page) => page >= count });
 
-  test('walks from page to page, anew for each iteration, and continues where an earlier walk was', async () => {
+  test('ends a loop after the page that leads into it, with an error that names service and subject', async () => {
     const scene = await play(Array.from({ length: 7 }, () => ok));
     const pages = scene.source.pages(straight(3));
     const got: WalkedPage<string, number>[] = [];
@@ -634,7 +634,7 @@ describe('pages', () => {
     expect(scene.server.requests.map(({ url }) => url)).toEqual(['/1', '/2', '/3', '/1', '/2', '/3']);
   });
 
-  test('ends in a circle after the page that leads into it, with an error that names service and subject', async () => {
+  test('refuses an invalid share of the turns', async () => {
     const scene = await play([ok, ok]);
     const got: number[] = [];
     const circle = { ...straight(3), next: (_: string, page: number) => ({ cursor: 3 - page }) };
@@ -702,7 +702,7 @@ describe('options', () => {
     [{ retryForMs: -1 }, 'retryForMs must be'],
     [{ proxy: 'hidden' }, 'proxy must be'],
     [{ userAgent: 'a\nb' }, 'userAgent must be'],
-  ])('%j is refused', (given, words) => {
+  ])('a service without its own budget needs one', (given, words) => {
     const make = defineSource<string, string>(toy([]));
     const error = thrown(() => make({ ...base, ...given }));
     expect(error).toMatchObject({ code: 'HEADGATE_INVALID_OPTION', service: 'toy' });
@@ -710,7 +710,7 @@ describe('options', () => {
     expect(String(error)).not.toContain('hidden');
   });
 
-  test('a service without a budget of its own wants one', () => {
+  test('gauges show which queries are in flight, and which pause, why and until when', () => {
     const { limit: _, ...without } = base;
     expect(() => defineSource<string, string>(toy([]))(without)).toThrow('limit must be given');
   });

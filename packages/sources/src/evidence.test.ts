@@ -21,7 +21,7 @@ test('headers are about the first budget, in any of their spellings', async () =
   expect((await used([headed({ ratelimit: '"a";r=3;t=30' })], {})).used).toEqual([7, 1]);
 });
 
-test('a definition says itself what its answers say, of budgets by name, from headers and body', async () => {
+test('a definition reads from headers and body what responses say, for budgets by name', async () => {
   const evidence: SourceDefinition<string, string>['evidence'] = ({ headers, body }, { query, epochMs, credential: name }) => {
     expect([query, epochMs, name]).toEqual(['/x', Date.UTC(2026, 0, 1), 'a']);
     return {
@@ -51,7 +51,7 @@ test('the definition judges a refusal, too, and not an answer that breaks off; t
   expect(scene.source.gauges().budgets).toMatchObject([{ used: 3 }, { used: 3 }]);
 });
 
-test('a definition whose evidence throws, or names what is no budget, ends that request, which counts', async () => {
+test('a definition whose evidence throws, or names an unknown budget, ends that request, which counts', async () => {
   for (const evidence of [() => ({ day: undefined }), () => JSON.parse('{') as never]) {
     const scene = await play([], { limit: undefined }, { weights: () => ({}), budgets, evidence });
     await expect(scene.query()).rejects.toMatchObject({
@@ -63,7 +63,7 @@ test('a definition whose evidence throws, or names what is no budget, ends that 
   }
 });
 
-test('an answer that says what it has cost: free ones are free at once, dear ones count in full', async () => {
+test('a response that reports its cost: free ones are free at once, expensive ones count in full', async () => {
   const costing = (cost: object) => said('ok', { value: 'good', cost });
   expect((await used([costing({ hour: 0 })], {})).used).toEqual([1, 0]);
   expect((await used([costing({ hour: 7 }), costing({ minute: 2, hour: 3 })], {})).used).toEqual([3, 10]);
@@ -85,7 +85,7 @@ test.each([{ mnoth: 1 }, { rate: -1 }, { rate: 0.5 }])('a cost of %j is a fault 
   await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_CLASSIFY', cause: expect.any(RangeError) });
 });
 
-test('evidence of nothing, in whichever way it is said, costs no credential', async () => {
+test('evidence of nothing, in whatever form, costs no credential', async () => {
   const scene = await play([], {}, { evidence: () => ({ rate: null as never }) });
   await expect(scene.query()).resolves.toMatchObject({ value: 'good' });
   await expect(scene.query()).resolves.toMatchObject({ value: 'good' });

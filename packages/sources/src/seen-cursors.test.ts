@@ -15,7 +15,7 @@ test('the memory of a walk of a hundred thousand pages is an eighth of the small
 
 const stops = fc.uniqueArray(fc.nat(20_000), { maxLength: 20 });
 
-test('a circle in a walk of up to 1,024 pages is found at once, over restarts', () => {
+test('a loop in a walk of up to 1,024 pages is found at once, across restarts', () => {
   fc.assert(
     fc.property(fc.nat(500), fc.integer({ min: 1, max: 500 }), stops, (before, round, restarts) => {
       expect(foundAfter({ before, round, restarts })).toBe(0);
@@ -24,7 +24,7 @@ test('a circle in a walk of up to 1,024 pages is found at once, over restarts', 
   );
 });
 
-test('a circle in a longer one is found a little later', () => {
+test('a loop in a longer one is found a little later', () => {
   fc.assert(
     fc.property(fc.nat(20_000), fc.integer({ min: 1, max: 10_000 }), stops, (before, round, restarts) => {
       const pages = foundAfter({ before, round, restarts });

@@ -168,7 +168,7 @@ test.each([
     'status: false\n',
     '1:1 : there is no pipeline. Add followers: or books:, as headgate init writes them, or your own pipeline: use: ./its-module.ts under its name.',
   ],
-])('%j has nothing to do', async (yaml, problem) => {
+])('%j has no pipeline', async (yaml, problem) => {
   expect(await problemsOf(yaml)).toEqual([problem]);
 });
 

@@ -24,7 +24,7 @@ test('kafka with its defaults', async () => {
   });
 });
 
-test('a NUL in the file of the log is told of, which would end the path for the system', async () => {
+test('a NUL in the file of the log is reported, because the system would end the path there', async () => {
   expect(await problemsOf(`topics: { file: "a\\0.db" }\n${BOOKS}`, { env: ENV })).toEqual([
     '1:17 topics.file: "a\\u0000.db" has a NUL character, which a path can\'t contain. Remove it.',
   ]);

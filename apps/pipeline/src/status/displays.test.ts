@@ -345,7 +345,7 @@ describe('progress', () => {
     );
   });
 
-  it('of the keys of lookups counts those that wait in the topic, too', async () => {
+  it('of lookup keys also counts those that wait in the topic', async () => {
     await using here = await place();
     await using api = await startBooks({ unknown: [sampleIsbn(0)], now: () => here.clock.epochMs() });
     const isbns = Array.from({ length: 1_200 }, (_, i) => sampleIsbn(i));

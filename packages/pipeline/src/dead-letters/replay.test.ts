@@ -105,7 +105,7 @@ test('open letters are counted by code, chosen by a predicate, and closed by a r
   expect(await place.open()).toEqual({ GONE: 1, HEADGATE_UNREADABLE_LETTER: 1 });
 });
 
-test('letters are open for each group by itself, and without the topics there is none', async () => {
+test('each group has its own open dead letters, and without the topics there are none', async () => {
   await using place = await letters([failed('a', 'GONE')]);
   expect(await place.dismiss()).toBe(1);
   const { log } = place;
@@ -125,7 +125,7 @@ test('thousands of letters of which every other is closed take notes of a bounde
   expect(await place.open()).toEqual({});
 });
 
-test('letters of bytes, and of requests that were bytes, stay and hold up nothing; a key of bytes is put back as it is', async () => {
+test('binary dead letters, and those of binary requests, stay and block nothing; a binary key is re-enqueued unchanged', async () => {
   const bytes = Uint8Array.of(0, 0xff);
   const letter = { ...dead('framed', { request: null, requestBase64: 'AP8=' }), headers: { h: bytes } };
   await using place = await letters([

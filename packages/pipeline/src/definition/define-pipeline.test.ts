@@ -195,7 +195,7 @@ describe('a definition whose functions fail', () => {
   });
 
   it.each(['use', 'every', 'maxOutstanding', 'stopAfterFailures'])('can’t have the option %s, which every section has', (name) => {
-    const message = expect.stringContaining(`every pipeline has ${name} in its section.`);
+    const message = expect.stringContaining(`${name} is an option of every pipeline. Rename the option ${name} of this one.`);
     expect(() => shelves({ options: z.strictObject({ [name]: z.string() }) as never })).toThrow(
       expect.objectContaining({ message }) as Error,
     );

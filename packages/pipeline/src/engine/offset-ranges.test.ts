@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { offsetRanges } from './offset-ranges.ts';
 
 describe('offsetRanges', () => {
-  it('is a set of numbers, also after it was written down and read again', () => {
+  it('is a set of numbers, even after it was stored and restored', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(30)), fc.nat(30), (added, cut) => {
         let ranges = offsetRanges();

@@ -43,7 +43,7 @@ it('finds the second of two equal requests of a root, and those of another root 
   expect(await repeatedFrom(0)).toEqual([3, 4]);
 });
 
-it('lets a root that was added after the first request it again', async () => {
+it('lets a root that was added after the first one request it again', async () => {
   const { repeatedFrom } = topicOf([['a'], ['x', 0], ['a'], ['x', 2], ['x', 2]]);
   expect(await repeatedFrom(0)).toEqual([4]);
 });

@@ -221,7 +221,7 @@ describe('a function of the definition that throws ends the keys it was called f
     ]);
   });
 
-  it.each([-1, 0.5])('room that is less than one key: %d', async (room) => {
+  it.each([-1, 0.5])('room below one key: %d', async (room) => {
     await using place = await temporaryLog();
     const api = shelvesApi();
     const pipeline = shelves(() => looking({ size: 2, room: () => room }, api));

@@ -6,7 +6,7 @@ import { batchEntry } from './query.ts';
 
 const query = (...isbns: string[]): Parameters<typeof matchRecords>[0] => ({ kind: 'batch', entries: isbns.map(batchEntry) });
 
-test('one answer for each requested ISBN, in the order of the request, in whichever order records come', () => {
+test('one result for each requested ISBN, in the order of the request, in whichever order records arrive', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 1, maxLength: 40 }),
@@ -55,7 +55,7 @@ test('records that were not requested, or come twice, are ignored and counted', 
   expect(ignored).toBe(2);
 });
 
-test('a record that matches no ISBN comes after the answers; the others are not touched by it', () => {
+test('a record that matches no ISBN comes after the results, and does not affect the others', () => {
   const dead = ['text', null, 7, [], { title: 'no ISBN' }, { isbn13: null, isbn: '' }, { isbn13: '9780306406158' }];
   const requested = ['9780306406157', ...dead.map(() => '080442957X')];
   const { answers } = matchRecords(query(...requested), [...dead, { isbn13: '9780306406157' }]);
@@ -65,7 +65,7 @@ test('a record that matches no ISBN comes after the answers; the others are not 
   );
 });
 
-test('rubbish is handed on up to the number of requested ISBNs, the rest is counted', () => {
+test('invalid records are passed on up to the number of requested ISBNs, and the rest is counted', () => {
   const { answers, ignored } = matchRecords(
     query('9780306406157', '080442957X'),
     Array.from({ length: 100_000 }, () => ({})),

@@ -57,7 +57,7 @@ describe('a walk', () => {
     { idFormat: 'strings', cursorStrings: true },
     { idFormat: 'numbers', cursorStrings: true },
     { idFormat: 'numbers', cursorStrings: false },
-  ] as const)('brings every id exact and in order: $idFormat, cursor strings $cursorStrings', async (given) => {
+  ] as const)('returns every id exactly and in order: $idFormat, cursor strings $cursorStrings', async (given) => {
     await using server = await startFollowers({ ...given, users: { alpha: { followers: 12_345 } } });
     await using api = open(server);
     const pages = await lastValueFrom(api.pages({ screenName: 'alpha' }).pipe(toArray()));
@@ -85,7 +85,7 @@ describe('a walk', () => {
     expect(drained).toEqual(wanted);
   });
 
-  test('goes on where another stopped, and back by previous cursors', async () => {
+  test('continues where another stopped, and goes back by previous cursors', async () => {
     await using server = await startFollowers({ users: { alpha: { followers: 10 } } });
     await using api = open(server);
     const all = await collect(api, { count: 3 });
@@ -115,7 +115,7 @@ describe('a walk', () => {
     expect(server.requests).toHaveLength(7);
   });
 
-  test('a cursor that comes again ends it, after the page that gave it', async () => {
+  test('a repeated cursor ends it, after the page that returned it', async () => {
     await using server = await startFollowers({ users: { alpha: { followers: 12 } }, faults: [{ name: 'cursor-loop', at: 3 }] });
     await using api = open(server);
     const got: FollowerPage[] = [];
@@ -125,7 +125,7 @@ describe('a walk', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  test('empty pages in a row are counted over restarts, and from the start again after one that is not', async () => {
+  test('consecutive empty pages are counted across restarts, and from 0 again after one that is not', async () => {
     const body = (ids: readonly string[], next: number): Respond => whole(JSON.stringify({ ids, next_cursor: next }));
     const pages = [['1'], [], [], ['2'], [], [], [], []].map((ids, i) => body(ids, i + 10));
     await using server = await scriptedServer({ script: pages, otherwise: body([], 99) });
@@ -150,7 +150,7 @@ describe('a walk', () => {
     expect(server.requests).toHaveLength(8);
   });
 
-  test("a service's clock that is wrong, and put right later, is followed each time, and said", async () => {
+  test("a service's wrong clock, corrected later, is followed each time, and reported", async () => {
     const keys = { consumerKey: 'consumer-key', consumerSecret: 'consumer-secret', token: 'token-1', tokenSecret: 'token-secret' };
     await using server = await startFollowers({
       users: { alpha: { followers: 8 } },
@@ -191,7 +191,7 @@ test('a signal ends a walk from outside, with its reason, and the request in fli
   expect(api.gauges().queries).toEqual([]);
 });
 
-test('a sink that never finishes: no more requests than it has room for', async () => {
+test('a sink that never finishes: no more requests than it has capacity for', async () => {
   await using server = await startFollowers({ users: { alpha: { followers: 60_000 } } });
   await using api = open(server);
   const subscription = api

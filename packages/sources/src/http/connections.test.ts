@@ -97,13 +97,13 @@ describe('a proxy that lets nothing through', () => {
     ['HTTP_PROXY', 'http:', { env: { HTTP_PROXY: PROXY } }],
     ['HTTP_PROXY', 'https:', { env: { HTTP_PROXY: PROXY } }],
     ['HTTPS_PROXY', 'https:', { env: { HTTPS_PROXY: PROXY, HTTP_PROXY: 'http://127.0.0.1:2' } }],
-  ])('is named where it is not there: of %s, to %s', async (_, protocol, options) => {
+  ])('is named if it is unreachable: %s, to %s', async (_, protocol, options) => {
     const error = await failure(open({ baseUrl: `${protocol}//api.example`, ...options }));
     expect(error).toContain('gave up after 1 attempt: cannot connect to the proxy 127.0.0.1:1: connection refused. ');
     expect(error).not.toContain('proxy-secret');
   });
 
-  test('is named where it says nothing', async () => {
+  test('is named if it does not respond', async () => {
     const sockets: Socket[] = [];
     const silent = createTcpServer((socket) => sockets.push(socket.on('error', () => undefined)));
     const port = await listening(silent);
@@ -126,7 +126,7 @@ describe('a proxy that lets nothing through', () => {
   });
 
   test.each(['http://u:proxy-secret@[bad', 'proxy-secret:80', 'ftp://proxy-secret', 'http://%ff:proxy-secret@127.0.0.1:1'])(
-    'is refused where it is no address, and not shown: %s',
+    'is refused if its address is invalid, and not shown: %s',
     async (address) => {
       const wrong = (options: Partial<SourceOptions>): unknown => {
         try {
@@ -159,7 +159,7 @@ test('an unreachable host is named, with the reason', async () => {
   expect(source.gauges().budgets).toMatchObject([{ credential: 'app', used: 0 }]);
 });
 
-test('headers without end are refused', async () => {
+test('endless headers are refused', async () => {
   await using server = await scriptedServer({
     otherwise: (_, response) => response.writeHead(200, { 'x-long': 'x'.repeat(20_000) }).end('hello'),
   });

@@ -17,7 +17,7 @@ describe('redaction', () => {
     `nothing for ${Buffer.from(TOKEN).toString('base64')}`,
     `nothing for ${Buffer.from(`Bearer ${TOKEN}`).toString('base64')}`,
     `nothing for AAAA/SEC\u0007RET/TOKEN`,
-  ])('takes no more than the word out of %j', (text) => {
+  ])('removes only the word from %j', (text) => {
     expect(redact(text)).toMatch(/^nothing for \*\*\*[^a-z]*$/);
   });
 
@@ -28,7 +28,7 @@ describe('redaction', () => {
     expect(redact(`nothing for Bearer ${TOKEN} here`)).toBe('nothing for Bearer *** here');
   });
 
-  test('takes every part of an OAuth header out that is not the same for all, or anew each time', () => {
+  test('removes every part of an OAuth header that is not the same for all, or new each time', () => {
     const signed = redaction([
       'OAuth oauth_consumer_key="consumer-key", oauth_timestamp="1700000000", oauth_token="%D1%82%D0%B0%D0%B9%D0%BD%D0%B0", oauth_signature="abc%2Bdef%3D"',
     ]);
@@ -38,7 +38,7 @@ describe('redaction', () => {
     expect(redaction(['OAuth oauth_token="%D1%82%D0%B0%D0%B9%D0%BD%D0%B0%D0%B9%D0%BD%D0%B0"'])('no тайнайна')).toBe('no ***');
   });
 
-  test('cuts what goes on for ever', () => {
+  test('cuts endless text', () => {
     expect(redact('no! '.repeat(5_000_000))).toHaveLength(1_001);
   });
 });

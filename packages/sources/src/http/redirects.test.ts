@@ -37,7 +37,7 @@ test.each([
   ['//elsewhere.example/v1/', 'http://elsewhere.example'],
   ['/login?token=hidden', 'http://127.0.0.1'],
   ['', 'nowhere'],
-])('one to %j is not: nothing is sent there', async (location, shown) => {
+])('a redirect to %j is not followed: nothing is sent there', async (location, shown) => {
   const scene = await play([moved(302, location)], { basePath: '/v1' }, { follow });
   const error: unknown = await scene.query().catch((reason: unknown) => reason);
   expect(error).toMatchObject({ code: 'HEADGATE_REDIRECTED', retryable: false, status: 302 });
@@ -76,14 +76,14 @@ test.each([
   expect(second?.headers['x-own']).toBe(method === 'HEAD' ? undefined : '1');
 });
 
-test('what fails behind a redirect is attempted again there; the next request begins at its own address', async () => {
+test('an error after a redirect is retried there; the next request begins at its own address', async () => {
   const scene = await play([moved(301, '/y'), said('transient'), ok, ok], {}, { follow });
   (await scene.drive(scene.query(), 100)).credit.release();
   await scene.query();
   expect(scene.server.requests.map(({ url }) => url)).toEqual(['/x', '/y', '/y', '/x']);
 });
 
-test('a key in the query stands there once, though the Location repeats it', async () => {
+test('a key in the query appears there once, though the Location repeats it', async () => {
   const signer = apiKey('key', { query: 'api_key' });
   const scene = await play([moved(301, '/y?api_key=key&page=2'), ok], { credentials: [{ name: 'a', signer }] }, { follow });
   await scene.query();

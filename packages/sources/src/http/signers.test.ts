@@ -17,7 +17,7 @@ const wants =
     (request.headers.authorization === `Bearer ${token}` ? whole('"good"') : refusal)(request, response);
 
 describe('a signer', () => {
-  test('sends any header, and parameters of the query in place of the request’s own', async () => {
+  test('sends any header, and query parameters that replace the request’s own', async () => {
     const keyed = await play([], { credentials: names(apiKey(KEY, { header: 'X-Api-Key' })) });
     await keyed.query();
     expect(keyed.server.requests[0]?.headers).toMatchObject({ 'x-api-key': KEY });
@@ -61,7 +61,7 @@ describe('a signer', () => {
     ['a header', apiKey(KEY, { header: 'x-api-key' })],
     ['the query', apiKey(KEY, { query: 'key' })],
     ['both', { sign: () => ({ headers: { 'x-id': 'client-id-0123456789' }, query: { sig: KEY } }) } satisfies Signer],
-  ])('whose secret stands in %s does not show in what the service says of it', async (_, signer) => {
+  ])('whose secret is in %s does not show in what the service says about it', async (_, signer) => {
     const scene = await play(
       [whole('"x"')],
       { credentials: names(signer) },
@@ -92,7 +92,7 @@ describe('a signer', () => {
     expect(scene.server.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer token', 'Bearer token']);
   });
 
-  test('that gives nothing is waited for no longer than an attempt may take, and called again', async () => {
+  test('that returns nothing is waited for no longer than an attempt may take, and called again', async () => {
     const signals: AbortSignal[] = [];
     const signer = bearer(({ signal }) => {
       signals.push(signal);
@@ -112,7 +112,7 @@ describe('a signer', () => {
     expect(scene.source.gauges().budgets).toMatchObject([{ used: 1 }]);
   });
 
-  test('is left by a request that is aborted: nothing is held, and nothing sent', async () => {
+  test('is abandoned by an aborted request: nothing is held, and nothing sent', async () => {
     const abort = new AbortController();
     const scene = await play([], { credentials: names(bearer(() => new Promise<string>(() => undefined))) });
     const requested = scene.query('/x', abort.signal);
@@ -125,7 +125,7 @@ describe('a signer', () => {
 });
 
 describe('a token that the service refuses', () => {
-  test('is renewed once by those who were refused together, and they go on with the new one', async () => {
+  test('is renewed once for requests that were refused together, and they continue with the new one', async () => {
     const told: boolean[] = [];
     let token = 'old-token';
     const signer = bearer(async ({ refused }) => {
@@ -142,7 +142,7 @@ describe('a token that the service refuses', () => {
     expect(scene.events[0]?.reason).toContain('Headgate reads its secret again.');
   });
 
-  test('may be renewed again after the next answer, for an hour later it is as old', async () => {
+  test('may be renewed again after the next response, because an hour later it has expired again', async () => {
     let tokens = 0;
     const signer = bearer(({ refused }) => `token-${(tokens += Number(refused))}`);
     const scene = await play([wants('token-0'), wants('token-1'), wants('token-1'), wants('token-2'), wants('token-2')], {

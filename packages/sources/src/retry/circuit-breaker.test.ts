@@ -128,7 +128,7 @@ async function until(clock: VirtualClock, isOver: () => boolean, { stepMs = 1_00
   while (!isOver() && clock.monotonicMs() < end) await clock.advance(stepMs);
 }
 
-describe('an outage of everybody', () => {
+describe('an outage of all requests', () => {
   it.each<Meets>(['refused', 'reset', 'silence', 'cut', 'endless', 502, 503, 504, 500, 522])(
     '%s: one request probes, and none is given up',
     async (fault) => {
@@ -158,7 +158,7 @@ describe('an outage of everybody', () => {
     },
   );
 
-  it('gives every request up that has no leave to wait it out', async () => {
+  it('gives up every request that may not wait it out', async () => {
     const scene = service({ meets: () => 'refused', waitOutOutages: false });
     for (const path of paths(50)) scene.query(path);
     await scene.clock.advance(11 * MINUTE_MS);
@@ -166,7 +166,7 @@ describe('an outage of everybody', () => {
     expect(scene.source.gauges().outage).toBeUndefined();
   });
 
-  it.each<Meets>([404, 429])('is over with any answer below 500: %s', async (answer) => {
+  it.each<Meets>([404, 429])('ends with any response below 500: %s', async (answer) => {
     let isUp = false;
     const scene = service({ meets: (path) => (!isUp ? 503 : path === '/good/0' ? 200 : answer) });
     for (const path of paths(20)) scene.query(path);
@@ -181,7 +181,7 @@ describe('an outage of everybody', () => {
     await scene.clock.settle();
   });
 
-  it('says since when, when it is tried next, and how many wait; a stop ends them at once', async () => {
+  it('reports since when, when the next attempt is, and how many wait; a stop ends them at once', async () => {
     const scene = service({ meets: () => 'refused' });
     const abort = new AbortController();
     scene.query('/aborted', abort.signal);
@@ -209,7 +209,7 @@ describe('an outage of everybody', () => {
     expect(scene.clock.pending).toBe(0);
   });
 
-  it('is probed no sooner than two requests were asked to wait', async () => {
+  it('is not probed before two requests were asked to wait', async () => {
     const scene = service({ meets: (_, now) => (now < 59 * MINUTE_MS ? { status: 503, retryAfter: 3_600 } : 200) });
     for (const path of paths(20)) scene.query(path);
     await scene.clock.advance(MINUTE_MS);
@@ -233,7 +233,7 @@ describe('an outage of everybody', () => {
     await scene.clock.settle();
   });
 
-  it('is not made of one fault', async () => {
+  it('is not declared after one error', async () => {
     const scene = service({ meets: (path, now) => (path === '/blip' && now < 10 ? 503 : 200) });
     scene.query('/blip');
     await scene.clock.advance(LATENCY_MS);
@@ -245,7 +245,7 @@ describe('an outage of everybody', () => {
     expect(scene.count('answered')).toBe(6);
   });
 
-  it('brings no request nearer to its end', async () => {
+  it('uses up no retry time of a request', async () => {
     const hour = 60 * MINUTE_MS;
     let more = 1;
     const scene = service({
@@ -305,7 +305,7 @@ describe('an outage of everybody', () => {
     }
   });
 
-  it('is not made of one request that is asked to wait: it waits alone, and longer than its time only until others are answered', async () => {
+  it('is not declared because one request is asked to wait: it waits alone, and longer than its time only until others get responses', async () => {
     const scene = service({ meets: (path) => (path === '/bad' ? { status: 503, retryAfter: 3_600 } : 200) });
     scene.query('/bad');
     await scene.clock.advance(30 * MINUTE_MS);
@@ -346,9 +346,9 @@ describe('an outage of everybody', () => {
   });
 });
 
-describe('a request that fails by itself', () => {
+describe('a request that fails for its own reason', () => {
   it.each([500, 502, 503, 'reset', 'cut'] as const)(
-    '%s: is given up after its time, though only others like it are left',
+    '%s: is given up after its time, even if only others like it are left',
     async (fault) => {
       const scene = service({ meets: (path) => (path.startsWith('/bad') ? fault : 200) });
       for (const path of paths(3, 'bad')) scene.query(path);
@@ -364,7 +364,7 @@ describe('a request that fails by itself', () => {
     },
   );
 
-  it('ends the outage when only its like are left', async () => {
+  it('ends the outage when only requests like it are left', async () => {
     const scene = service({ meets: (path, now) => (path.startsWith('/bad') || now >= MINUTE_MS ? 503 : 200) });
     for (const path of paths(2, 'bad')) scene.query(path);
     for (const path of paths(12)) {
@@ -394,9 +394,9 @@ describe('a request that fails by itself', () => {
   });
 });
 
-describe('a credential that is ill', () => {
+describe('a credential at fault', () => {
   it.each<Meets>([500, 503, 'silence', 'reset', 'cut', { status: 503, retryAfter: 3_600 }])(
-    '%s: is asked now and then, and the others carry the requests at full pace',
+    '%s: is tried now and then, and the others carry the requests at full pace',
     async (fault) => {
       let isWell = false;
       const carried = { a: 0, b: 0 };
@@ -426,7 +426,7 @@ describe('a credential that is ill', () => {
     },
   );
 
-  it('is waited for where no other is left', async () => {
+  it('is waited for if no other is left', async () => {
     const scene = service({
       meets: (_, now, headers) => (now < HOUR_MS && headers.includes('token-of-a') ? 503 : now > 2_000 && now < HOUR_MS ? 503 : 200),
       credentials: [credential('a'), credential('b')],
@@ -440,7 +440,7 @@ describe('a credential that is ill', () => {
   });
 });
 
-describe('a few requests that meet nothing but faults, with no other to compare them with', () => {
+describe('a few requests that only get errors, with no other to compare them with', () => {
   it.each<readonly [string, readonly Meets[]]>([
     ['one that gets 503', [503]],
     ['two that get 500', [500, 500]],
@@ -612,7 +612,7 @@ describe('evidence', () => {
   });
 });
 
-it('the law: whatever fails and when, only requests that fail by themselves are given up, after their time', async () => {
+it('the law: whatever fails and when, only requests at fault are given up, after their time', async () => {
   const fault = fc.constantFrom<Meets>('refused', 'reset', 500, 502, 503, 504, { status: 503, retryAfter: 120 });
   const scenario = fc.record({
     seed: fc.integer(),

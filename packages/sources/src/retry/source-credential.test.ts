@@ -17,7 +17,7 @@ const make = (requests = 15, windowMs = 60_000): SourceCredential =>
 const refused = (credential: SourceCredential, retryInMs?: number): number =>
   credential.refused({ grantedAtMs: clock.monotonicMs(), weights: [1], ...(retryInMs !== undefined && { retryInMs }) });
 
-test('refusals that say nothing: a window, doubling up to 15 minutes, and from the start again after an answer', () => {
+test('refusals without a wait: a window, doubling up to 15 minutes, and from the start again after a response', () => {
   const credential = make();
   expect(Array.from({ length: 6 }, () => refused(credential))).toEqual([60_000, 120_000, 240_000, 480_000, 900_000, 900_000]);
   credential.accepted();

@@ -32,7 +32,7 @@ describe('admission', () => {
     expect(granted).toEqual(['a@0', 'b@0', 'c@1100', 'd@1100', 'e@2200']);
   });
 
-  it('uses no token while there is no room downstream, and goes on at once when there is', async () => {
+  it('uses no token while there is no capacity downstream, and continues at once when there is', async () => {
     const { clock, pool, gate: door } = gate();
     const credits = creditPool({ max: 10 });
     const first = await door.acquire({ credits, items: 10 });
@@ -70,7 +70,7 @@ describe('admission', () => {
     expect(granted).toEqual(['a@300', 'b@10299']);
   });
 
-  it('lets no request wait behind the downstream of another', async () => {
+  it('lets no request wait for the downstream of another', async () => {
     const { gate: door } = gate();
     const stuck = creditPool({ max: 1 });
     await door.acquire({ credits: stuck, items: 1 });
@@ -96,7 +96,7 @@ describe('admission', () => {
     expect(order).toEqual(['big', 'late']);
   });
 
-  it('gives the place up when aborted, and keeps neither timer nor listener', async () => {
+  it('leaves the queue when aborted, and keeps neither timer nor listener', async () => {
     const { clock, gate: door } = gate({ limit: 1 });
     const credits = plenty();
     const first = await door.acquire({ credits, items: 1 });
@@ -132,14 +132,14 @@ describe('admission', () => {
     expect(at).toBe(0);
   });
 
-  it('takes whichever credential may go first, and wears none out while others idle', async () => {
+  it('uses whichever credential may start first, and uses all evenly', async () => {
     const { gate: door } = gate({ limit: 2, names: ['a', 'b', 'c'] });
     const names: string[] = [];
     for (let i = 0; i < 6; i += 1) names.push((await door.acquire({ credits: plenty(), items: 1 })).credential);
     expect(names).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
   });
 
-  it('lets the next go as soon as an answer tells that its request has cost less, and none where others use the budget', async () => {
+  it('starts the next at once when a response shows that its request cost less, and none if others use the budget', async () => {
     const { clock, pool, gate: door } = gate({ limit: 5 });
     const credits = plenty();
     const first = await door.acquire({ credits, items: 1, weights: [5] });
@@ -161,7 +161,7 @@ describe('admission', () => {
     expect(granted).toBe(true);
   });
 
-  it('goes on without a credential that turned bad, and fails with its reason when it was the last', async () => {
+  it('continues without a removed credential, and fails with its reason when it was the last', async () => {
     const { pool, gate: door } = gate({ names: ['a', 'b'] });
     pool.retire('a', new Error('a was revoked'));
     expect((await door.acquire({ credits: plenty(), items: 1 })).credential).toBe('b');
@@ -172,7 +172,7 @@ describe('admission', () => {
     await expect(waiting).rejects.toThrow('b was revoked');
   });
 
-  it('gives a permit out only when its grant is durable, and takes it back when that fails', async () => {
+  it('delivers a permit only when its grant is durable, and takes it back when that fails', async () => {
     const clock = virtualClock();
     const written: { resolve: () => void; reject: (error: Error) => void }[] = [];
     const journal = {
@@ -212,7 +212,7 @@ describe('admission', () => {
     expect([budget.used, credits.outstanding]).toEqual([0, 0]);
   });
 
-  it('refuses at once what no budget could ever bear, and goes on with the others', async () => {
+  it('refuses at once what no budget could ever afford, and continues with the others', async () => {
     const { gate: door } = gate({ limit: 2 });
     await expect(door.acquire({ credits: plenty(), items: 1, weights: [3] })).rejects.toThrow(RangeError);
     expect((await door.acquire({ credits: plenty(), items: 1 })).credential).toBe('app');
@@ -229,7 +229,7 @@ describe('admission', () => {
       return { clock, pool, door: admission({ pool, clock }) };
     };
 
-    it('gives what is heavy to one that can bear it, and lets it wait for that one', async () => {
+    it('gives heavy requests to one that can afford them, and lets them wait for it', async () => {
       const { clock, door } = unlike();
       const credits = creditPool({ max: 2 });
       const first = await door.acquire({ credits, items: 1, weights: [4] });
@@ -247,7 +247,7 @@ describe('admission', () => {
       expect([first.credential, ...granted]).toEqual(['of 5', '4 of 5']);
     });
 
-    it('refuses only requests that no remaining credential can bear', async () => {
+    it('refuses only requests that no remaining credential can afford', async () => {
       const { clock, pool, door } = unlike();
       const credits = creditPool({ max: 1 });
       const first = await door.acquire({ credits, items: 1 });

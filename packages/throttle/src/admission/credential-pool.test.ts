@@ -68,7 +68,7 @@ describe('credentialPool', () => {
     expect(perDay.used).toBe(60);
   });
 
-  it('passes members over whose limits are too small, and says so only where all are', () => {
+  it('skips members with too small limits, and reports it only if all have them', () => {
     const clock = handClock();
     const member = (name: string, limit: number) => ({ name, budgets: [rateBudget({ limit, windowMs: 1_000, guardMs: 0, clock })] });
     const pool = credentialPool({ members: [member('small', 2), member('large', 5)], clock });
@@ -133,7 +133,7 @@ describe('credentialPool', () => {
     expect(pool.delaysNone([], { ahead, countedWithinMs: 1 })).toBe(false);
   });
 
-  it('tells each budget its cost, and goes on with what that frees', () => {
+  it('tells each budget its cost, and continues with the capacity that this frees', () => {
     const clock = handClock();
     const budgets = ['core', 'search', 'day'].map(() => rateBudget({ limit: 5, windowMs: 1_000, guardMs: 0, clock }));
     const journal = countingJournal();
@@ -174,7 +174,7 @@ describe('credentialPool', () => {
     expect(looksOf(go)).toBeLessThan(1_000);
   });
 
-  it('takes the one that was taken longest ago, and none that has left; the last says why', () => {
+  it('uses the least recently used one, and none that was removed; the last one says why', () => {
     const clock = handClock();
     const members = ['a', 'b', 'c'].map((name) => ({ name, budgets: [rateBudget({ limit: 9, windowMs: 1_000, guardMs: 0, clock })] }));
     const pool = credentialPool({ members, clock });

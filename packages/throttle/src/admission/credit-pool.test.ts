@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Credit, creditPool } from './credit-pool.ts';
 
 describe('creditPool', () => {
-  it('admits one page however large while no credit is held, and nothing beside it', () => {
+  it('admits one page however large while no credit is held, and nothing else with it', () => {
     const pool = creditPool({ max: 100 });
     expect(pool.hasRoom(5_000)).toBe(true);
     const credit = pool.reserve(5_000);
@@ -13,7 +13,7 @@ describe('creditPool', () => {
     expect(pool.outstanding).toBe(0);
   });
 
-  it('shrinks to what has come and tells who waits', () => {
+  it('shrinks to what has arrived and notifies those that wait', () => {
     const pool = creditPool({ max: 10 });
     let told = 0;
     const stop = pool.onRelease(() => (told += 1));
@@ -28,7 +28,7 @@ describe('creditPool', () => {
     expect(told).toBe(2);
   });
 
-  it('grows where more has come, past its maximum too, and not again once it was given back', () => {
+  it('grows if more has arrived, even past its maximum, but not after its release', () => {
     const pool = creditPool({ max: 10 });
     let told = 0;
     pool.onRelease(() => (told += 1));

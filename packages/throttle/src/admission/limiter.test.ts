@@ -228,7 +228,7 @@ describe('limiter', () => {
     ]);
   });
 
-  it('refuses what can not be', () => {
+  it('refuses invalid options', () => {
     const { budgets } = perSecond(1);
     for (const wrong of [{ concurrency: 0 }, { concurrency: 1.5 }, { concurrency: NaN }, { maxQueue: -1 }, { maxQueue: 0.5 }])
       expect(() => limiter({ budgets, ...wrong })).toThrow(RangeError);
@@ -238,7 +238,7 @@ describe('limiter', () => {
     expect(() => refused({ retryInMs: 0 })).not.toThrow();
   });
 
-  it('gives the place of work up whose signal is aborted, and charges weights', async () => {
+  it('removes work whose signal aborts from the queue, and charges weights', async () => {
     const { clock, budgets } = perSecond(4);
     const api = limiter({ budgets, clock });
     const abort = new AbortController();
@@ -254,7 +254,7 @@ describe('limiter', () => {
     await expect(api.run(at('never'), { weight: 5 })).rejects.toThrow(RangeError);
   });
 
-  it('sends nothing with a grant whose lease is over', async () => {
+  it('sends nothing with an expired permit', async () => {
     const clock = virtualClock();
     const leases = [-1];
     const { run } = limiter({ budgets: [rateBudget({ limit: 1, windowMs: 1_000, clock, leaseMs: () => leases.shift() ?? 1_000 })], clock });

@@ -5,7 +5,7 @@ import { nextDayOfMonth, nextTimeOfDay } from './next-reset.ts';
 import { virtualClock } from '../testing/index.ts';
 
 describe('dailyBudget', () => {
-  it('is whole again at its time of day, whenever it was used', async () => {
+  it('resets at its time of day, whenever it was used', async () => {
     const clock = virtualClock({ epochMs: Date.UTC(2026, 0, 1, 20) });
     const budget = dailyBudget({ limit: 100, clock });
     const slot = budget.take(70);
@@ -51,7 +51,7 @@ describe('dailyBudget', () => {
 });
 
 describe('monthlyBudget', () => {
-  it('is whole again on its day of the month, after a restart, too', async () => {
+  it('resets on its day of the month, even after a restart', async () => {
     const clock = virtualClock({ epochMs: Date.UTC(2026, 0, 20, 12) });
     const options = { limit: 100, resetsOn: 15, resetsAt: '06:00', clock };
     const budget = monthlyBudget(options);

@@ -27,7 +27,7 @@ function used(own: number, evidence?: BudgetEvidence, ageMs = 0) {
   return { clock, budget, answer };
 }
 
-describe('evidence of an answer', () => {
+describe('evidence in a response', () => {
   it('changes nothing where our own requests explain what is left', () => {
     const { budget } = used(5, { remaining: 10, resetInMs: WINDOW_MS - 500 });
     expect(budget.snapshot()).toEqual({ ...used(5).budget.snapshot(), others: [] });
@@ -67,7 +67,7 @@ describe('evidence of an answer', () => {
     expect(used(5, { remaining: 0, resetInMs: Number.NaN, refused: true }).budget.used).toBe(5);
   });
 
-  it('lets one request go and see with the next window, however much others use', () => {
+  it('lets one request probe the next window, however much others use', () => {
     const { clock, budget } = used(1, { remaining: 0, resetInMs: 600_000, refused: true });
     expect(budget.freeAt()).toBe(clock.now + 601_000);
     clock.now += 601_000;
@@ -78,7 +78,7 @@ describe('evidence of an answer', () => {
     expect(budget.freeAt()).toBe(100 + 2 * WINDOW_MS);
   });
 
-  it('lets one request go and see, and as many behind it as its answer leaves', () => {
+  it('lets one request probe, and as many after it as its response leaves', () => {
     const { clock, budget } = used(1, { remaining: 14, resetInMs: WINDOW_MS });
     clock.now += WINDOW_MS / 2;
     const probe = budget.take();
@@ -274,7 +274,7 @@ describe('evidence of an answer', () => {
   });
 });
 
-describe('a cost that the answer tells', () => {
+describe('a cost that the response reports', () => {
   const taken = (weight: number, evidence?: BudgetEvidence) => {
     const clock = handClock();
     const budget = rateBudget({ limit: 15, windowMs: WINDOW_MS, guardMs: 0, clock });

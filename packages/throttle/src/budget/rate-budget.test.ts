@@ -30,7 +30,7 @@ describe('rateBudget', () => {
     expect(budget.freeAt()).toBe(Infinity);
   });
 
-  it('gives a slot back at once when it was never sent, and late when it was given up after sending', () => {
+  it('returns an unsent slot at once, and late if it was aborted after sending', () => {
     const clock = handClock();
     const budget = rateBudget({ limit: 1, windowMs: 1_000, maxDelayMs: 5_000, clock });
     budget.take().aborted();
@@ -73,7 +73,7 @@ describe('rateBudget', () => {
     for (const weight of [11, 0, -1, Number.NaN]) expect(() => budget.freeAt(weight)).toThrow(RangeError);
   });
 
-  it('sends nothing whose lease is over by the one clock or the other: one stands still in a process that sleeps', async () => {
+  it('sends nothing whose lease is over by either clock, because one stops in a suspended process', async () => {
     const clock = virtualClock();
     const budget = rateBudget({ limit: 3, windowMs: 1_000, leaseMs: () => 100, clock });
     const [late, set, prompt] = [budget.take(), budget.take(), budget.take()];
@@ -167,7 +167,7 @@ describe('rateBudget', () => {
       expect([same.freeAt(), same.used, same.snapshot().freedMs]).toEqual([0, 0, 100]);
     });
 
-    it('goes on so over a third process', () => {
+    it('continues so across a third process', () => {
       const second = after(before([0, 0, 1_000, 1_000], 1_500), 2_000, 100);
       second.clock.now = 10_000;
       const third = after(second.budget.snapshot(), 5_000, 100);

@@ -53,7 +53,7 @@ test('no further than the batch is read', async () => {
   expect(reads).toBe(3);
 });
 
-test('values that are there already are taken without a read', async () => {
+test('available values are used without a read', async () => {
   const ready = [1, 2];
   let reads = 0;
   const read = async () => ((reads += 1), undefined);

@@ -39,7 +39,7 @@ function walk({ pages = Infinity, failAfter = Infinity }: { pages?: number; fail
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('PageStream.drain', () => {
-  it('asks for no more than credit has room for while a projection never completes', async () => {
+  it('requests no more than credit has capacity for while a projection never completes', async () => {
     const { seen, stream } = walk();
     const subscription = stream.drain(() => NEVER, { maxOutstanding: 20_000 }).subscribe();
     for (let i = 0; i < 50; i += 1) await turn();
@@ -48,7 +48,7 @@ describe('PageStream.drain', () => {
     expect(seen.aborted).toBe(1);
   });
 
-  it('hands pages over one at a time, in order, and takes the completion as the acknowledgement', async () => {
+  it('delivers pages one at a time, in order, and treats the completion as the acknowledgment', async () => {
     const { seen, stream } = walk({ pages: 6 });
     const running: { page: number; done: Subject<never> }[] = [];
     const finished: number[] = [];
@@ -84,7 +84,7 @@ describe('PageStream.drain', () => {
     subscription.unsubscribe();
   });
 
-  it('gives every credit back, however it ends', async () => {
+  it('returns every credit, however it ends', async () => {
     const credits = creditPool({ max: 20_000 });
     const endings = [
       walk({ pages: 9 }).stream.drain(() => EMPTY, { credits }),
@@ -119,7 +119,7 @@ describe('PageStream.drain', () => {
     expect(done).toEqual([1, 2]);
   });
 
-  it('does not fill the stack with projections that complete at once', async () => {
+  it('does not fill the stack with projections that complete synchronously', async () => {
     const { stream } = walk({ pages: 20_000 });
     const counted = await lastValueFrom(stream.drain((page) => of(page), { maxOutstanding: Infinity }));
     expect(counted).toBe(20_000);
@@ -246,7 +246,7 @@ describe('PageStream', () => {
     expect(await iterator.next()).toEqual({ done: true, value: undefined });
   });
 
-  it('is a walk of its own for everyone', async () => {
+  it('is a separate walk for each consumer', async () => {
     const { seen, stream } = walk({ pages: 2 });
     await lastValueFrom(stream);
     for await (const page of stream) expect(page).toBeGreaterThan(0);

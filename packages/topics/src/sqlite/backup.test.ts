@@ -6,7 +6,7 @@ import { backupSqliteTopicLog, sqliteTopicLog } from './index.ts';
 import { temporaryFolder } from './temporary-folder.fixture.ts';
 
 describe('a backup', () => {
-  it('is the log as it stood at one moment, while lanes go on writing', async () => {
+  it('is the log at one moment, while lanes continue to write', async () => {
     const folder = temporaryFolder();
     const [file, to] = [join(folder, 'log.db'), join(folder, 'copy.db')];
     await using log = await sqliteTopicLog({ file });

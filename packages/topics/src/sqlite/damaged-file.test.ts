@@ -55,7 +55,7 @@ describe('a damaged file', () => {
     ['next_offset', 'next_offset + 1'],
     ['group_name', "'headgatf'"],
     ['partition_id', 'partition_id + 1'],
-  ])('is reported where the %s of a group was altered', async (column, altered) => {
+  ])('is reported if the %s of a group was altered', async (column, altered) => {
     const file = await writtenLog();
     {
       await using log = await sqliteTopicLog({ file });

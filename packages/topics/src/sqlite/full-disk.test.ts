@@ -10,8 +10,8 @@ import { temporaryFolder } from './temporary-folder.fixture.ts';
 /** Sets a running process's limits, on Linux. */
 const LIMIT = 'prlimit';
 
-describe('without room to write', () => {
-  it('nothing that was committed is lost, reading goes on, and writing does when there is room again', async () => {
+describe('without space to write', () => {
+  it('nothing committed is lost, reading continues, and writing does when there is space again', async () => {
     const file = join(temporaryFolder(), 'log.db');
     let done = 0;
     {
@@ -43,7 +43,7 @@ describe('without room to write', () => {
     expect(await readBack(log)).toEqual(expected(done + 1));
   });
 
-  it('a lane that waits says which file has no room and what helps, and its end is no end of that', async () => {
+  it('a waiting lane names the full file and the cure, and closing it does not report that it can write again', async () => {
     const file = join(temporaryFolder(), 'log.db');
     const told: AvailabilityChange[] = [];
     await using log = await sqliteTopicLog({ file, maxFileBytes: 400_000, onAvailability: (change) => void told.push(change) });
@@ -63,7 +63,7 @@ describe('without room to write', () => {
     expect(told).toHaveLength(1);
   });
 
-  it.skipIf(!canLimitFileSize())('the same process goes on when the system grants room again', async () => {
+  it.skipIf(!canLimitFileSize())('the same process continues when the system has space again', async () => {
     const file = join(temporaryFolder(), 'log.db');
     const script = new URL('./full-disk-writer.fixture.ts', import.meta.url);
     const writer = startChild({ script, args: [file], wrap: [LIMIT, '--fsize=600000:unlimited'] });

@@ -36,7 +36,7 @@ const WAYS: Record<string, (file: string) => string> = {
   },
 };
 
-describe('a log whose file goes while it is in use', () => {
+describe('a log whose file disappears while it is in use', () => {
   it.each(Object.entries(WAYS))('%s: nothing is acknowledged or read any more, and the error says why', async (_, vanish) => {
     const { file, log, lane } = await lanesLog();
     await using following = log.read({ topic: 'topic', follow: true, from: 'latest' });
@@ -55,7 +55,7 @@ describe('a log whose file goes while it is in use', () => {
     await log.close();
   });
 
-  it('is noticed by a reader that reads on', async () => {
+  it('is noticed by a reader that continues', async () => {
     const { file, log } = await lanesLog();
     await log.append(Array.from({ length: 3_000 }, (_, i) => ({ topic: 'topic', key: 'k', value: String(i) })));
     await using reading = log.read({ topic: 'topic' });
@@ -128,7 +128,7 @@ describe('a log whose file goes while it is in use', () => {
     expect(await fresh.listTopics()).toEqual([]);
   });
 
-  it('is not recreated beside a -wal with commits, as kill -9 and a move leave it', async () => {
+  it('is not recreated next to a -wal with commits, as kill -9 and a move leave it', async () => {
     const file = join(temporaryFolder(), 'log.db');
     const holder = startChild({ script: CONTENDER, args: [file, '0'] });
     await holder.line('result held');

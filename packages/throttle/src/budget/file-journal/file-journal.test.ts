@@ -139,7 +139,7 @@ describe('fileJournal', () => {
     expect(await readdir(join(folder, 'sub'))).toEqual(['budgets.journal']);
   });
 
-  it('does not mind a write that was cut off', async () => {
+  it('tolerates a truncated write', async () => {
     const first = await started();
     await first.acquire();
     const left = leftByDeath();
@@ -187,7 +187,7 @@ describe('fileJournal', () => {
   });
 
   // Only Linux can limit what a running process may write.
-  it.skipIf(process.platform !== 'linux')('goes on after a grant that could not be written, and so does the next process', async () => {
+  it.skipIf(process.platform !== 'linux')('continues after a grant that could not be written, and so does the next process', async () => {
     const holder = await holderProcess();
     execFileSync('prlimit', ['--pid', String(holder.child.pid), `--fsize=${holder.walBytes}:unlimited`]);
     holder.say('grant');
@@ -255,7 +255,7 @@ describe('fileJournal', () => {
   });
 
   // Windows lets few make links.
-  it.skipIf(process.platform === 'win32')('takes no journal that it can not read for an empty one, and says which', async () => {
+  it.skipIf(process.platform === 'win32')('does not treat an unreadable journal as empty, and names it', async () => {
     await mkdir(join(folder, 'sub'));
     await symlink(file, file);
     await expect(started()).rejects.toThrow(/sub.budgets\.journal can't be read or written \(ELOOP\)/);

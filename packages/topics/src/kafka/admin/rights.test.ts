@@ -114,7 +114,7 @@ describe.skipIf(why !== undefined).concurrent(`rights on brokers${because}`, () 
     expect(ids.map(({ value }) => value)).toEqual(['written']);
   });
 
-  it('one that is taken away while a lane works: named, waited for, and nothing is lost or there twice', async ({ expect }) => {
+  it('one that is revoked while a lane works: named, waited for, and nothing is lost or duplicated', async ({ expect }) => {
     const user = 'revoked';
     await broker.give(user, rightsOf(user));
     const changes: AvailabilityChange[] = [];
@@ -137,7 +137,7 @@ describe.skipIf(why !== undefined).concurrent(`rights on brokers${because}`, () 
       expect((await committedRecords(broker.own, `${user}.${topic}`)).map(({ value }) => value)).toEqual(['0', '1', '2']);
   });
 
-  it('to make topics, or to add partitions: every topic is named, and they are made once it is given', async ({ expect }) => {
+  it('to create topics, or to add partitions: every topic is named, and they are created once it is granted', async ({ expect }) => {
     const user = 'maker';
     const topics = ['a', 'b', 'c'].map((name) => ({ name: `${user}.${name}`, partitions: 1 }));
     await broker.give(user, [on('topic', `${user}.*`, 'Describe', 'DescribeConfigs')]);

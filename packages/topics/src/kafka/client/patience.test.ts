@@ -5,7 +5,7 @@ import { patience } from './patience.ts';
 beforeEach(() => vi.useFakeTimers({ toFake: ['Date'] }));
 afterEach(() => vi.useRealTimers());
 
-it('does not call brokers away that have not heard of a topic, before that has lasted longer than one that is missing would', () => {
+it('does not report brokers as unreachable because of an unknown topic, before it has lasted longer than a missing topic would', () => {
   const told: string[] = [];
   const watcher = { missed: (reason: string) => void told.push(reason), reached: () => void told.push('reached'), gaveUp: () => undefined };
   const waiting = patience({ watcher, failureText, waitsForRights: false });

@@ -47,7 +47,7 @@ describe.skipIf(why !== undefined)(`records of transactions that overlap${becaus
     expect(await read(topic)).toEqual(['committed']);
   });
 
-  it('are not read by one who has read up to the second of them', async () => {
+  it('are not read by a reader that has read up to the second of them', async () => {
     const topic = `aborted-in-turn-${OWN}`;
     await log.createTopics([{ name: topic, partitions: 1 }]);
     await using earlier = await begin('first');

@@ -12,7 +12,7 @@ const why = await whyNoKafkaBroker();
 describe
   .skipIf(why !== undefined)
   .concurrent(
-    `brokers that can not be reached at what they advertise${why === undefined ? '' : ` (skipped: ${why})`}`,
+    `brokers that cannot be reached at their advertised addresses${why === undefined ? '' : ` (skipped: ${why})`}`,
     { timeout: 600_000 },
     () => {
       // Takes connections, and answers nothing.
@@ -51,7 +51,7 @@ describe
         expect(tookMs).toBeLessThan(10_000);
       });
 
-      it('a group that does not answer is reported while it is joined, and goes on by itself', async ({ expect }) => {
+      it('a group that does not respond is reported during the join, and continues automatically', async ({ expect }) => {
         const changes: AvailabilityChange[] = [];
         const onAvailability = (change: AvailabilityChange): void => void changes.push(change);
         await using log = await kafkaTopicLog({ brokers: proxied.brokers, clientId: 'newcomer', replication: 1, onAvailability });

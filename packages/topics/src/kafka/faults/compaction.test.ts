@@ -10,7 +10,7 @@ import { newPages } from './pages.fixture.ts';
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-describe.skipIf(why !== undefined).concurrent(`what a broker throws away${because}`, () => {
+describe.skipIf(why !== undefined).concurrent(`records that a broker deletes${because}`, () => {
   let broker: KafkaBroker;
   let log: TopicLog;
   let admin: Admin;
@@ -68,7 +68,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker throws away${becaus
   });
 
   it.for([true, false])(
-    'records that a reader has not read yet: it goes on at the first that is kept (follow: %s)',
+    'records that a reader has not read yet: it continues at the first that is kept (follow: %s)',
     async (follow, { expect }) => {
       const topic = `deleted-${String(follow)}`;
       await using plain = await kafkaTopicLog({ brokers: broker.brokers, replication: 1, compression: 'none' });

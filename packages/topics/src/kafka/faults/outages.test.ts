@@ -138,7 +138,7 @@ describe
       for (const { changes } of logs) await expect.poll(() => changes.at(-1)).toEqual({ available: true });
     });
 
-    it('killed, and not back when its log is closed: nobody says that it is', async ({ expect }) => {
+    it('killed, and not back when its log is closed: nothing reports that it is', async ({ expect }) => {
       await using broker = await start();
       await using opening = await opened(broker);
       const { log, changes } = opening;
@@ -159,7 +159,7 @@ describe
       expect(changes.at(-1)?.available).toBe(false);
     });
 
-    it('and no broker listens: opening says so soon', async ({ expect }) => {
+    it('and no broker listens: opening reports that soon', async ({ expect }) => {
       const opening = kafkaTopicLog({ brokers: ['127.0.0.1:1'] });
       const refused = expect(opening).rejects.toThrow(
         /^The topic log on Kafka at 127\.0\.0\.1:1 can't be opened: .*ECONNREFUSED.*Check that the brokers are running/u,

@@ -10,7 +10,7 @@ import { newPages } from './pages.fixture.ts';
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-describe.skipIf(why !== undefined).concurrent(`what a broker does not take${because}`, () => {
+describe.skipIf(why !== undefined).concurrent(`what a broker refuses${because}`, () => {
   let broker: KafkaBroker;
   let log: TopicLog;
   beforeAll(async () => {
@@ -47,7 +47,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker does not take${beca
       error: TopicUnknownError,
       says: /no partition 7/u,
     },
-  ])('$what: nothing of its transaction is there, and the lane goes on at once', async ({ where, record, error, says }, { expect }) => {
+  ])('$what: nothing of its transaction is there, and the lane continues at once', async ({ where, record, error, says }, { expect }) => {
     const pages = await newPages(log);
     const topics: Record<string, string> = { records: pages.topic, state: pages.lane.state.topic };
     const topic = topics[where] ?? where;
@@ -108,7 +108,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker does not take${beca
     expect(values.filter((value) => (value?.length ?? 0) > 100)).toEqual([]);
   });
 
-  it('more copies than there are brokers: nothing is made', async ({ expect }) => {
+  it('more replicas than there are brokers: nothing is created', async ({ expect }) => {
     await using demanding = await kafkaTopicLog({ brokers: broker.brokers });
     const made = demanding.createTopics([{ name: 'copied', partitions: 2 }]);
     await expect(made).rejects.toThrow(TopicMismatchError);
@@ -116,7 +116,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker does not take${beca
     expect((await log.listTopics()).map(({ name }) => name)).not.toContain('copied');
   });
 
-  it('a name it does not take: says so at once', async ({ expect }) => {
+  it('an invalid name: reported at once', async ({ expect }) => {
     await expect(log.createTopics([{ name: 'no good', partitions: 1 }])).rejects.toThrow(/can't be created: .*INVALID_TOPIC_EXCEPTION/u);
   });
 
@@ -127,7 +127,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker does not take${beca
       says: /LogAppendTime/u,
     },
     { what: 'state that is not compacted', settings: { 'cleanup.policy': 'delete' }, says: /cleanup\.policy=delete, but needs compact/u },
-  ])('$what, together with a new topic: nothing is made', async ({ settings, says }, { expect }) => {
+  ])('$what, together with a new topic: nothing is created', async ({ settings, says }, { expect }) => {
     const name = `there-${Object.keys(settings).length}`;
     const admin = plainKafka(broker.brokers).admin();
     await admin.connect();

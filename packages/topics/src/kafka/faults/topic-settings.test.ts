@@ -60,7 +60,7 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
       says: /max\.message\.bytes=1000, but needs at least 10228/u,
     },
   ])(
-    '$what is refused, the same when it is only looked at, and fits with the settings that the error has',
+    '$what is refused, the same with validateOnly, and fits with the settings in the error',
     async ({ what, settings, spec, says }, { expect }) => {
       const name = `${what.replaceAll(' ', '-')}-${OWN}`;
       await made(name, settings);
@@ -78,7 +78,7 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
     },
   );
 
-  it('all that does not fit is said at once, a line each', async ({ expect }) => {
+  it('all mismatches are reported at once, one per line', async ({ expect }) => {
     await made(`large-${OWN}`, { 'max.message.bytes': '1000' }, 3);
     await made(`larger-${OWN}`, {}, 4);
     const refused = log.createTopics([
@@ -90,7 +90,7 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
     );
   });
 
-  it('an existing topic with fewer copies than specified, or less room than usual records need, works with a warning', async ({
+  it('an existing topic with fewer replicas than specified, or a smaller limit than usual records need, works with a warning', async ({
     expect,
   }) => {
     await using demanding = await kafkaTopicLog({ brokers: broker.brokers, replication: 3 });

@@ -90,7 +90,7 @@ describe.skipIf(why !== undefined).concurrent.for([1, 2])(
       await pages.verify(proxied.brokers, newer);
     });
 
-    it('right before it fences: neither it nor the newcomer goes on from what it does not know', async ({ expect }) => {
+    it('right before it fences: neither it nor the newcomer continues from a state it does not know', async ({ expect }) => {
       await using older = await open();
       await using newer = await open();
       const pages = await newPages(older);
@@ -110,7 +110,7 @@ describe.skipIf(why !== undefined).concurrent.for([1, 2])(
     });
 
     it.for(['Produce', 'EndTxn'])(
-      'longer than its transaction may take, at its %s, and no other process took the lane, goes on',
+      'longer than its transaction may take, at its %s, with no other process taking the lane, continues',
       async (api, { expect }) => {
         await using log = await open({ transactionTimeoutMs: 1_000 });
         const pages = await newPages(log);

@@ -132,7 +132,7 @@ describe.skipIf(reason !== undefined)(
       note(`kill -9 to the others having all: ${Math.round(performance.now() - killed)} ms`);
     });
 
-    it('keep what they took over from a frozen one that wakes', async () => {
+    it('keep what they took over from a frozen one that resumes', async () => {
       await newTopic();
       const frozen = process();
       await frozen.line('joined');
@@ -187,7 +187,7 @@ describe.skipIf(reason !== undefined)(
       await vi.waitFor(() => expect(agreed.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 60_000 });
     });
 
-    it('come back with what they had after an absence of the broker that is shorter than a session', async () => {
+    it('return with what they had after a broker outage that is shorter than a session', async () => {
       await newTopic();
       // Longer than they are waited for: they don't wait for the session of their former selves, which the broker remembers.
       const sessionTimeoutMs = 90_000;
@@ -213,7 +213,7 @@ describe.skipIf(reason !== undefined)(
       expect((await keepTheirs()) || (await keepTheirs()) || (await keepTheirs())).toBe(true);
     });
 
-    it('have nothing while the broker is away for long, share all when it is back, and can leave without it', async () => {
+    it('have nothing during a long broker outage, share all when it is back, and can leave without it', async () => {
       await newTopic();
       const members = [await join(), await join()];
       await vi.waitFor(() => expect(members.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 60_000 });
