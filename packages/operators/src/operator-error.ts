@@ -31,7 +31,7 @@ export function invalidOption(operator: string, option: string, reason: string):
 }
 
 export function invalidIsbn(text: string, flaw: string): OperatorError {
-  return new OperatorError('HEADGATE_INVALID_ISBN', quoted(text), `is not an ISBN: ${flaw}`);
+  return new OperatorError('HEADGATE_INVALID_ISBN', quoted(text), `isn't an ISBN: ${flaw}`);
 }
 
 export function invalidId(text: string): OperatorError {

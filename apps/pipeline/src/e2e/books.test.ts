@@ -74,7 +74,7 @@ describe('headgate run, books', () => {
     expect((await place.records('books.dead-letters')).map(({ key }) => key)).toContain('books.requests-0-0');
     const replay = await place.headgate('replay', 'books.dead-letters');
     expect([replay.code, replay.stderr]).toEqual([0, expect.stringContaining('0 re-enqueued into books.requests, 2 skipped')]);
-    expect(replay.stderr).toMatch(/left in books\.dead-letters 0:\d: 978-0-00-000000-1: .* is not an ISBN/);
+    expect(replay.stderr).toMatch(/skipped books\.dead-letters 0:\d: 978-0-00-000000-1: .* isn't an ISBN/);
     expect((await place.headgate('run')).code).toBe(0);
   });
 

@@ -178,7 +178,7 @@ test('a section without use: is reported by its name, unless that may be a secre
 
 test('an invalid `use:` is reported with file and reason', async () => {
   const refused: readonly (readonly [use: string, reason: string])[] = [
-    ['use: ./nowhere.ts', '"./nowhere.ts" does not exist.'],
+    ['use: ./nowhere.ts', `"./nowhere.ts" doesn't exist.`],
     ['use: no-package', '"no-package" is neither a file relative to this one nor an installed package (npm install).'],
     ['use: "@post/parcels/letters"', 'nor an installed package'],
     ['use: ./broken.ts', '"./broken.ts" can\'t be loaded (line 2, column 1): SyntaxError:'],

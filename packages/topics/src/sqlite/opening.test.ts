@@ -63,7 +63,7 @@ describe('opening', () => {
     const before = readFileSync(file);
     const error: unknown = await sqliteTopicLog({ file }).catch((refusal: unknown) => refusal);
     expect(error).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_VERSION' });
-    expect(String(error)).toMatch(/version 99.*up to 5\. Update/);
+    expect(String(error)).toMatch(/version 99.*up to 5\. Upgrade/);
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
