@@ -54,7 +54,7 @@ describe('no ISBN', () => {
   ])('%j: %s', (text, reason) => {
     expect(isIsbn(text)).toBe(false);
     expect(toIsbn13(text)).toBeUndefined();
-    expect(() => normalizeIsbn(text)).toThrow(`${JSON.stringify(text)} is not an ISBN: ${reason}.`);
+    expect(() => normalizeIsbn(text)).toThrow(`${JSON.stringify(text)} isn't an ISBN: ${reason}.`);
     expect(() => toIsbn10(text)).toThrow(OperatorError);
   });
 
