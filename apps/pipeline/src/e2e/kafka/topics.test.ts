@@ -188,7 +188,7 @@ async function requestsMadeAnew(place: KafkaPlace, admin: PlainAdmin): Promise<v
   expect((await place.work.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
   await expectTheSame(
     place,
-    /followers\.requests partition \d ends at offset \d+, .* finished everything before \d+: .* set topics\.group/u,
+    /followers\.requests partition \d ends at offset \d+, .* finished everything before \d+\. .* set topics\.group/u,
   );
   expect(place.service.requests).toHaveLength(asked);
 }
