@@ -10,7 +10,7 @@ export interface ClosedLetters {
   /** Every dead letter before it is closed. */
   readonly next: number;
   has(offset: number): boolean;
-  /** Closes a dead letter, and all offsets from `from` to before it: they have none. */
+  /** Closes a dead letter, and all offsets from `from` to before it, which contain no dead letter. */
   close(offset: number, from: number): void;
   /** The notes that make what was closed since the last call durable: keys in the group's state with their values. */
   notes(): readonly (readonly [key: string, value: string])[];

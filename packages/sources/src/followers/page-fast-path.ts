@@ -74,7 +74,7 @@ function plainIds(body: Buffer, { startsAt, mostIds }: { readonly startsAt: numb
 /** `rest`: the text after the IDs and their comma. */
 function contentAfterIds(rest: string, needed: ReadPageOptions['needed']): PageContent | undefined {
   const fields = parsed(`{${rest}`);
-  // Of two fields with one name, in any spelling, the last one counts, so these IDs would not be the page's.
+  // If two fields have one name, in any spelling, the last one counts, so these IDs would not be the page's.
   if (typeof fields !== 'object' || fields === null || 'ids' in fields) return undefined;
   const page = readPage({ ...fields, ids: [] }, { text: () => `{"ids":[],${rest}`, needed });
   return page.kind === 'page' ? page.content : undefined;

@@ -7,7 +7,7 @@ export interface FailureStreakOptions {
 }
 
 /**
- * Counts the requests of a source that have failed alike since the last success. After so many, the cause isn't theirs, and the next ones
+ * Counts the requests of a source that have failed alike since the last success. At the limit, the cause isn't theirs, and the next ones
  * would fail, too.
  */
 export class FailureStreak {

@@ -19,7 +19,7 @@ export interface SourceContractOptions<Api extends AsyncDisposable, Value> {
   readonly expected: Value;
   /** Valid JSON with status 200 that isn't a valid response. Default: none, for a service that may return any JSON. */
   readonly mismatches?: readonly MismatchingResponse[];
-  /** A walk that never ends by itself. Default: none, for a source without walks. */
+  /** A walk without an end of its pages. Default: none, for a source without walks. */
   readonly endlessWalk?: EndlessWalk<Api>;
 }
 

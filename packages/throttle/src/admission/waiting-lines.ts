@@ -3,7 +3,7 @@ import { byTurn, type Queued } from './fair-queue.ts';
 import { IndexedHeap, type Placed } from './indexed-heap.ts';
 import { OrderedList } from './ordered-list.ts';
 
-/** What a request waits for. */
+/** A request in the queue, and the capacity it waits for. */
 export interface Lined extends Queued {
   readonly weights: readonly number[];
   readonly credits: CreditPool;
