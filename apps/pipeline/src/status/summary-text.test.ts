@@ -67,7 +67,7 @@ it('says of each pipeline what it did and left where it was stopped, and what we
     expect.stringMatching(/^ {2}@nobody {2}there is no such user/u),
     '  To retry:       headgate replay followers.dead-letters',
     '1 dead letter:    headgate read books.dead-letters',
-    expect.stringMatching(/^ {2}123 {2}"123" is not an ISBN/u),
+    expect.stringMatching(/^ {2}123 {2}"123" isn't an ISBN/u),
     '  To retry:       headgate replay books.dead-letters',
     'To continue:      run the same command again: it continues with @alpha at page 2, @beta at page 2.',
     'Read it:          headgate read followers.pages --max 10',
