@@ -5,7 +5,7 @@ import { availability } from '../../availability.ts';
 import { BrokerAddresses } from '../client/broker-addresses.ts';
 import { Connections } from '../client/connections.ts';
 import { ReconnectingClient } from '../client/reconnecting-client.ts';
-import { plainKafka } from '../faults/committed-records.fixture.ts';
+import { createTopics, plainKafka } from '../faults/committed-records.fixture.ts';
 import { type ProxiedBroker, holdFirst, proxiedBroker } from '../faults/proxied-broker.fixture.ts';
 import { newCluster } from '../client/cluster.ts';
 import { patienceOf } from '../client/patience.fixture.ts';
@@ -25,10 +25,7 @@ describe.skipIf(why !== undefined)(`what is known of topics${because}`, () => {
     const kafka = plainKafka(proxied.brokers);
     const admin = kafka.admin();
     await admin.connect();
-    await admin.createTopics({
-      topics: [{ topic: 'roomy', numPartitions: 1, configEntries: [{ name: 'max.message.bytes', value: '8388608' }] }],
-      waitForLeaders: true,
-    });
+    await createTopics(admin, [{ topic: 'roomy', numPartitions: 1, configEntries: [{ name: 'max.message.bytes', value: '8388608' }] }]);
     const untold = availability(() => undefined);
     const config = {
       brokers: [...proxied.brokers],

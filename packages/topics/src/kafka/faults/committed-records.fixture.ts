@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Kafka, logLevel } from 'kafkajs';
+import { type Admin, type ITopicConfig, Kafka, logLevel } from 'kafkajs';
 import { letQueuesIdle } from './idle-queues.fixture.ts';
 
 /** A record as a reader of committed records sees it. */
@@ -23,6 +23,20 @@ export function plainKafka(brokers: readonly string[]): Kafka {
     logLevel: logLevel.NOTHING,
     retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 15 },
   });
+}
+
+/**
+ * Creates topics, and waits until they have leaders. kafkajs's `waitForLeaders` fails at a broker that hasn't heard of a new topic yet, as a busy one
+ * often hasn't. Rejects at once if the brokers refuse a topic.
+ */
+export async function createTopics(admin: Admin, topics: readonly ITopicConfig[]): Promise<void> {
+  await admin.createTopics({ topics: [...topics], waitForLeaders: false });
+  const names = topics.map(({ topic }) => topic);
+  for (;;) {
+    const known = await admin.fetchTopicMetadata({ topics: names }).catch(() => undefined);
+    if (known?.topics.every(({ partitions }) => partitions.length > 0 && partitions.every(({ leader }) => leader >= 0)) === true) return;
+    await sleep(50);
+  }
 }
 
 /** Looks again, with a client of its own each time, where kafkajs gives up at a broker that is away for a moment: `look` gets the time left, ms. */

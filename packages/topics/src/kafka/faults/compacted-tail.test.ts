@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { kafkaTopicLog } from '../index.ts';
 import type { KafkajsBroker } from '../client/kafkajs-internals.ts';
-import { committedRecords, plainKafka } from './committed-records.fixture.ts';
+import { committedRecords, createTopics, plainKafka } from './committed-records.fixture.ts';
 
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
@@ -38,7 +38,7 @@ describe.skipIf(why !== undefined)(`a batch of which compaction has taken${becau
     const kafka = plainKafka(broker.brokers);
     const admin = kafka.admin();
     await admin.connect();
-    await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }], waitForLeaders: true });
+    await createTopics(admin, [{ topic, numPartitions: 1, configEntries }]);
     for (const [i, batch] of batches.entries()) {
       // A broker keeps the frame of an idempotent producer's last batch, for its sequence number.
       const producer = kafka.producer({ idempotent: i === 0, maxInFlightRequests: 1 });

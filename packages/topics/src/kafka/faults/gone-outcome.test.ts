@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { RecordPosition } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
-import { committedRecords, plainKafka } from './committed-records.fixture.ts';
+import { committedRecords, createTopics, plainKafka } from './committed-records.fixture.ts';
 import { type ProxiedBroker, proxiedBroker } from './proxied-broker.fixture.ts';
 
 const why = await whyNoKafkaBroker();
@@ -41,7 +41,7 @@ describe.skipIf(why !== undefined)(
 
     it('by retention: it is not waited for', async ({ expect }) => {
       const topic = 'retention';
-      await admin.createTopics({ topics: [{ topic, numPartitions: 1 }], waitForLeaders: true });
+      await createTopics(admin, [{ topic, numPartitions: 1 }]);
       await admin.fetchTopicOffsets(topic);
       const positions = await appendBlindly(topic, 'k', async () => {
         // Behind the record and the mark of its transaction.
@@ -65,7 +65,7 @@ describe.skipIf(why !== undefined)(
         'delete.retention.ms': '0',
       };
       const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
-      await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }], waitForLeaders: true });
+      await createTopics(admin, [{ topic, numPartitions: 1, configEntries }]);
       const writer = plainKafka(proxied.brokers).producer();
       await writer.connect();
       const seen = async (): Promise<(string | null)[]> => (await committedRecords(proxied.brokers, topic)).map(({ value }) => value);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TopicLostError } from '../../topic-errors.ts';
 import type { TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
-import { plainKafka } from './committed-records.fixture.ts';
+import { createTopics, plainKafka } from './committed-records.fixture.ts';
 
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
@@ -31,10 +31,7 @@ describe.skipIf(why !== undefined)(`a reader whose topic ends before what it had
   }
 
   async function madeWith(topic: string, partitions: number): Promise<void> {
-    await admin.createTopics({
-      topics: [{ topic, numPartitions: partitions, configEntries: [{ name: 'max.message.bytes', value: '4000000' }] }],
-      waitForLeaders: true,
-    });
+    await createTopics(admin, [{ topic, numPartitions: partitions, configEntries: [{ name: 'max.message.bytes', value: '4000000' }] }]);
   }
 
   /** A broker takes a moment to let go of the name. */

@@ -2,7 +2,7 @@ import { type KafkaBroker, type KafkaNode, startKafkaBroker, whyNoKafkaBroker } 
 import type { Admin } from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kafkaTopicLog } from '../index.ts';
-import { plainKafka } from './committed-records.fixture.ts';
+import { createTopics, plainKafka } from './committed-records.fixture.ts';
 import { newPages } from './pages.fixture.ts';
 
 const why = await whyNoKafkaBroker();
@@ -21,7 +21,7 @@ describe.skipIf(why !== undefined)(`three brokers of which one is down${because}
     const replicaAssignment = LONE.map((id, partition) => ({ partition, replicas: [id] }));
     const configEntries = [{ name: 'min.insync.replicas', value: '1' }];
     const topics = ['of-others', 'ours'].map((topic) => ({ topic, replicaAssignment, configEntries }));
-    await admin.createTopics({ topics, waitForLeaders: true });
+    await createTopics(admin, topics);
     down = broker.nodes[2] as KafkaNode;
     await down.kill();
   });

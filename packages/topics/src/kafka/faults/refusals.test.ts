@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { InvalidRecordError, TopicMismatchError, TopicUnknownError } from '../../topic-errors.ts';
 import type { NewRecord, TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
-import { plainKafka } from './committed-records.fixture.ts';
+import { createTopics, plainKafka } from './committed-records.fixture.ts';
 import { newPages } from './pages.fixture.ts';
 
 const why = await whyNoKafkaBroker();
@@ -132,7 +132,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker refuses${because}`,
     const admin = plainKafka(broker.brokers).admin();
     await admin.connect();
     const configEntries = Object.entries(settings).map(([key, value]) => ({ name: key, value }));
-    await admin.createTopics({ topics: [{ topic: name, numPartitions: 1, configEntries }], waitForLeaders: true });
+    await createTopics(admin, [{ topic: name, numPartitions: 1, configEntries }]);
     await admin.disconnect();
     const made = log.createTopics([
       { name: `${name}-new`, partitions: 1 },

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, it, inject } from 'vitest';
 import { TopicLostError, TopicMismatchError, TopicUnknownError } from '../../topic-errors.ts';
 import type { NewTopicSpec, TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
-import { plainKafka } from './committed-records.fixture.ts';
+import { createTopics, plainKafka } from './committed-records.fixture.ts';
 import { newCluster } from '../client/cluster.ts';
 import { StatePartition } from '../lane/state-partition.ts';
 import { ReadYourWrites } from '../reader/read-your-writes.ts';
@@ -30,7 +30,7 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
 
   async function made(name: string, settings: Readonly<Record<string, string>>, numPartitions = 1): Promise<void> {
     const configEntries = Object.entries(settings).map(([key, value]) => ({ name: key, value }));
-    await admin.createTopics({ topics: [{ topic: name, numPartitions, configEntries }], waitForLeaders: true });
+    await createTopics(admin, [{ topic: name, numPartitions, configEntries }]);
   }
 
   /** A broker takes a moment to let go of the name. */
