@@ -11,6 +11,7 @@ export interface SteadyTime {
 /** Smaller corrections don't matter. */
 const STEP_MS = 1_000;
 
+/** Follows the wall clock of `clock`, and the steps by which it is set back. */
 export function steadyTime(clock: Clock): SteadyTime {
   const offset = (): number => clock.epochMs() - clock.monotonicMs();
   let last = offset();
