@@ -10,7 +10,7 @@ it('rejects every call that waits, and every later one, when its thread dies', a
   const calls = await Promise.allSettled([link.call('open', null), link.call('list-topics', null), link.call('list-topics', null)]);
   for (const call of calls) {
     expect(call.status === 'rejected' && call.reason).toMatchObject({ code: 'HEADGATE_TOPIC_LOG_FAILED' });
-    expect(call.status === 'rejected' && String(call.reason)).toMatch(/log\.db failed: out of memory\. .*open it again/);
+    expect(call.status === 'rejected' && String(call.reason)).toMatch(/log\.db failed: out of memory\. .*Close and reopen it/);
   }
   await expect(link.call('list-topics', null)).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_FAILED' }));
   await link.close();

@@ -42,7 +42,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka, emit: ${EMIT}${BE
       const { code, stderr } = await place.fleet.start('run').ended;
       expect([code, stderr]).toEqual([
         0,
-        expect.stringMatching(/@alpha: the comparison of its last two crawls was given up .*"?Keep that topic/),
+        expect.stringMatching(/@alpha: the comparison of its last two crawls was dropped .*"?Keep that topic/),
       ]);
     }
     expect(await committed(brokers, 'followers.changes')).toHaveLength(changes.length);

@@ -120,14 +120,14 @@ async function enqueueFromListAndStdin({ work, service, broker, prefix }: Shared
 async function takeMalformedWishes({ work, broker, prefix, service }: SharedKafkaPlace): Promise<void> {
   const garbage = 'x\u0000\u{1F4A9}"'.repeat(150_000);
   const wishes: readonly (PlainMessage & { readonly reason: RegExp })[] = [
-    { key: 'a', value: 'not JSON', reason: /not JSON/ },
+    { key: 'a', value: 'not JSON', reason: /isn't JSON/ },
     { key: 'b', value: '{"screenName":"x","userId":"1"}', reason: /either screenName or userId/ },
     { key: 'c', value: '{"userId":12}', reason: /must be a string of digits/ },
     { key: 'd', value: null, reason: /no value/ },
     { key: null, value: '{"screenname":"x"}', reason: /either screenName or userId/ },
-    { key: 'e', value: garbage, reason: /not JSON/ },
+    { key: 'e', value: garbage, reason: /isn't JSON/ },
     { key: 'f', value: '[]', reason: /malformed/, headers: { ce_id: 'own', other: 'ü' } },
-    { key: 'g', value: '', reason: /not JSON/ },
+    { key: 'g', value: '', reason: /isn't JSON/ },
   ];
   const good: readonly PlainMessage[] = [
     { key: null, value: '{"screenName":"empty"}', headers: { any: 'thing' } },

@@ -20,7 +20,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate with a broker that owes it a re
     await statusOf(stopped);
     const unavailable = await run.said(({ event }) => event === 'log-unavailable');
     expect(unavailable.reason).toMatch(/isn't responding$/u);
-    expect(await (await fetch(new URL('/readyz', status))).text()).toMatch(/^not yet: .*\nkafka can't be reached since /u);
+    expect(await (await fetch(new URL('/readyz', status))).text()).toMatch(/^not ready: .*\nkafka can't be reached since /u);
     expect((await fetch(new URL('/livez', status))).status).toBe(200);
     stopped.signal('SIGTERM');
     expect((await stopped.ended).code).toBe(130);
