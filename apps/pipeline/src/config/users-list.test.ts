@@ -111,7 +111,7 @@ test('spellings of one screen name are one user, with one warning per list', asy
 test('a list that exceeds the memory of a run is refused', async () => {
   const files = { 'first.txt': 'alpha\n'.repeat(600_000), 'second.txt': 'beta\n'.repeat(600_000) };
   expect(await problems('[{ file: first.txt }, { file: second.txt }]', files)).toEqual([
-    '6:40 followers.users[1].file: "second.txt" brings this section above 1,000,000 lines from files. Split the file, and add the other parts with enqueue.',
+    '6:40 followers.users[1].file: "second.txt" exceeds the 1,000,000 lines that a section may read from files. Split the file, and add the other parts with enqueue.',
   ]);
 });
 

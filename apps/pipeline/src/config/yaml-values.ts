@@ -156,7 +156,7 @@ export function yamlValues(root: YAMLMap.Parsed, { lookup, folder, readText, pro
           const limit = MOST_LINES.toLocaleString('en-US');
           tell(
             origin,
-            `${shownPath(file.text)} brings this section above ${limit} lines from files. Split the file, and add the other parts with enqueue.`,
+            `${shownPath(file.text)} exceeds the ${limit} lines that a section may read from files. Split the file, and add the other parts with enqueue.`,
           );
           return [];
         }

@@ -17,7 +17,7 @@ export type PipelineErrorCode =
   | 'HEADGATE_RECORD_LIMIT_LOWERED'
   /** A record doesn't fit its topic's schema; checked with `validate` only. */
   | 'HEADGATE_INVALID_RECORD'
-  /** A topic that a lane uses was deleted, or records that the work after a walk reads back are gone. */
+  /** A topic that a lane uses was deleted, or records that the work after a walk needs are gone. */
   | 'HEADGATE_STATE_LOST'
   /** The log deleted requests before any run processed them. */
   | 'HEADGATE_REQUESTS_DELETED'
