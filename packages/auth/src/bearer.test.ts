@@ -9,7 +9,7 @@ test('sends the token after its scheme, and has no clock', () => {
   expect(signer).not.toHaveProperty('adjustClock');
 });
 
-test('asks a function for the token at each request', () => {
+test('calls a function for the token at each request', () => {
   const tokens = ['first', 'second'];
   const signer = bearer(() => tokens.shift() ?? '');
   expect([signer.sign(request), signer.sign(request)]).toEqual([{ authorization: 'Bearer first' }, { authorization: 'Bearer second' }]);

@@ -9,7 +9,7 @@ const request = { method: 'GET', url: 'https://example.com/1.1/list.json?cursor=
 const app = { consumerKey: 'the-consumer-key', consumerSecret: 'the-consumer-secret' };
 
 describe('the header', () => {
-  test('names what the service asks for, in order, without a token', () => {
+  test('names what the service requires, in order, without a token', () => {
     const { authorization } = oauth1({ ...app, nonce: () => 'n', timestamp: () => 1_700_000_000 }).sign(request);
     expect(authorization).toMatch(
       /^OAuth oauth_consumer_key="the-consumer-key", oauth_nonce="n", oauth_signature="[A-Za-z0-9%]+", oauth_signature_method="HMAC-SHA1", oauth_timestamp="1700000000", oauth_version="1.0"$/,

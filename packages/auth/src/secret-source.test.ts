@@ -25,7 +25,7 @@ test('requests that are signed together ask once, and later ones again', async (
   expect(asked).toHaveLength(2);
 });
 
-test('learns once that the service has refused its secret, and again where it could give none', async () => {
+test("learns once that the service has refused its secret, and again if it couldn't provide one", async () => {
   const { asked, signer } = tokens();
   const sign = async (settle: 'give' | 'fail'): Promise<void> => {
     const signed = Promise.resolve(signer.sign(request)).catch(() => undefined);

@@ -26,7 +26,7 @@ describe('a batch goes', () => {
     });
   });
 
-  test('only when it is full where it may wait for ever', () => {
+  test('only when it is full if it may wait forever', () => {
     new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(({ cold, expectObservable }) => {
       expectObservable(cold('a 900m b 900m c |').pipe(batch({ size: 2, maxWaitMs: Infinity }))).toBe('- 900m x 900m - (y|)', values);
     });
@@ -71,7 +71,7 @@ test('no timer outlives its batch, by the clock of this machine too', () => {
   expect([seen, items.observed]).toEqual([[['a', 'b'], ['c']], false]);
 });
 
-test('items that come while they are being subscribed to are read no further than downstream asks', () => {
+test('items that arrive during subscription are read only as far as downstream requests', () => {
   let read = 0;
   const endless = function* () {
     while (read < 1000) {

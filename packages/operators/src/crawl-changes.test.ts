@@ -117,7 +117,7 @@ test('the last reading goes as fast as its changes are taken, and is let go of e
   expect([page, closed]).toEqual([2, 2]);
 });
 
-test('nothing is read once more where nothing has changed', async () => {
+test('nothing is read again if nothing has changed', async () => {
   let read = 0;
   const crawl = () => {
     read += 1;

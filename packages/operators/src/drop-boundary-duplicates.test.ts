@@ -12,7 +12,7 @@ test('pages pass as they come, without what they repeat', () => {
   });
 });
 
-test('opened with the state it left it goes on as if it had not stopped; each subscription begins anew', () => {
+test("opened with its last state, it continues as if it hadn't stopped; each subscription starts fresh", () => {
   const drop = dropBoundaryDuplicates();
   const first = drop.open();
   const pages = [{ ids: ['1', '2'] }, { ids: ['2', '3'] }].flatMap((page) => [...first.next(page)]);

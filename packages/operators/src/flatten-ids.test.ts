@@ -5,7 +5,7 @@ import { flattenIds, idsOf } from './flatten-ids.ts';
 
 const page = { user: '@alpha', crawl: 'c1', page: 3, cursor: '-1', ids: ['18446744073709551615', '2', '2'] };
 
-test('every id of a page becomes a record of its own, in order, repeated ones too', () => {
+test('every ID of a page becomes its own record, in order, including repeated ones', () => {
   expect(idsOf(page)).toEqual([
     { user: '@alpha', crawl: 'c1', page: 3, id: '18446744073709551615' },
     { user: '@alpha', crawl: 'c1', page: 3, id: '2' },
@@ -21,7 +21,7 @@ test('pages become ids as they come; an empty one gives none', () => {
   });
 });
 
-test('no page is asked for when downstream has enough of the one before', () => {
+test('no page is requested while downstream has enough of the previous one', () => {
   let asked = 0;
   const pages = function* () {
     while (asked < 1000) {

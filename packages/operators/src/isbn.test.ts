@@ -29,7 +29,7 @@ describe('an ISBN', () => {
     expect(isIsbn(text)).toBe(true);
   });
 
-  test('has an ISBN-10 where its prefix is 978', () => {
+  test('has an ISBN-10 if its prefix is 978', () => {
     expect(toIsbn10('978-0-8044-2957-3')).toBe('080442957X');
     expect(toIsbn10('9791091146135')).toBeUndefined();
   });

@@ -71,7 +71,7 @@ describe('a schema', () => {
     expect(run([{ isbn: '1', more: 2 }], splitValid(schema))).toEqual([{ ok: true, value: { isbn: '1' } }]);
   });
 
-  test('says in one line what the first flaws are, and where', () => {
+  test('names the first flaws and their places in one line', () => {
     const message = 'flaw 0; data.1.isbn: flaw 1; data.2.isbn: flaw 2; data.3.isbn: flaw 3; data.4.isbn: flaw 4; and 2 more';
     expect(run([{}], splitValid(schema))).toEqual([
       { ok: false, dead: { record: {}, error: { code: 'HEADGATE_INVALID_RECORD', message, retryable: false } } },
@@ -84,7 +84,7 @@ describe('a schema', () => {
   });
 });
 
-test('records are checked no further than downstream asks', () => {
+test('records are checked only as far as downstream requests', () => {
   let checks = 0;
   from([1, 2, 3])
     .pipe(

@@ -163,7 +163,7 @@ describe('the way to the next page', () => {
     expect(records['items']).toEqual(pairs(items));
   });
 
-  it('is walked from its beginning again, and this is said, where it was changed since the page before', async () => {
+  it('is walked from its beginning again, with a message, if it was changed since the previous page', async () => {
     const answer = ({ query }: ApiCall) => ({ body: pageOf(items, Number(query.get('page') ?? query.get('p')), 3) });
     const streams = (parameter: string) => ({ items: { get: '/items', key: '$.id', pages: { page: { query: parameter } } } });
     const { records, notices } = await walkedAgain({ ...bearer, streams: streams('page') }, { ...bearer, streams: streams('p') }, answer);
@@ -185,7 +185,7 @@ describe('signing in', () => {
     expect(records['items']).toEqual(pairs(items));
   });
 
-  it('with a login whose token goes into a header of its own, and is renewed as the response says', async () => {
+  it('with a login whose token goes into a custom header and is renewed as the response says', async () => {
     let logins = 0;
     const { records, api } = await list(
       {
@@ -213,7 +213,7 @@ describe('signing in', () => {
     ]);
   });
 
-  it('with a token that is refused tells the status, and no secret', async () => {
+  it('with a refused token reports the status, and no secret', async () => {
     const { letters, notices } = await list(
       {
         credentials: [
@@ -366,7 +366,7 @@ describe('records', () => {
 });
 
 describe('what has changed', () => {
-  it('is told from the rest here, where the service has no parameter for it', async () => {
+  it('is filtered here if the service has no parameter for it', async () => {
     const { records } = await list(
       { ...bearer, streams: { items: { get: '/items', key: '$.id', since: { from: '$.updated_at', first: '2024-01-01T00:03:00Z' } } } },
       { routes: { 'GET /items': () => ({ body: items }) } },
@@ -375,7 +375,7 @@ describe('what has changed', () => {
     expect(records['items']).toEqual(pairs(items.slice(2)));
   });
 
-  it('is written once where the service takes a day, and so sends more than was asked for', async () => {
+  it('is written once if the service takes a day, and so sends more than was requested', async () => {
     const { records, api } = await list(
       { ...bearer, streams: { items: { get: '/items', query: { day: '{since:date}' }, key: '$.id', since: { from: '$.updated_at' } } } },
       {

@@ -308,7 +308,7 @@ describe('errors', () => {
     expect([records['items'], letters]).toMatchObject([pairs([good, good]), []]);
   });
 
-  it('that begin a listing again, from the newest record where it is ordered', async () => {
+  it('that begin a listing again, from the newest record if it is ordered', async () => {
     const items = some(6);
     let cut = 0;
     const { records, letters } = await list(
@@ -374,7 +374,7 @@ describe('errors', () => {
 });
 
 describe('lists that move', () => {
-  it('give a record once where the page before had it', async () => {
+  it('give a record once if the previous page had it', async () => {
     const items = some(5);
     const { records } = await list(
       { ...bearer, streams: { items: { get: '/items', key: '$.id', pages: { offset: { query: 'from' }, repeats: 'drop' } } } },
@@ -393,7 +393,7 @@ describe('what has changed', () => {
   });
   const streams = { items: { get: '/items', query: { since: '{since}' }, key: '$.id', since: { from: '$.updated_at' } } };
 
-  it('is asked for by the newest time of the listing before', async () => {
+  it('is requested by the newest time of the previous listing', async () => {
     const { api } = await list({ ...bearer, streams }, { routes: routes(some(3)) }, { runs: 2 });
     expect(api.answered.map(({ query }) => query.get('since'))).toEqual([null, some(3)[2]?.updated_at]);
   });

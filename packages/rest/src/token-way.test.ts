@@ -69,7 +69,7 @@ it.skipIf(!haveOpenssl)('a token is requested as pages are: through the proxy, f
   }
 });
 
-it('a refresh token that changes at each use is refused at its second use, and the message tells why', async () => {
+it('a refresh token that changes at each use is refused at its second use, and the message says why', async () => {
   let valid = 'first';
   const { letters, notices } = await list(
     {

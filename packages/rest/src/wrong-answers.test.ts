@@ -14,7 +14,7 @@ async function outcome(streams: Parameters<typeof list>[0]['streams'], options: 
   return { keys: records['items']?.map(([key]) => key), codes: letters.map(({ code }) => code), asked: api.requests(), letters };
 }
 
-describe('a selector that finds nothing is asked once more, and then a dead letter', () => {
+describe('a selector that finds nothing causes one retry, then a dead letter', () => {
   it.concurrent.each([
     {},
     { item: [] },
@@ -56,7 +56,7 @@ describe('a selector that finds nothing is asked once more, and then a dead lett
   });
 });
 
-describe('a cursor that is none is asked once more, and then a dead letter', () => {
+describe('an invalid cursor causes one retry, then a dead letter', () => {
   it.concurrent.each([[{}], [{ a: 1 }], [[]], [['a']], [true], [false], [[[]]], [{ next: 'x' }], [[null]], [{ $ref: '#' }]])(
     '%j',
     async (next) => {
@@ -67,7 +67,7 @@ describe('a cursor that is none is asked once more, and then a dead letter', () 
   );
 });
 
-describe('a listing in a circle ends where it closes, with every page before it', () => {
+describe('a circular listing ends when the circle closes, with every page before it', () => {
   it.concurrent.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])('of %i pages', async (length) => {
     const { keys, codes, asked } = await outcome(
       { items: { ...stream, pages: cursor } },
@@ -117,7 +117,7 @@ describe('empty pages that lead on', () => {
   });
 });
 
-describe('a page like the one before is a dead letter', () => {
+describe('a page equal to the previous one becomes a dead letter', () => {
   it.concurrent.each(
     [{ page: { query: 'p' } }, { offset: { query: 'o' } }].flatMap((pages) =>
       [2, 3, 4, 5, 6].map((from) => [JSON.stringify(pages), from, pages] as const),
@@ -134,7 +134,7 @@ describe('a page like the one before is a dead letter', () => {
   });
 });
 
-describe('a record that can not be written is a dead letter beside the others', () => {
+describe("a record that can't be written becomes a dead letter, and the others are written", () => {
   it.concurrent.each([[{}], [{ id: null }], [{ id: true }], [{ id: [] }], [{ id: { id: 1 } }], [{ id: '' }], [null], [[1]], ['text'], [5]])(
     'without a key: %j',
     async (record) => {
@@ -237,7 +237,7 @@ describe('a page that is not JSON is a dead letter at once', () => {
   });
 });
 
-describe('a response that may be another one next time is asked for again', () => {
+describe('a response that may be different next time is retried', () => {
   it.concurrent.each<[string, ApiAnswer]>([
     ['202 of one who is not ready', { status: 202, headers: { 'retry-after': '0' }, body: { items: [] } }],
     ['503', { status: 503, body: {} }],

@@ -78,7 +78,7 @@ test('what a response without a page says about budgets is written at once; a pa
   expect(leases.at(-1)).toBeLessThan(3_000);
 });
 
-test('what an answer without a page says of the budgets is written at once; a page writes it itself', async () => {
+test('what a response without a page says about the budgets is written at once; a page writes it itself', async () => {
   const written: (readonly BudgetSnapshot[])[] = [];
   const journal: Journal = {
     leaseMs: 1_000,
@@ -101,7 +101,7 @@ test('what an answer without a page says of the budgets is written at once; a pa
 });
 
 describe('is retried until the time is over, then given up with all that is known', () => {
-  test('is given up at once if the service requests a longer wait, and says so', async () => {
+  test('is given up at once, with a message, if the service requests a longer wait', async () => {
     const scene = await play([], { otherwise: said('transient', { reason: 'it is tired' }), retryForMs: 10_000, random: () => 0.9 });
     const requested = scene.query().catch((error: unknown) => error);
     const error = await scene.drive(requested, 100);
@@ -209,7 +209,7 @@ describe('is replaced at once, without a pause', () => {
 });
 
 describe('is removed, and the others continue', () => {
-  test('leaves, and the others go on', async () => {
+  test('leaves, and the others continue', async () => {
     const scene = await play([said('unauthorized'), ok, ok], { credentials: [credential('a'), credential('b')] });
     (await scene.query()).credit.release();
     (await scene.query()).credit.release();

@@ -49,7 +49,7 @@ function found({ kind, windowMs, ours, others }: Told): readonly LimitMismatch[]
 describe.each(KINDS)('a service with %s windows', (kind) => {
   const times = fc.array(fc.integer({ min: 0, max: 10 * MINUTE_MS }), { maxLength: 60, size: 'max' });
 
-  test('shows nothing where its windows are as they are configured, whatever others use', () => {
+  test('shows nothing if its windows are as configured, whatever others use', () => {
     fc.assert(
       fc.property(times, times, (ours, others) => {
         expect(found({ kind, windowMs: MINUTE_MS, ours, others })).toEqual([]);
@@ -105,7 +105,7 @@ describe('headers that say of no budget in particular', () => {
     return check.take()?.stated;
   };
 
-  test('show nothing where they fit another budget of the credential', () => {
+  test('show nothing if they fit another budget of the credential', () => {
     const ofTheDay = { remaining: 0, resetInMs: 11 * HOUR_MS, limit: 2_000, refused: true };
     expect(stated(ofTheDay, false)).toBeUndefined();
     expect(stated(ofTheDay, true)).toEqual({ requests: 2_000, atLeastMs: 11 * HOUR_MS });

@@ -27,7 +27,7 @@ function watched() {
   return { clock, told, attempt, startedAt: clock.epochMs(), model };
 }
 
-it('tells once of faults that last, however many requests meet them, and once that they are over', async () => {
+it('reports lasting faults once, however many requests meet them, and their end once', async () => {
   const { clock, told, attempt, startedAt } = watched();
   for (let second = 0; second < 60; second += 1) {
     for (let i = 0; i < 160; i += 1) attempt('transient');
@@ -39,7 +39,7 @@ it('tells once of faults that last, however many requests meet them, and once th
   expect(told.slice(1)).toEqual([{ type: 'service-available', pipeline: 'crm', since: startedAt, lastedMs: 60_000 }]);
 });
 
-it('counts from the start of the first attempt, each pipeline by itself, and tells of no short fault', async () => {
+it('counts from the start of the first attempt, per pipeline, and reports no short fault', async () => {
   const { clock, told, attempt, startedAt } = watched();
   attempt('transient', 'books');
   await clock.advance(1_999);
@@ -53,7 +53,7 @@ it('counts from the start of the first attempt, each pipeline by itself, and tel
   expect(told).toMatchObject([{ type: 'service-unavailable', pipeline: 'crm', since: startedAt + 6_999 - 30_000 }]);
 });
 
-it('tells of faults in time, and for how long, after the clock was set back', async () => {
+it('reports faults in time, with their duration, after the clock was set back', async () => {
   const { clock, told, attempt, startedAt, model } = watched();
   attempt('transient');
   await clock.advance(1_000);

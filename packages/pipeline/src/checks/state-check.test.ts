@@ -32,7 +32,7 @@ test.for<{ what: string; found: readonly TopicInfo[]; says: RegExp }>([
   await expect(assertStateKept({ log, ...about, next: 0 })).resolves.toBeUndefined();
 });
 
-test('a lane without state is new only where its group has committed no offset', async () => {
+test('a lane without state is new only if its group has committed no offset', async () => {
   const offsetOf = (offset: number | undefined): TopicLog => logOf({ groupOffset: async () => await Promise.resolve(offset) });
   await expect(assertStateKept({ log: offsetOf(undefined), ...about, next: undefined })).resolves.toBeUndefined();
   const lost = assertStateKept({ log: offsetOf(7), ...about, next: undefined });
@@ -40,7 +40,7 @@ test('a lane without state is new only where its group has committed no offset',
   await expect(lost).rejects.toMatchObject({ loss: 'state' });
 });
 
-test('lanes without a state are looked up at once, and not at all where there is no topic for it', async () => {
+test('lanes without a state are looked up together, and not at all if there is no topic for it', async () => {
   const all = Promise.withResolvers<void>();
   let asked = 0;
   const log = logOf({

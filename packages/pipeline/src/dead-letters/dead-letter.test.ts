@@ -41,7 +41,7 @@ describe('a dead letter that is too large', () => {
     );
   });
 
-  it('has an id of its own, the same each time', () => {
+  it('has its own ID, the same each time', () => {
     const ids = ['a', 'b', 'ba', '漢'].map((end) => idOf({ id: `shelves.requests-0-7/${'9'.repeat(9_000)}${end}` }));
     expect(new Set(ids).size).toBe(4);
     expect(ids[0]).toBe(idOf({ id: `shelves.requests-0-7/${'9'.repeat(9_000)}a` }));

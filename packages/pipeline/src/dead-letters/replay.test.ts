@@ -33,7 +33,7 @@ const dead = (key: string | null, value: unknown): NewRecord => ({
   value: typeof value === 'string' ? value : JSON.stringify(value),
 });
 
-test('each dead letter’s request is put back once, also when the replay was cut short', async () => {
+test('each dead letter’s request is enqueued once, even if the replay was interrupted', async () => {
   const all = Array.from({ length: 450 }, (_, n) => n);
   await using place = await letters(all.map((n) => dead(`k${n}`, { request: { shelf: `s${n}` }, error: {} })));
   const { log, requests, replay } = place;
@@ -113,7 +113,7 @@ test('each group has its own open dead letters, and without the topics there are
   expect(await countOpenDeadLetters({ log, pipeline: 'missing', names })).toEqual({});
 });
 
-test('thousands of letters of which every other is closed take notes of a bounded size', async () => {
+test('thousands of dead letters with every other one closed take notes of a bounded size', async () => {
   const all = Array.from({ length: 20_500 }, (_, n) => failed(`k${n}`, n % 2 === 0 ? 'EVEN' : 'ODD'));
   await using place = await letters(all);
   expect(await place.dismiss({ where: ({ code }) => code === 'ODD' })).toBe(10_250);

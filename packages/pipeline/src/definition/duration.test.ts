@@ -35,7 +35,7 @@ it.each([
   expect(flawOf(given)).toBe(message);
 });
 
-it('takes 0 where that will do', () => {
+it('accepts 0 if it makes sense', () => {
   expect([duration({ zero: true }).parse(0), duration({ zero: true }).parse('0ms')]).toEqual([0, 0]);
   expect(duration({ zero: true }).safeParse('soon').success).toBe(false);
 });

@@ -179,7 +179,7 @@ describe('with validate', () => {
   });
 });
 
-test('each record of a request has an id of its own, the same when they are made again', async () => {
+test('each record of a request has its own ID, the same when it is made again', async () => {
   const records = await makerOf(topic({ value: item }));
   const value = { item: 'x' };
   const pending = [
@@ -223,7 +223,7 @@ test.each([
   await expect(making).rejects.toThrow("shelves.records: opening its serializer failed: open doesn't return a function");
 });
 
-test('an open that throws no Error is told all the same', async () => {
+test('an open that throws something other than an Error is reported all the same', async () => {
   const making = makerOf(topic({ value: item, serialize: { open: () => Promise.reject(undefined as unknown as Error) } }));
   await expect(making).rejects.toMatchObject({ code: 'HEADGATE_USER_FUNCTION' });
 });

@@ -49,7 +49,7 @@ test('a settlement alone waits for the next transaction, at the latest that of g
   expect(await kept(place.log)).not.toEqual(granted);
 });
 
-test('a credential goes on with the requests it has used when its lane is opened again', async () => {
+test("a credential's used requests still count when its lane is opened again", async () => {
   await using place = await temporaryLog(shelvesTopics());
   const used: number[] = [];
   for (let round = 0; round < 3; round += 1) {
@@ -106,7 +106,7 @@ test('lanes that are opened together read each journal once, and those that are 
   expect(reads).toHaveLength(7);
 });
 
-test('a credential that comes from another lane goes on with the requests it has used there, too', async () => {
+test('requests that a credential has used in another lane still count', async () => {
   await using place = await temporaryLog(shelvesTopics(3));
   const { log } = place;
   for (const [partition, requests] of [3, 4, 5].entries()) {
@@ -155,7 +155,7 @@ test('records of a journal age by the time since the lane was opened', async () 
   await lane.close();
 });
 
-test('a permit is waited for longer where commits are slow, within bounds', async () => {
+test('a permit is waited for longer if commits are slow, within bounds', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const lane = await shelvesLane({ log: place.log, clock });
   const leaseAt = (slowestCommitMs: number): number => laneJournal({ lane: { ...lane, slowestCommitMs }, clock }).leaseMs;

@@ -169,7 +169,7 @@ test('a lane knows the slowest of its last 50 commits', async () => {
   await lane.close();
 });
 
-test('a record is too large by the bytes of its key, its value and its headers, each topic as it says', async () => {
+test("a record is too large by the bytes of its key, value and headers, by each topic's limit", async () => {
   await using place = await temporaryLog(shelvesTopics());
   const log = logWith(place.log, {
     recordRoom: (topic) => Promise.resolve({ bytes: topic === 'shelves.state' ? 9 : 20 }),

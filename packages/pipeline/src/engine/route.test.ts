@@ -61,7 +61,7 @@ test('each request is worked by the kind that pick names, all of them by one sou
   expect(snapshot.pipelines['shelves']).toMatchObject({ walks: { completed: 1 }, keys: { queued: 3, answered: 3 } });
 });
 
-test('a run that is stopped goes on with requests of every kind', async () => {
+test('a stopped run continues requests of every kind', async () => {
   for (let moment = 0; moment < 8; moment += 1) {
     await using place = await temporaryLog();
     const stop = new AbortController();

@@ -52,7 +52,7 @@ test('walks every listed request once, with a record for each item', async () =>
   expect(service.requests).toHaveLength(5);
 });
 
-test('a program asks what is left and replays with no more than the log and the pipeline', async () => {
+test('a program learns what is left, and replays, with only the log and the pipeline', async () => {
   await using service = await catalogueService({ items: { a: 7 } });
   await using log = await openLog();
   const pipeline = catalogue()({ baseUrl: service.baseUrl, token: 'secret-token', shelves: ['a', 'gone'] });
@@ -105,7 +105,7 @@ test('a function of the definition that throws ends its request as one dead lett
   ]);
 });
 
-test('a run that is stopped goes on at the page where it was', async () => {
+test('a stopped run continues at its page', async () => {
   await using service = await catalogueService({ items: { a: 30 } });
   await using log = await openLog();
   const stop = new AbortController();
@@ -127,7 +127,7 @@ test('a run that is stopped goes on at the page where it was', async () => {
   expect(service.requests).toHaveLength(10);
 });
 
-test('a run whose credential is refused midway says what is left', async () => {
+test('a run whose credential is refused midway reports what is left', async () => {
   await using service = await catalogueService({ items: { a: 7, b: 7, c: 7 }, answers: 4 });
   await using log = await openLog();
   await using running = await start({ log, pipelines: [catalogue()({ baseUrl: service.baseUrl, token: 't', shelves: ['a', 'b', 'c'] })] });
@@ -211,7 +211,7 @@ test('a lane at rest looks for requests once a second, and sooner after one has 
   await expect.poll(async () => (await afterMs(250), running.snapshot().lanes)).toEqual([]);
 });
 
-test('a request that another client wrote as bytes ends as a dead letter with its place, and holds up nothing', async () => {
+test('a request that another client wrote as bytes becomes a dead letter with its place, and blocks nothing', async () => {
   await using service = await catalogueService({ items: { b: 1 } });
   await using log = await openLog();
   const pipeline = catalogue()({ baseUrl: service.baseUrl, token: 't', shelves: ['b'] });

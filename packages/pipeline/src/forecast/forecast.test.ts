@@ -72,7 +72,7 @@ describe('forecast', () => {
     expect(forecast([lane], { now: NOW })).toEqual({ requests, unknown: 0, inMs: ms });
   });
 
-  it('says what is certain where a size is not known', () => {
+  it("reports what is certain if a size isn't known", () => {
     expect(forecast([work({ walks: [{ page: 3 }, ...pages(20)] })], { now: NOW })).toEqual({
       requests: 21,
       unknown: 1,
@@ -137,7 +137,7 @@ describe('forecast', () => {
     expect(savedByCredential([work({ walks: pages(20), budgets: [all, budget()] })], { now: NOW })).toBe(15 * MINUTE_MS);
   });
 
-  it('tells when each walk is done', () => {
+  it('forecasts when each walk is done', () => {
     const lane = work({ walks: pages(1, 10, 20) });
     expect(walksDone(lane, { first: 3, atOnce: 500, now: NOW })).toEqual([0, 15 * MINUTE_MS, 30 * MINUTE_MS]);
     expect(walksDone(lane, { first: 2, atOnce: 500, now: NOW, requestMs: 1_000 })).toEqual([1_000, 15 * MINUTE_MS + 10_000]);

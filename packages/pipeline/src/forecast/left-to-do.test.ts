@@ -99,7 +99,7 @@ describe('leftToDo', () => {
     expect(left.map(({ lanes }) => lanes.flatMap(({ walks }) => walks.map(({ key }) => key)))).toEqual([['ada'], ['other']]);
   });
 
-  it('knows where a walk goes on, and how many pages the last whole one of its key had', async () => {
+  it('knows where a walk continues, and how many pages the last complete one of its key had', async () => {
     await using place = await temporaryLog();
     await workedOff(place.log, walking(), ['ada', 'bert']);
     const { api, signal } = stoppedAt('ada 2');

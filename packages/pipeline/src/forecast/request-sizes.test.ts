@@ -105,7 +105,7 @@ describe('requestsBehind', () => {
     expect([backlog.isCounted, backlog.unknown, backlog.walks, backlog.keys, backlog.keysAtOnce]).toEqual([true, 0, 1, 5, 7]);
   });
 
-  it('reads on after 5 s, where it had come to, and only once at a time', async () => {
+  it('continues to read after 5 s from where it was, only once at a time', async () => {
     const scene = topic();
     const { requests, backlog, wait, settle } = scene;
     requests.push({ kind: 'lookup', keys: 5 });
@@ -126,7 +126,7 @@ describe('requestsBehind', () => {
     expect([scene.reads, backlog.keys, backlog.unknown]).toEqual([2, 5, 1]);
   });
 
-  it('goes on where its topic could not be read', async () => {
+  it("continues if its topic couldn't be read", async () => {
     let now = 0;
     let reads = 0;
     const backlog = laneBacklog({

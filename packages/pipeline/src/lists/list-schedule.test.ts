@@ -38,7 +38,7 @@ function lists(periods: readonly number[], { markedMsAgo = 0, failures = 0 } = {
   return { clock, looks, enqueued, told };
 }
 
-test('a period goes on over a restart', async () => {
+test('a period continues over a restart', async () => {
   const { clock, looks } = lists([DAY], { markedMsAgo: 23 * HOUR });
   await clock.advance(2 * DAY);
   expect(looks).toEqual([HOUR, HOUR + DAY]);

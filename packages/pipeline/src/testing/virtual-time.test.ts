@@ -47,7 +47,7 @@ test('the time until a list is due again goes by as soon as there is nothing to 
   }
 });
 
-test('a service that does not answer is given up after its time-out, and asked again', async () => {
+test("a service that doesn't answer is given up after its timeout, and requested again", async () => {
   const clock = virtualClock();
   await using service = await catalogueService({ items: { a: 3 }, silent: 1 });
   await using place = await temporaryLog();

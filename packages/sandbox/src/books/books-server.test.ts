@@ -145,13 +145,13 @@ test.each([
   expect(got).toEqual(answers);
 });
 
-test('a 404 over the limit says what it is told to', async () => {
+test('a 404 over the limit says what the test configured', async () => {
   await start({ limitAnswer: '404', limit404Message: 'Request limit reached', now: () => 0 });
   await ask('/author/A');
   expect((await ask('/author/A')).text).toBe('{"errorMessage":"Request limit reached"}');
 });
 
-test('a daily quota counts ISBNs and begins anew at its hour', async () => {
+test('a daily quota counts ISBNs and resets at its hour', async () => {
   let nowMs = Date.parse('2030-01-01T05:00:00Z');
   await start({ window: roomy, now: () => nowMs, dailyQuota: { isbns: 3, resetsAt: '06:30' } });
   const isbns = (count: number): string => `isbns=${Array.from({ length: count }, (_, index) => sampleIsbn(index)).join(',')}`;
@@ -179,7 +179,7 @@ test('an unknown path is a 404, and options that cannot be are refused by name',
   await expect(startBooks({ keys: twice })).rejects.toThrow('Two keys are named "a"');
 });
 
-test('a test for unknown names that throws is said to the client instead of hanging it', async () => {
+test('a test for unknown names that throws is reported to the client instead of hanging it', async () => {
   const sandbox = await start({
     unknown: () => {
       throw new Error('no list');

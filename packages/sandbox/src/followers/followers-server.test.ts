@@ -51,7 +51,7 @@ async function walk(user: string, extra = '', toward = 'next_cursor', from = '-1
   return { pages, cursors };
 }
 
-test('a walk gets every id in order, in pages of the size asked, by opaque cursors above 2^60', async () => {
+test('a walk gets every ID in order, in pages of the requested size, by opaque cursors above 2^60', async () => {
   const sandbox = await start({ users: { Alpha: { followers: 12_345 } }, window: roomy });
   const { pages, cursors } = await walk('aLPHA', '&count=1000');
   expect(pages.map((page) => page.length)).toEqual([...Array.from({ length: 12 }, () => 1000), 345]);
@@ -80,7 +80,7 @@ test('an account of ten million answers its first page at once, and one without 
   );
 });
 
-test('ids are spelled as asked, or whichever way the service likes', async () => {
+test('IDs are spelled as requested, or in any way', async () => {
   const users = { alpha: { followers: ['9007199254740993', '12'] } };
   const spelled = async (options: FollowersSandboxOptions, query: string): Promise<string> => {
     await running?.close();
@@ -133,7 +133,7 @@ test('an account that changes while it is walked keeps its id and its cursors, a
   expect((await walk('beta')).pages).toEqual([sandbox.followersOf('beta')]);
 });
 
-test('each credential has a window of its own, told in headers, and a refusal is the recorded one', async () => {
+test('each credential has its own window, shown in headers, and a refusal is the recorded one', async () => {
   let nowMs = Date.parse('2030-01-01T00:00:10.900Z');
   const sandbox = await start({ window: { limit: 2, windowMs: 60_000 }, now: () => nowMs });
   const headersOf = ({ status, headers }: Got): unknown[] => [
@@ -251,7 +251,7 @@ test('OAuth signatures are verified over the request as it came, and a nonce ser
   expect(sandbox.requests[0]?.credential).toBe('user');
 });
 
-test('without credentials any well-formed OAuth signature is let in, each consumer and token a credential of its own', async () => {
+test('without credentials, any well-formed OAuth signature is accepted, and each consumer and token is its own credential', async () => {
   const sandbox = await start({ now: () => 1_900_000_000_000 });
   const query = '?screen_name=alpha';
   const outcome = async (headers: Record<string, string>): Promise<string> => {

@@ -24,7 +24,7 @@ test('a rolling window frees each request its length after it was counted', () =
   expect(allowedAt('rolling', [1050, 1090, 1149, 1150, 1151, 1190, 1191])).toEqual([true, true, false, true, false, true, false]);
 });
 
-test('what is left and when it comes back is said', () => {
+test('a response says what remains and when it resets', () => {
   const reset = (kind: WindowKind): number[] => {
     const window = createRequestWindow({ kind, limit: 2, windowMs: 100 });
     return [1050, 1060, 1070].flatMap((nowMs) => {

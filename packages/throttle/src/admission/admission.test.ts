@@ -47,7 +47,7 @@ describe('admission', () => {
     expect(second).toBe(true);
   });
 
-  it('grants nothing while its credential is held, and one by one where each grant holds it again', async () => {
+  it('grants nothing while its credential is held, and one at a time if each grant holds it again', async () => {
     const clock = virtualClock();
     let heldUntilMs = 300;
     const budgets = [rateBudget({ limit: 9, windowMs: 1_000, guardMs: 0, clock })];

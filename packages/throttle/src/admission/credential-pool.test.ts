@@ -110,7 +110,7 @@ describe('credentialPool', () => {
     ]);
   });
 
-  it('finds the one that may go first where another of its budgets would make it wait longest', () => {
+  it('finds the one that may go first although another of its budgets would make it wait longest', () => {
     const clock = handClock();
     const budgets = () => ['core', 'search'].map(() => rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock }));
     const [a, b] = [budgets(), budgets()];
@@ -133,7 +133,7 @@ describe('credentialPool', () => {
     expect(pool.delaysNone([], { ahead, countedWithinMs: 1 })).toBe(false);
   });
 
-  it('tells each budget its cost, and continues with the capacity that this frees', () => {
+  it('charges each budget its cost, and continues with the capacity that this frees', () => {
     const clock = handClock();
     const budgets = ['core', 'search', 'day'].map(() => rateBudget({ limit: 5, windowMs: 1_000, guardMs: 0, clock }));
     const journal = countingJournal();

@@ -28,7 +28,7 @@ function used(own: number, evidence?: BudgetEvidence, ageMs = 0) {
 }
 
 describe('evidence in a response', () => {
-  it('changes nothing where our own requests explain what is left', () => {
+  it('changes nothing if our own requests explain what is left', () => {
     const { budget } = used(5, { remaining: 10, resetInMs: WINDOW_MS - 500 });
     expect(budget.snapshot()).toEqual({ ...used(5).budget.snapshot(), others: [] });
   });
@@ -62,7 +62,7 @@ describe('evidence in a response', () => {
     expect(budget.used).toBe(2 + 3);
   });
 
-  it('takes a refused request for one of the others’, where the answer says what remains', () => {
+  it('counts a refused request as another client’s if the response says what remains', () => {
     expect(used(5, { remaining: 0, resetInMs: 600_000, refused: true }).budget.used).toBe(4 + 11);
     expect(used(5, { remaining: 0, resetInMs: Number.NaN, refused: true }).budget.used).toBe(5);
   });
@@ -116,7 +116,7 @@ describe('evidence in a response', () => {
     expect(budget.used).toBe(1);
   });
 
-  it('says of several uses when all of them leave room', () => {
+  it('returns when several uses leave room', () => {
     const budget = rateBudget({ limit: 15, windowMs: WINDOW_MS, guardMs: 0, clock: handClock() });
     const others = [
       [1_000, 10],

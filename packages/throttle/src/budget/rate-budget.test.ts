@@ -7,7 +7,7 @@ import { type RateBudget, rateBudget } from './rate-budget.ts';
 import { virtualClock } from '../testing/index.ts';
 
 describe('rateBudget', () => {
-  it('grants up to its limit, then says when the next is free: the first answer plus a window and the guard', () => {
+  it('grants up to its limit, then returns when the next is free: the first response plus a window and the guard', () => {
     const clock = handClock();
     const budget = rateBudget({ limit: 2, windowMs: 1_000, clock });
     const first = budget.take();
@@ -53,7 +53,7 @@ describe('rateBudget', () => {
     expect(budget.used).toBe(1);
   });
 
-  it('waits as long as the service said, whatever its own log says', () => {
+  it('waits as long as the service said, whatever its own log holds', () => {
     const clock = handClock();
     const budget = rateBudget({ limit: 5, windowMs: 1_000, clock });
     budget.holdUntil(500);

@@ -27,13 +27,13 @@ const spread = (count: number): readonly number[] => Array.from({ length: count 
 const times = (count: number, window: readonly number[]): readonly (readonly number[])[] => Array.from({ length: count }, () => window);
 
 describe.each(CASES)('a credential of a service with $kind windows, asked for by $walks walks', ({ kind, walks }) => {
-  it('is never refused and loses nothing where no other client shares it', () => {
+  it('is never refused and loses nothing if no other client shares it', () => {
     const { counted, refused } = day({ kind, walks, others: [[]] });
     expect(refused).toEqual([]);
     expect(counted).toHaveLength(20 * 15);
   });
 
-  it('is never refused where others use it all the time, and uses what they leave', () => {
+  it('is never refused if others use it all the time, and uses what they leave', () => {
     for (const use of [spread(5), [0, 0.001, 0.002, 0.003, 0.004], spread(9)]) {
       const { counted, refused, othersCounted } = day({ kind, walks, others: [use], startAt: 1.05 });
       expect(refused).toEqual([]);
@@ -82,7 +82,7 @@ describe('any credential that is shared', () => {
     );
   });
 
-  it('is never refused where others use nothing', () => {
+  it('is never refused if others use nothing', () => {
     fc.assert(
       fc.property(scene, fc.integer({ min: 1, max: 20_000 }), ({ limit, walks, kind, phase, seed }, slowestMs) => {
         expect(day({ limit, walks, kind, phase, others: [[]], windows: 6, trips: parts(seed), slowestMs }).refused).toEqual([]);

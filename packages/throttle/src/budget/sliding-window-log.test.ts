@@ -95,7 +95,7 @@ describe('SlidingWindowLog', () => {
     );
   });
 
-  it('tells in few pairs what is left: never less of it at any time, and all of it at first', () => {
+  it('describes what is left in few pairs: never less of it at any time, and all of it at first', () => {
     fc.assert(
       fc.property(steps, fc.integer({ min: 1, max: 8 }), (all, most) => {
         for (const { pairs, plain, now } of play(all, (scene) => ({

@@ -108,7 +108,7 @@ describe('PageStream.drain', () => {
     }
   });
 
-  it('tells of a failed walk after the pages before it were acknowledged', async () => {
+  it('reports a failed walk after the earlier pages were acknowledged', async () => {
     const done: number[] = [];
     const { stream } = walk({ failAfter: 2 });
     const drained = lastValueFrom(
@@ -134,7 +134,7 @@ describe('PageStream.drain', () => {
     expect(await counted).toBe(20_000);
   });
 
-  it('asks for the next page when one was acknowledged, however little it may read ahead', async () => {
+  it('requests the next page when one was acknowledged, however little it may read ahead', async () => {
     for (const readAhead of [0, 1]) {
       const { seen, stream } = walk({ pages: 5 });
       const ahead: number[] = [];
@@ -214,7 +214,7 @@ describe('PageStream', () => {
     expect(pages).toEqual([1, 2, 3]);
   });
 
-  it('is done behind its end and behind an error, and asks for nothing more', async () => {
+  it('is done after its end and after an error, and requests nothing more', async () => {
     for (const { seen, stream } of [walk({ pages: 2 }), walk({ failAfter: 2 })]) {
       const iterator = stream[Symbol.asyncIterator]();
       const pages: number[] = [];

@@ -58,7 +58,7 @@ describe('mergePages', () => {
     );
   });
 
-  it('asks for no more than the cap, of its own or of the drain, while nothing is acknowledged', async () => {
+  it("requests at most the cap, its own or the drain's, while nothing is acknowledged", async () => {
     const asked = async (drained: (streams: readonly PageStream<readonly string[]>[]) => { subscribe(): { unsubscribe(): void } }) => {
       const all = walks(20, { pages: 5, size: 10 });
       const subscription = drained(all.map(({ stream }) => stream)).subscribe();

@@ -82,7 +82,7 @@ describe('PageStream.through', () => {
     );
   });
 
-  it("gives a page's credit back when the last of its values is acknowledged, and at once where there are none", async () => {
+  it("returns a page's credit when the last of its values is acknowledged, or at once if it has none", async () => {
     const credits = creditPool({ max: 100 });
     const outstanding: number[] = [];
     await lastValueFrom(
@@ -158,7 +158,7 @@ describe('PageStream.through', () => {
     expect(credits.outstanding).toBe(0);
   });
 
-  it("ends with a stage's error behind the values before it, and asks for nothing more", async () => {
+  it("ends with a stage's error after the earlier values, and requests nothing more", async () => {
     const credits = creditPool({ max: 100 });
     const walk = scriptedWalk([[1, 2], [3, 4, 5], [6]]);
     const seen: number[] = [];

@@ -26,7 +26,7 @@ describe('a lane of the sqlite driver', () => {
     }
   });
 
-  it('says who holds it since when, and is free at once when that process was killed', async () => {
+  it('names its holder and since when, and is free at once after that process was killed', async () => {
     const file = join(temporaryFolder(), 'log.db');
     const started = Date.now();
     const holder = startChild({ script: CONTENDER, args: [file, '0'] });

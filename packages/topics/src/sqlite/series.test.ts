@@ -36,7 +36,7 @@ const appended = fc.oneof(
 );
 
 describe('a series of the sqlite driver', () => {
-  it('reads back record by record from any offset, by the port and by SQL, whatever stands in it and beside it', async () => {
+  it('is read record by record from any offset, by the port and by SQL, whatever it and its neighbors hold', async () => {
     const { file, log, lane } = await openedLog();
     using db = new DatabaseSync(file, { readOnly: true });
     let run = 0;

@@ -35,7 +35,7 @@ describe('the sqlite driver', () => {
     expect(found[0]?.timestampMs).toBe(1_700_000_000_123);
   });
 
-  it('keeps one record per key of a compacted topic, and a tombstone for as long as asked', async () => {
+  it('keeps one record per key of a compacted topic, and a tombstone for the configured time', async () => {
     let nowMs = 1_000_000;
     await using log = await sqliteTopicLog({ file: join(temporaryFolder(), 'log.db'), now: () => nowMs, tombstoneRetentionMs: 60_000 });
     await log.createTopics([{ name: 'state', partitions: 1, compacted: true }]);
@@ -59,7 +59,7 @@ describe('the sqlite driver', () => {
     await expect(log.append([{ topic: 'state', partition: 0, key: null, value: 'x' }])).rejects.toThrow(InvalidRecordError);
   });
 
-  it('waits for another process that writes, off the thread of the timers, and says so when it takes too long', async () => {
+  it("waits for another process that writes, off the timers' thread, and reports if it takes too long", async () => {
     const file = join(temporaryFolder(), 'log.db');
     await using log = await sqliteTopicLog({ file, busyTimeoutMs: 300 });
     await log.createTopics([{ name: 'topic', partitions: 1 }]);
@@ -89,7 +89,7 @@ describe('the sqlite driver', () => {
     expect((await next).value).toMatchObject({ partition: 1, value: 'grown' });
   });
 
-  it('closes with readers waiting and lanes open, and says so to later calls', async () => {
+  it('closes with waiting readers and open lanes, and later calls report it', async () => {
     const file = join(temporaryFolder(), 'log.db');
     const log = await sqliteTopicLog({ file });
     await log.createTopics([

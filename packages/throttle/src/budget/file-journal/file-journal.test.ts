@@ -236,7 +236,7 @@ describe('fileJournal', () => {
     expect(rowsOf(file)).toEqual({ one: [{ windowMs: 1, busy: [] }], other: [{ windowMs: 3, busy: [] }] });
   });
 
-  it('lets a permit wait for longer where the disk is slow, and shorter again when it no longer is', async () => {
+  it('lets a permit wait longer while the disk is slow', async () => {
     const clock = virtualClock();
     let nowMs = 5_000;
     let writeMs = 500;

@@ -30,7 +30,7 @@ test.for([
   },
 );
 
-test('a topic that is there is warned about where it deletes what it should keep', () => {
+test('an existing topic causes a warning if it deletes what it should keep', () => {
   const found = (settings: Readonly<Record<string, string>>) => ({ partitions: 1, copies: 1, settings: new Map(Object.entries(settings)) });
   const warningsOf = (keepsRecords: boolean, settings: Readonly<Record<string, string>>) =>
     warnings({ name: 'requests', partitions: 1, keepsRecords }, found(settings), { replication: 1, brokers: 1 });

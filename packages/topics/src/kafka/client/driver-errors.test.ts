@@ -83,7 +83,7 @@ describe('an answer of a broker', () => {
 });
 
 describe('a fault that is no answer', () => {
-  it('passes where a new connection may help, whatever kafkajs calls it', () => {
+  it('is temporary if a new connection may help, whatever kafkajs calls it', () => {
     for (const error of [
       new KafkaJSConnectionError('gone', {}),
       new KafkaJSNumberOfRetriesExceeded(new KafkaJSConnectionError('gone', {}), {}),
@@ -93,7 +93,7 @@ describe('a fault that is no answer', () => {
       expect(verdictOf(error)).toBe('passes');
   });
 
-  it('is final where it would not, and our errors pass unchanged', () => {
+  it('is final otherwise, and our own errors pass unchanged', () => {
     const lost = new TopicLostError({ topic: 'state' });
     expect(verdictOf(new KafkaJSServerDoesNotSupportApiKey('no AddPartitionsToTxn', {}))).toBe('final');
     expect(verdictOf(lost)).toBe('final');

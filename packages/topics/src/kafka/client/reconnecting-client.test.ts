@@ -6,7 +6,7 @@ import { ReconnectingClient } from './reconnecting-client.ts';
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-it('who gives up misses nothing any more, and says nothing of the brokers: another has to reach them', async () => {
+it('a client that gives up reports nothing about the brokers any more: another has to reach them', async () => {
   const { client, changes } = newClient();
   const giveUp = new AbortController();
   const askedMs = Date.now();

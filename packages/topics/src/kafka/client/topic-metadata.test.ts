@@ -19,7 +19,7 @@ test.concurrent('fewer partitions than before are believed only when no broker k
   expect((await certainTopicMetadata(clusterOf([lagging, lagging]), wanted)).get('records')).toHaveLength(1);
 });
 
-test.concurrent('brokers that do not answer say nothing; where none does, that is the error', async ({ expect }) => {
+test.concurrent("brokers that don't answer count for nothing; if none does, that is the error", async ({ expect }) => {
   const away = (): object => {
     throw new Error('away');
   };

@@ -58,14 +58,14 @@ describe.skipIf(why !== undefined)(`a batch of which compaction has taken${becau
     return read;
   };
 
-  it('the last records is read past, also where an answer has room for that batch alone', async () => {
+  it('the last records is read past, even if a response has room for that batch only', async () => {
     const batch = ['first', 'second', 'third'].map((key) => [key, 'old'] as const);
     const newer = ['second', 'third'].map((key) => [[key, 'x'.repeat(5_000_000)] as const]);
     await compacted('tail', [batch, ...newer], ['first', 'second', 'third']);
     expect(await keysOf('tail')).toEqual(['first', 'second', 'third']);
   });
 
-  it('all records is passed at once, also where a small answer ends amid the batch behind it', async () => {
+  it('all records is passed at once, even if a small response ends within the next batch', async () => {
     const many = Array.from({ length: 2_000 }, () => ['many', 'old'] as const);
     await compacted('frame', [many, [['large', 'x'.repeat(1_000_000)]], [['many', 'new']], [['last', '']]], ['large', 'many', 'last']);
     let fetches = 0;

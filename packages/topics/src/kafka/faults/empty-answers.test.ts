@@ -78,7 +78,7 @@ describe.skipIf(why !== undefined)(`an answer without brokers${because}`, { time
     expect(reading()).toBeLessThan(0);
   });
 
-  it('is told where an opening meets no other', async ({ expect }) => {
+  it('is reported if an opening meets no other', async ({ expect }) => {
     forgeNoBrokers(Infinity);
     await expect(kafkaTopicLog({ brokers: broker.brokers, replication: 1 })).rejects.toThrow(
       `The topic log on Kafka at ${broker.brokers.join(', ')} can't be opened: no broker is ready: the cluster metadata lists none ` +

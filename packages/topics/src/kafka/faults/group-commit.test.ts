@@ -43,7 +43,7 @@ describe.skipIf(why !== undefined).concurrent(`what a group has read${because}`,
     expect(await log.groupOffset({ group: `leaving-${OWN}`, topic: `leaving-${OWN}`, partition: 0 })).toBe(1);
   });
 
-  it('is what another process has committed, where that is further than our own', async ({ expect }) => {
+  it('is what another process has committed if that is further than ours', async ({ expect }) => {
     const pages = await newPages(log, { partitions: 1 });
     const place = { group: pages.group, topic: `${pages.lane.name}.requests`, partition: 0 };
     await using other = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });

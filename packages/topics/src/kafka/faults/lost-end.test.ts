@@ -67,7 +67,7 @@ describe.skipIf(why !== undefined)(`a reader whose topic ends before what it had
     await expect(records.next()).rejects.toThrow(TopicLostError);
   });
 
-  it('says so, too, where it follows several partitions', async () => {
+  it('is also reported if it follows several partitions', async () => {
     const topic = 'anew-partitions';
     await madeWith(topic, 2);
     await log.append([0, 1].map((partition) => ({ topic, partition, key: null, value: 'old' })));
@@ -78,7 +78,7 @@ describe.skipIf(why !== undefined)(`a reader whose topic ends before what it had
     await expect(records.next()).rejects.toThrow(TopicLostError);
   });
 
-  it('says so, too, where it goes on from an offset that the topic had', async () => {
+  it('is also reported if it continues from an offset that the topic had', async () => {
     const topic = 'anew-from';
     await madeWith(topic, 1);
     await log.append(['0', '1'].map((value) => ({ topic, key: null, value })));
@@ -90,7 +90,7 @@ describe.skipIf(why !== undefined)(`a reader whose topic ends before what it had
     expect(await log.read({ topic })[Symbol.asyncIterator]().next()).toEqual(ended);
   });
 
-  it('says so, too, where its group has read further', async () => {
+  it('is also reported if its group has read further', async () => {
     const topic = 'short';
     await madeWith(topic, 1);
     await log.append(['0', '1'].map((value) => ({ topic, key: null, value })));

@@ -76,7 +76,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker refuses${because}`,
     expect(position).toMatchObject({ topic: pages.topic, partition: 0 });
   });
 
-  it('batches as large as a topic took before: makes smaller ones, and says of a record what it needs', async ({ expect }) => {
+  it('batches as large as the topic took before: makes smaller ones, and reports what a record needs', async ({ expect }) => {
     const pages = await newPages(log);
     const writer = await log.openLane(pages.lane);
     await pages.write(writer);
@@ -143,7 +143,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker refuses${because}`,
     expect((await log.listTopics()).map((topic) => topic.name)).not.toContain(`${name}-new`);
   });
 
-  it('topics that several make and enlarge at once are there, as large as asked', async ({ expect }) => {
+  it('topics that several clients create and enlarge at once exist, as large as requested', async ({ expect }) => {
     await log.createTopics([{ name: 'common-0', partitions: 1 }]);
     const logs = await Promise.all(Array.from({ length: 4 }, open));
     for (const partitions of [2, 3, 5]) {

@@ -140,7 +140,7 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
     expect(await log.groupOffset({ group: pages.group, topic: `${pages.lane.name}.requests`, partition: 0 })).toBe(2);
   });
 
-  it('an append to a topic that was deleted says so', async ({ expect }) => {
+  it('an append to a deleted topic reports it', async ({ expect }) => {
     const { topic } = await newPages(log);
     await log.append([{ topic, key: 'a', value: '1' }]);
     await admin.deleteTopics({ topics: [topic] });

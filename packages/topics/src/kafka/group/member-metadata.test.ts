@@ -3,7 +3,7 @@ import { AssignerProtocol } from 'kafkajs';
 import { expect, it } from 'vitest';
 import { decodeMetadata, encodeMetadata, hasPartitions } from './member-metadata.ts';
 
-it('what a member says is read by the others', () => {
+it("members read each other's metadata", () => {
   const owned = fc.array(fc.record({ topic: fc.string(), partition: fc.nat() }));
   fc.assert(
     fc.property(owned, fc.string({ unit: 'binary' }), (owned, agreement) => {

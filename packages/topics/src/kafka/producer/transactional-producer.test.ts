@@ -92,7 +92,7 @@ describe('a transactional producer', () => {
     expect(failed).toBe(true);
   });
 
-  it('asks again, in the same words, where it is too early for the whole request, and not where for a part of it', async () => {
+  it('repeats the same request if it is too early for all of it, but not if it is too early for a part', async () => {
     const produced = (about: { readonly topic?: string }) =>
       begun({ protocol: 2, produce: (_, count) => (count === 1 ? [{ errorCode: CONCURRENT_TRANSACTIONS, ...about }] : []) });
     const whole = await produced({});
@@ -120,7 +120,7 @@ describe('a transactional producer', () => {
     },
   );
 
-  it('sends nothing again where one leader refuses by stale metadata and another for a reason of its own', async () => {
+  it('sends nothing again if one leader refuses by stale metadata and another for a different reason', async () => {
     const { producer, requests } = await begun({
       protocol: 2,
       produce: ({ topicPartitions: [produced] }) => {

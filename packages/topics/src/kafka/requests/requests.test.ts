@@ -158,7 +158,7 @@ describe('a request', () => {
     expect(broker.requests).toEqual([await kafkajsFrame(request, options)]);
   });
 
-  it('tells which producer it has made', async () => {
+  it('returns the producer that it has made', async () => {
     const broker = recordingBroker({ version: 1, answer: (body) => done(body).int64('9007199254740993').int16(7) });
     const made = await broker.ask(initProducerId, { transactionalId: 'lane', transactionTimeout: 1 });
     expect(made).toEqual({ producerId: '9007199254740993', producerEpoch: 7 });
@@ -242,14 +242,14 @@ describe('an answer to a request about two partitions', () => {
     expect(types(one)).toEqual(['state UNKNOWN_TOPIC_OR_PARTITION']);
   });
 
-  it.each(names)('%s: throws where a partition is missing in it, or another one is there', async (name) => {
+  it.each(names)('%s: throws if a partition is missing or unexpected', async (name) => {
     const pages = { topic: 'pages', code: 0 };
     const state = { topic: 'state', code: 0 };
     for (const answered of [[], [pages], [pages, { ...state, partition: 1 }], [pages, state, { topic: 'other', code: 0 }]])
       expect(String(await refused(name, answered))).toMatch(/named pages-0, state-0, but the response names/u);
   });
 
-  it.each(names)('%s: can be asked again where it is too early for all of them, and not where for one', async (name) => {
+  it.each(names)('%s: can be repeated if it is too early for all partitions, but not if it is too early for one', async (name) => {
     const early = { type: 'CONCURRENT_TRANSACTIONS' };
     const all = asked.map(({ topic }) => ({ topic, code: 51 }));
     expect(await refused(name, all)).not.toHaveProperty('topic');
@@ -361,7 +361,7 @@ describe('protocol 2', () => {
     expect(await recordingBroker({ ...told, answer }).ask(transactionProtocol, { transactionalId: 'lane' })).toBe(protocol);
   });
 
-  it('is not asked for where brokers have no features', async () => {
+  it('is not requested from brokers without features', async () => {
     const broker = recordingBroker({ version: 2, answer: () => undefined });
     expect(await broker.ask(transactionProtocol, { transactionalId: 'lane' })).toBe(1);
     expect(broker.requests).toEqual([]);

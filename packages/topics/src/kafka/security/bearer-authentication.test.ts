@@ -43,7 +43,7 @@ it('sends the token once, and is content with an empty answer', async () => {
   expect(await exchange('a.b.c', [''])).toEqual({ error: undefined, sent: ['n,,\u0001auth=Bearer a.b.c\u0001\u0001'] });
 });
 
-it('acknowledges a refusal, and tells its status and nothing else of it', async () => {
+it('acknowledges a refusal, and reports only its status', async () => {
   const refusal = '{"status":"invalid_token","scope":"a.b.c"}';
   const { sent, error } = await exchange('a.b.c', [refusal, new Error('Authentication failed')]);
   expect(sent[1]).toBe('\u0001');
@@ -53,7 +53,7 @@ it('acknowledges a refusal, and tells its status and nothing else of it', async 
   });
 });
 
-it('tells when a refused token has expired', async () => {
+it('reports when a refused token expired', async () => {
   const { error } = await exchange(unsecuredToken({ subject: 'alice', lifetimeMs: -1000 }), ['{"status":"invalid_token"}', '']);
   expect(error).toMatchObject({
     message: expect.stringMatching(/invalid_token; it expired at \d{4}-\d\d-\d\dT[\d:.]+Z\. Start again with a new one$/),
@@ -71,7 +71,7 @@ it.each(['', 'a b', 'a\u0001auth=Bearer b', 'a\n'])('never sends %j, which is no
   expect(error).toMatchObject({ message: 'The token for the brokers is empty, or has a character that is invalid in tokens' });
 });
 
-describe('where a fresh token will come, it is waited for', () => {
+describe('a fresh token is waited for if one will come', () => {
   const renewedIn = './token';
   const REFUSAL = '{"status":"invalid_token"}';
   const isWaitedFor = { name: 'StaleTokenError', retryable: true, message: expect.stringMatching(/\. Write a new one into \.\/token$/) };

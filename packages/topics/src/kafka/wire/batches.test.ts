@@ -173,7 +173,7 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
     await expect(oneLess).rejects.toMatchObject({ type: 'MESSAGE_TOO_LARGE' });
   });
 
-  it.each([99, 101])('is refused by the broker when it holds 100 records and says %i', async (count) => {
+  it.each([99, 101])('is refused by the broker if it holds 100 records and declares %i', async (count) => {
     const topic = await makeTopic();
     const page = pageOfRecords(100);
     const wrong = { records: encodeRecords(page).bytes, count, timestampMs: at.timestampMs, codec: 0 };

@@ -32,7 +32,7 @@ describe('a series in parts', () => {
     );
   });
 
-  it('makes no value whole where all parts are digits, but the first', () => {
+  it('makes no value whole if all parts but the first are digits', () => {
     const made: number[] = [];
     const at = (index: number) => {
       made.push(index);

@@ -45,7 +45,7 @@ describe('splitting', () => {
     );
   });
 
-  it('puts no more than 50,000 records into a batch, more than which kafkajs could not read', () => {
+  it('puts at most 50,000 records into a batch, the most that kafkajs can read', () => {
     const record = { key: null, value: '1' };
     const records = { length: 120_001, at: () => record };
     const counts = Array.from(
@@ -62,7 +62,7 @@ describe('splitting', () => {
     expect(split(records, bytes - 1).map(({ count }) => count)).toEqual([299, 1]);
   });
 
-  it('tells which record is too large for any batch, and how large it is', async () => {
+  it('reports which record is too large for any batch, and its size', async () => {
     const large = { key: null, value: 'x'.repeat(5000) };
     const records = [...pageOfRecords(20), large, ...pageOfRecords(20)];
     const bytes = await plainBytes([large]);
@@ -71,7 +71,7 @@ describe('splitting', () => {
     expect(split(records, bytes).reduce((sum, { count }) => sum + count, 0)).toBe(41);
   });
 
-  it('writes the next page where the last one stood, also where a small batch went with it', async () => {
+  it('overwrites the last page with the next one, even if a small batch came with it', async () => {
     const memory: unknown[] = [];
     for (let page = 0; page < 2; page += 1) {
       const both = [pageOfRecords(300), pageOfRecords(1)].map((records) => splitting(records, 1_000_000)[Symbol.iterator]());
