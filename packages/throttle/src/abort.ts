@@ -9,7 +9,7 @@ type Callback = (reason: unknown) => void;
  * Calls back with the reason when a signal aborts, or at once if it already has. Returns what ends that. `events.addAbortListener` exists only in Node, and
  * calls back later if the signal has aborted.
  */
-export function onAbort(signal: AbortSignal | undefined, callback: Callback): () => void {
+export function onAbort(signal: AbortSignal | undefined, callback: (reason: unknown) => void): () => void {
   if (signal?.aborted === true) callback(signal.reason);
   if (signal === undefined || signal.aborted) return () => undefined;
   const callbacks = callbacksOf.get(signal) ?? listenTo(signal);
@@ -143,7 +143,7 @@ export function anySignal(signals: readonly (AbortSignal | undefined)[]): AnySig
 }
 
 /** Calls back with the reason when the signal that was given last aborts. Readers get one with each read, and hold credit between reads as well. */
-export function latestSignal(callback: Callback): (signal: AbortSignal | undefined) => void {
+export function latestSignal(callback: (reason: unknown) => void): (signal: AbortSignal | undefined) => void {
   let watched: AbortSignal | undefined;
   let forget = (): void => undefined;
   return (signal) => {
