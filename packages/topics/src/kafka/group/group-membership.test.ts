@@ -2,6 +2,7 @@ import { type KafkaBroker, startKafkaBroker, whyNoKafkaBroker } from '@headgate/
 import type { Kafka } from 'kafkajs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createTopics } from '../faults/committed-records.fixture.ts';
 import { type Child, startChild } from '../../sqlite/child.fixture.ts';
 import { letQueuesIdle } from '../faults/idle-queues.fixture.ts';
 import { type GroupMembership, type GroupMembershipOptions, Member } from './member.ts';
@@ -29,9 +30,7 @@ describe.skipIf(reason !== undefined)(
     async function newTopic(): Promise<void> {
       topic = `requests-${++topics}`;
       await asAdmin(async (admin) => {
-        await admin.createTopics({ topics: [{ topic, numPartitions: PARTITIONS }], waitForLeaders: false });
-        // kafkajs waits for leaders, but not for a broker that doesn't know the topic yet.
-        await vi.waitFor(() => admin.fetchTopicMetadata({ topics: [topic] }), { timeout: 60_000 });
+        await createTopics(admin, [{ topic, numPartitions: PARTITIONS }]);
       });
     }
 
