@@ -1,5 +1,4 @@
-import { httpDate, nextTimeOfDay } from '@headgate/throttle';
-import { retryAfterMs } from '@headgate/throttle';
+import { httpDate, nextTimeOfDay, retryAfterMs } from '@headgate/throttle';
 import type { HttpResponse } from '../http/response.ts';
 import type { QuotaReset } from './options.ts';
 import { refusalAnswer } from './schema.ts';

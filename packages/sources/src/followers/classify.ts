@@ -1,6 +1,5 @@
-import { httpDate } from '@headgate/throttle';
+import { httpDate, retryAfterMs } from '@headgate/throttle';
 import { foreignBody, jsonBody } from '../http/json-body.ts';
-import { retryAfterMs } from '@headgate/throttle';
 import { refusalWaitMs } from '../http/rate-headers.ts';
 import type { HttpResponse } from '../http/response.ts';
 import type { ClassifyContext } from '../source-definition.ts';

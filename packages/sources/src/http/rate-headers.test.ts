@@ -1,6 +1,5 @@
-import { httpDate } from '@headgate/throttle';
+import { httpDate, retryAfterMs } from '@headgate/throttle';
 import { describe, expect, test } from 'vitest';
-import { retryAfterMs } from '@headgate/throttle';
 import { budgetEvidence, refusalWaitMs } from './rate-headers.ts';
 
 const DATE = 'Sun, 06 Nov 1994 08:49:37 GMT';

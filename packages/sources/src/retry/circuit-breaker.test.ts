@@ -1,12 +1,11 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { creditPool } from '@headgate/throttle';
+import { creditPool, retryAfterMs } from '@headgate/throttle';
 import { type VirtualClock, virtualClock } from '@headgate/throttle/testing';
 import fc from 'fast-check';
 import type { Dispatcher } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { defineSource } from '../define-source.ts';
 import { credential, play } from '../scene.fixture.ts';
-import { retryAfterMs } from '@headgate/throttle';
 import { SourceError } from '../source-error.ts';
 import type { AttemptEvent, SourceOptions } from '../source-options.ts';
 import type { Respond } from '../testing/scripted-server.ts';
