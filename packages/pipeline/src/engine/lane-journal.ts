@@ -1,4 +1,5 @@
 import { agedSnapshots, type BootTime, type BudgetSnapshot, type Clock, type Journal, stampedSnapshots } from '@headgate/throttle';
+import { ALL_CREDENTIALS } from '@headgate/throttle/internal';
 import type { TopicLog } from '@headgate/topics';
 import { PipelineError } from '../definition/pipeline-error.ts';
 import type { Lane } from './lane.ts';
@@ -23,8 +24,6 @@ export interface LaneJournalOptions {
   readonly lanes?: number;
 }
 
-/** The entry of limits over all credentials. */
-const ALL = '';
 /** A permit waits for little more than its transaction; slow disks get more time. */
 const SHORTEST_LEASE_MS = 1_000;
 const LONGEST_LEASE_MS = 60_000;
@@ -56,7 +55,7 @@ export function laneJournal({ lane, clock, inherited = [], lanes = 1 }: LaneJour
       return Math.min(LONGEST_LEASE_MS, Math.max(SHORTEST_LEASE_MS, 4 * lane.slowestCommitMs));
     },
     open(credential, snapshot) {
-      const [shared] = credential === ALL && lanes > 1 ? snapshot() : [];
+      const [shared] = credential === ALL_CREDENTIALS && lanes > 1 ? snapshot() : [];
       if (shared !== undefined) throw notShared(shared.name, lanes);
       snapshots.set(credential, snapshot);
       const granted = (): Promise<void> => {

@@ -1,4 +1,5 @@
 import type { BudgetSnapshot, Clock, Journal, JournalEntry, RateBudget } from '@headgate/throttle';
+import { ALL_CREDENTIALS } from '@headgate/throttle/internal';
 import { budgetOf } from '../budgets.ts';
 import type { Budgets } from '../source-options.ts';
 
@@ -24,16 +25,13 @@ export interface SharedBudgetsOptions {
   readonly journal?: Journal | undefined;
 }
 
-/** The name of their entry in the journal, which no credential can have. */
-const ALL = '';
-
 export function sharedBudgets({ budgets, maxDelayMs, clock, journal }: SharedBudgetsOptions): SharedBudgets {
   const options = { maxDelayMs, clock, ...(journal !== undefined && { leaseMs: () => journal.leaseMs }) };
   const byName = new Map(Object.entries(budgets).flatMap(([name, of]) => (of.shared === true ? [[name, budgetOf(of, options)]] : [])));
-  const shared = journal?.open(ALL, () => Array.from(byName, ([name, budget]) => ({ name, ...budget.snapshot() })));
+  const shared = journal?.open(ALL_CREDENTIALS, () => Array.from(byName, ([name, budget]) => ({ name, ...budget.snapshot() })));
   const restored = shared?.restored ?? [];
   for (const snapshot of restored) byName.get(snapshot.name ?? '')?.restore(snapshot);
-  let last = { credential: ALL, untilMs: -Infinity };
+  let last = { credential: ALL_CREDENTIALS, untilMs: -Infinity };
 
   return {
     byName,

@@ -1,5 +1,8 @@
 import type { BootTime } from '../clock.ts';
 
+/** The name of the entry of limits over all credentials. No credential can have it. */
+export const ALL_CREDENTIALS = '';
+
 /**
  * Makes grants durable before their requests are sent, so that a process that takes over continues the same windows. It writes durations,
  * not instants: a later reader subtracts the time that has passed.
