@@ -1,3 +1,5 @@
+import { addAbortListener } from 'node:events';
+
 /** Settles as `work` does, or rejects after `limitMs`; `work` itself continues. */
 export async function withinTime<T>(limitMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
@@ -22,14 +24,7 @@ export async function soon(closing: Promise<void>): Promise<void> {
 
 /** Settles as `work` does, or rejects with the signal's reason as soon as that aborts; `work` itself continues. */
 export async function abortable<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
-  if (signal === undefined) return await work;
   const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([aborted.promise, work]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
+  const listener = signal && addAbortListener(signal, () => aborted.reject(signal.reason));
+  return await Promise.race([aborted.promise, work]).finally(() => listener?.[Symbol.dispose]());
 }
