@@ -2,7 +2,7 @@ import type { Clock } from '@headgate/throttle';
 import { Argument, Command, CommanderError, Help, InvalidArgumentError, Option } from 'commander';
 import type { CheckOptions } from './commands/check.ts';
 import type { Shell } from './commands/completion.ts';
-import type { CloseChoice, LetterChoice } from './commands/dead-letters.ts';
+import type { CloseOptions, DeadLetterFilter } from './commands/dead-letters.ts';
 import type { CommandContext } from './commands/command-context.ts';
 import type { ExportOptions } from './commands/export.ts';
 import type { ReadOptions } from './commands/read.ts';
@@ -271,23 +271,23 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     exit(await exportTopic({ ...options, topic }, context()));
   });
 
-  letterOptions(command('dead-letters', 'List open dead letters, grouped by error code')).action(
-    async (of: string, options: Omit<LetterChoice, 'of'>) => {
+  deadLetterOptions(command('dead-letters', 'List open dead letters, grouped by error code')).action(
+    async (of: string, options: Omit<DeadLetterFilter, 'of'>) => {
       const { deadLetters } = await import('./commands/dead-letters.ts');
       exit(await deadLetters({ ...options, of }, context()));
     },
   );
 
-  letterOptions(command('replay', 'Re-enqueue the jobs of open dead letters'))
+  deadLetterOptions(command('replay', 'Re-enqueue the jobs of open dead letters'))
     .option('--dry-run', 'Only show how many')
-    .action(async (of: string, options: Omit<CloseChoice, 'of'>) => {
+    .action(async (of: string, options: Omit<CloseOptions, 'of'>) => {
       const { replay } = await import('./commands/dead-letters.ts');
       exit(await replay({ ...options, of }, context()));
     });
 
-  letterOptions(command('dismiss', 'Acknowledge open dead letters: keep their records, but count them as closed'))
+  deadLetterOptions(command('dismiss', 'Acknowledge open dead letters: keep their records, but count them as closed'))
     .option('--dry-run', 'Only show how many')
-    .action(async (of: string, options: Omit<CloseChoice, 'of'>) => {
+    .action(async (of: string, options: Omit<CloseOptions, 'of'>) => {
       const { dismiss } = await import('./commands/dead-letters.ts');
       exit(await dismiss({ ...options, of }, context()));
     });
@@ -320,7 +320,7 @@ function recordOptions(command: Command): Command {
     .option('--tail <n>', 'Only the last N records', wholeNumber);
 }
 
-function letterOptions(command: Command): Command {
+function deadLetterOptions(command: Command): Command {
   return command
     .argument('<pipeline>', 'followers, books or your own pipeline, or its dead-letters topic')
     .option('--code <code>', 'Only dead letters with this error code, such as HEADGATE_NOT_FOUND')

@@ -12,7 +12,7 @@ export {
   openDeadLetters,
 } from './dead-letters/open-dead-letters.ts';
 export {
-  type CloseLettersOptions,
+  type CloseDeadLettersOptions,
   dismissDeadLetters,
   type DismissOptions,
   replayDeadLetters,

@@ -37,8 +37,8 @@ const idsOf = (records: readonly unknown[]): string[] => records.map((record) =>
 
 describe('a child that several records name', () => {
   it('is requested once, also by records of another listing and at the next level', async () => {
-    const { records, letters, api } = await list({ ...bearer, streams: STREAMS }, { routes: ROUTES });
-    expect(letters).toEqual([]);
+    const { records, deadLetters, api } = await list({ ...bearer, streams: STREAMS }, { routes: ROUTES });
+    expect(deadLetters).toEqual([]);
     expect(requestsOf(api.answered)).toEqual({ '/authors/ann': 1, '/authors/bob': 1, '/teams/red': 1 });
     expect(records['authors']?.map(([key]) => key).toSorted()).toEqual(['ann', 'bob']);
   });
@@ -92,7 +92,7 @@ describe('a child that several records name', () => {
   });
 
   it('is one dead letter if the service lacks it, and one per record that has no name for it', async () => {
-    const { letters, api } = await list(
+    const { deadLetters, api } = await list(
       {
         ...bearer,
         streams: {
@@ -102,7 +102,7 @@ describe('a child that several records name', () => {
       },
       { routes: { 'GET /posts': () => ({ body: [...POSTS, { id: 5 }, { id: 6 }] }) } },
     );
-    expect(letters.map(({ code }) => code).toSorted()).toEqual([
+    expect(deadLetters.map(({ code }) => code).toSorted()).toEqual([
       'HEADGATE_MALFORMED_REQUEST',
       'HEADGATE_MALFORMED_REQUEST',
       'HEADGATE_NOT_FOUND',
@@ -112,7 +112,7 @@ describe('a child that several records name', () => {
   });
 
   it('is requested for records of a batch, too', async () => {
-    const { records, letters } = await list(
+    const { records, deadLetters } = await list(
       {
         ...bearer,
         streams: {
@@ -134,7 +134,7 @@ describe('a child that several records name', () => {
         },
       },
     );
-    expect(letters).toEqual([]);
+    expect(deadLetters).toEqual([]);
     expect(records['books']).toHaveLength(3);
     expect(records['authors']?.map(([key]) => key)).toEqual(['ann']);
   });

@@ -40,7 +40,7 @@ it('json-server: pages by its Link header, by numbers and by offsets, and childr
   app.use(jsonServer.router({ posts, comments }));
   await serving(app, async (baseUrl) => {
     const size = { query: '_limit', is: 3 };
-    const { records, letters } = await list(
+    const { records, deadLetters } = await list(
       {
         baseUrl,
         credentials: [{ name: 'anyone' }],
@@ -56,7 +56,7 @@ it('json-server: pages by its Link header, by numbers and by offsets, and childr
     );
     for (const stream of ['linked', 'counted', 'sliced']) expect(records[stream]).toEqual(pairs(posts));
     expect(records['comments']?.map(([key]) => key).toSorted()).toEqual(comments.map(({ id }) => String(id)));
-    expect(letters).toEqual([]);
+    expect(deadLetters).toEqual([]);
   });
 });
 
@@ -69,7 +69,7 @@ it('Feathers: offsets with a page size that the server cuts, a total, and a reco
   app.use(feathersExpress.errorHandler({ logger: false }));
   await listening(await app.listen(0, '127.0.0.1'), async (baseUrl) => {
     const offset = { query: '$skip' };
-    const { records, letters } = await list(
+    const { records, deadLetters } = await list(
       {
         baseUrl,
         credentials: [{ name: 'anyone' }],
@@ -91,7 +91,7 @@ it('Feathers: offsets with a page size that the server cuts, a total, and a reco
     for (const stream of ['items', 'sliced']) expect(records[stream]).toEqual(pairs(items));
     expect(records['details']?.toSorted()).toEqual(pairs(items).toSorted());
     expect(records['gone']).toEqual([]);
-    expect(letters).toEqual([]);
+    expect(deadLetters).toEqual([]);
   });
 });
 
@@ -108,7 +108,7 @@ it('express-pouchdb: the pages of CouchDB, by the number of the last change and 
       const filled = await fetch(`${baseUrl}/items/_bulk_docs`, { method: 'POST', headers, body });
       expect([created.status, filled.status]).toEqual([201, 201]);
       const size = { query: 'limit', is: 3 };
-      const { records, letters } = await list(
+      const { records, deadLetters } = await list(
         {
           baseUrl,
           credentials: [{ name: 'anyone' }],
@@ -133,7 +133,7 @@ it('express-pouchdb: the pages of CouchDB, by the number of the last change and 
       );
       for (const stream of ['changes', 'documents']) expect(records[stream]?.map(([key]) => key)).toEqual(ids);
       expect(records['each']?.map(([key]) => key).toSorted()).toEqual(ids);
-      expect(letters).toEqual([]);
+      expect(deadLetters).toEqual([]);
     });
   } finally {
     await rm(folder, { recursive: true });

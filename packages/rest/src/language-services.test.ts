@@ -136,11 +136,11 @@ describe('the way to the next page', () => {
     ['a parameter', { query: 'after' }, [1]],
     ['a body', { body: '$.after' }, []],
   ])('is refused as a list in %s: %j %j', async (_, as, sort) => {
-    const { letters } = await list(
+    const { deadLetters } = await list(
       { ...bearer, streams: { hits: { post: '/search', records: '$.hits[*]', key: '$.id', pages: { cursor: '$.sort', as } } } },
       { routes: { 'POST /search': () => ({ body: { hits: items, sort } }) } },
     );
-    expect(letters).toMatchObject([{ message: expect.stringContaining('$.sort: expected text or a number, got a list') as string }]);
+    expect(deadLetters).toMatchObject([{ message: expect.stringContaining('$.sort: expected text or a number, got a list') as string }]);
   });
 
   it('goes into a form', async () => {
@@ -214,7 +214,7 @@ describe('signing in', () => {
   });
 
   it('with a refused token reports the status, and no secret', async () => {
-    const { letters, notices } = await list(
+    const { deadLetters, notices } = await list(
       {
         credentials: [
           { name: 'app', token: { url: '/token', id: 'me', secret: 'sEcr3t-0123456789' } },
@@ -230,7 +230,7 @@ describe('signing in', () => {
         },
       },
     );
-    expect(letters).toEqual([]);
+    expect(deadLetters).toEqual([]);
     expect(notices.join()).not.toContain('sEcr3t');
   });
 });
@@ -285,7 +285,7 @@ describe('a limit in the responses', () => {
 describe('a wait in the body', () => {
   it.each(['wait', 'retry'] as const)('is obeyed by then: %s', async (then) => {
     let isRefused = false;
-    const { records, letters, api } = await list(
+    const { records, deadLetters, api } = await list(
       {
         ...bearer,
         errors: [{ when: '$.retry_after', then, wait: '$.retry_after' }],
@@ -301,7 +301,7 @@ describe('a wait in the body', () => {
         },
       },
     );
-    expect([records['items'], letters]).toEqual([pairs(items), []]);
+    expect([records['items'], deadLetters]).toEqual([pairs(items), []]);
     const [first = 0, second = 0] = api.answered.map(({ at }) => at);
     expect(second - first).toBeGreaterThanOrEqual(1_000);
   });
@@ -315,7 +315,7 @@ describe('records', () => {
       { region: 'a","b', id: 'c' },
       { region: 'a', id: 'b","c' },
     ];
-    const { records, letters } = await list(
+    const { records, deadLetters } = await list(
       { ...bearer, streams: { rows: { get: '/rows', key: ['$.region', '$.id'] } } },
       {
         routes: {
@@ -329,7 +329,9 @@ describe('records', () => {
     expect(keys?.slice(0, 2)).toEqual(['["eu","1"]', '["us","1"]']);
     expect(new Set(keys).size).toBe(5);
     expect(keys?.at(-1)).toBe('["eu","9007199254740993"]');
-    expect(letters).toMatchObject([{ message: expect.stringContaining('key: $.id is nothing, and must be text or a number') as string }]);
+    expect(deadLetters).toMatchObject([
+      { message: expect.stringContaining('key: $.id is nothing, and must be text or a number') as string },
+    ]);
   });
 
   it('that do not fit the schema become dead letters, and the others are written with every digit', async () => {
@@ -339,12 +341,12 @@ describe('records', () => {
       schema,
       JSON.stringify({ type: 'object', required: ['name'], properties: { id: { type: 'number' }, name: { type: 'string' } } }),
     );
-    const { records, letters } = await list(
+    const { records, deadLetters } = await list(
       { ...bearer, streams: { items: { get: '/items', key: '$.id', schema } } },
       { routes: { 'GET /items': () => ({ body: '[{"id":9007199254740993,"name":"a"},{"id":2,"name":5},{"id":3}]' }) } },
     ).finally(() => rmSync(folder, { recursive: true }));
     expect(records['items']?.map(([key]) => key)).toEqual(['9007199254740993']);
-    expect(letters).toMatchObject([
+    expect(deadLetters).toMatchObject([
       {
         code: 'HEADGATE_INVALID_RECORD',
         message: "items: a record can't be written: schema: $.name: expected string. Correct the path, or request it again.",

@@ -12,7 +12,7 @@ export type Section = Parameters<ReturnType<typeof rest>>[0];
 /** All that the topics of a section hold. */
 export interface Listed {
   readonly records: Readonly<Record<string, readonly (readonly [key: string | null, value: unknown])[]>>;
-  readonly letters: readonly { readonly key: string; readonly code: string; readonly message: string }[];
+  readonly deadLetters: readonly { readonly key: string; readonly code: string; readonly message: string }[];
   readonly notices: readonly string[];
   readonly api: Api;
 }
@@ -59,12 +59,12 @@ export async function list(
     const records: Record<string, [string | null, unknown][]> = {};
     for (const topic of Object.keys(pipeline.topics))
       records[topic] = (await read(`api.${topic}`)).map(({ key, value }) => [key, JSON.parse(value ?? 'null')]);
-    const letters = (await read('api.dead-letters')).map(({ key, value }) => ({
+    const deadLetters = (await read('api.dead-letters')).map(({ key, value }) => ({
       key: key ?? '',
       ...(JSON.parse(value ?? '{}') as { error: { code: string; message: string } }).error,
     }));
     expect(api.refused()).toBe(0);
-    return { records, letters, notices, api };
+    return { records, deadLetters, notices, api };
   } finally {
     await rm(folder, { recursive: true, maxRetries: 3 });
   }

@@ -15,7 +15,7 @@ describe('an empty page in the middle', () => {
     ['last, in a header', { last: { header: 'x-pages' } }, 5],
     ['nothing', {}, 2],
   ])('of numbered ones: %s', async (_, told, requests) => {
-    const { records, letters, api } = await list(
+    const { records, deadLetters, api } = await list(
       { ...bearer, streams: { items: { get: '/items', records: '$.items[*]', key: '$.id', pages: { page: { query: 'page' }, ...told } } } },
       {
         routes: {
@@ -27,7 +27,7 @@ describe('an empty page in the middle', () => {
         },
       },
     );
-    expect([records['items'], letters]).toEqual([pairs(requests === 5 ? items : items.slice(0, 3)), []]);
+    expect([records['items'], deadLetters]).toEqual([pairs(requests === 5 ? items : items.slice(0, 3)), []]);
     expect(api.requests()).toBe(requests);
   });
 
@@ -36,7 +36,7 @@ describe('an empty page in the middle', () => {
     ['without a size is asked for once more, and then a dead letter', {}, items.slice(0, 3), ['HEADGATE_UNFIT_ANSWER']],
   ])('of counted records, %s', async (_, size, found, codes) => {
     const rows = [...items.slice(0, 3), ...Array.from({ length: 3 }, () => undefined), ...items.slice(3)];
-    const { records, letters } = await list(
+    const { records, deadLetters } = await list(
       {
         ...bearer,
         streams: {
@@ -52,7 +52,7 @@ describe('an empty page in the middle', () => {
         },
       },
     );
-    expect([records['items'], letters.map(({ code }) => code)]).toEqual([pairs(found), codes]);
+    expect([records['items'], deadLetters.map(({ code }) => code)]).toEqual([pairs(found), codes]);
   });
 });
 
@@ -121,7 +121,7 @@ it('no record comes twice of a listing that begins again at its newest one, whic
   const same = some(8).map((item, i) => ({ ...item, updated_at: some(3)[Math.floor(i / 3)]?.updated_at ?? '' }));
   for (const query of [{ since: '{since}' }, {}]) {
     let expired = 0;
-    const { records, letters } = await list(
+    const { records, deadLetters } = await list(
       {
         ...bearer,
         streams: {
@@ -147,7 +147,7 @@ it('no record comes twice of a listing that begins again at its newest one, whic
         },
       },
     );
-    expect([records['items'], letters]).toEqual([pairs(same), []]);
+    expect([records['items'], deadLetters]).toEqual([pairs(same), []]);
   }
 });
 

@@ -159,8 +159,8 @@ const SERVICES: Readonly<Record<string, Service>> = {
 };
 
 it.each(Object.entries(SERVICES))('%s', async (_, { streams, routes, requests }) => {
-  const { records, letters, api } = await list({ ...bearer, streams }, { routes, knows: knowsBearer });
-  expect(letters).toEqual([]);
+  const { records, deadLetters, api } = await list({ ...bearer, streams }, { routes, knows: knowsBearer });
+  expect(deadLetters).toEqual([]);
   expect(records['items']?.map(([key]) => key)).toEqual(ids);
   expect(api.requests()).toBe(requests);
 });

@@ -32,7 +32,7 @@ const ids = (all: readonly { readonly id: unknown }[]): string[] => all.map(({ i
 interface Emulated extends Pick<ApiOptions, 'routes' | 'knows'> {
   /** The keys of each topic, sorted. */
   readonly keys: Readonly<Record<string, readonly string[]>>;
-  readonly letters?: readonly string[];
+  readonly deadLetters?: readonly string[];
 }
 
 const issues = [1, 2, 3].map((number) => ({ id: 100 + number, number, updated_at: at(number) }));
@@ -112,7 +112,7 @@ const SERVICES: Readonly<Record<string, Emulated>> = {
           : { body: { ok: true, messages: items.map(({ ts }) => ({ ts })) } },
     },
     keys: { channels: ['C1', 'C2'], messages: items.map(({ ts }) => ts) },
-    letters: ['HEADGATE_NOT_FOUND'],
+    deadLetters: ['HEADGATE_NOT_FOUND'],
   },
   pokeapi: {
     routes: {
@@ -170,7 +170,7 @@ const SERVICES: Readonly<Record<string, Emulated>> = {
       },
     },
     keys: { ids: ['alpha', 'alpha', 'alpha', 'alpha'] },
-    letters: ['HEADGATE_NOT_FOUND'],
+    deadLetters: ['HEADGATE_NOT_FOUND'],
   },
   authors: {
     knows: authorized('secret-KEY'),
@@ -184,7 +184,7 @@ const SERVICES: Readonly<Record<string, Emulated>> = {
       }),
     },
     keys: { books: ['a', 'b', 'c'], isbns: ['i1', 'i3'] },
-    letters: ['HEADGATE_NOT_FOUND'],
+    deadLetters: ['HEADGATE_NOT_FOUND'],
   },
 };
 
@@ -193,15 +193,15 @@ it('are twelve sections', () => {
 });
 
 describe('as it is written, apart from its address and the size of its windows, runs', () => {
-  it.each(Object.entries(SERVICES))('%s', async (name, { routes, knows = () => true, keys, letters: expected = [] }) => {
+  it.each(Object.entries(SERVICES))('%s', async (name, { routes, knows = () => true, keys, deadLetters: expected = [] }) => {
     const { use, baseUrl, limit, budgets, ...section } = SECTIONS[name] ?? ({} as never);
     expect(use).toBe('rest');
     expect(limit ?? budgets).toBeDefined();
     const { pathname } = new URL(baseUrl);
     const fast = { requests: 500, window: '100ms' };
-    const { records, letters } = await list({ ...section, limit: fast }, { routes, knows }, { path: pathname.replace(/\/$/, '') });
+    const { records, deadLetters } = await list({ ...section, limit: fast }, { routes, knows }, { path: pathname.replace(/\/$/, '') });
     const found = Object.fromEntries(Object.keys(keys).map((stream) => [stream, records[stream]?.map(([key]) => key).toSorted()]));
     expect(found).toEqual(Object.fromEntries(Object.entries(keys).map(([stream, some]) => [stream, [...some].toSorted()])));
-    expect(letters.map(({ code }) => code)).toEqual(expected);
+    expect(deadLetters.map(({ code }) => code)).toEqual(expected);
   });
 });

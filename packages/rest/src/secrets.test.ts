@@ -45,8 +45,8 @@ it.each(['link', 'next'] as const)("a key that the service repeats in the next p
   await run();
   isGone = false;
   await using log = await sqliteTopicLog({ file });
-  const [letter] = await Array.fromAsync(log.read({ topic: 'api.dead-letters' }));
-  const headers = { 'headgate-resume': letter?.headers['headgate-resume'] ?? '' };
+  const [deadLetter] = await Array.fromAsync(log.read({ topic: 'api.dead-letters' }));
+  const headers = { 'headgate-resume': deadLetter?.headers['headgate-resume'] ?? '' };
   await log.append([{ topic: 'api.requests', key: 'items', value: '{"stream":"items"}', headers }]);
   await run();
   expect((await Array.fromAsync(log.read({ topic: 'api.items' }))).map(({ key }) => key)).toEqual(['1', '2']);

@@ -224,8 +224,8 @@ describe('signing in', () => {
     ],
     ['nothing', {}, ({ headers }: { headers: Record<string, unknown> }) => headers['authorization'] === undefined],
   ])('with %s', async (_, credential, knows) => {
-    const { records, letters } = await list({ credentials: [{ name: 'app', ...credential }], limit, streams }, { routes, knows });
-    expect([records['items']?.length, letters]).toEqual([2, []]);
+    const { records, deadLetters } = await list({ credentials: [{ name: 'app', ...credential }], limit, streams }, { routes, knows });
+    expect([records['items']?.length, deadLetters]).toEqual([2, []]);
   });
 
   it('with a token that is requested, and again once it is refused', async () => {
@@ -260,19 +260,19 @@ describe('errors', () => {
   const good = { id: 1 };
 
   it('in the body of a 200, by their values', async () => {
-    const { records, letters } = await list(
+    const { records, deadLetters } = await list(
       { ...bearer, streams, errors: [{ when: { '$.ok': false, '$.error': ['gone', 'away'] }, then: 'missing', code: '$.error' }] },
       { routes: { 'GET /items/{id}': ({ params }) => ({ body: params['id'] === 'a' ? good : { ok: false, error: 'away' } }) } },
     );
-    expect([records['items'], letters]).toMatchObject([pairs([good]), [{ key: 'items/b', code: 'HEADGATE_AWAY' }]]);
+    expect([records['items'], deadLetters]).toMatchObject([pairs([good]), [{ key: 'items/b', code: 'HEADGATE_AWAY' }]]);
   });
 
   it('that mean no records', async () => {
-    const { records, letters } = await list(
+    const { records, deadLetters } = await list(
       { ...bearer, streams, errors: [{ status: 404, then: 'empty' }] },
       { routes: { 'GET /items/{id}': ({ params }) => (params['id'] === 'a' ? { body: good } : { status: 404, body: {} }) } },
     );
-    expect([records['items'], letters]).toMatchObject([pairs([good]), []]);
+    expect([records['items'], deadLetters]).toMatchObject([pairs([good]), []]);
   });
 
   it('that mean to wait', async () => {
@@ -289,7 +289,7 @@ describe('errors', () => {
   });
 
   it('that take a credential away, and leave the work to the other one', async () => {
-    const { records, letters } = await list(
+    const { records, deadLetters } = await list(
       {
         credentials: [
           { name: 'bad', bearer: 'bad' },
@@ -305,13 +305,13 @@ describe('errors', () => {
         },
       },
     );
-    expect([records['items'], letters]).toMatchObject([pairs([good, good]), []]);
+    expect([records['items'], deadLetters]).toMatchObject([pairs([good, good]), []]);
   });
 
   it('that begin a listing again, from the newest record if it is ordered', async () => {
     const items = some(6);
     let cut = 0;
-    const { records, letters } = await list(
+    const { records, deadLetters } = await list(
       {
         ...bearer,
         streams: {
@@ -338,19 +338,19 @@ describe('errors', () => {
         },
       },
     );
-    expect([records['items'], letters]).toMatchObject([pairs(items), []]);
+    expect([records['items'], deadLetters]).toMatchObject([pairs(items), []]);
   });
 
   it('of a listing that gives the same page for each number', async () => {
-    const { letters, api } = await list(
+    const { deadLetters, api } = await list(
       { ...bearer, streams: { items: { get: '/items', key: '$.id', pages: { page: { query: 'p' } } } } },
       { routes: { 'GET /items': () => ({ body: some(2) }) } },
     );
-    expect([letters, api.requests()]).toMatchObject([[{ key: 'items', code: 'HEADGATE_PAGE_REPEATED' }], 2]);
+    expect([deadLetters, api.requests()]).toMatchObject([[{ key: 'items', code: 'HEADGATE_PAGE_REPEATED' }], 2]);
   });
 
   it('of one record without a key, beside which the others are written', async () => {
-    const { records, letters } = await list(
+    const { records, deadLetters } = await list(
       { ...bearer, streams: { items: { get: '/items', key: '$.id', pages: { page: { query: 'p' } } } } },
       {
         routes: {
@@ -361,15 +361,15 @@ describe('errors', () => {
       },
     );
     expect(records['items']?.map(([key]) => key)).toEqual(['1', '4']);
-    expect(letters).toMatchObject(Array.from({ length: 2 }, () => ({ key: 'items', code: 'HEADGATE_INVALID_RECORD' })));
+    expect(deadLetters).toMatchObject(Array.from({ length: 2 }, () => ({ key: 'items', code: 'HEADGATE_INVALID_RECORD' })));
   });
 
   it('of an answer without the records', async () => {
-    const { letters } = await list(
+    const { deadLetters } = await list(
       { ...bearer, streams: { items: { get: '/items', records: '$.data[*]', key: '$.id' } } },
       { routes: { 'GET /items': () => ({ body: { message: 'hello' } }) } },
     );
-    expect(letters).toMatchObject([{ key: 'items', code: 'HEADGATE_UNFIT_ANSWER' }]);
+    expect(deadLetters).toMatchObject([{ key: 'items', code: 'HEADGATE_UNFIT_ANSWER' }]);
   });
 });
 
@@ -424,7 +424,7 @@ describe('what has changed', () => {
 
 describe('keys that share a request', () => {
   it('each get their own answer, or a dead letter', async () => {
-    const { records, letters, api } = await list(
+    const { records, deadLetters, api } = await list(
       {
         ...bearer,
         streams: {
@@ -449,7 +449,7 @@ describe('keys that share a request', () => {
       },
     );
     expect(records['books']?.map(([key]) => key).toSorted()).toEqual(['1', '2', '3', '5']);
-    expect(letters).toMatchObject([{ key: '4', code: 'HEADGATE_NOT_FOUND' }]);
+    expect(deadLetters).toMatchObject([{ key: '4', code: 'HEADGATE_NOT_FOUND' }]);
     expect(api.requests()).toBe(2);
   });
 });
@@ -457,7 +457,7 @@ describe('keys that share a request', () => {
 describe('records that ask for more', () => {
   it('down to a third level, each once, with the fields of the levels above', async () => {
     const issuesOf = (repo: string) => some(repo === 'empty' ? 0 : 3).map(({ id }) => ({ id: `${repo}-${id}`, number: id }));
-    const { records, letters, api } = await list(
+    const { records, deadLetters, api } = await list(
       {
         ...bearer,
         pages: { page: { query: 'page' } },
@@ -498,7 +498,7 @@ describe('records that ask for more', () => {
         },
       },
     );
-    expect(letters).toMatchObject([]);
+    expect(deadLetters).toMatchObject([]);
     expect(records['repos']).toHaveLength(3);
     expect(records['issues']?.map(([key, value]) => [key, (value as { repo: string }).repo]).toSorted()).toEqual(
       ['node', 'undici'].flatMap((repo) => issuesOf(repo).map(({ id }) => [id, repo])),
@@ -510,7 +510,7 @@ describe('records that ask for more', () => {
   });
 
   it('at places within them, and one without the field becomes a dead letter', async () => {
-    const { records, letters } = await list(
+    const { records, deadLetters } = await list(
       {
         ...bearer,
         streams: {
@@ -526,6 +526,6 @@ describe('records that ask for more', () => {
       },
     );
     expect(records['items']?.map(([key]) => key).toSorted()).toEqual(['x', 'y']);
-    expect(letters).toMatchObject([{ code: 'HEADGATE_MALFORMED_REQUEST' }]);
+    expect(deadLetters).toMatchObject([{ code: 'HEADGATE_MALFORMED_REQUEST' }]);
   });
 });

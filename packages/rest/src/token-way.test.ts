@@ -71,7 +71,7 @@ it.skipIf(!haveOpenssl)('a token is requested as pages are: through the proxy, f
 
 it('a refresh token that changes at each use is refused at its second use, and the message says why', async () => {
   let valid = 'first';
-  const { letters, notices } = await list(
+  const { deadLetters, notices } = await list(
     {
       credentials: [{ name: 'app', token: { url: '/token', refreshToken: 'first' } }],
       limit: { requests: 500, window: '100ms' },
@@ -89,7 +89,7 @@ it('a refresh token that changes at each use is refused at its second use, and t
     },
     { mayFail: true },
   );
-  expect([...letters.map(({ message }) => message), ...notices].join('\n')).toMatch(
+  expect([...deadLetters.map(({ message }) => message), ...notices].join('\n')).toMatch(
     /Requesting the token failed: .*400.* A refresh token that changes at each use is valid once: Headgate keeps none that a response gives\./,
   );
 });

@@ -10,8 +10,8 @@ const cursor = { cursor: '$.next', as: { query: 'cursor' } };
 const always = (answer: ApiAnswer) => ({ routes: { 'GET /items': () => answer } });
 
 async function outcome(streams: Parameters<typeof list>[0]['streams'], options: Parameters<typeof list>[1]) {
-  const { records, letters, api } = await list({ ...bearer, streams }, options);
-  return { keys: records['items']?.map(([key]) => key), codes: letters.map(({ code }) => code), asked: api.requests(), letters };
+  const { records, deadLetters, api } = await list({ ...bearer, streams }, options);
+  return { keys: records['items']?.map(([key]) => key), codes: deadLetters.map(({ code }) => code), asked: api.requests(), deadLetters };
 }
 
 describe('a selector that finds nothing causes one retry, then a dead letter', () => {
@@ -27,10 +27,10 @@ describe('a selector that finds nothing causes one retry, then a dead letter', (
     { data: { items: [1] } },
     { error: 'secret-text', code: 1 },
   ])('%j', async (body) => {
-    const { keys, codes, asked, letters } = await outcome({ items: stream }, always({ body: JSON.stringify(body) }));
+    const { keys, codes, asked, deadLetters } = await outcome({ items: stream }, always({ body: JSON.stringify(body) }));
     expect({ keys, codes, asked }).toEqual({ keys: [], codes: ['HEADGATE_UNFIT_ANSWER'], asked: 2 });
-    expect(letters[0]?.message).toContain('records: $.items[*]: expected a list, got ');
-    expect(letters[0]?.message).not.toContain('secret-text');
+    expect(deadLetters[0]?.message).toContain('records: $.items[*]: expected a list, got ');
+    expect(deadLetters[0]?.message).not.toContain('secret-text');
   });
 
   it.concurrent.each([{ items: [] }, { items: null }, { items: {} }, { items: [], error: null }])('%j has no records', async (body) => {
@@ -62,7 +62,7 @@ describe('an invalid cursor causes one retry, then a dead letter', () => {
     async (next) => {
       const found = await outcome({ items: { ...stream, pages: cursor } }, always({ body: { items, next } }));
       expect(found).toMatchObject({ keys: [], codes: ['HEADGATE_UNFIT_ANSWER'], asked: 2 });
-      expect(found.letters[0]?.message).toMatch(/\$\.next: expected text or a number, got (an object|a list|true|false)/);
+      expect(found.deadLetters[0]?.message).toMatch(/\$\.next: expected text or a number, got (an object|a list|true|false)/);
     },
   );
 });
@@ -157,7 +157,7 @@ describe("a record that can't be written becomes a dead letter, and the others a
   it.concurrent.each([[undefined], [null], [''], [{}], [[]], [true], [{ id: 1 }], [['a']], ['..'], ['.']])(
     'as a request of another stream, by %j',
     async (ref) => {
-      const { records, letters, api } = await list(
+      const { records, deadLetters, api } = await list(
         {
           ...bearer,
           streams: {
@@ -179,7 +179,7 @@ describe("a record that can't be written becomes a dead letter, and the others a
         },
       );
       expect(records['items']?.map(([key]) => key).toSorted()).toEqual(['x', 'y']);
-      expect(letters).toHaveLength(1);
+      expect(deadLetters).toHaveLength(1);
       expect(api.answered.map(({ path }) => path).toSorted()).toEqual(['/items/x', '/items/y', '/lists']);
     },
   );
@@ -229,9 +229,9 @@ describe('a page that is not JSON is a dead letter at once', () => {
     ['application/octet-stream', 'x'],
     ['application/yaml', 'id: 1'],
   ])('%s', async (type, body) => {
-    const { codes, asked, letters } = await outcome({ items: stream }, always({ headers: { 'content-type': type }, body }));
+    const { codes, asked, deadLetters } = await outcome({ items: stream }, always({ headers: { 'content-type': type }, body }));
     expect({ codes, asked }).toEqual({ codes: ['HEADGATE_UNFIT_ANSWER'], asked: 1 });
-    expect(letters[0]?.message).toBe(
+    expect(deadLetters[0]?.message).toBe(
       `items: api answers ${type.split(';')[0]}, and a section reads JSON alone. If the service has JSON, ask for it by a header or a parameter.`,
     );
   });
@@ -254,7 +254,7 @@ describe('a response that may be different next time is retried', () => {
     ['two of them', { body: '{"items":[]}{"items":[]}' }],
   ])('%s', async (_, wrong) => {
     let asked = 0;
-    const { records, letters } = await list(
+    const { records, deadLetters } = await list(
       { ...bearer, streams: { items: { ...stream, pages: { page: { query: 'page' } } } } },
       {
         routes: {
@@ -262,6 +262,6 @@ describe('a response that may be different next time is retried', () => {
         },
       },
     );
-    expect([records['items'], letters]).toEqual([pairs(items), []]);
+    expect([records['items'], deadLetters]).toEqual([pairs(items), []]);
   });
 });

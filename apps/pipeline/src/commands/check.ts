@@ -4,7 +4,7 @@ import { formatProblems, messageColumnOf } from '../config/format-problems.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { LoadConfigOptions } from '../config/load-config.ts';
 import type { Problem } from '../config/problem.ts';
-import type { OpenLetters } from '../status/open-letters.ts';
+import type { OpenDeadLetters } from '../status/open-dead-letters.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 
 /** Something outside the file that a run needs. It has its own time limit. */
@@ -23,7 +23,7 @@ export interface ProbeResult {
   /** Warnings about settings that work but are unwise. Default: none. */
   readonly warnings?: readonly string[];
   /** Of the log: open dead letters by pipeline and code. */
-  readonly openDeadLetters?: OpenLetters;
+  readonly openDeadLetters?: OpenDeadLetters;
 }
 
 export interface CheckOptions extends LoadConfigOptions {
@@ -49,7 +49,7 @@ interface CheckReport {
   /** The probes' results. */
   readonly environment: readonly (Outcome & { readonly name: string })[];
   /** By pipeline and code; absent if the log wasn't read. */
-  readonly open_dead_letters?: OpenLetters;
+  readonly open_dead_letters?: OpenDeadLetters;
 }
 
 type Outcome = Required<Omit<ProbeResult, 'openDeadLetters'>>;
@@ -95,7 +95,7 @@ async function checkJson(
   output: CheckOptions['output'],
 ): Promise<number> {
   const environment: CheckReport['environment'][number][] = [];
-  let open: OpenLetters | undefined;
+  let open: OpenDeadLetters | undefined;
   for (const probe of probes) {
     const { openDeadLetters, ...found } = await outcome(probe);
     open ??= openDeadLetters;

@@ -10,7 +10,7 @@ import type { TopicsConfig } from '../config/topics-section.ts';
 import { formatProblems, sayProblem } from '../config/format-problems.ts';
 import { type Importing, loadConfig } from '../config/load-config.ts';
 import { isLogThere, openTopicLog } from '../run/open-topic-log.ts';
-import type { CommandFor } from '../status/open-letters.ts';
+import type { CommandFor } from '../status/open-dead-letters.ts';
 import { goneWords, logEventWords } from '../status/format-outage.ts';
 import { jsonMessage } from '../status/text/json-message.ts';
 import type { Output } from '../status/text/plain-output.ts';

@@ -18,7 +18,7 @@ import { pacedOutput } from './paced-output.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Chooses among the open dead letters of a pipeline. */
-export interface LetterChoice {
+export interface DeadLetterFilter {
   /** The pipeline, or its topic of dead letters. */
   readonly of: string;
   /** Only with this code. Default: every code. */
@@ -28,7 +28,7 @@ export interface LetterChoice {
 }
 
 /** Options of `replay` and `dismiss`. */
-export interface CloseChoice extends LetterChoice {
+export interface CloseOptions extends DeadLetterFilter {
   /** Only count them. Default: false. */
   readonly dryRun?: boolean;
 }
@@ -39,7 +39,7 @@ const LISTED = 10;
 const NAMED = 3;
 
 /** Writes the open dead letters of a pipeline to stdout: grouped by code, or with `--json` one line of JSON for each. Resolves to the exit code. */
-export async function deadLetters(choice: LetterChoice, context: CommandContext): Promise<number> {
+export async function deadLetters(choice: DeadLetterFilter, context: CommandContext): Promise<number> {
   const { stdout, stderr, signal, json } = context;
   const { config, definition } = await chosen('dead-letters', choice.of, context);
   const { topics } = config;
@@ -47,14 +47,14 @@ export async function deadLetters(choice: LetterChoice, context: CommandContext)
   const topic = names(`${definition.name}.dead-letters`);
   await using log = await openLogToRead(context, topics);
   const output = pacedOutput({ stream: stdout, signal });
-  const groups = new Map<string, LetterGroup>();
+  const groups = new Map<string, DeadLetterGroup>();
   let isAny = false;
   const where = { pipeline: definition.name, group: topics.group, names, signal: output.over };
-  for await (const letter of log === undefined ? [] : openDeadLetters({ log, ...where })) {
-    if (!isChosen(letter, choice)) continue;
+  for await (const deadLetter of log === undefined ? [] : openDeadLetters({ log, ...where })) {
+    if (!isChosen(deadLetter, choice)) continue;
     isAny = true;
-    if (json) await output.write(`${letterLine(letter, topic)}\n`);
-    else group(groups, letter);
+    if (json) await output.write(`${jsonLine(deadLetter, topic)}\n`);
+    else group(groups, deadLetter);
   }
   // An empty listing is valid data, but a choice that matches none may be misspelled.
   if (!isAny && !signal.aborted && (choice.code ?? choice.key) !== undefined) stderr.write(`${noneOpen(topic, choice, context)}\n`);
@@ -66,7 +66,7 @@ export async function deadLetters(choice: LetterChoice, context: CommandContext)
  * Re-enqueues the jobs of open dead letters, each once. A job that no run could process stays open, with its reason on stderr. Resolves to
  * the exit code, which is always 0: the run that wrote the dead letter has already failed.
  */
-export async function replay(choice: CloseChoice, context: CommandContext): Promise<number> {
+export async function replay(choice: CloseOptions, context: CommandContext): Promise<number> {
   const { stderr } = context;
   const { dryRun = false } = choice;
   let told = 0;
@@ -88,7 +88,7 @@ export async function replay(choice: CloseChoice, context: CommandContext): Prom
 }
 
 /** Acknowledges open dead letters: they stay in their topic, but are no longer reported. Resolves to the exit code. */
-export async function dismiss(choice: CloseChoice, context: CommandContext): Promise<number> {
+export async function dismiss(choice: CloseOptions, context: CommandContext): Promise<number> {
   const { dryRun = false } = choice;
   return await closing('dismiss', choice, context, async ({ definition, topic, ...options }) => {
     const dismissed = await dismissDeadLetters({ ...options, dryRun, pipeline: definition.name });
@@ -97,7 +97,7 @@ export async function dismiss(choice: CloseChoice, context: CommandContext): Pro
   });
 }
 
-function noneOpen(topic: string, { of, code, key }: LetterChoice, context: CommandContext): string {
+function noneOpen(topic: string, { of, code, key }: DeadLetterFilter, context: CommandContext): string {
   const chosenBy = [...(code === undefined ? [] : [`code ${code}`]), ...(key === undefined ? [] : [`key ${key}`])];
   if (chosenBy.length === 0) return `${topic} has no open dead letter`;
   const list = `To list all: ${commandsFor(context)('dead-letters', of)}`;
@@ -106,7 +106,7 @@ function noneOpen(topic: string, { of, code, key }: LetterChoice, context: Comma
 
 async function closing(
   command: 'replay' | 'dismiss',
-  choice: CloseChoice,
+  choice: CloseOptions,
   context: CommandContext,
   close: (
     options: Pick<Parameters<typeof replayDeadLetters>[0], 'log' | 'group' | 'signal' | 'where'> & {
@@ -123,7 +123,7 @@ async function closing(
   const log = await openLog(context, topics);
   try {
     if (choice.dryRun !== true) await prepareTopics({ log, config: { topics, pipelines, definitions: [definition] } });
-    const where = (letter: OpenDeadLetter): boolean => isChosen(letter, choice);
+    const where = (deadLetter: OpenDeadLetter): boolean => isChosen(deadLetter, choice);
     const topic = names(`${definition.name}.dead-letters`);
     stderr.write(`${await close({ log, group: topics.group, names, signal, where, definition, topic })}\n`);
     return signal.aborted ? 130 : 0;
@@ -146,8 +146,8 @@ async function chosen(
   throw new UsageError(`${command}: ${of} is neither a pipeline nor a dead-letters topic. Write one of ${oneOf(definitions)}.`);
 }
 
-function isChosen(letter: OpenDeadLetter, { code, key }: LetterChoice): boolean {
-  return (code === undefined || letter.code === code) && (key === undefined || letter.key === key);
+function isChosen(deadLetter: OpenDeadLetter, { code, key }: DeadLetterFilter): boolean {
+  return (code === undefined || deadLetter.code === code) && (key === undefined || deadLetter.key === key);
 }
 
 function oneOf(definitions: readonly DefinitionInfo[]): string {
@@ -155,19 +155,19 @@ function oneOf(definitions: readonly DefinitionInfo[]): string {
   return names.length > 1 ? `${names.slice(0, -1).join(', ')} or ${names.at(-1)}` : names.join('');
 }
 
-function letterLine({ partition, offset, key, code, message, timestampMs }: OpenDeadLetter, topic: string): string {
+function jsonLine({ partition, offset, key, code, message, timestampMs }: OpenDeadLetter, topic: string): string {
   return escapedControls(JSON.stringify({ topic, partition, offset, time: new Date(timestampMs).toISOString(), key, code, message }));
 }
 
 /** The open dead letters of one code. */
-interface LetterGroup {
+interface DeadLetterGroup {
   count: number;
   readonly keys: Set<string>;
   readonly firstAt: number;
   message: string;
 }
 
-function group(groups: Map<string, LetterGroup>, { code, key, message, timestampMs }: OpenDeadLetter): void {
+function group(groups: Map<string, DeadLetterGroup>, { code, key, message, timestampMs }: OpenDeadLetter): void {
   const own = groups.get(code) ?? { count: 0, keys: new Set<string>(), firstAt: timestampMs, message };
   groups.set(code, own);
   own.count += 1;
@@ -181,7 +181,7 @@ interface GroupLinesOptions {
   readonly context: CommandContext;
 }
 
-function groupLines(groups: ReadonlyMap<string, LetterGroup>, { topic, pipeline, context }: GroupLinesOptions): string {
+function groupLines(groups: ReadonlyMap<string, DeadLetterGroup>, { topic, pipeline, context }: GroupLinesOptions): string {
   if (groups.size === 0) return `No open dead letter in ${topic}.\n`;
   const times = createTimeWords();
   const now = context.clock.epochMs();
@@ -191,7 +191,7 @@ function groupLines(groups: ReadonlyMap<string, LetterGroup>, { topic, pipeline,
     const more = count > keys.size ? ` and ${groupedNumber(count - keys.size)} more` : '';
     const named = [...keys].map((key) => safeText(key, 40)).join(', ');
     return [
-      `${padWidth(safeText(code, 60), width)}  ${countWords(count, 'letter')} since ${times.when(firstAt, now)}: ${named}${more}`,
+      `${padWidth(safeText(code, 60), width)}  ${countWords(count, 'dead letter')} since ${times.when(firstAt, now)}: ${named}${more}`,
       `  the last: ${safeText(message, 500)}`,
     ];
   });

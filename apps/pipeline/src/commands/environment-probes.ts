@@ -12,7 +12,7 @@ import { type ConfigOfLog, growthWords, prepareTopics } from '../run/topics.ts';
 import type { Probe, ProbeResult } from './check.ts';
 import { onlineProbes } from './online-probes.ts';
 import { ANSWER_WITHIN_MS, withLog } from './with-log.ts';
-import { openLetterLines } from '../status/open-letters.ts';
+import { openDeadLetterLines } from '../status/open-dead-letters.ts';
 import { type CommandContext, commandsFor } from './command-context.ts';
 
 export interface EnvironmentProbesOptions {
@@ -139,7 +139,7 @@ async function lookAt(log: TopicLog, config: ConfigOfLog, context: CommandContex
   const openDeadLetters: Record<string, OpenByCode> = {};
   for (const { name: pipeline } of pipelines)
     openDeadLetters[pipeline] = await countOpenDeadLetters({ log, group, pipeline, names: topicNames(topics) });
-  warnings.push(...openLetterLines(openDeadLetters, commandsFor(context)));
+  warnings.push(...openDeadLetterLines(openDeadLetters, commandsFor(context)));
   const growth = made.grown.length === 0 ? '' : `, partitions will be added to ${growthWords(made.grown)}`;
   return { ok: true, message: `${found}, ${topicsToMake(made.created)}${growth}`, warnings, openDeadLetters };
 }

@@ -2,7 +2,7 @@ import { type Pipeline, topicNames } from '@headgate/pipeline';
 import { type TopicLog, textOf } from '@headgate/topics';
 import { nearest } from '../config/nearest.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
-import type { CommandFor } from '../status/open-letters.ts';
+import type { CommandFor } from '../status/open-dead-letters.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { UsageError } from './usage-error.ts';
 

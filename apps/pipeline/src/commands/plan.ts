@@ -14,7 +14,7 @@ import { MAX_IN_WORK, savedByCredential, walksDone } from '@headgate/pipeline/in
 import type { StateReading, TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
 import { topicsThere } from '../run/topics.ts';
-import { type OpenLetters, openLetterLines } from '../status/open-letters.ts';
+import { type OpenDeadLetters, openDeadLetterLines } from '../status/open-dead-letters.ts';
 import { padWidth, displayWidth } from '../status/text/cells.ts';
 import { durationWords } from '../status/text/duration-words.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
@@ -49,14 +49,16 @@ export async function plan(context: CommandContext): Promise<number> {
       now,
     ),
   );
-  const open = await openLettersOf(opened, config);
+  const open = await openDeadLettersOf(opened, config);
   if (json) stdout.write(`${escapedControls(JSON.stringify({ ...planJson(plans, now), open_dead_letters: open }))}\n`);
   else
-    plainOutput(stdout).write([planText(plans, now), ...openLetterLines(open, commandsFor(context)).map((line) => `${line}\n`)].join(''));
+    plainOutput(stdout).write(
+      [planText(plans, now), ...openDeadLetterLines(open, commandsFor(context)).map((line) => `${line}\n`)].join(''),
+    );
   return 0;
 }
 
-async function openLettersOf(log: TopicLog | undefined, { pipelines, topics }: Config): Promise<OpenLetters> {
+async function openDeadLettersOf(log: TopicLog | undefined, { pipelines, topics }: Config): Promise<OpenDeadLetters> {
   if (log === undefined) return {};
   const where = { log, group: topics.group, names: topicNames(topics) };
   return Object.fromEntries(

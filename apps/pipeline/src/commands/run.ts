@@ -16,8 +16,8 @@ import type { DisplayEvent } from '../status/display-event.ts';
 import { type RunView, logEvent, runViewer } from '../status/run-view.ts';
 import { type StatusServerOptions, startStatusServer } from '../status/status-server.ts';
 import { isNothing, summaryText } from '../status/summary-text.ts';
-import { type OpenLettersWatch, watchOpenLetters } from '../status/open-letters-watch.ts';
-import { type CommandFor, openCount } from '../status/open-letters.ts';
+import { type OpenDeadLettersWatch, watchOpenDeadLetters } from '../status/open-dead-letters-watch.ts';
+import { type CommandFor, openCount } from '../status/open-dead-letters.ts';
 import { type CommandContext, commandsFor } from './command-context.ts';
 import { assertKnownKey } from './known-key.ts';
 
@@ -45,11 +45,11 @@ export async function run(options: RunOptions, context: CommandContext): Promise
   const color = live && !env['NO_COLOR'];
   const header = `headgate run   ${context.file}   -> ${logShown(config.topics, context.cwd)}`;
   let reporter: Reporter | undefined;
-  let letters: OpenLettersWatch | undefined;
+  let deadLetters: OpenDeadLettersWatch | undefined;
   const unreported: DisplayEvent[] = [];
   const emit = (event: DisplayEvent): void => {
     viewer.apply(event);
-    if (event.type === 'dead-letter') letters?.changed();
+    if (event.type === 'dead-letter') deadLetters?.changed();
     if (reporter === undefined) unreported.push(event);
     else reporter.event(event);
   };
@@ -86,11 +86,11 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     const running = await start({ log, pipelines, group, lanes, follow, signal, topics: config.topics, clock, env, onEvent, ...some });
     viewer.attach(running);
     const names = topicNames(config.topics);
-    letters = watchOpenLetters({ log, pipelines, group, names, clock, onCounted: (open) => viewer.counted(open) });
+    deadLetters = watchOpenDeadLetters({ log, pipelines, group, names, clock, onCounted: (open) => viewer.counted(open) });
     limitHeapGrowth('pages');
     forget();
     result = await Promise.race([running.done, abandoned]);
-    if (result !== undefined && viewer.view().logUnavailable === undefined) await Promise.race([letters.count(), abandoned]);
+    if (result !== undefined && viewer.view().logUnavailable === undefined) await Promise.race([deadLetters.count(), abandoned]);
     const [pipeline] = pipelines;
     if (key !== undefined && pipeline && result?.outcome === 'done' && isNothing(viewer.view()))
       await assertKnownKey({ log, pipeline, topics: config.topics, key, commandFor, signal });
@@ -100,7 +100,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     // If a signal ends a start, that is a stop like any other.
     if (!signal.aborted) throw withStateAdvice(error, config.topics);
   } finally {
-    letters?.close();
+    deadLetters?.close();
     const closing = closeAll([() => reporter?.close(), () => status?.close(), () => log?.close()], signal);
     await Promise.race([closing, abandoned]);
   }

@@ -41,8 +41,8 @@ it('stops at the limit of pages with a dead letter, and replay continues from th
   const run = await place.headgate('run');
   expect(run.code).toBe(1);
   expect(run.stderr).toContain('Ada Brook: 2 pages arrived, and the last one has a next page.');
-  const [letter] = await place.records('books.dead-letters');
-  expect(letter?.value).toMatchObject({
+  const [deadLetter] = await place.records('books.dead-letters');
+  expect(deadLetter?.value).toMatchObject({
     request: { author: 'Ada Brook' },
     error: { code: 'HEADGATE_PAGE_LIMIT', retryable: true },
   });

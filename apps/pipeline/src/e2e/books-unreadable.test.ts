@@ -28,13 +28,13 @@ books:
   expect(run.stderr).toContain(`${unknown}: no record names it, but its batch had a record that names no ISBN`);
   expect((await place.records('books.records')).map(({ key }) => key)).toEqual([found]);
   expect(await place.records('books.missing')).toEqual([]);
-  const letters = await place.records('books.dead-letters');
-  expect(letters.map(({ value }) => value['request'] ?? value['record'])).toEqual([
+  const deadLetters = await place.records('books.dead-letters');
+  expect(deadLetters.map(({ value }) => value['request'] ?? value['record'])).toEqual([
     { title: 'Nameless' },
     { isbn: nameless },
     { isbn: unknown },
   ]);
-  expect(new Set(letters.map(({ headers }) => headers['ce_id'])).size).toBe(3);
+  expect(new Set(deadLetters.map(({ headers }) => headers['ce_id'])).size).toBe(3);
 
   isMended = true;
   expect((await place.headgate('replay', 'books.dead-letters')).stderr).toContain('2 re-enqueued into books.requests, 1 skipped');

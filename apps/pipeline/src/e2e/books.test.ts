@@ -33,8 +33,8 @@ describe('headgate run, books', () => {
     expect((await place.records('books.authors')).map(({ key, value }) => [key, value['author']]).sort()).toEqual(
       [...AUTHORS].sort().map((name) => [name, name]),
     );
-    const letters = await place.records('books.dead-letters');
-    expect(letters.map(({ key, value }) => [key, value['request'], value['error']])).toMatchObject([
+    const deadLetters = await place.records('books.dead-letters');
+    expect(deadLetters.map(({ key, value }) => [key, value['request'], value['error']])).toMatchObject([
       ['978-0-00-000000-1', { isbn: '978-0-00-000000-1' }, { retryable: false }],
     ]);
 

@@ -28,7 +28,7 @@ describe('open dead letters', () => {
     expect(JSON.parse((await place.headgate('check', '--json')).stdout)).toMatchObject({ ok: true, ...open });
 
     const list = await place.headgate('dead-letters', 'followers');
-    expect(list.stdout).toMatch(new RegExp(`^${twice} +2 letters since .*: @[ab], @[ab]$`, 'mu'));
+    expect(list.stdout).toMatch(new RegExp(`^${twice} +2 dead letters since .*: @[ab], @[ab]$`, 'mu'));
     expect(list.stdout).toContain('headgate replay followers [--code CODE] [--key KEY]');
     const lines = (await place.headgate('dead-letters', 'followers.dead-letters', '--json', '--code', twice)).stdout.trim().split('\n');
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
@@ -64,7 +64,7 @@ describe('open dead letters', () => {
     expect((await place.headgate('run', '--fail-on-dead-letters')).code).toBe(0);
     expect((await place.headgate('dead-letters', 'followers')).stdout).toBe('No open dead letter in followers.dead-letters.\n');
     expect((await place.headgate('dead-letters', 'followers.pages')).code).toBe(2);
-    // A letter that is closed stays in its topic.
+    // A dead letter that is closed stays in its topic.
     expect(await place.records('followers.dead-letters')).toHaveLength(4);
   });
 

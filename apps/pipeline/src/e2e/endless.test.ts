@@ -33,9 +33,9 @@ it('ends a walk of empty pages at its limit, counted across a kill, and replay c
   expect(run.code).toBe(1);
   expect(run.stderr).toContain('@alpha: page 6 was empty, like the 4 pages before it');
   expect(asked).toEqual(['-1', '101', '102', '103', '103', '105', '106']);
-  const [letter] = await place.records('followers.dead-letters');
-  expect(letter?.value).toMatchObject({ request: { screenName: 'alpha' }, error: { code: 'HEADGATE_EMPTY_PAGES' } });
-  expect(letter?.headers).toMatchObject({ 'headgate-resume': '{"cursor":"107"}' });
+  const [deadLetter] = await place.records('followers.dead-letters');
+  expect(deadLetter?.value).toMatchObject({ request: { screenName: 'alpha' }, error: { code: 'HEADGATE_EMPTY_PAGES' } });
+  expect(deadLetter?.headers).toMatchObject({ 'headgate-resume': '{"cursor":"107"}' });
 
   respond = (_n, response) => response.end(JSON.stringify({ ids: ['8'], next_cursor: 0 }));
   await place.headgate('replay', 'followers.dead-letters');

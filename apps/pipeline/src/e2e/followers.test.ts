@@ -51,8 +51,8 @@ describe('headgate run, followers', () => {
     const run = await place.headgate('run');
     expect(run.code).toBe(1);
     expect(run.stderr).toMatch(/@locked .*protected/);
-    const letters = await place.records('followers.dead-letters');
-    expect(letters.map(({ key, value }) => [key, value['request'], (value['error'] as { code: string }).code]).sort()).toEqual([
+    const deadLetters = await place.records('followers.dead-letters');
+    expect(deadLetters.map(({ key, value }) => [key, value['request'], (value['error'] as { code: string }).code]).sort()).toEqual([
       ['@locked', { screenName: 'locked' }, 'HEADGATE_USER_PROTECTED'],
       ['@nobody', { screenName: 'nobody' }, 'HEADGATE_USER_NOT_FOUND'],
     ]);
@@ -131,8 +131,8 @@ describe('headgate run, followers', () => {
     await using place = await workplace(followersYaml({ url: service.url, users: ['alpha'], more: '  count: 50\n' }));
     const run = await place.headgate('run');
     expect(run.code).toBe(1);
-    const [letter] = await place.records('followers.dead-letters');
-    expect([letter?.key, letter?.value['error']]).toMatchObject(['@alpha', { code: 'HEADGATE_CURSOR_LOOP' }]);
+    const [deadLetter] = await place.records('followers.dead-letters');
+    expect([deadLetter?.key, deadLetter?.value['error']]).toMatchObject(['@alpha', { code: 'HEADGATE_CURSOR_LOOP' }]);
     expect(idsOf(await place.records('followers.ids'))).toEqual(service.followersOf('alpha').slice(0, 250));
   });
 
@@ -154,9 +154,9 @@ describe('headgate run, followers', () => {
     await first.ended;
     expect((await place.headgate('run')).code).toBe(1);
     expect((await place.records('followers.pages')).map(({ value }) => value['page'])).toEqual([1, 2, 3, 4, 5]);
-    const [letter] = await place.records('followers.dead-letters');
-    expect(letter?.value).toMatchObject({ request: { screenName: 'alpha' }, error: { code: 'HEADGATE_CURSOR_LOOP' } });
-    expect(letter?.value['request']).not.toHaveProperty('cursor');
+    const [deadLetter] = await place.records('followers.dead-letters');
+    expect(deadLetter?.value).toMatchObject({ request: { screenName: 'alpha' }, error: { code: 'HEADGATE_CURSOR_LOOP' } });
+    expect(deadLetter?.value['request']).not.toHaveProperty('cursor');
   });
 
   it.each(['rolling', 'first-request', 'wall-clock'] as const)(

@@ -43,8 +43,8 @@ describe('a started job that its topic no longer has', () => {
     first.child.kill('SIGKILL');
     await first.ended;
     const before = (await place.records('books.records')).map(({ key }) => key);
-    const letters = await place.records('books.dead-letters');
-    expect([before.length % 100, letters.length]).toEqual([0, 1]);
+    const deadLetters = await place.records('books.dead-letters');
+    expect([before.length % 100, deadLetters.length]).toEqual([0, 1]);
     await forgetWishes(place);
 
     expect(JSON.parse((await place.headgate('plan', '--json')).stdout)).toMatchObject({ pipelines: [{ keys: 250 - before.length }] });

@@ -3,7 +3,7 @@ import { createLogUpdate } from 'log-update';
 import { eventText } from './format-event.ts';
 import { logLines } from './format-outage.ts';
 import { firstRows } from './format-row.ts';
-import type { CommandFor } from './open-letters.ts';
+import type { CommandFor } from './open-dead-letters.ts';
 import { every, type RunView } from './run-view.ts';
 import { type Note, type Screen, screenOf } from './screen.ts';
 import { displayWidth, fitWidth, padWidth } from './text/cells.ts';
@@ -102,8 +102,8 @@ export function liveFrame({ header, view, columns, rows, color, times, commandFo
     ),
     Math.max(2, Math.floor(rows / 4)),
   );
-  const letters = screen.letters.map((words) => ({ words, tone: 'bad' as const }));
-  const notes = noteLines([...faults, ...reasons, ...letters], columns, Math.floor(rows / 3));
+  const deadLetters = screen.deadLetterLines.map((words) => ({ words, tone: 'bad' as const }));
+  const notes = noteLines([...faults, ...reasons, ...deadLetters], columns, Math.floor(rows / 3));
   const top = [headerLine(header, screen, columns), ...(progress.words === '' ? [] : [plain(`  ${progress.words}`)])];
   const spaced = rows >= ROOMY_ROWS ? 1 : 0;
   const fixed = [budgets, notes].reduce((sum, block) => sum + (block.length > 0 ? spaced + block.length : 0), top.length);

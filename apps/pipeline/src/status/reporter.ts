@@ -1,6 +1,6 @@
 import type { Clock } from '@headgate/throttle';
 import type { Units } from './format-event.ts';
-import type { CommandFor } from './open-letters.ts';
+import type { CommandFor } from './open-dead-letters.ts';
 import type { DisplayEvent } from './display-event.ts';
 import type { RunView } from './run-view.ts';
 import type { Terminal } from './terminal.ts';

@@ -27,7 +27,7 @@ function besidePaced({ work = [], budgets = [] }: Partial<RunView>): Partial<Run
 const failing = { ...busy.pipelines['followers'], failing: { since: now - 62_000, attempts: 9, reason: 'connection refused' } };
 const failed = [{ pipeline: 'followers', lane: 1, reason: 'its token is invalid' }];
 const unavailable = { type: 'log-unavailable', driver: 'kafka', reason: 'no broker', since: now } as const;
-const noLetters = { total: 0, byTopic: {}, last: [] };
+const noDeadLetters = { total: 0, byTopic: {}, last: [] };
 
 it.each<[words: string, tone: string | undefined, changed: Partial<RunView>]>([
   ['running', 'good', {}],
@@ -50,7 +50,7 @@ it.each<[words: string, tone: string | undefined, changed: Partial<RunView>]>([
   ['stopping', 'wait', { isStopping: true, failedLanes: failed }],
   ['stopped', undefined, { isStopping: true, outcome: 'stopped' }],
   ['failed', 'bad', { outcome: 'failed' }],
-  ['done', 'good', { outcome: 'done', deadLetters: noLetters }],
+  ['done', 'good', { outcome: 'done', deadLetters: noDeadLetters }],
   ['done, with 1 dead letter', 'wait', { outcome: 'done' }],
 ])('is %s', (words, tone, changed) => {
   expect(screenOf(busyView({ changed }), { times, commandFor: () => '', jobs: { text: '', state: 'all', most: 25 } }).state).toEqual({

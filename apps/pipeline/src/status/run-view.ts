@@ -3,7 +3,7 @@ import type { AvailabilityChange } from '@headgate/topics';
 import { steadyTime } from '@headgate/pipeline/internal';
 import type { Clock } from '@headgate/throttle';
 import type { DisplayEvent, LogDriver, LogEvent, LogUnavailable } from './display-event.ts';
-import type { OpenLetters } from './open-letters.ts';
+import type { OpenDeadLetters } from './open-dead-letters.ts';
 import { type RunHistory, runHistory } from './run-history.ts';
 
 /** A run as its displays see it: the engine's snapshot, and what the engine does not know. */
@@ -29,7 +29,7 @@ export interface RunView extends RunSnapshot {
    * Dead letters that were neither replayed nor dismissed, of this run and earlier ones, by pipeline and code; absent before they are
    * counted.
    */
-  readonly openDeadLetters?: OpenLetters;
+  readonly openDeadLetters?: OpenDeadLetters;
 }
 
 export type RunOutcome = RunResult['outcome'];
@@ -60,7 +60,7 @@ export interface RunAbout {
 export interface RunViewer {
   apply(event: DisplayEvent): void;
   /** The open dead letters were counted. */
-  counted(open: OpenLetters): void;
+  counted(open: OpenDeadLetters): void;
   /** The run has begun. */
   attach(running: Pick<Running, 'snapshot'>): void;
   /** The final snapshot, used from now on. Default: the last one. */
@@ -85,7 +85,7 @@ export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer
   let outcome: RunOutcome | undefined;
   const past = runHistory(clock);
   let logUnavailable: RunView['logUnavailable'];
-  let openDeadLetters: OpenLetters | undefined;
+  let openDeadLetters: OpenDeadLetters | undefined;
   let isLaneLeft = false;
   /** Lanes that were opened and not left: a process that has done a lane's work closes it for good. */
   const kept = new Set<string>();

@@ -11,7 +11,7 @@ import {
   progressWords,
   unitsOf,
 } from './format-row.ts';
-import { type CommandFor, olderOpenLetters, openLetterLines } from './open-letters.ts';
+import { type CommandFor, olderOpenDeadLetters, openDeadLetterLines } from './open-dead-letters.ts';
 import { type RunState, runState } from './run-state.ts';
 import type { RunView } from './run-view.ts';
 import { elapsedWords } from './text/duration-words.ts';
@@ -32,7 +32,7 @@ export interface Screen {
   /** Errors that keep lanes from their work, the worst first. */
   readonly faults: readonly Fault[];
   /** Open dead letters, each line with the command to read them. */
-  readonly letters: readonly string[];
+  readonly deadLetterLines: readonly string[];
   /** The lanes held; empty if they are of no concern. */
   readonly lanes: string;
   readonly elapsed: string;
@@ -68,11 +68,11 @@ export function screenOf(view: RunView, { times, commandFor, jobs }: ScreenOptio
     budgets: budgetRows(view, times),
     notes: notesOf(view),
     faults,
-    letters: [
+    deadLetterLines: [
       ...Object.entries(view.deadLetters.byTopic).map(
         ([topic, count]) => `${countWords(count, 'dead letter')}: ${safeText(commandFor('read', topic), 1_000)}`,
       ),
-      ...openLetterLines(olderOpenLetters(view), commandFor),
+      ...openDeadLetterLines(olderOpenDeadLetters(view), commandFor),
     ],
     lanes: lanesWords(view),
     elapsed: elapsedWords(view.elapsedMs),

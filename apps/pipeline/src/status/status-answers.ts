@@ -3,7 +3,7 @@ import { snakeCased } from './text/snake-case.ts';
 import { createTimeWords } from './text/time-words.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '@headgate/throttle';
-import type { CommandFor } from './open-letters.ts';
+import type { CommandFor } from './open-dead-letters.ts';
 import type { StatusPage } from './page/status-page.ts';
 import type { RunView } from './run-view.ts';
 import { faultsOf } from './screen.ts';

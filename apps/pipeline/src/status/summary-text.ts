@@ -1,6 +1,6 @@
 import type { Reason } from '@headgate/pipeline';
 import { elsewhereWords, itemsWords, reasonWithout } from './format-event.ts';
-import { type CommandFor, olderOpenLetters, openLetterLines } from './open-letters.ts';
+import { type CommandFor, olderOpenDeadLetters, openDeadLetterLines } from './open-dead-letters.ts';
 import type { RunView } from './run-view.ts';
 import { displayWidth, padWidth } from './text/cells.ts';
 import { durationWords } from './text/duration-words.ts';
@@ -34,7 +34,7 @@ export function summaryText(options: SummaryOptions): string {
   const isOver = outcome === 'done';
   const read = (topic: string): string => safeText(options.commandFor('read', topic), 1000);
   const replay = (topic: string): string => safeText(options.commandFor('replay', topic), 1000);
-  const open = openLetterLines(olderOpenLetters(view), options.commandFor).map((words) => `${'Still open:'.padEnd(18)}${words}`);
+  const open = openDeadLetterLines(olderOpenDeadLetters(view), options.commandFor).map((words) => `${'Still open:'.padEnd(18)}${words}`);
   const last = topicToRead(view, names);
   const reading = last === undefined ? [] : [`${'Read it:'.padEnd(18)}${read(last)} --max 10`];
   if (isOver && isNothing(view) && view.logUnavailable === undefined) {
@@ -183,7 +183,7 @@ interface FailuresOptions {
 
 /** For each pipeline its failed crawls, their dead letters with them, and its other dead letters. */
 function failures({ pipelines, work, deadLetters }: RunView, { names, ...commands }: FailuresOptions): string[] {
-  return Object.entries(pipelines).flatMap(([name, { walks, deadLetters: letters }]) => {
+  return Object.entries(pipelines).flatMap(([name, { walks, deadLetters: count }]) => {
     const topic = names(`${name}.dead-letters`);
     const rows = work.flatMap((row) => (row.kind === 'walk' && row.state === 'failed' && row.pipeline === name ? [row] : []));
     const failed = new Set(rows.map(({ key }) => key));
@@ -194,7 +194,7 @@ function failures({ pipelines, work, deadLetters }: RunView, { names, ...command
         ...commands,
         topic,
         what: (count) => `${countWords(count, 'dead letter')}:`,
-        total: letters - walks.failed,
+        total: count - walks.failed,
         known: others,
       }),
     ];

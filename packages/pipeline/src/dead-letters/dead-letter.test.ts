@@ -34,9 +34,9 @@ describe('a dead letter that is too large', () => {
   it('takes a third of the smallest record there may be, whatever it is about', () => {
     fc.assert(
       fc.property(options, (about) => {
-        const letter = deadLetter({ ...about, tooLarge: () => LEAST_RECORD_BYTES });
-        expect(bytesOf(letter)).toBeLessThan(LEAST_RECORD_BYTES / 3);
-        expect(JSON.parse(letter.value ?? '')).toMatchObject({ request: null, error: { retryable: about.error.retryable } });
+        const record = deadLetter({ ...about, tooLarge: () => LEAST_RECORD_BYTES });
+        expect(bytesOf(record)).toBeLessThan(LEAST_RECORD_BYTES / 3);
+        expect(JSON.parse(record.value ?? '')).toMatchObject({ request: null, error: { retryable: about.error.retryable } });
       }),
     );
   });

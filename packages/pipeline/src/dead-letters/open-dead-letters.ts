@@ -1,7 +1,7 @@
 import { type StateReading, type TopicLog, type TopicRecord, textOf, textRecord } from '@headgate/topics';
 import { GROUP_STATE, topicNames } from '../definition/names.ts';
 import type { TopicNames } from '../definition/topic.ts';
-import { type ClosedLetters, closedLetters } from './closed-letters.ts';
+import { type ClosedDeadLetters, closedDeadLetters } from './closed-dead-letters.ts';
 import { DEAD_LETTERS } from './dead-letter.ts';
 
 /** Location of a pipeline's dead letters. */
@@ -26,7 +26,7 @@ export interface OpenDeadLetter {
   readonly offset: number;
   /** Key of its request; null if it has none, or a binary one. */
   readonly key: string | null;
-  /** Code of the error: `HEADGATE_UNREADABLE_LETTER` if another client wrote something else into the topic. */
+  /** Code of the error: `HEADGATE_UNREADABLE_DEAD_LETTER` if another client wrote something else into the topic. */
   readonly code: string;
   /** Message of the error. */
   readonly message: string;
@@ -39,7 +39,7 @@ export interface OpenDeadLetter {
 }
 
 /** Code of a record among dead letters that isn't one. */
-const UNREADABLE = 'HEADGATE_UNREADABLE_LETTER';
+const UNREADABLE = 'HEADGATE_UNREADABLE_DEAD_LETTER';
 
 /** Reads the open dead letters of a pipeline, in order per partition; none if the topic is missing. Takes no lane. */
 export async function* openDeadLetters(options: DeadLettersOptions): AsyncGenerator<OpenDeadLetter, void, undefined> {
@@ -49,31 +49,31 @@ export async function* openDeadLetters(options: DeadLettersOptions): AsyncGenera
   const there = await log.listTopics([topic, state]);
   const hasState = there.some(({ name }) => name === state);
   const closed = hasState ? await log.readState(state, 0) : undefined;
-  for (const partition of await lettersOf(options, closed ?? noState())) yield* partition.open();
+  for (const partition of await deadLettersOf(options, closed ?? noState())) yield* partition.open();
 }
 
 /** One partition of a topic of dead letters. */
-export interface LettersPartition {
+export interface DeadLetterPartition {
   readonly topic: string;
   readonly partition: number;
-  readonly closed: ClosedLetters;
+  readonly closed: ClosedDeadLetters;
   /** Reads the open ones, from the first. */
   readonly open: () => AsyncGenerator<OpenDeadLetter, void, undefined>;
 }
 
 /** The partitions of a pipeline's dead letters, with what the group's `state` has of them. */
-export async function lettersOf(options: DeadLettersOptions, state: StateReading): Promise<readonly LettersPartition[]> {
+export async function deadLettersOf(options: DeadLettersOptions, state: StateReading): Promise<readonly DeadLetterPartition[]> {
   const { log, pipeline, group = 'headgate', names = topicNames(), signal } = options;
   const topic = names(`${pipeline}.${DEAD_LETTERS}`);
   const [found] = await log.listTopics([topic]);
   return (found?.offsets ?? []).map(({ end }, partition) => {
-    const closed = closedLetters(group, state, { topic, partition }, end);
+    const closed = closedDeadLetters(group, state, { topic, partition }, end);
     const open = async function* (): AsyncGenerator<OpenDeadLetter, void, undefined> {
       if (closed.next >= end) return;
       const reader = log.readBytes({ topic, partitions: [partition], from: closed.next, ...(signal !== undefined && { signal }) });
       let after = closed.next;
       for await (const record of reader) {
-        if (!closed.has(record.offset)) yield { ...openLetter(record), after };
+        if (!closed.has(record.offset)) yield { ...openDeadLetter(record), after };
         after = record.offset + 1;
       }
     };
@@ -92,13 +92,13 @@ export async function countOpenDeadLetters(options: DeadLettersOptions): Promise
 }
 
 /** A dead letter's value; empty if the record isn't one. */
-export function letterValue(record: TopicRecord<Uint8Array>): Readonly<Record<string, unknown>> {
+export function deadLetterValue(record: TopicRecord<Uint8Array>): Readonly<Record<string, unknown>> {
   const { value } = textRecord({ ...record, key: null, headers: {} });
   const found: unknown = JSON.parse(value ?? 'null');
   return typeof found === 'object' && found !== null ? { ...found } : {};
 }
 
-function openLetter(record: TopicRecord<Uint8Array>): Omit<OpenDeadLetter, 'after'> {
+function openDeadLetter(record: TopicRecord<Uint8Array>): Omit<OpenDeadLetter, 'after'> {
   const { partition, offset, key, timestampMs } = record;
   return {
     partition,
@@ -112,7 +112,7 @@ function openLetter(record: TopicRecord<Uint8Array>): Omit<OpenDeadLetter, 'afte
 
 function reasonIn(record: TopicRecord<Uint8Array>): { readonly code: string; readonly message: string } {
   try {
-    const { error } = letterValue(record);
+    const { error } = deadLetterValue(record);
     if (typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string')
       return { code: error.code, message: 'message' in error ? String(error.message) : '' };
     return { code: UNREADABLE, message: 'It contains no error.' };

@@ -6,7 +6,7 @@ import { topicNames } from '../definition/names.ts';
 import { logWith, temporaryLog } from '../testing/temporary-log.fixture.ts';
 import { topicSpecs } from '../definition/topics.ts';
 import { countOpenDeadLetters } from './open-dead-letters.ts';
-import { type CloseLettersOptions, dismissDeadLetters, replayDeadLetters } from './replay.ts';
+import { type CloseDeadLettersOptions, dismissDeadLetters, replayDeadLetters } from './replay.ts';
 
 const names = topicNames({ prefix: 'test.' });
 const pipeline = definePipeline({
@@ -35,7 +35,7 @@ const dead = (key: string | null, value: unknown): NewRecord => ({
 
 test('each dead letter’s request is enqueued once, even if the replay was interrupted', async () => {
   const all = Array.from({ length: 450 }, (_, n) => n);
-  await using place = await letters(all.map((n) => dead(`k${n}`, { request: { shelf: `s${n}` }, error: {} })));
+  await using place = await deadLetters(all.map((n) => dead(`k${n}`, { request: { shelf: `s${n}` }, error: {} })));
   const { log, requests, replay } = place;
   const stop = new AbortController();
   const cutShort = logWith(log, {
@@ -58,7 +58,7 @@ test('each dead letter’s request is enqueued once, even if the replay was inte
 });
 
 test('a dead letter whose request no run could work stays open, with the reason, until it is dismissed', async () => {
-  await using place = await letters([
+  await using place = await deadLetters([
     dead('large', { request: null, error: {} }),
     dead('part', { record: { no: 'shelf' }, error: {} }),
     dead('foreign', 'not json'),
@@ -84,29 +84,29 @@ test('a dead letter whose request no run could work stays open, with the reason,
 
 const failed = (key: string, code: string): NewRecord => dead(key, { request: { shelf: key }, error: { code, message: `${key} failed` } });
 
-test('open letters are counted by code, chosen by a predicate, and closed by a replay or a dismissal, in any order', async () => {
-  await using place = await letters([
+test('open dead letters are counted by code, chosen by a predicate, and closed by a replay or a dismissal, in any order', async () => {
+  await using place = await deadLetters([
     failed('a', 'GONE'),
     failed('b', 'DENIED'),
     failed('c', 'GONE'),
     failed('d', 'DENIED'),
     dead('e', 'odd'),
   ]);
-  expect(await place.open()).toEqual({ GONE: 2, DENIED: 2, HEADGATE_UNREADABLE_LETTER: 1 });
+  expect(await place.open()).toEqual({ GONE: 2, DENIED: 2, HEADGATE_UNREADABLE_DEAD_LETTER: 1 });
   expect(await place.replay({ where: ({ code }) => code === 'DENIED', dryRun: true })).toEqual({ replayed: 2, left: 0 });
-  expect(await place.open()).toEqual({ GONE: 2, DENIED: 2, HEADGATE_UNREADABLE_LETTER: 1 });
+  expect(await place.open()).toEqual({ GONE: 2, DENIED: 2, HEADGATE_UNREADABLE_DEAD_LETTER: 1 });
   expect(await place.replay({ where: ({ code }) => code === 'DENIED' })).toEqual({ replayed: 2, left: 0 });
-  expect(await place.open()).toEqual({ GONE: 2, HEADGATE_UNREADABLE_LETTER: 1 });
+  expect(await place.open()).toEqual({ GONE: 2, HEADGATE_UNREADABLE_DEAD_LETTER: 1 });
   expect(await place.dismiss({ where: ({ key }) => key === 'c' })).toBe(1);
-  expect(await place.open()).toEqual({ GONE: 1, HEADGATE_UNREADABLE_LETTER: 1 });
+  expect(await place.open()).toEqual({ GONE: 1, HEADGATE_UNREADABLE_DEAD_LETTER: 1 });
   expect(await place.replay()).toEqual({ replayed: 1, left: 1 });
   expect((await place.requests()).map(([key]) => key)).toEqual(['b', 'd', 'a']);
   await place.log.append([failed('f', 'GONE')]);
-  expect(await place.open()).toEqual({ GONE: 1, HEADGATE_UNREADABLE_LETTER: 1 });
+  expect(await place.open()).toEqual({ GONE: 1, HEADGATE_UNREADABLE_DEAD_LETTER: 1 });
 });
 
 test('each group has its own open dead letters, and without the topics there are none', async () => {
-  await using place = await letters([failed('a', 'GONE')]);
+  await using place = await deadLetters([failed('a', 'GONE')]);
   expect(await place.dismiss()).toBe(1);
   const { log } = place;
   expect(await countOpenDeadLetters({ log, pipeline: 'shelves', group: 'other', names })).toEqual({ GONE: 1 });
@@ -115,7 +115,7 @@ test('each group has its own open dead letters, and without the topics there are
 
 test('thousands of dead letters with every other one closed take notes of a bounded size', async () => {
   const all = Array.from({ length: 20_500 }, (_, n) => failed(`k${n}`, n % 2 === 0 ? 'EVEN' : 'ODD'));
-  await using place = await letters(all);
+  await using place = await deadLetters(all);
   expect(await place.dismiss({ where: ({ code }) => code === 'ODD' })).toBe(10_250);
   expect(await place.open()).toEqual({ EVEN: 10_250 });
   const state = await place.log.readState('test.headgate.state', 0);
@@ -127,10 +127,10 @@ test('thousands of dead letters with every other one closed take notes of a boun
 
 test('binary dead letters, and those of binary requests, stay and block nothing; a binary key is re-enqueued unchanged', async () => {
   const bytes = Uint8Array.of(0, 0xff);
-  const letter = { ...dead('framed', { request: null, requestBase64: 'AP8=' }), headers: { h: bytes } };
-  await using place = await letters([
+  const deadLetter = { ...dead('framed', { request: null, requestBase64: 'AP8=' }), headers: { h: bytes } };
+  await using place = await deadLetters([
     { ...dead('bytes', {}), value: bytes },
-    letter,
+    deadLetter,
     { ...dead('a', { request: { shelf: 'a' } }), key: bytes },
   ]);
   expect(await place.replay()).toEqual({ replayed: 1, left: 2 });
@@ -144,14 +144,14 @@ test('binary dead letters, and those of binary requests, stay and block nothing;
 });
 
 test('two replays at once don’t put a request back twice: the second finds the lane held', async () => {
-  await using place = await letters([dead('a', { request: { shelf: 'a' } })]);
+  await using place = await deadLetters([dead('a', { request: { shelf: 'a' } })]);
   const held = await place.log.openLane({ name: 'headgate.replay', state: { topic: 'test.headgate.state', partition: 0 } });
   await expect(place.replay()).rejects.toBeInstanceOf(LaneHeldError);
   await held.close();
   expect(await place.replay()).toEqual({ replayed: 1, left: 0 });
 });
 
-async function letters(records: readonly NewRecord[]) {
+async function deadLetters(records: readonly NewRecord[]) {
   const place = await temporaryLog(topicSpecs([pipeline], { lanes: 1, names }));
   const { log } = place;
   await log.append(records);
@@ -161,8 +161,8 @@ async function letters(records: readonly NewRecord[]) {
     log,
     left,
     open: () => countOpenDeadLetters({ log, pipeline: 'shelves', names }),
-    dismiss: (more: Partial<CloseLettersOptions> = {}) => dismissDeadLetters({ log, pipeline: 'shelves', names, ...more }),
-    replay: (more: Partial<CloseLettersOptions> = {}) =>
+    dismiss: (more: Partial<CloseDeadLettersOptions> = {}) => dismissDeadLetters({ log, pipeline: 'shelves', names, ...more }),
+    replay: (more: Partial<CloseDeadLettersOptions> = {}) =>
       replayDeadLetters({ log, group: 'headgate', requests: pipeline.requests, names, signal, onLeft: (one) => left.push(one), ...more }),
     requests: async (): Promise<unknown[][]> => {
       const found: unknown[][] = [];

@@ -4,11 +4,11 @@ import { GROUP_STATE, replayGroup, requestsTopic, topicNames } from '../definiti
 import { topicPartitions } from '../checks/topic-partitions.ts';
 import type { TopicNames } from '../definition/topic.ts';
 import { RESUME } from '../definition/request.ts';
-import type { ClosedLetters } from './closed-letters.ts';
-import { type OpenDeadLetter, letterValue, lettersOf, openDeadLetters } from './open-dead-letters.ts';
+import type { ClosedDeadLetters } from './closed-dead-letters.ts';
+import { type OpenDeadLetter, deadLetterValue, deadLettersOf, openDeadLetters } from './open-dead-letters.ts';
 
 /** Which dead letters {@link dismissDeadLetters} and {@link replayDeadLetters} close. */
-export interface CloseLettersOptions {
+export interface CloseDeadLettersOptions {
   /** Log that has the pipeline's topics. Stays open. */
   readonly log: TopicLog;
   /** Group of the runs. Default `headgate`. */
@@ -18,13 +18,13 @@ export interface CloseLettersOptions {
   /** Aborts the work with the signal's reason. Default: never. */
   readonly signal?: AbortSignal;
   /** Chooses among the open ones. Default: all. */
-  readonly where?: (letter: OpenDeadLetter) => boolean;
+  readonly where?: (deadLetter: OpenDeadLetter) => boolean;
   /** Only count: write nothing. Default false. */
   readonly dryRun?: boolean;
 }
 
 /** Options of {@link replayDeadLetters}. */
-export interface ReplayOptions extends CloseLettersOptions {
+export interface ReplayOptions extends CloseDeadLettersOptions {
   /** The pipeline's requests: `issues.definition.requests`. */
   readonly requests: PipelineRequests;
   /** Called with each dead letter that stays open, because no run could process its request. */
@@ -39,11 +39,11 @@ export async function replayDeadLetters(options: ReplayOptions): Promise<{ reado
   const { requests, names = topicNames(), onLeft } = options;
   const target = requestsTopic(requests, names);
   let left = 0;
-  const replayed = await closeLetters(options, requests.name, (letter) => {
-    const { partition, offset, key } = letter;
-    const request = workableRequest(letter.record, requests);
+  const replayed = await closeDeadLetters(options, requests.name, (deadLetter) => {
+    const { partition, offset, key } = deadLetter;
+    const request = workableRequest(deadLetter.record, requests);
     if ('text' in request) {
-      const { key: recordKey, headers } = letter.record;
+      const { key: recordKey, headers } = deadLetter.record;
       const resume = headers[RESUME];
       // A family stays in the lane of its root, whatever the keys of its requests are.
       const put = {
@@ -63,7 +63,7 @@ export async function replayDeadLetters(options: ReplayOptions): Promise<{ reado
 }
 
 /** Options of {@link dismissDeadLetters}. */
-export interface DismissOptions extends CloseLettersOptions {
+export interface DismissOptions extends CloseDeadLettersOptions {
   /** Name of the pipeline. */
   readonly pipeline: string;
 }
@@ -73,41 +73,41 @@ export interface DismissOptions extends CloseLettersOptions {
  * many.
  */
 export async function dismissDeadLetters(options: DismissOptions): Promise<number> {
-  return await closeLetters(options, options.pipeline, () => () => undefined);
+  return await closeDeadLetters(options, options.pipeline, () => () => undefined);
 }
 
 /** Maximum dead letters, and bytes of their records, that one transaction closes. */
-const CLOSED_TOGETHER = { letters: 200, bytes: 500_000 } as const;
+const CLOSED_TOGETHER = { count: 200, bytes: 500_000 } as const;
 
 /**
  * `closing` returns what the transaction of a dead letter writes in addition to its note; undefined for one that stays open. Returns how
  * many were closed.
  */
-async function closeLetters(
-  options: CloseLettersOptions,
+async function closeDeadLetters(
+  options: CloseDeadLettersOptions,
   pipeline: string,
-  closing: (letter: OpenDeadLetter) => ((tx: LaneTransaction) => void) | undefined,
+  closing: (deadLetter: OpenDeadLetter) => ((tx: LaneTransaction) => void) | undefined,
 ): Promise<number> {
   const { log, names = topicNames(), group = 'headgate', signal, where = () => true, dryRun = false } = options;
   const from = { log, pipeline, names, group, ...(signal !== undefined && { signal }) };
   let count = 0;
   if (dryRun) {
-    for await (const letter of openDeadLetters(from)) if (where(letter) && closing(letter) !== undefined) count += 1;
+    for await (const deadLetter of openDeadLetters(from)) if (where(deadLetter) && closing(deadLetter) !== undefined) count += 1;
     return count;
   }
   // Two replays at once would enqueue each request twice: the second finds the lane held.
   const state = { topic: names(GROUP_STATE), partition: 0 };
   const writes = await topicPartitions(log, [names(`${pipeline}.requests`)]);
   await using lane = await log.openLane({ name: replayGroup(group), state, writes }, signal);
-  for (const { closed, open } of await lettersOf(from, lane.state)) {
+  for (const { closed, open } of await deadLettersOf(from, lane.state)) {
     let batch = newBatch();
-    for await (const letter of open()) {
-      const write = where(letter) ? closing(letter) : undefined;
+    for await (const deadLetter of open()) {
+      const write = where(deadLetter) ? closing(deadLetter) : undefined;
       if (write === undefined) continue;
       batch.writes.push(write);
-      closed.close(letter.offset, letter.after);
-      batch.bytes += letter.record.value?.length ?? 0;
-      if (batch.writes.length < CLOSED_TOGETHER.letters && batch.bytes < CLOSED_TOGETHER.bytes) continue;
+      closed.close(deadLetter.offset, deadLetter.after);
+      batch.bytes += deadLetter.record.value?.length ?? 0;
+      if (batch.writes.length < CLOSED_TOGETHER.count && batch.bytes < CLOSED_TOGETHER.bytes) continue;
       count += await commitBatch(lane, batch, closed);
       batch = newBatch();
     }
@@ -125,7 +125,7 @@ function newBatch(): Batch {
   return { writes: [], bytes: 0 };
 }
 
-async function commitBatch(lane: LaneWriter, { writes }: Batch, closed: ClosedLetters): Promise<number> {
+async function commitBatch(lane: LaneWriter, { writes }: Batch, closed: ClosedDeadLetters): Promise<number> {
   await lane.transaction((tx) => {
     for (const write of writes) write(tx);
     for (const [key, note] of closed.notes()) tx.checkpoint(key, note);
@@ -139,7 +139,7 @@ function workableRequest(
   requests: PipelineRequests,
 ): { readonly text: string } | { readonly reason: string } {
   try {
-    const { request, requestBase64 } = letterValue(record);
+    const { request, requestBase64 } = deadLetterValue(record);
     if (requestBase64 !== undefined) return { reason: 'Its job is binary. Runs accept only JSON text.' };
     if (request === undefined || request === null) return { reason: 'It contains no job.' };
     const text = JSON.stringify(request);

@@ -6,14 +6,14 @@ import { shelvesLane } from './lane.fixture.ts';
 import { openLane } from './lane.ts';
 
 const clock = virtualClock();
-const letter = { topic: 'shelves.dead-letters', partition: 0, key: 'k', value: 'v' };
+const deadLetter = { topic: 'shelves.dead-letters', partition: 0, key: 'k', value: 'v' };
 
 test('a lane opened again has its state, its finished requests and the group its offset', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const { log } = place;
   const lane = await shelvesLane({ log, clock });
   expect([lane.hasState, lane.next]).toEqual([false, 0]);
-  await lane.commit({ records: [letter], state: [['walk/1', { page: 2 }]], finished: [0, 2] });
+  await lane.commit({ records: [deadLetter], state: [['walk/1', { page: 2 }]], finished: [0, 2] });
   expect(await log.groupOffset({ group: 'g', topic: 'shelves.requests', partition: 0 })).toBe(1);
   await lane.commit({ records: [], state: [['walk/3', 'other']] });
   await lane.close();
@@ -80,10 +80,10 @@ test('commits that come while a transaction is in flight share the next one', as
   let later: Promise<unknown> | undefined;
   lane.beforeCommit(() => {
     transactions += 1;
-    later ??= Promise.all([1, 2, 3].map((offset) => lane.commit({ records: [letter], finished: [offset] })));
+    later ??= Promise.all([1, 2, 3].map((offset) => lane.commit({ records: [deadLetter], finished: [offset] })));
     return [];
   });
-  await lane.commit({ records: [letter], finished: [0] });
+  await lane.commit({ records: [deadLetter], finished: [0] });
   expect(lane.isFinished(1)).toBe(false);
   await later;
   expect([transactions, lane.next]).toEqual([2, 4]);
@@ -113,7 +113,7 @@ test('a transaction writes what has changed, the first one that there is a state
   const lane = await shelvesLane({ log, clock });
   await lane.commit({ records: [] });
   await lane.commit({ records: [] });
-  await lane.commit({ records: [letter], state: [['walk/1', 2]], finished: [1] });
+  await lane.commit({ records: [deadLetter], state: [['walk/1', 2]], finished: [1] });
   await lane.commit({ records: [], finished: [0] });
   const again = await (await lane.close(), shelvesLane({ log, clock }));
   await again.close();
@@ -175,8 +175,8 @@ test("a record is too large by the bytes of its key, value and headers, by each 
     recordRoom: (topic) => Promise.resolve({ bytes: topic === 'shelves.state' ? 9 : 20 }),
   });
   const lane = await shelvesLane({ log, clock });
-  const record = { ...letter, key: 'é', value: Uint8Array.of(1, 2, 3), headers: { h: '123', other: '123456' } };
-  const long = { ...letter, key: null, value: 'x'.repeat(21) };
+  const record = { ...deadLetter, key: 'é', value: Uint8Array.of(1, 2, 3), headers: { h: '123', other: '123456' } };
+  const long = { ...deadLetter, key: null, value: 'x'.repeat(21) };
   const limits = [record, { ...record, key: 'é1' }, long, { ...long, topic: 'of another' }].map((one) => lane.tooLarge(one));
   expect(limits).toEqual([undefined, 20, 20, undefined]);
   const just = 'x'.repeat(20);
@@ -184,7 +184,7 @@ test("a record is too large by the bytes of its key, value and headers, by each 
     { key: null, value: just },
     { key: just, value: null },
   ])
-    expect(lane.tooLarge({ ...letter, ...one })).toBeUndefined();
+    expect(lane.tooLarge({ ...deadLetter, ...one })).toBeUndefined();
   const change = lane.stateRecord(['a', { page: 2 }]);
   expect([change, lane.tooLarge(change), lane.room('shelves.state')?.bytes]).toEqual([
     { topic: 'shelves.state', key: 'g/a', value: '{"page":2}' },

@@ -92,8 +92,8 @@ describe('a request that a page makes', () => {
     const before = await where();
     expect(before.size).toBeGreaterThan(10);
     for (const [name, lane] of before) expect([name, lane]).toEqual([name, laneOf(name === stray ? one : (name.split('.')[0] ?? ''))]);
-    const [letter] = await Array.fromAsync(log.read({ topic: 'tree.dead-letters' }));
-    expect([letter?.key, letter?.partition]).toEqual([stray, laneOf(one)]);
+    const [deadLetter] = await Array.fromAsync(log.read({ topic: 'tree.dead-letters' }));
+    expect([deadLetter?.key, deadLetter?.partition]).toEqual([stray, laneOf(one)]);
     await replayDeadLetters({ log, requests: tree().definition.requests });
     await using service = await treeService([stray]);
     await worked({ log, baseUrl: service.url, roots: [], lanes: 2 });

@@ -36,7 +36,7 @@ const pipelineOf = (open: () => Processor<Request, Topics>, requests: readonly z
 
 const REQUESTS = ['7', '8', '9'].map((id) => ({ ids: [id, `${id}0`], note: 'n' }));
 const letterRequests = async (log: Parameters<typeof valuesOf>[0]): Promise<unknown[]> =>
-  (await valuesOf<{ request: unknown }>(log, 'shelves.dead-letters')).map((letter) => letter.request);
+  (await valuesOf<{ request: unknown }>(log, 'shelves.dead-letters')).map((deadLetter) => deadLetter.request);
 
 test('the dead letter of a walk has its request as the topic had it, and ends no lane', async () => {
   await using place = await temporaryLog();

@@ -92,8 +92,8 @@ test('a function of the definition that throws ends its request as one dead lett
   const { outcome, snapshot } = await running.done;
   expect(outcome).toBe('done');
   expect(snapshot.pipelines['catalogue']).toMatchObject({ walks: { completed: 1, failed: 2 }, deadLetters: 2 });
-  const letters = (await values(log, 'catalogue.dead-letters')) as { request: { shelf: string } }[];
-  expect(letters.sort((one, other) => one.request.shelf.localeCompare(other.request.shelf))).toMatchObject([
+  const deadLetters = (await values(log, 'catalogue.dead-letters')) as { request: { shelf: string } }[];
+  expect(deadLetters.sort((one, other) => one.request.shelf.localeCompare(other.request.shelf))).toMatchObject([
     {
       request: { shelf: 'a' },
       error: {

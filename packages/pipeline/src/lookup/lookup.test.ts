@@ -45,7 +45,7 @@ interface DeadLetter {
   readonly error: { readonly code: string; readonly message: string };
 }
 
-const letters = async (log: Parameters<typeof valuesOf>[0]): Promise<DeadLetter[]> =>
+const deadLetters = async (log: Parameters<typeof valuesOf>[0]): Promise<DeadLetter[]> =>
   await valuesOf<DeadLetter>(log, 'shelves.dead-letters');
 
 describe('a function of the definition that throws ends the keys it was called for as dead letters that name it, and no others:', () => {
@@ -89,7 +89,7 @@ describe('a function of the definition that throws ends the keys it was called f
       ['bad', 'good'],
     );
     expect({ outcome, failures }).toEqual({ outcome: 'done', failures: [] });
-    expect(await letters(place.log)).toMatchObject([
+    expect(await deadLetters(place.log)).toMatchObject([
       {
         request: { shelf: 'bad' },
         error: {
@@ -112,7 +112,7 @@ describe('a function of the definition that throws ends the keys it was called f
       }),
     );
     expect(await workedOff(place.log, pipeline, ['A+bad+a', 'b'])).toMatchObject({ outcome: 'done', failures: [] });
-    expect(await letters(place.log)).toMatchObject([{ request: { shelf: 'bad' }, error: { message: 'boom' } }]);
+    expect(await deadLetters(place.log)).toMatchObject([{ request: { shelf: 'bad' }, error: { message: 'boom' } }]);
     expect((await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item).sort()).toEqual(['a', 'b']);
   });
 
@@ -130,7 +130,7 @@ describe('a function of the definition that throws ends the keys it was called f
         }),
       );
       expect(await workedOff(place.log, pipeline, ['a+bad', 'b'])).toMatchObject({ outcome: 'done', failures: [] });
-      expect(await letters(place.log)).toMatchObject([{ request: { shelf: 'bad' }, error: { code: 'HEADGATE_UNEXPECTED' } }]);
+      expect(await deadLetters(place.log)).toMatchObject([{ request: { shelf: 'bad' }, error: { code: 'HEADGATE_UNEXPECTED' } }]);
       expect((await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item).sort()).toEqual(['a', 'b']);
     }
   });
@@ -147,7 +147,7 @@ describe('a function of the definition that throws ends the keys it was called f
       }),
     );
     expect(await workedOff(place.log, pipeline, ['bad+other'])).toMatchObject({ outcome: 'done', failures: [] });
-    expect((await letters(place.log)).map(({ request }) => request)).toEqual([{ shelf: 'bad+other' }, { shelf: 'other' }]);
+    expect((await deadLetters(place.log)).map(({ request }) => request)).toEqual([{ shelf: 'bad+other' }, { shelf: 'other' }]);
   });
 
   it('room, whose error ends all keys that wait', async () => {
@@ -163,7 +163,7 @@ describe('a function of the definition that throws ends the keys it was called f
       }),
     );
     expect(await workedOff(place.log, pipeline, ['a', 'b'])).toMatchObject({ outcome: 'done', failures: [] });
-    expect(await letters(place.log)).toMatchObject([
+    expect(await deadLetters(place.log)).toMatchObject([
       { request: { shelf: 'a' }, error: { message: expect.stringMatching(/^a: room of pipeline shelves threw TypeError: boom/) } },
     ]);
     expect(await valuesOf(place.log, 'shelves.records')).toEqual([{ item: 'b' }]);
@@ -205,7 +205,7 @@ describe('a function of the definition that throws ends the keys it was called f
         ['bad', 'good'],
       ),
     ).toMatchObject({ outcome: 'done', failures: [] });
-    expect(await letters(place.log)).toMatchObject([
+    expect(await deadLetters(place.log)).toMatchObject([
       { request: { shelf: 'bad' }, error: { code: 'HEADGATE_USER_FUNCTION', message: expect.stringMatching(says) } },
     ]);
     expect(await valuesOf(place.log, 'shelves.records')).toEqual([{ item: 'good' }]);
@@ -215,7 +215,7 @@ describe('a function of the definition that throws ends the keys it was called f
     await using place = await temporaryLog();
     const pipeline = shelves(() => looking({ room: () => room as never }));
     expect(await workedOff(place.log, pipeline, ['a+b'])).toMatchObject({ outcome: 'done', failures: [] });
-    expect(await letters(place.log)).toMatchObject([
+    expect(await deadLetters(place.log)).toMatchObject([
       { request: { shelf: 'a' }, error: { message: expect.stringMatching(/^a: room of .*: it returns/) } },
       { request: { shelf: 'b' } },
     ]);
@@ -239,7 +239,7 @@ describe('a function of the definition that throws ends the keys it was called f
       }),
     );
     expect(await workedOff(place.log, pipeline, ['bad', 'good'])).toMatchObject({ outcome: 'done', failures: [] });
-    expect(await letters(place.log)).toMatchObject([
+    expect(await deadLetters(place.log)).toMatchObject([
       {
         request: { shelf: 'bad' },
         error: { message: expect.stringMatching(/^bad: records of pipeline shelves .*: it returned an answer for key 1 of 1/) },
@@ -304,7 +304,7 @@ describe('a key whose records can’t all be written is one dead letter, and non
       }),
     );
     expect(await workedOff(small, pipeline, ['bad+good'])).toMatchObject({ outcome: 'done', failures: [] });
-    expect(await letters(place.log)).toMatchObject([
+    expect(await deadLetters(place.log)).toMatchObject([
       { record: part.record, error: { message: 'of nobody' } },
       { request: { shelf: 'bad' }, error: { message: expect.stringMatching(says) } },
     ]);
@@ -369,7 +369,7 @@ test('a request that its topic has lost continues as written, with its unanswere
   expect(await workedOff(lost, pipeline, ['d'])).toMatchObject({ outcome: 'done', failures: [] });
   expect(api.requested.toSorted()).toEqual(['b', 'c', 'd']);
   expect([...requests]).toEqual([{ shelf: 'a+b+c' }, { shelf: 'd' }]);
-  expect(await letters(place.log)).toEqual([]);
+  expect(await deadLetters(place.log)).toEqual([]);
   expect([...(await place.log.readState('shelves.state', 0))].map(([key]) => key).toSorted()).toEqual([
     'headgate/lane',
     'headgate/requests',
@@ -400,7 +400,7 @@ test('an error that a source has only because it was stopped makes no dead lette
     [],
   );
   expect((await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item).sort()).toEqual(['a', 'b']);
-  expect(await letters(place.log)).toEqual([]);
+  expect(await deadLetters(place.log)).toEqual([]);
 });
 
 test('a request with a key that the state can’t keep ends as a dead letter', async () => {
@@ -415,7 +415,7 @@ test('a request with a key that the state can’t keep ends as a dead letter', a
     [`a+${long}`, 'b', long],
   );
   expect({ outcome, failures }).toEqual({ outcome: 'done', failures: [] });
-  expect(await letters(place.log)).toMatchObject([
+  expect(await deadLetters(place.log)).toMatchObject([
     {
       request: { shelf: `a+${long}` },
       error: { code: 'HEADGATE_RECORD_TOO_LARGE', message: expect.stringMatching(/one of its keys needs/) },
@@ -664,7 +664,7 @@ describe('a worker alone', () => {
     if (more.query === endless) worker.abandon();
     await expect.poll(() => worker.isBusy).toBe(false);
     await waker.wait(0);
-    expect([lane.isFinished(0), await letters(place.log)]).toEqual([false, []]);
+    expect([lane.isFinished(0), await deadLetters(place.log)]).toEqual([false, []]);
   });
 
   it.each(['while it works', 'while it stops'])('ends its lane with the source’s own reason, %s', async (when) => {
@@ -677,7 +677,7 @@ describe('a worker alone', () => {
     if (when === 'while it stops') worker.stop();
     await expect.poll(() => worker.isBusy).toBe(false);
     await expect(waker.wait(0)).rejects.toBe(ends);
-    expect(await letters(place.log)).toEqual([]);
+    expect(await deadLetters(place.log)).toEqual([]);
   });
 });
 
@@ -685,7 +685,7 @@ test('a request without a key is finished as it is', async () => {
   await using place = await temporaryLog();
   const pipeline = shelves(() => looking({ keys: ({ shelf }) => (shelf === 'none' ? [] : [shelf]) }));
   expect(await workedOff(place.log, pipeline, ['none', 'a'])).toMatchObject({ outcome: 'done' });
-  expect([await letters(place.log), await valuesOf(place.log, 'shelves.records')]).toEqual([[], [{ item: 'a' }]]);
+  expect([await deadLetters(place.log), await valuesOf(place.log, 'shelves.records')]).toEqual([[], [{ item: 'a' }]]);
 });
 
 test('a request that is partly answered requests the rest only, also when its topic has lost it', async () => {

@@ -126,7 +126,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     for (const dead of deadLetters) dead.emit();
   };
 
-  const letterOf = (of: LookupRequest<Request>, key: string, error: unknown, part?: LookupDeadLetter['part']): PendingDeadLetter => {
+  const deadLetterOf = (of: LookupRequest<Request>, key: string, error: unknown, part?: LookupDeadLetter['part']): PendingDeadLetter => {
     const content: DeadLetterContent = part === undefined ? requestOfKey(of, key) : { record: part.record };
     return pendingDeadLetter(context, { key: part === undefined ? key : of.id, id: `${of.id}/${part?.id ?? key}`, content, error });
   };
@@ -145,18 +145,18 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     await write(
       keys,
       [],
-      keys.map(({ of, key }) => letterOf(of, key, error)),
+      keys.map(({ of, key }) => deadLetterOf(of, key, error)),
     );
 
   const queue = (of: LookupRequest<Request>, { valid, errors }: SortedKeys): void => {
     for (const [index, key] of valid.entries()) if (!of.answered.has(index)) waiting.push({ of, index, key });
     const refused = errors.map((_, i) => ({ of, index: of.valid + i }));
-    const letters = refused.map(({ index }) => {
+    const deadLetters = refused.map(({ index }) => {
       const text = of.keys[index] ?? '';
       // The request's own key, if this text can't be one.
-      return letterOf(of, text.trim() === '' ? of.record.key || of.id : text, errors[index - of.valid]);
+      return deadLetterOf(of, text.trim() === '' ? of.record.key || of.id : text, errors[index - of.valid]);
     });
-    if (refused.length > 0) run(write(refused, [], letters));
+    if (refused.length > 0) run(write(refused, [], deadLetters));
     sendBatches(size);
     cancelTimer?.();
     cancelTimer = waiting.length > 0 ? clock.schedule(definition.maxWaitMs ?? LONGEST_WAIT_MS, sendAfterWait) : undefined;
@@ -288,7 +288,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       await writeFailed(keys, error);
       return;
     }
-    const letters: PendingDeadLetter[] = [];
+    const failed: PendingDeadLetter[] = [];
     const records: (NewRecord | RecordSeries)[] = [];
     const counts: Record<string, number> = {};
     for (const [index, { of, key }] of keys.entries()) {
@@ -299,14 +299,14 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
         for (const record of sizedRecords(pending, { ...request, key, lane, name: 'records' })) records.push(record);
         countRecords(pending, counts);
       } catch (error) {
-        failure = letterOf(of, key, error);
+        failure = deadLetterOf(of, key, error);
       }
       // This part of the response doesn't belong to the key: no later request returns it again.
       for (const { error, part } of deadLetters)
-        if (part !== undefined || failure === undefined) letters.push(letterOf(of, key, error, part));
-      if (failure !== undefined) letters.push(failure);
+        if (part !== undefined || failure === undefined) failed.push(deadLetterOf(of, key, error, part));
+      if (failure !== undefined) failed.push(failure);
     }
-    await write(keys, records, letters, () => emit({ type: 'records-written', pipeline, kind: 'keys', counts }));
+    await write(keys, records, failed, () => emit({ type: 'records-written', pipeline, kind: 'keys', counts }));
   };
 
   /** The outcome of each key, by its index. Throws for a key that wasn't requested. */

@@ -87,7 +87,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
       const counting = cutLog(scene.log, { at: Infinity, isDurable: false });
       const { snapshot } = await scene.run({ log: counting.log, validate: true });
       const written = await scene.written();
-      assert.deepEqual(await scene.letters(), []);
+      assert.deepEqual(await scene.deadLetters(), []);
       assert.deepEqual(countsOf(written), { ...Object.fromEntries(Object.keys(written).map((topic) => [topic, 0])), ...records });
       assert.ok(service.requests() > 0, 'the service counted no request');
       const { walks, keys } = snapshot.pipelines[name] ?? { walks: { started: 0 }, keys: { queued: 0 } };
@@ -116,7 +116,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
       }
       const told = `seed ${seed}, ${cuts.join(', ')}`;
       assertSame(pipeline, await scene.written(), written, told);
-      assert.deepEqual(await scene.letters(), [], told);
+      assert.deepEqual(await scene.deadLetters(), [], told);
       const most = least + (cuts.length - 1) * units;
       assert.ok(service.requests() <= most, `${service.requests()} HTTP requests, but ${most} suffice (${told})`);
     });
@@ -169,7 +169,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
       }
       await scene.run();
       assertSame(pipeline, await scene.written(), written);
-      assert.deepEqual(await scene.letters(), []);
+      assert.deepEqual(await scene.deadLetters(), []);
     });
   };
 
@@ -193,7 +193,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
         const { outcome, failures } = await (second?.done ?? scene.run());
         assert.deepEqual({ outcome, failures }, { outcome: 'done', failures: [] });
         assert.deepEqual(withoutOffsets(await scene.written()), withoutOffsets(written));
-        assert.deepEqual(await scene.letters(), []);
+        assert.deepEqual(await scene.deadLetters(), []);
         const used = (await scene.left()).journals.map(({ credential }) => credential);
         assert.equal(
           new Set(used).size,
@@ -212,9 +212,9 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
       await scene.request(requests);
       await scene.put(malformed);
       await scene.run();
-      const letters = await scene.letters();
+      const deadLetters = await scene.deadLetters();
       assert.deepEqual(
-        letters.map(({ error }) => error.code),
+        deadLetters.map(({ error }) => error.code),
         [...malformed, ...malformed].map(() => 'HEADGATE_MALFORMED_REQUEST'),
       );
       assert.deepEqual(withoutOffsets(await scene.written()), withoutOffsets(written));
@@ -250,11 +250,14 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
     await play(async (scene, _, pipeline) => {
       await scene.request([failing.request]);
       await scene.run();
-      const [letter, ...more] = await scene.letters();
+      const [deadLetter, ...more] = await scene.deadLetters();
       assert.deepEqual(more, [], 'it is one dead letter');
-      assert.equal(letter?.error.code, failing.code);
-      assert.ok(letter.error.message.length > 0 && letter.key !== null && letter.key !== '', 'it names its request and the reason');
-      assert.deepEqual(pipeline.requests.keyed(letter.request).key, pipeline.requests.keyed(failing.request).key);
+      assert.equal(deadLetter?.error.code, failing.code);
+      assert.ok(
+        deadLetter.error.message.length > 0 && deadLetter.key !== null && deadLetter.key !== '',
+        'it names its request and the reason',
+      );
+      assert.deepEqual(pipeline.requests.keyed(deadLetter.request).key, pipeline.requests.keyed(failing.request).key);
       const before = countsOf(await scene.written());
 
       const onLeft = ({ reason }: { readonly reason: string }): void => assert.fail(`it can't be replayed: ${reason}`);
@@ -270,7 +273,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
       );
       await using mended = await contract.startService({ mended: true });
       await scene.run({ pipelines: [contract.pipeline(mended)] });
-      assert.equal((await scene.letters()).length, 1);
+      assert.equal((await scene.deadLetters()).length, 1);
       const after = countsOf(await scene.written());
       const added = Object.fromEntries(Object.entries(after).map(([topic, count]) => [topic, count - (before[topic] ?? 0)]));
       assert.deepEqual(added, { ...Object.fromEntries(Object.keys(after).map((topic) => [topic, 0])), ...failing.records });

@@ -15,7 +15,7 @@ import { topicSpecs } from '../definition/topics.ts';
 /** The records of a run: the texts of each topic's records by key, in their order. */
 export type Written = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 
-export interface Letter {
+export interface DeadLetter {
   readonly key: string | null;
   readonly request: unknown;
   readonly error: { readonly code: string; readonly message: string };
@@ -34,7 +34,7 @@ export interface Scene extends AsyncDisposable {
   /** Runs to a successful end. */
   run(options?: Partial<StartOptions>): Promise<RunResult>;
   written(): Promise<Written>;
-  letters(): Promise<readonly Letter[]>;
+  deadLetters(): Promise<readonly DeadLetter[]>;
   left(): Promise<PipelineLeft>;
   /** Takes and releases each lane. Throws if one is held. */
   takeLanes(lanes: number): Promise<void>;
@@ -101,12 +101,12 @@ export async function openScene({ openLog, pipeline, lanes = 1 }: SceneOptions):
       });
       return Object.fromEntries(await Promise.all(topics));
     },
-    async letters() {
-      const found: Letter[] = [];
+    async deadLetters() {
+      const found: DeadLetter[] = [];
       for await (const { key, value } of log.read({ topic: names(`${name}.${DEAD_LETTERS}`) })) {
-        const letter = JSON.parse(value ?? 'null') as Omit<Letter, 'key'> & { readonly at: string };
-        assert.ok(!Number.isNaN(Date.parse(letter.at)), `invalid time in a dead letter: ${letter.at}`);
-        found.push({ ...letter, key });
+        const deadLetter = JSON.parse(value ?? 'null') as Omit<DeadLetter, 'key'> & { readonly at: string };
+        assert.ok(!Number.isNaN(Date.parse(deadLetter.at)), `invalid time in a dead letter: ${deadLetter.at}`);
+        found.push({ ...deadLetter, key });
       }
       return found;
     },

@@ -27,7 +27,7 @@ export interface RunModel {
   forecast(left: readonly LaneWork[]): void;
 }
 
-const KEPT_LETTERS = 20;
+const KEPT_DEAD_LETTERS = 20;
 /** Keeps the part of a run's events that a snapshot shows, in bounded memory. */
 export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
   const time = steadyTime(clock);
@@ -37,7 +37,7 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
   const failedLanes = new Map<string, RunSnapshot['failedLanes'][number]>();
   const blockedLanes = new Map<string, RunSnapshot['blockedLanes'][number]>();
   const byTopic: Record<string, number> = {};
-  const letters: { at: number; topic: string; key: string; error: Reason }[] = [];
+  const deadLetters: { at: number; topic: string; key: string; error: Reason }[] = [];
   let lanesAssigned: number | undefined;
   let lanesElsewhere = 0;
   let lastEventAt = startedAt;
@@ -84,8 +84,8 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
     'dead-letter'({ pipeline, topic, key, error }, at) {
       of(pipeline).counts.deadLetters += 1;
       count(byTopic, { [topic]: 1 });
-      letters.push({ at, topic, key, error });
-      if (letters.length > KEPT_LETTERS) letters.shift();
+      deadLetters.push({ at, topic, key, error });
+      if (deadLetters.length > KEPT_DEAD_LETTERS) deadLetters.shift();
     },
     attempt({ pipeline, credential, outcome, status, reason = '', retryInMs, durationMs }, at) {
       const own = of(pipeline);
@@ -184,7 +184,7 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
         deadLetters: {
           total: sum(Object.values(byTopic)),
           byTopic: { ...byTopic },
-          last: letters.map((letter) => ({ ...letter, at: time.onWall(letter.at) })),
+          last: deadLetters.map((deadLetter) => ({ ...deadLetter, at: time.onWall(deadLetter.at) })),
         },
         progress: totalProgress(shown.map(([, pipeline]) => pipeline.progress)),
       };

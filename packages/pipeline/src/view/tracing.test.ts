@@ -74,8 +74,8 @@ it('records a span of each walk, of its attempts and its transactions, and names
   const records = await recordsOf(log, 'catalogue.records');
   expect(records.map(({ headers }) => headers['traceparent'])).toEqual(Array.from({ length: 7 }, () => traceparent(walk)));
   expect(records[0]?.headers['ce_id']).toBe('catalogue.requests-0-0/1');
-  const [letter] = await recordsOf(log, 'catalogue.dead-letters');
-  expect(letter?.headers['traceparent']).toBe(traceparent(lost));
+  const [deadLetter] = await recordsOf(log, 'catalogue.dead-letters');
+  expect(deadLetter?.headers['traceparent']).toBe(traceparent(lost));
   // Displays write events as JSON.
   expect(JSON.stringify(events)).not.toContain('"walk":');
 });

@@ -170,7 +170,7 @@ test('work that throws is one dead letter, and is repeated with the fix when the
   await inLane(place.log, writing(2), async () => await Promise.resolve());
   expect(await written(place.log)).toEqual(['one after none 0', 'three after two 0', 'two after one 0', 'two after one 1']);
   expect(await inLane(place.log, writing(2), async () => await Promise.resolve())).toEqual([]);
-  expect(await letters(place.log)).toEqual([{ crawl: 'two', previous: 'one' }]);
+  expect(await deadLetters(place.log)).toEqual([{ crawl: 'two', previous: 'one' }]);
 });
 
 test('work whose records are gone is dropped, with a warning', async () => {
@@ -184,7 +184,7 @@ test('work whose records are gone is dropped, with a warning', async () => {
     message: 'a: the comparison was dropped (one): Page 1 is gone.',
   });
   expect(await inLane(place.log, gone, async () => await Promise.resolve())).toEqual([]);
-  expect(await letters(place.log)).toEqual([]);
+  expect(await deadLetters(place.log)).toEqual([]);
 });
 
 test('work that fails midway writes the rest of its records when it is done again', async () => {
@@ -279,7 +279,7 @@ test('a lane that is held for years forgets keys as well', async () => {
   });
 });
 
-async function letters(log: TopicLog): Promise<unknown[]> {
+async function deadLetters(log: TopicLog): Promise<unknown[]> {
   const records: unknown[] = [];
   for await (const { value } of log.read({ topic: 'shelves.dead-letters' }))
     records.push((JSON.parse(value ?? '') as { readonly record: unknown }).record);

@@ -157,10 +157,12 @@ describe('a function of the definition that throws ends its request as one dead 
       ['bad', 'good'],
     );
     expect({ outcome, failures }).toEqual({ outcome: 'done', failures: [] });
-    const letters = await valuesOf<DeadLetter>(place.log, 'shelves.dead-letters');
-    expect(letters.map(({ request, error: { code } }) => [request, code])).toEqual([[{ shelf: 'bad' }, 'HEADGATE_USER_FUNCTION']]);
+    const deadLetters = await valuesOf<DeadLetter>(place.log, 'shelves.dead-letters');
+    expect(deadLetters.map(({ request, error: { code } }) => [request, code])).toEqual([[{ shelf: 'bad' }, 'HEADGATE_USER_FUNCTION']]);
     const told = name.startsWith('transform') ? 'transform thrower' : name;
-    expect(letters[0]?.error.message).toMatch(new RegExp(`^bad: ${told} of pipeline shelves threw TypeError: boom \\(at .*walk\\.test`));
+    expect(deadLetters[0]?.error.message).toMatch(
+      new RegExp(`^bad: ${told} of pipeline shelves threw TypeError: boom \\(at .*walk\\.test`),
+    );
     const items = (await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item).sort();
     // `whole` decides at the last page.
     expect(items).toEqual([...(name === 'whole' ? ['bad-0', 'bad-1', 'bad-2', 'bad-3'] : []), ...GOOD]);
@@ -711,8 +713,8 @@ test('with validate, a record that does not fit its schema ends its request', as
     const pipeline = shelves(() => walking(misfit));
     const { outcome } = await workedOff(place.log, pipeline, ['bad', 'good'], { validate });
     expect(outcome).toBe('done');
-    const letters = await valuesOf<DeadLetter>(place.log, 'shelves.dead-letters');
-    expect(letters.map(({ request, error: { code } }) => [request, code])).toEqual(
+    const deadLetters = await valuesOf<DeadLetter>(place.log, 'shelves.dead-letters');
+    expect(deadLetters.map(({ request, error: { code } }) => [request, code])).toEqual(
       validate ? [[{ shelf: 'bad' }, 'HEADGATE_INVALID_RECORD']] : [],
     );
   }

@@ -102,10 +102,10 @@ it('followers: whatever the service returns, each crawl ends once, within the bu
 
 function endedOnce(user: string, records: readonly FuzzedRecord[], told: ReadonlyMap<string, ReadonlySet<string>>): void {
   const of = (topic: string) => records.filter((record) => record.topic === topic && record.key === user).map(({ value }) => value);
-  const [pages, ids, crawls, letters] = ['pages', 'ids', 'crawls', 'dead-letters'].map((topic) => of(`followers.${topic}`));
+  const [pages, ids, crawls, deadLetters] = ['pages', 'ids', 'crawls', 'dead-letters'].map((topic) => of(`followers.${topic}`));
   const [first, last] = crawls ?? [];
-  expect(crawls?.map(({ state }) => state)).toEqual(['started', letters?.length === 1 ? 'failed' : 'completed']);
-  expect(letters?.length).toBeLessThan(2);
+  expect(crawls?.map(({ state }) => state)).toEqual(['started', deadLetters?.length === 1 ? 'failed' : 'completed']);
+  expect(deadLetters?.length).toBeLessThan(2);
   expect(pages?.map(({ page }) => page)).toEqual(pages?.map((_, i) => i + 1));
   expect([first?.['crawl'], last?.['pages']]).toEqual([last?.['crawl'], pages?.length]);
   expect(ids?.map(({ id }) => id)).toEqual(pages?.flatMap((page) => page['ids']));
@@ -180,9 +180,9 @@ function isbnsOf({ topic, value }: FuzzedRecord): readonly unknown[] {
 
 function authorEndedOnce(author: string, records: readonly FuzzedRecord[]): void {
   const pages = records.filter(({ topic, value }) => topic === 'books.authors' && value['author'] === author).map(({ value }) => value);
-  const letters = records.filter(({ topic, key }) => topic === 'books.dead-letters' && key === author);
+  const deadLetters = records.filter(({ topic, key }) => topic === 'books.dead-letters' && key === author);
   expect(pages.map(({ page }) => page)).toEqual(pages.map((_, i) => i + 1));
-  const ends = [...pages.filter(({ last }) => last === true), ...letters];
+  const ends = [...pages.filter(({ last }) => last === true), ...deadLetters];
   expect(ends).toHaveLength(1);
   expect(pages.slice(0, -1).filter(({ last }) => last === true)).toEqual([]);
 }

@@ -142,25 +142,25 @@ async function takeMalformedWishes({ work, broker, prefix, service }: SharedKafk
   expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('2 crawls, 5 pages')]);
   expect(service.requests.length - asked).toBe(5);
 
-  const letters = await committed(broker.brokers, `${prefix}followers.dead-letters`);
-  const reasons = letters.map(({ key, value }) => {
+  const deadLetters = await committed(broker.brokers, `${prefix}followers.dead-letters`);
+  const reasons = deadLetters.map(({ key, value }) => {
     const { error } = JSON.parse(value ?? '') as { error: { code: string; message: string } };
     return { key, code: error.code, message: error.message };
   });
   expect(reasons).toHaveLength(wishes.length);
   for (const { key, reason } of wishes) {
-    const letter =
+    const deadLetter =
       key === null ? reasons.find((one) => one.key?.startsWith(`${prefix}followers.requests`)) : reasons.find((one) => one.key === key);
-    expect(letter).toMatchObject({ code: 'HEADGATE_MALFORMED_REQUEST', message: expect.stringMatching(reason) as string });
+    expect(deadLetter).toMatchObject({ code: 'HEADGATE_MALFORMED_REQUEST', message: expect.stringMatching(reason) as string });
   }
-  const kept = letters.find(({ key }) => key === 'e')?.value ?? '';
+  const kept = deadLetters.find(({ key }) => key === 'e')?.value ?? '';
   expect((JSON.parse(kept) as { request: unknown }).request).toBe(garbage);
 
   const again = await work.headgate('run');
   expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('Nothing to do')]);
 }
 
-/** Replay says which letters stay: what is malformed would be a letter again. */
+/** Replay says which dead letters stay: what is malformed would be a dead letter again. */
 async function replayOnce({ work, broker, prefix }: SharedKafkaPlace): Promise<void> {
   const replay = await work.headgate('replay', `${prefix}followers.dead-letters`);
   expect([replay.code, replay.stderr]).toEqual([0, expect.stringContaining(`0 re-enqueued into ${prefix}followers.requests, 8 skipped`)]);

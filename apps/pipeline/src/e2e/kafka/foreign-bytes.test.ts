@@ -33,15 +33,15 @@ describe.skipIf(WHY_NOT !== undefined)(`binary requests of another client${BECAU
     const run = await work.headgate('run');
     expect([run.code, run.stderr]).toEqual([1, expect.stringMatching(/3 crawls[^]*dead letter[^]*dead letter/u)]);
     for (const service of ['followers', 'books']) {
-      const letters = (await committed(place.broker.brokers, `${service}.dead-letters`)).map(({ key, value }) => ({
+      const deadLetters = (await committed(place.broker.brokers, `${service}.dead-letters`)).map(({ key, value }) => ({
         key,
         value: JSON.parse(value ?? '') as unknown,
       }));
-      expect(letters).toMatchObject([
+      expect(deadLetters).toMatchObject([
         { key: 'framed', value: { request: null, requestBase64: BASE64, error: { code: 'HEADGATE_INVALID_RECORD' } } },
       ]);
       const where = `topic "${service}.requests", partition 0, contains bytes that aren't UTF-8 text in its value (8 bytes: 00 00 00 00 01 ff 80 41)`;
-      expect(letters[0]?.value).toMatchObject({ error: { message: expect.stringContaining(where) as string } });
+      expect(deadLetters[0]?.value).toMatchObject({ error: { message: expect.stringContaining(where) as string } });
     }
     expect((await work.headgate('run')).code).toBe(0);
 

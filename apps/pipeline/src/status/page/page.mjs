@@ -87,11 +87,11 @@ const PARTS = {
     errors.map(({ key, name, cells: [times, first, last, reason], isOngoing }) =>
       row(key, name, cell(times), cell(first, 'first'), cell(last, isOngoing ? 'bad' : ''), note(reason)),
     ),
-  replays: ({ letters, retries }) => [
-    ...letters.map((words) => h('p', { 'data-key': words, class: 'bad' }, words)),
+  replays: ({ deadLetterLines, retries }) => [
+    ...deadLetterLines.map((words) => h('p', { 'data-key': words, class: 'bad' }, words)),
     ...retries.map((command) => h('p', { 'data-key': command }, 'To retry: ', h('code', {}, command))),
   ],
-  letters: ({ deadLetters }) =>
+  'dead-letters': ({ deadLetters }) =>
     deadLetters.map(({ key, name, cells: [at, code, reason, topic] }) => row(key, name, cell(at), cell(code), note(reason), cell(topic))),
   events: ({ events }) =>
     events.map(({ key, at, words, tone }) => h('li', { 'data-key': key, class: tone }, h('time', {}, at), ` ${words}`)),

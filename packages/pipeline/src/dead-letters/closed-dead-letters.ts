@@ -6,7 +6,7 @@ import { type OffsetRanges, type OffsetRangesSnapshot, offsetRanges } from '../e
 const NOTED_TOGETHER = 2_000;
 
 /** The dead letters of a partition that were replayed or dismissed, as stored in the group's state. */
-export interface ClosedLetters {
+export interface ClosedDeadLetters {
   /** Every dead letter before it is closed. */
   readonly next: number;
   has(offset: number): boolean;
@@ -17,7 +17,12 @@ export interface ClosedLetters {
 }
 
 /** `end`: the offset that the partition's next record will have. A note beyond it is about an earlier topic of the same name. */
-export function closedLetters(group: string, state: StateReading, { topic, partition }: TopicPartition, end: number): ClosedLetters {
+export function closedDeadLetters(
+  group: string,
+  state: StateReading,
+  { topic, partition }: TopicPartition,
+  end: number,
+): ClosedDeadLetters {
   const { prefix, under } = laneState(group, state);
   const place = `closed/${topic}/${partition}/`;
   const blocks = new Map<number, OffsetRanges>();

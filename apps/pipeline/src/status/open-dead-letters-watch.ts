@@ -1,23 +1,23 @@
 import { type OpenByCode, countOpenDeadLetters } from '@headgate/pipeline';
 import type { Clock } from '@headgate/throttle';
-import { type OpenLetters, openCount } from './open-letters.ts';
+import { type OpenDeadLetters, openCount } from './open-dead-letters.ts';
 import { every } from './run-view.ts';
 
-/** New letters are counted after this time, and a replay or a dismissal by another process is seen after the other. */
+/** New dead letters are counted after this time, and a replay or a dismissal by another process is seen after the other. */
 const COUNT_NEW_MS = 10_000;
 const COUNT_AGAIN_MS = 60_000;
 /** Counting takes at most this part of the time. */
 const SHARE = 20;
 
-export interface OpenLettersWatchOptions extends Pick<Parameters<typeof countOpenDeadLetters>[0], 'log'> {
+export interface OpenDeadLettersWatchOptions extends Pick<Parameters<typeof countOpenDeadLetters>[0], 'log'> {
   readonly pipelines: readonly { readonly name: string }[];
   readonly group: string;
   readonly names: (topic: string) => string;
   readonly clock: Clock;
-  readonly onCounted: (open: OpenLetters) => void;
+  readonly onCounted: (open: OpenDeadLetters) => void;
 }
 
-export interface OpenLettersWatch {
+export interface OpenDeadLettersWatch {
   /** Call when this run has written one. */
   changed(): void;
   /** Counts now. */
@@ -26,7 +26,7 @@ export interface OpenLettersWatch {
 }
 
 /** Counts the open dead letters at once and from time to time: other processes write and close them, too. */
-export function watchOpenLetters(options: OpenLettersWatchOptions): OpenLettersWatch {
+export function watchOpenDeadLetters(options: OpenDeadLettersWatchOptions): OpenDeadLettersWatch {
   const { clock, pipelines, onCounted, ...where } = options;
   const over = new AbortController();
   let counting: Promise<void> | undefined;

@@ -4,7 +4,7 @@ import { countWords, groupedNumber } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
 
 /** Open dead letters by pipeline and by code. */
-export type OpenLetters = Readonly<Record<string, OpenByCode>>;
+export type OpenDeadLetters = Readonly<Record<string, OpenByCode>>;
 
 /** The command that the user types: `headgate read followers.ids --config jobs/a.yaml`. */
 export type CommandFor = (command: 'read' | 'replay' | 'dismiss' | 'dead-letters', argument: string) => string;
@@ -13,7 +13,7 @@ export type CommandFor = (command: 'read' | 'replay' | 'dismiss' | 'dead-letters
 const NAMED = 3;
 
 /** A line for each pipeline with open dead letters: `followers: 200 dead letters are open (HEADGATE_GONE 200): headgate dead-letters followers`. */
-export function openLetterLines(open: OpenLetters, commandFor: CommandFor): readonly string[] {
+export function openDeadLetterLines(open: OpenDeadLetters, commandFor: CommandFor): readonly string[] {
   return Object.entries(open).flatMap(([pipeline, counts]) => {
     const total = openCount(counts);
     if (total === 0) return [];
@@ -30,8 +30,8 @@ export function openCount(counts: OpenByCode): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Open letters of pipelines that have more than this run has written. */
-export function olderOpenLetters({ openDeadLetters = {}, pipelines }: Pick<RunView, 'openDeadLetters' | 'pipelines'>): OpenLetters {
+/** Open dead letters of pipelines that have more than this run has written. */
+export function olderOpenDeadLetters({ openDeadLetters = {}, pipelines }: Pick<RunView, 'openDeadLetters' | 'pipelines'>): OpenDeadLetters {
   return Object.fromEntries(
     Object.entries(openDeadLetters).filter(([pipeline, counts]) => openCount(counts) > (pipelines[pipeline]?.deadLetters ?? 0)),
   );
