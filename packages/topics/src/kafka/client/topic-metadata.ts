@@ -33,6 +33,7 @@ export async function topicMetadata(cluster: Cluster, topics: readonly string[] 
 export async function certainTopicMetadata(cluster: Cluster, wanted: ReadonlyMap<string, number>): Promise<TopicMetadata> {
   const names = [...wanted.keys()];
   const found = new Map<string, readonly PartitionMetadata[]>();
+  if (wanted.size === 0) return found;
   const isThere = (name: string): boolean => (found.get(name)?.length ?? 0) >= Math.max(1, wanted.get(name) ?? 1);
   const deadline = performance.now() + CERTAIN_WITHIN_MS;
   let hasAnswer = false;

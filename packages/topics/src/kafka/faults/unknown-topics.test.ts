@@ -1,9 +1,9 @@
 import type { Admin } from 'kafkajs';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, it, inject } from 'vitest';
+import { type ExpectStatic, afterAll, beforeAll, describe, inject, it } from 'vitest';
 import { TopicUnknownError } from '../../topic-errors.ts';
-import type { TopicLog } from '../../topic-log.ts';
+import type { LaneWriter, TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { plainKafka } from './committed-records.fixture.ts';
 
@@ -67,17 +67,65 @@ describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, ()
     expect(await admin.listTopics()).not.toContain(`nowhere-${OWN}-0`);
   });
 
+  /** Until the broker's metadata no longer lists it: it responds to the deletion earlier. */
+  async function deleted(topic: string, expect: ExpectStatic): Promise<void> {
+    await admin.deleteTopics({ topics: [topic] });
+    await expect.poll(() => admin.listTopics()).not.toContain(topic);
+  }
+
   it('one that was read is deleted: another one is read for the first time, and is not blamed', async ({ expect }) => {
-    const [deleted, kept] = [`deleted-${OWN}`, `kept-${OWN}`];
-    await log.createTopics([deleted, kept].map((name) => ({ name, partitions: 1 })));
-    await log.append([deleted, kept].map((topic) => ({ topic, key: topic, value: 'v' })));
+    const [gone, kept] = [`deleted-${OWN}`, `kept-${OWN}`];
+    await log.createTopics([gone, kept].map((name) => ({ name, partitions: 1 })));
+    await log.append([gone, kept].map((topic) => ({ topic, key: topic, value: 'v' })));
     await using other = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
-    const first = other.read({ topic: deleted });
-    for await (const { key } of first) expect(key).toBe(deleted);
-    await admin.deleteTopics({ topics: [deleted] });
+    const first = other.read({ topic: gone });
+    for await (const { key } of first) expect(key).toBe(gone);
+    await deleted(gone, expect);
     const seen: unknown[] = [];
     for await (const { key } of other.read({ topic: kept })) seen.push(key);
     expect(seen).toEqual([kept]);
-    await expect(other.readState(deleted, 0)).rejects.toThrow(TopicUnknownError);
+    await expect(other.readState(gone, 0)).rejects.toThrow(TopicUnknownError);
+  });
+
+  it('one that was written is deleted: the next records are appended to others', async ({ expect }) => {
+    const [gone, kept, later] = [`written-${OWN}`, `written-kept-${OWN}`, `written-later-${OWN}`];
+    await log.createTopics([gone, kept, later].map((name) => ({ name, partitions: 1 })));
+    await using other = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+    await other.append([gone, kept].map((topic) => ({ topic, key: topic, value: 'v' })));
+    await deleted(gone, expect);
+    await other.append([kept, later].map((topic) => ({ topic, key: topic, value: 'w' })));
+    expect(await keys(kept)).toEqual([kept, kept]);
+    expect(await keys(later)).toEqual([later]);
+    await expect(other.append([{ topic: gone, key: 'k', value: 'v' }])).rejects.toThrow(TopicUnknownError);
+    await log.createTopics([{ name: gone, partitions: 1 }]);
+    await other.append([{ topic: gone, key: 'again', value: 'v' }]);
+    expect(await keys(gone)).toEqual(['again']);
+  });
+
+  it('one that a lane wrote last, and a group read, is deleted: the lane opens without it, and keeps its state', async ({ expect }) => {
+    const [gone, kept, state, group] = [`lane-gone-${OWN}`, `lane-kept-${OWN}`, `lane-state-${OWN}`, `lane-group-${OWN}`];
+    await log.createTopics([
+      { name: gone, partitions: 1 },
+      { name: kept, partitions: 1 },
+      { name: state, partitions: 1, compacted: true },
+    ]);
+    const spec = { name: `lane-${OWN}`, state: { topic: state, partition: 0 } };
+    const write = (writer: LaneWriter, topics: readonly string[], value: string): Promise<void> =>
+      writer.transaction((tx) => {
+        tx.append(topics.map((topic) => ({ topic, key: 'k', value })));
+        tx.checkpoint('at', value);
+        if (topics.includes(gone)) tx.commitOffset({ group, topic: gone, partition: 0, nextOffset: 1 });
+      });
+    await using holder = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+    await write(await holder.openLane(spec), [gone, kept], '1');
+    await deleted(gone, expect);
+    await using heir = await kafkaTopicLog({ brokers: broker.brokers, replication: 1, handoverMs: 0 });
+    const writer = await heir.openLane(spec);
+    expect(writer.state.get('at')).toBe('1');
+    await write(writer, [kept], '2');
+    await expect.poll(() => keys(kept)).toEqual(['k', 'k']);
+    await expect(write(writer, [gone], '3')).rejects.toThrow(TopicUnknownError);
+    await write(writer, [kept], '4');
+    await expect.poll(() => keys(kept)).toEqual(['k', 'k', 'k']);
   });
 });

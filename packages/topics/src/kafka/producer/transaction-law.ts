@@ -11,6 +11,8 @@
  * 3. A writer that starts, a new one or the same one after an error, first aborts whatever is open. Then it looks for the newest
  *   transaction that is completely in the log, and writes again those of its records that were aborted. An abort can be interrupted and
  *   repeated at any point with the same result, so it doesn't matter how often a writer dies here, or how many try at once.
+ *
+ * A partition that was deleted since has shown every end, and its records count as written.
  */
 export type Law<Content, Noted = NotedTransaction> = Generator<Step<Content, Noted>, void, void>;
 

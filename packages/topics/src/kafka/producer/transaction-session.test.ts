@@ -1,16 +1,17 @@
 import { expect, it } from 'vitest';
 import type { Cluster } from '../client/cluster.ts';
+import { FakeCluster } from '../client/fake-cluster.fixture.ts';
 import { ReadYourWrites } from '../reader/read-your-writes.ts';
 import { BatchSplitter } from '../wire/split-batches.ts';
 import { COMPRESSIONS } from '../wire/codecs.ts';
 import { RecordSender } from './record-sender.ts';
 import { Places, type TransactionalProducer } from './transactional-producer.ts';
-import { TransactionSession } from './transaction-session.ts';
+import { TransactionSession, type TransactionSessionOptions } from './transaction-session.ts';
 
 const PAGE = { topic: 'pages', partition: 0, key: 'page' };
 
 /** A session whose producer works so far. */
-function sessionOf(producer: Partial<TransactionalProducer>): TransactionSession {
+function sessionOf(producer: Partial<TransactionalProducer>, options: Partial<TransactionSessionOptions> = {}): TransactionSession {
   const nothing = async (): Promise<void> => await Promise.resolve();
   const sender = new RecordSender({
     compression: COMPRESSIONS.none,
@@ -19,13 +20,23 @@ function sessionOf(producer: Partial<TransactionalProducer>): TransactionSession
     refreshTopic: nothing,
   });
   return new TransactionSession({
-    producer: { connect: nothing, begin: nothing, sendOffsets: nothing, commit: nothing, ...producer } as TransactionalProducer,
+    producer: {
+      connect: nothing,
+      fence: nothing,
+      endAgain: nothing,
+      begin: nothing,
+      sendOffsets: nothing,
+      commit: nothing,
+      pendingOffsets: async () => await Promise.resolve([]),
+      ...producer,
+    } as TransactionalProducer,
     cluster: {} as Cluster,
     sender,
     readYourWrites: new ReadYourWrites(),
     places: new Places(),
     noted: async () => await Promise.resolve([]),
     signal: new AbortController().signal,
+    ...options,
   });
 }
 
@@ -48,4 +59,21 @@ it('believes no leader that appends below what the transaction has written: the 
   const session = sessionOf({ produce: async () => await Promise.resolve(new Map([['pages-0', 0]])) });
   const records = ['0', '1'].map((letter) => ({ ...PAGE, value: letter.repeat(800) }));
   await expect(session.write({ records, offsets: [] })).rejects.toThrow('Topic pages was recreated during a transaction.');
+});
+
+it('writes nothing where a transaction may be open: a broker that had forgotten the partition knows it again', async () => {
+  const cluster = new FakeCluster((api) => ({ answer: api === 'Metadata' ? { topicMetadata: [] } : new Map() }));
+  let sent = 0;
+  const session = sessionOf(
+    {
+      async produce() {
+        sent += 1;
+        return await Promise.resolve(new Map());
+      },
+    },
+    { cluster, places: new Places().add({ topicPartitions: [PAGE] }) },
+  );
+  await session.begin();
+  await expect(session.write({ records: [{ ...PAGE, value: '0' }], offsets: [] })).rejects.toThrow('This server does not host this topic');
+  expect(sent).toBe(0);
 });

@@ -4,7 +4,9 @@ import type { NewRecord, OffsetCommit, RecordSeries, TopicPartition, TopicRecord
 import { partitionKey } from '../../topic-partition.ts';
 import type { TransactionContent } from '../../transaction-content.ts';
 import type { Cluster } from '../client/cluster.ts';
+import { answeredError } from '../client/answered-error.ts';
 import { soon } from '../client/time-limit.ts';
+import { certainTopicMetadata } from '../client/topic-metadata.ts';
 import { groupOffsets } from '../reader/group-offsets.ts';
 import { type WhichOffset, listOffsets } from '../requests/offsets.ts';
 import type { ReadYourWrites, SentBatch } from '../reader/read-your-writes.ts';
@@ -23,7 +25,7 @@ export interface TransactionSessionOptions {
   readonly cluster: Cluster;
   readonly sender: RecordSender;
   readonly readYourWrites: ReadYourWrites;
-  /** All partitions that this session writes, or in which an earlier one may have left a transaction open. */
+  /** All partitions that this session writes, or in which an earlier one may have left a transaction open. They may have been deleted. */
   readonly places: Places;
   /** The notes of an earlier session. */
   readonly noted: () => Promise<readonly Noted[]>;
@@ -32,6 +34,7 @@ export interface TransactionSessionOptions {
   readonly signal: AbortSignal;
 }
 
+const UNKNOWN_TOPIC_OR_PARTITION = 3;
 /** How often to ask partitions whether a transaction has ended there. */
 const LOOKS = { firstMs: 4, mostMs: 50 };
 /** How long they may take before the transaction is ended again. */
@@ -43,6 +46,8 @@ export class TransactionSession {
   /** By `partitionKey`: none of our records is at this offset or after it. */
   readonly #ends = new Map<string, number>();
   #unended: Touched = { topicPartitions: [], offsets: [] };
+  /** By `partitionKey`, places that were deleted before this session: nothing is open there. */
+  #deleted: ReadonlySet<string> = new Set();
   #endsWithinMs = ENDS_WITHIN.firstMs;
   #newest: Noted | undefined;
   #placed: ReadonlyMap<string, readonly SentBatch[]> = new Map();
@@ -104,7 +109,7 @@ export class TransactionSession {
     switch (step.do) {
       case 'fence':
         await producer.fence();
-        this.#unended = places.all;
+        this.#unended = await this.#existing(places.all);
         return;
       case 'end':
         if (step.again) await this.#endAgain(step.commit);
@@ -125,6 +130,18 @@ export class TransactionSession {
     }
     step satisfies never;
   }
+
+  async #existing({ topicPartitions, offsets }: Touched): Promise<Touched> {
+    const places = [...topicPartitions, ...offsets];
+    const wanted = new Map<string, number>();
+    for (const { topic, partition } of places) wanted.set(topic, Math.max(partition + 1, wanted.get(topic) ?? 0));
+    const found = await certainTopicMetadata(this.#options.cluster, wanted);
+    this.#deleted = new Set(places.filter(({ topic, partition }) => partition >= (found.get(topic)?.length ?? 0)).map(partitionKey));
+    // The log of a group's offsets remains.
+    return { topicPartitions: topicPartitions.filter(this.#exists), offsets };
+  }
+
+  readonly #exists = (place: TopicPartition): boolean => !this.#deleted.has(partitionKey(place));
 
   async #endAgain(commit: boolean): Promise<void> {
     await this.#options.producer.endAgain(this.#unended, commit);
@@ -166,6 +183,9 @@ export class TransactionSession {
     const { offsets } = content;
     const partitions = byPartition(id === undefined ? content.records : await this.#withNote(content, id));
     const topicPartitions = Array.from(partitions.values(), ({ topic, partition }) => ({ topic, partition }));
+    // It has been created again, or wasn't deleted: what may be open there must be ended first.
+    const reappeared = topicPartitions.find((place) => !this.#exists(place));
+    if (reappeared !== undefined) throw answeredError(UNKNOWN_TOPIC_OR_PARTITION, { topic: reappeared.topic });
     places.add({ topicPartitions, offsets });
     // Appends may follow a recreated topic; a lane's state would still describe the old one.
     const assertAppended = notes === undefined ? undefined : readYourWrites.appendGuard(topicPartitions);
@@ -199,7 +219,7 @@ export class TransactionSession {
   async #find(step: Find<TransactionContent, Noted>): Promise<void> {
     const { cluster, notes } = this.#options;
     const { note } = step.transaction;
-    const found = await findTransaction(cluster, note);
+    const found = await findTransaction(cluster, { ...note, parts: note.parts.filter(this.#exists) });
     step.isWhole = step.transaction.isWhole || found.every(({ part, records }) => records.length === part.count);
     if (!step.isWhole) return;
     this.#newest = { ...step.transaction, isWhole: true };
@@ -209,7 +229,7 @@ export class TransactionSession {
     const isNote = ({ topic, partition, key }: TopicRecord<Uint8Array>): boolean =>
       notes?.topic === topic && notes.partition === partition && key !== null && textOf(key) === notes.key;
     const records = aborted.filter((record) => !isNote(record));
-    const offsets = await this.#uncommitted(note.offsets);
+    const offsets = await this.#uncommitted(note.offsets.filter(this.#exists));
     const isLost = aborted.length + offsets.length > 0;
     this.#lost = isLost ? { records, offsets } : undefined;
     step.lost = this.#lost;
