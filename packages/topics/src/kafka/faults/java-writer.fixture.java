@@ -36,7 +36,7 @@ class JavaWriter {
     settings.put("client.id", args[1]);
     settings.put("key.serializer", StringSerializer.class);
     settings.put("value.serializer", StringSerializer.class);
-    settings.put("max.block.ms", "30000");
+    settings.put("max.block.ms", "300000");
     KafkaProducer<String, String> producer = null;
     for (long number = 0; !isOver; number += 1) {
       try {

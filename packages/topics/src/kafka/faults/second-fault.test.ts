@@ -48,6 +48,7 @@ const APIS: Readonly<Record<string, { readonly beginnings: readonly Case['beginn
   TxnOffsetCommit: { beginnings: BEGINNINGS, isCoordinated: true },
   Fetch: { beginnings: ['cut'], isCoordinated: false },
   FindCoordinator: { beginnings: ['cut'], isCoordinated: true },
+  Metadata: { beginnings: ['cut'], isCoordinated: false },
 };
 
 /** Every combination. */
