@@ -14,6 +14,9 @@ declare module 'vitest' {
   }
 }
 
+/** Kafka's default. The sandbox's session is short, so that a killed broker starts again soon; this one would only lose it on a busy machine. */
+const SESSION = { 'broker.session.timeout.ms': '9000', 'broker.heartbeat.interval.ms': '2000' };
+
 /** Starts one broker for all tests that only need any. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const why = await whyNoKafkaBroker();
@@ -21,7 +24,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     project.provide('kafkaBroker', { brokers: [], jars: '', why });
     return async () => undefined;
   }
-  const { brokers, jars, close } = await startKafkaBroker();
+  const { brokers, jars, close } = await startKafkaBroker({ settings: SESSION });
   project.provide('kafkaBroker', { brokers, jars });
   return close;
 }

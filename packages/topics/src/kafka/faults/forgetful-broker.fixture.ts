@@ -29,8 +29,12 @@ const require = createRequire(import.meta.url);
 const createProducer = require('kafkajs/src/producer') as (options: object) => Producer;
 const KafkajsCluster = require('kafkajs/src/cluster') as new (options: object) => Cluster;
 
-/** A broker that lets transactions write where they have not said they would. */
-export const FORGETFUL = { 'transaction.partition.verification.enable': 'false' };
+/** A broker that lets transactions write where they have not said they would, and that a busy machine doesn't fence. */
+export const FORGETFUL = {
+  'transaction.partition.verification.enable': 'false',
+  'broker.session.timeout.ms': '9000',
+  'broker.heartbeat.interval.ms': '2000',
+};
 
 /**
  * kafkajs's producer, whose coordinator does not hear of one topic: what it writes there gets no mark when its transaction ends, as from a

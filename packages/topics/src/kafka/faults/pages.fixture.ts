@@ -20,9 +20,15 @@ export interface Pages {
 
 const RECORDS = 3;
 
-/** Makes the topics of a lane of its own. `partitions` of records: default 2. */
-export async function newPages(log: TopicLog, { partitions = 2 }: { readonly partitions?: number } = {}): Promise<Pages> {
-  const name = `pages-${randomUUID()}`;
+export interface PagesOptions {
+  /** Of the records. Default 2. */
+  readonly partitions?: number;
+  /** Of the lane, and the beginning of its topics' names. Default: a random one. */
+  readonly name?: string;
+}
+
+/** Makes the topics of a lane of its own. */
+export async function newPages(log: TopicLog, { partitions = 2, name = `pages-${randomUUID()}` }: PagesOptions = {}): Promise<Pages> {
   const [topic, state, requests] = [`${name}.records`, `${name}.state`, `${name}.requests`];
   await log.createTopics([
     { name: topic, partitions },

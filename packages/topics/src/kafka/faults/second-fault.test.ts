@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { whyNoKafkaBroker } from '@headgate/sandbox/kafka-broker';
+import type { Admin } from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LaneLostError } from '../../lane-errors.ts';
 import type { LaneWriter, TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
-import { committedRecords } from './committed-records.fixture.ts';
+import { committedRecords, plainKafka } from './committed-records.fixture.ts';
 import { FORGETFUL, forgetting, refusing } from './forgetful-broker.fixture.ts';
 import { type Pages, newPages } from './pages.fixture.ts';
 import type { Deed, ProxiedBroker } from './proxied-broker.fixture.ts';
@@ -91,10 +92,22 @@ describe.skipIf(why !== undefined).for([1, 2])(
   `an acknowledged transaction without its end marker, and a second fault, in protocol %i of transactions${because}`,
   (protocol) => {
     let proxied: ProxiedBroker;
+    let admin: Admin;
     beforeAll(async () => {
       proxied = await brokerOfProtocol(protocol, FORGETFUL);
+      admin = plainKafka(proxied.brokers).admin();
+      await admin.connect();
     });
-    afterAll(() => proxied.close());
+    afterAll(async () => {
+      await admin.disconnect();
+      await proxied.close();
+    });
+
+    /** A broker with thousands of topics is too slow to stay in its own cluster. */
+    async function removeTopics(prefix: string): Promise<void> {
+      const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(prefix));
+      await admin.deleteTopics({ topics });
+    }
 
     async function open(clientId: string): Promise<TopicLog> {
       return await kafkaTopicLog({ brokers: proxied.brokers, clientId, replication: 1 });
@@ -125,11 +138,10 @@ describe.skipIf(why !== undefined).for([1, 2])(
     }
 
     /** Answers whether the second fault has come. */
-    async function run(one: Case): Promise<boolean> {
-      const clientId = randomUUID();
+    async function run(one: Case, clientId: string): Promise<boolean> {
       const told = `${clientId}.told`;
       await using log = await open(clientId);
-      const pages = await newPages(log);
+      const pages = await newPages(log, { name: clientId });
       await log.createTopics([{ name: told, partitions: 1 }]);
       const names: Readonly<Record<Case['forgotten'], readonly string[]>> = {
         records: [pages.topic],
@@ -189,8 +201,7 @@ describe.skipIf(why !== undefined).for([1, 2])(
     }
 
     /** As lists are enqueued: a lane is opened for what isn't marked there yet, and closed. Answers whether the second fault has come. */
-    async function runList(one: Case): Promise<boolean> {
-      const clientId = randomUUID();
+    async function runList(one: Case, clientId: string): Promise<boolean> {
       const [topic, state] = [`${clientId}.requests`, `${clientId}.state`];
       await using log = await open(clientId);
       await log.createTopics([
@@ -242,8 +253,7 @@ describe.skipIf(why !== undefined).for([1, 2])(
     }
 
     /** Answers whether the second fault has come. */
-    async function runAppend(one: Case): Promise<boolean> {
-      const clientId = randomUUID();
+    async function runAppend(one: Case, clientId: string): Promise<boolean> {
       const [told, forgotten] = [`${clientId}.told`, `${clientId}.forgotten`];
       await using log = await open(clientId);
       await log.createTopics([told, forgotten].map((name) => ({ name, partitions: 1 })));
@@ -276,11 +286,13 @@ describe.skipIf(why !== undefined).for([1, 2])(
       const work = async (): Promise<void> => {
         for (const one of left) {
           const name = JSON.stringify(one);
-          const isStruck = await check(one).catch((error: unknown) => {
+          const clientId = randomUUID();
+          const isStruck = await check(one, clientId).catch((error: unknown) => {
             failures.push(`${name}: ${String(error)}`);
             return true;
           });
           if (!isStruck) missed.push(name);
+          await removeTopics(clientId);
         }
       };
       await Promise.all(Array.from({ length: AT_ONCE }, work));
