@@ -3,13 +3,12 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KafkaBroker } from '@headgate/sandbox/kafka-broker';
-import { idAt } from '../walk/page-server.ts';
+import { IDS_PER_PAGE, idAt } from '../walk/page-server.ts';
 import type { CountedBroker, Traffic } from './broker-traffic.ts';
 import { type Compression, type Contestant, EMBEDDED_FILE, topicsOf } from './contestants.ts';
 import { measuredProcess, processCpuMs, type Usage } from './measured-process.ts';
 import { writtenBy } from './written.ts';
 
-export const IDS_PER_PAGE = 5_000;
 /** What a broker does for a program goes on for a moment after its end. */
 const SETTLED_MS = 300;
 

@@ -1,5 +1,3 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -9,7 +7,9 @@ import { packedHeadgate } from '../install/packed-headgate.ts';
 import { pythonEnvironment } from '../install/python-environment.ts';
 import { countedBroker } from './broker-traffic.ts';
 import { type Compression, type Contestant, contestants, EMBEDDED, INSTALLED, NODE_PROGRAMS } from './contestants.ts';
-import { IDS_PER_PAGE, measureRun, type MeasureRunOptions, type Run } from './measure-run.ts';
+import { serverProcess } from '../server-process.ts';
+import { IDS_PER_PAGE } from '../walk/page-server.ts';
+import { measureRun, type MeasureRunOptions, type Run } from './measure-run.ts';
 import type { Usage } from './measured-process.ts';
 import { type Figures, peersReport } from './peers-report.ts';
 import { type Answer, ANSWERS, measureAnswer, measureFirstRecord, measureIdle } from './start-and-rest.ts';
@@ -70,9 +70,10 @@ async function measure(
   { program, rounds, sizes, compression, markdown, say }: PeersCommandOptions,
 ): Promise<string> {
   const [least = 1] = sizes;
-  const servers = await Promise.all([...new Set([1, ...sizes])].map((pages) => servedPages(program, pages)));
+  const serve = async (pages: number) => [pages, await serverProcess(program, { pages, idsPerPage: IDS_PER_PAGE })] as const;
+  const servers = new Map(await Promise.all([...new Set([1, ...sizes])].map(serve)));
   const task = (broker: MeasureRunOptions['broker'], pages: number): MeasureRunOptions => {
-    const origin = servers.find((server) => server.pages === pages)?.origin ?? '';
+    const origin = servers.get(pages)?.origin ?? '';
     return { python, folder, broker, origin, pages, compression };
   };
   const all = chosen.map((contestant) => ({
@@ -119,7 +120,7 @@ async function measure(
       `medians (least-most) of ${rounds} alternating rounds; load ${Math.min(...loads).toFixed(1)}-${Math.max(...loads).toFixed(1)} on ${availableParallelism()} cores`;
     return `${title}\n\n${peersReport(all, { sizes, markdown })}\n`;
   } finally {
-    for (const { process } of servers) process.kill();
+    for (const server of servers.values()) server[Symbol.dispose]();
   }
 }
 
@@ -136,16 +137,6 @@ function assertSame(all: readonly Figures[]): void {
       }
     }
   }
-}
-
-async function servedPages(
-  program: readonly string[],
-  pages: number,
-): Promise<{ readonly pages: number; readonly origin: string; readonly process: ChildProcess }> {
-  const [command = process.execPath, ...args] = program;
-  const server = spawn(command, [...args, JSON.stringify({ pages, idsPerPage: IDS_PER_PAGE })], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const [port] = (await once(server.stdout, 'data')) as [Buffer];
-  return { pages, origin: `http://127.0.0.1:${Number(port.toString())}`, process: server };
 }
 
 function nothing(why: string): string {

@@ -1,7 +1,9 @@
 import { textTable } from '../text-table.ts';
 import { type Contestant, EMBEDDED, INSTALLED, type Shape, TWEEPY, TWEEPY_SAME, TWITTER_API } from './contestants.ts';
 import type { Traffic } from './broker-traffic.ts';
-import { IDS_PER_PAGE, type Run } from './measure-run.ts';
+import { median } from '../median.ts';
+import { IDS_PER_PAGE } from '../walk/page-server.ts';
+import type { Run } from './measure-run.ts';
 import type { Usage } from './measured-process.ts';
 import { type Answer, ANSWERS } from './start-and-rest.ts';
 
@@ -104,12 +106,6 @@ export function spread(values: readonly number[], digits = 2): string {
   if (least === undefined || most === undefined) return '';
   const middle = median(sorted).toFixed(digits);
   return sorted.length === 1 ? middle : `${middle} (${least.toFixed(digits)}-${most.toFixed(digits)})`;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = (sorted.length - 1) / 2;
-  return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2;
 }
 
 function each({ runs }: Figures, size: number, figure: (run: Run) => number): readonly number[] {

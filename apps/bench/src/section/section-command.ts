@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +6,8 @@ import { rest } from '@headgate/rest';
 import { cursorParameter, defineSource, statusVerdict } from '@headgate/sources';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import * as z from 'zod';
+import { median } from '../median.ts';
+import { serverProcess } from '../server-process.ts';
 import { textTable } from '../text-table.ts';
 import { RECORDS_PER_PAGE } from './record-server.ts';
 
@@ -73,37 +73,31 @@ const sections = (baseUrl: string): ReadonlyMap<string, Pipeline> => {
 
 /** Runs a section and the same pipeline in code into the embedded log, in turn, round after round, and returns the report. */
 export async function sectionCommand({ program, rounds, pages, markdown, say }: SectionCommandOptions): Promise<string> {
-  const [command = process.execPath, ...args] = program;
-  const server = spawn(command, [...args, JSON.stringify({ pages })], { stdio: ['pipe', 'pipe', 'inherit'] });
-  try {
-    const [port] = (await once(server.stdout, 'data')) as [Buffer];
-    const pipelines = sections(`http://127.0.0.1:${Number(port.toString())}`);
-    const micros = new Map<string, number[]>([...pipelines.keys()].map((name) => [name, []]));
-    // The first round warms up and is not counted.
-    for (let round = 0; round <= rounds; round += 1) {
-      for (const [name, pipeline] of pipelines) {
-        const one = await measure(pipeline, pages);
-        if (round > 0) micros.get(name)?.push(one);
-      }
-      say(`round ${round} of ${rounds}`);
+  using server = await serverProcess(program, { pages });
+  const pipelines = sections(server.origin);
+  const micros = new Map<string, number[]>([...pipelines.keys()].map((name) => [name, []]));
+  // The first round warms up and is not counted.
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const [name, pipeline] of pipelines) {
+      const one = await measure(pipeline, pages);
+      if (round > 0) micros.get(name)?.push(one);
     }
-    const bare = micros.get('code') ?? [];
-    const rows = [...micros].map(([name, all]) => [
-      name,
-      '',
-      median(all).toFixed(0),
-      median(all.map((one, i) => one / (bare[i] ?? Number.NaN))).toFixed(2),
-    ]);
-    return `Listings of ${pages} pages of ${RECORDS_PER_PAGE} records into the embedded log, medians of ${rounds} alternating rounds\n\n${textTable(
-      {
-        head: ['pipeline', '', 'CPU µs/page', 'of code'],
-        rows,
-        markdown,
-      },
-    )}\n`;
-  } finally {
-    server.kill();
+    say(`round ${round} of ${rounds}`);
   }
+  const bare = micros.get('code') ?? [];
+  const rows = [...micros].map(([name, all]) => [
+    name,
+    '',
+    median(all).toFixed(0),
+    median(all.map((one, i) => one / (bare[i] ?? Number.NaN))).toFixed(2),
+  ]);
+  return `Listings of ${pages} pages of ${RECORDS_PER_PAGE} records into the embedded log, medians of ${rounds} alternating rounds\n\n${textTable(
+    {
+      head: ['pipeline', '', 'CPU µs/page', 'of code'],
+      rows,
+      markdown,
+    },
+  )}\n`;
 }
 
 /** CPU of a whole run, in microseconds a page. */
@@ -121,9 +115,4 @@ async function measure(pipeline: Pipeline, pages: number): Promise<number> {
   } finally {
     await rm(folder, { recursive: true, maxRetries: 3 });
   }
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

@@ -1,9 +1,12 @@
 import { createServer, type Server } from 'node:http';
 
+/** Of a page; they make 110 kB. */
+export const IDS_PER_PAGE = 5_000;
+
 export interface PageServerOptions {
   /** Pages of one walk. */
   readonly pages: number;
-  /** Ids of a page; 5,000 make 110 kB. */
+  /** Ids of a page. */
   readonly idsPerPage: number;
 }
 

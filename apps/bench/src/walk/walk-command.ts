@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { median } from '../median.ts';
+import { serverProcess } from '../server-process.ts';
 import { textTable } from '../text-table.ts';
 import { microCosts } from './micro-costs.ts';
 import { bareWalker, headgateWalker } from './own-walkers.ts';
 import { axiosWalker, gotWalker, twitterApiWalker } from './peer-walkers.ts';
+import { IDS_PER_PAGE } from './page-server.ts';
 import type { Walker } from './walker.ts';
 
 export interface WalkCommandOptions {
@@ -17,7 +18,6 @@ export interface WalkCommandOptions {
   readonly say: (text: string) => void;
 }
 
-const IDS_PER_PAGE = 5_000;
 const BARE = 'undici.request + JSON.parse';
 
 interface Measured {
@@ -28,46 +28,40 @@ interface Measured {
 /** Walks the same pages by every client in turn, round after round, and returns the report. */
 export async function walkCommand(options: WalkCommandOptions): Promise<string> {
   const { peers, rounds, pages, markdown, say } = options;
-  const [command = process.execPath, ...args] = options.program;
-  const server = spawn(command, [...args, JSON.stringify({ pages, idsPerPage: IDS_PER_PAGE })], { stdio: ['pipe', 'pipe', 'inherit'] });
-  try {
-    const [port] = (await once(server.stdout, 'data')) as [Buffer];
-    const origin = `http://127.0.0.1:${Number(port.toString())}`;
-    const walkers: ReadonlyMap<string, Walker> = new Map([
-      [BARE, bareWalker(origin)],
-      ['Headgate', headgateWalker(origin)],
-      ['got', await gotWalker(peers, origin)],
-      ['axios', await axiosWalker(peers, origin)],
-      ['twitter-api-v2', await twitterApiWalker(peers, origin)],
-    ]);
-    const measured = new Map<string, Measured[]>([...walkers.keys()].map((name) => [name, []]));
-    // The first round warms up and is not counted.
-    for (let round = 0; round <= rounds; round += 1) {
-      for (const [name, walker] of walkers) {
-        const one = await measure(walker, pages);
-        if (round > 0) measured.get(name)?.push(one);
-      }
-      say(`round ${round} of ${rounds}`);
+  using server = await serverProcess(options.program, { pages, idsPerPage: IDS_PER_PAGE });
+  const { origin } = server;
+  const walkers: ReadonlyMap<string, Walker> = new Map([
+    [BARE, bareWalker(origin)],
+    ['Headgate', headgateWalker(origin)],
+    ['got', await gotWalker(peers, origin)],
+    ['axios', await axiosWalker(peers, origin)],
+    ['twitter-api-v2', await twitterApiWalker(peers, origin)],
+  ]);
+  const measured = new Map<string, Measured[]>([...walkers.keys()].map((name) => [name, []]));
+  // The first round warms up and is not counted.
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const [name, walker] of walkers) {
+      const one = await measure(walker, pages);
+      if (round > 0) measured.get(name)?.push(one);
     }
-    const { pageMicros, itemMicros } = await microCosts();
-    const bare = measured.get(BARE) ?? [];
-    const rows = [...measured].map(([name, runs]) => [
-      name,
-      '',
-      median(runs.map((run) => run.pagesPerSecond)).toFixed(0),
-      median(runs.map((run, i) => run.pagesPerSecond / (bare[i]?.pagesPerSecond ?? NaN))).toFixed(2),
-      median(runs.map((run) => run.cpuMicrosPerPage)).toFixed(0),
-      median(runs.map((run, i) => run.cpuMicrosPerPage / (bare[i]?.cpuMicrosPerPage ?? NaN))).toFixed(2),
-    ]);
-    const head = ['client', '', 'pages/s', 'of bare', 'CPU µs/page', 'of bare'];
-    return [
-      `Walks of ${pages} pages of ${IDS_PER_PAGE} ids over loopback, medians of ${rounds} alternating rounds`,
-      textTable({ head, rows, markdown }),
-      `Admission and drain: ${pageMicros.toFixed(1)} µs a page, ${itemMicros.toFixed(3)} µs an item\n`,
-    ].join('\n\n');
-  } finally {
-    server.kill();
+    say(`round ${round} of ${rounds}`);
   }
+  const { pageMicros, itemMicros } = await microCosts();
+  const bare = measured.get(BARE) ?? [];
+  const rows = [...measured].map(([name, runs]) => [
+    name,
+    '',
+    median(runs.map((run) => run.pagesPerSecond)).toFixed(0),
+    median(runs.map((run, i) => run.pagesPerSecond / (bare[i]?.pagesPerSecond ?? NaN))).toFixed(2),
+    median(runs.map((run) => run.cpuMicrosPerPage)).toFixed(0),
+    median(runs.map((run, i) => run.cpuMicrosPerPage / (bare[i]?.cpuMicrosPerPage ?? NaN))).toFixed(2),
+  ]);
+  const head = ['client', '', 'pages/s', 'of bare', 'CPU µs/page', 'of bare'];
+  return [
+    `Walks of ${pages} pages of ${IDS_PER_PAGE} ids over loopback, medians of ${rounds} alternating rounds`,
+    textTable({ head, rows, markdown }),
+    `Admission and drain: ${pageMicros.toFixed(1)} µs a page, ${itemMicros.toFixed(3)} µs an item\n`,
+  ].join('\n\n');
 }
 
 async function measure(walker: Walker, pages: number): Promise<Measured> {
@@ -78,9 +72,4 @@ async function measure(walker: Walker, pages: number): Promise<Measured> {
   const { user, system } = process.cpuUsage(cpu);
   if (ids !== pages * IDS_PER_PAGE) throw new Error(`a walk returned ${ids} ids instead of ${pages * IDS_PER_PAGE}`);
   return { pagesPerSecond: (pages * 1_000) / elapsedMs, cpuMicrosPerPage: (user + system) / pages };
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? NaN;
 }

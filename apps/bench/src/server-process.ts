@@ -1,0 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+/** A program that serves pages: options as JSON in, its port on stdout. Ends when it is disposed. */
+export async function serverProcess(program: readonly string[], options: object): Promise<Disposable & { readonly origin: string }> {
+  const [command = process.execPath, ...args] = program;
+  const server = spawn(command, [...args, JSON.stringify(options)], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const [port] = (await once(server.stdout, 'data')) as [Buffer];
+  return { origin: `http://127.0.0.1:${Number(port.toString())}`, [Symbol.dispose]: () => void server.kill() };
+}
