@@ -152,7 +152,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       const own = context();
       const { file, cwd, env, json } = own;
       await warnOfClosedStdout(own);
-      const probes: CheckOptions['probes'] = (sound) => environmentProbes({ sound, online, context: own });
+      const probes: CheckOptions['probes'] = (valid) => environmentProbes({ valid, online, context: own });
       exit(
         await check({
           file,

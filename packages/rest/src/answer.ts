@@ -213,16 +213,16 @@ function nextOf(stream: Stream, { value, answer, context }: Answered, records: r
   const { cursor } = context.query;
   const { pages } = stream;
   if (pages === undefined || wayKind(pages) === undefined) return LAST;
-  const told = (at: Said | undefined): unknown => at && saidAt(at, answer, () => value);
-  if (pages.while !== undefined && !isYes(told(pages.while))) return LAST;
-  if (pages.until !== undefined && isYes(told(pages.until))) return LAST;
+  const valueAt = (at: Said | undefined): unknown => at && saidAt(at, answer, () => value);
+  if (pages.while !== undefined && !isYes(valueAt(pages.while))) return LAST;
+  if (pages.until !== undefined && isYes(valueAt(pages.until))) return LAST;
   if (pages.most !== undefined && (cursor.pages ?? 0) + 1 >= pages.most) return LAST;
   const size = pages.size?.is;
   if (pages.short !== undefined && size !== undefined && records.length < size) return LAST;
   if (pages.link !== undefined) return { at: linkTarget(answer.headers['link'] ?? '', pages.link) };
   if (pages.next !== undefined || pages.cursor !== undefined) {
     const from = pages.next ?? pages.cursor;
-    const given = told(from);
+    const given = valueAt(from);
     const ends: readonly unknown[] = pages.end === undefined ? [] : Array.isArray(pages.end) ? pages.end : [pages.end];
     const at = cursorAt(given, stream);
     // One service writes the same cursor as a number and as text.
@@ -230,11 +230,11 @@ function nextOf(stream: Stream, { value, answer, context }: Answered, records: r
     if (at !== undefined) return { at: pages.base === undefined ? at : addressAfter(pages.base, spelled(at), value) };
     return { unfit: `${from !== undefined && 'text' in from ? from.text : 'the cursor'}: expected text or a number, got ${kindOf(given)}` };
   }
-  const named = numberOf(told(pages.last));
+  const named = numberOf(valueAt(pages.last));
   if (records.length === 0 && (pages.while ?? pages.until ?? named) === undefined) return LAST;
   if (records.length > 0 && cursor.before === digest) return pages.repeats === 'end' ? LAST : { repeated: true };
   const number = Number(cursor.at ?? firstAt(pages));
-  const total = numberOf(told(pages.total));
+  const total = numberOf(valueAt(pages.total));
   if (pages.page !== undefined) {
     const counted = total === undefined || size === undefined ? undefined : Math.ceil(total / size) - 1 + Number(firstAt(pages));
     const last = named ?? counted;
@@ -281,9 +281,9 @@ function wayKind({ link, next, cursor, page, offset }: Pages): unknown {
 const NO: readonly unknown[] = [false, 0, '', '0', 'false'];
 
 /** True for anything but a no, as an address or a list of further pages is a yes. */
-function isYes(told: unknown): boolean {
-  if (told === undefined || told === null || NO.includes(told)) return false;
-  return scalarOf(told) !== undefined || Object.keys(told).length > 0;
+function isYes(value: unknown): boolean {
+  if (value === undefined || value === null || NO.includes(value)) return false;
+  return scalarOf(value) !== undefined || Object.keys(value).length > 0;
 }
 
 function numberOf(value: unknown): number | undefined {

@@ -636,7 +636,7 @@ export const restOptions = z
       if (given.batch !== undefined && (fields.size !== 1 || !fields.has(given.batch.of)))
         refuse(['streams', name, 'batch', 'of'], `must be the only field of the stream, and for has ${[...fields].join(', ') || 'none'}.`);
       const ways = pageFields(given.pages ?? everyPages);
-      const asked = new Set([...fields, ...ways]);
+      const available = new Set([...fields, ...ways]);
       const used = new Set(
         [...placeholders({ ...given, query: { ...query, ...given.query }, headers: { ...headers, ...given.headers } })].map(
           ([, one]) => one.name,
@@ -644,7 +644,7 @@ export const restOptions = z
       );
       for (const [key, { name: field, format }] of placeholders(given)) {
         const isOfRecord = key === 'key' || key === 'add';
-        const flaw = placeholderFlaw({ field, format, fields: isOfRecord ? fields : asked, isSince: given.since !== undefined });
+        const flaw = placeholderFlaw({ field, format, fields: isOfRecord ? fields : available, isSince: given.since !== undefined });
         if (flaw !== undefined) refuse(['streams', name, key], flaw);
       }
       for (const field of ways) {

@@ -80,9 +80,9 @@ function* warningsOf(
     const distinct = new Set(keys).size;
     if (without === 0 && distinct < keys.length) yield `key: ${text} is not unique: ${keys.length} records have ${distinct} keys.`;
   }
-  const asked = pages?.size?.is;
-  if (asked !== undefined && hasNext && records.length < asked)
-    yield `pages.size: ${asked} records were requested, ${records.length} came, and more follow. The service may permit no more.`;
+  const size = pages?.size?.is;
+  if (size !== undefined && hasNext && records.length < size)
+    yield `pages.size: ${size} records were requested, ${records.length} came, and more follow. The service may permit no more.`;
   const odd = since === undefined ? undefined : records.find((record) => timeOf(scalarOf(since.from.first(record))) === undefined);
   if (since !== undefined && odd !== undefined) yield `since.from: ${since.from.text} isn't a time but ${kindOf(since.from.first(odd))}.`;
 }

@@ -40,23 +40,23 @@ interface Missed {
   readonly refused: boolean;
 }
 
-export function availability(tell: (change: AvailabilityChange) => void): Availability {
+export function availability(onChange: (change: AvailabilityChange) => void): Availability {
   const missing = new Map<AvailabilityWatcher, Missed>();
   /** The reported refusals, empty for an outage without one; undefined while no outage is reported. */
-  let told: string | undefined;
+  let reported: string | undefined;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
   const refusals = (): string => [...new Set([...missing.values()].flatMap(({ reason, refused }) => (refused ? [reason] : [])))].join('; ');
-  const tellMissing = (): void => {
+  const reportMissing = (): void => {
     const all = [...missing.values()];
-    told = refusals();
+    reported = refusals();
     const sinceMs = Math.min(...all.map((each) => each.sinceMs));
-    tell({ available: false, sinceMs, ...(told === '' ? { reason: all[0]?.reason ?? '' } : { reason: told, refused: true }) });
+    onChange({ available: false, sinceMs, ...(reported === '' ? { reason: all[0]?.reason ?? '' } : { reason: reported, refused: true }) });
   };
   const report = (): void => {
     if (closed) return;
-    if (told === undefined) timer ??= setTimeout(tellMissing, HICCUP_MS).unref();
-    else if (told !== refusals()) tellMissing();
+    if (reported === undefined) timer ??= setTimeout(reportMissing, HICCUP_MS).unref();
+    else if (reported !== refusals()) reportMissing();
   };
   const forget = (): void => {
     clearTimeout(timer);
@@ -73,8 +73,8 @@ export function availability(tell: (change: AvailabilityChange) => void): Availa
           const wasMissing = missing.delete(watcher);
           if (missing.size > 0) return wasMissing ? report() : undefined;
           forget();
-          if (told !== undefined && !closed) tell({ available: true });
-          told = undefined;
+          if (reported !== undefined && !closed) onChange({ available: true });
+          reported = undefined;
         },
         gaveUp() {
           if (!missing.delete(watcher)) return;

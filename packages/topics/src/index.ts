@@ -16,7 +16,7 @@ export type {
   CreatedTopics,
   GroupMember,
   OpenTransaction,
-  IntendedUse,
+  RequiredAccess,
   JoinGroupOptions,
   LaneSpec,
   LaneTransaction,

@@ -50,7 +50,7 @@ export interface TopicLog extends AsyncDisposable {
    * The rights that this log's user lacks for `use`; none if the log has no users. Changes nothing. `createTopics` reports missing rights
    * to create topics.
    */
-  missingRights(use: IntendedUse): Promise<readonly MissingRight[]>;
+  missingRights(use: RequiredAccess): Promise<readonly MissingRight[]>;
   /** Bytes of key, value and headers that a record of `topic` may have. */
   maxRecordBytes(topic: string): Promise<number>;
   /** As `maxRecordBytes`, with the setting that decides on it. */
@@ -59,8 +59,8 @@ export interface TopicLog extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** The intended use of a log, whose rights `missingRights` checks. */
-export interface IntendedUse {
+/** The access to a log that a program needs, for `missingRights`. */
+export interface RequiredAccess {
   /** Topics to look up, existing or not. `reads` and `writes` default to false. */
   readonly topics?: readonly { readonly name: string; readonly reads?: boolean; readonly writes?: boolean }[];
   /** Groups to join, or to read and commit the offsets of. */

@@ -1,6 +1,6 @@
 import { backupSqliteTopicLog } from '@headgate/topics/sqlite';
 import { resolve } from 'node:path';
-import { isLogThere } from '../run/open-topic-log.ts';
+import { logExists } from '../run/open-topic-log.ts';
 import { countWords, groupedNumber } from '../status/text/number-words.ts';
 import { type CommandContext, readLogConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
@@ -12,7 +12,7 @@ export async function backup(to: string, context: CommandContext): Promise<numbe
   if (topics.driver === 'own')
     throw new UsageError('backup: only embedded logs can be copied, and this log is your own. Use its own tools.');
   const { file } = topics;
-  if (!(await isLogThere(topics))) throw new UsageError(`backup: there is no log at ${file} yet.`);
+  if (!(await logExists(topics))) throw new UsageError(`backup: there is no log at ${file} yet.`);
   const done = await backupSqliteTopicLog({ file, to: resolve(context.cwd, to), signal: context.signal });
   const what = `${countWords(done.topics, 'topic')}, ${countWords(done.records, 'record')}, ${groupedNumber(done.bytes)} bytes`;
   context.stderr.write(`${to} is a copy of ${file}: ${what}, all verified.\n`);

@@ -42,8 +42,8 @@ environment
 test('valid sections are probed', async () => {
   let seen: readonly string[] = [];
   await checked(`${BOOKS}followers: {}\n`, {
-    probes: (sound) => {
-      seen = [...Object.keys(sound), ...(sound.pipelines ?? []).map(({ name }) => name)];
+    probes: (valid) => {
+      seen = [...Object.keys(valid), ...(valid.pipelines ?? []).map(({ name }) => name)];
       return [];
     },
   });

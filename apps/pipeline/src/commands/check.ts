@@ -1,4 +1,4 @@
-import { ConfigError, type SoundConfig } from '../config/config-error.ts';
+import { ConfigError, type ValidSections } from '../config/config-error.ts';
 import { defaultConfigFile } from '../config/default-config-file.ts';
 import { formatProblems, messageColumnOf } from '../config/format-problems.ts';
 import { loadConfig } from '../config/load-config.ts';
@@ -30,7 +30,7 @@ export interface CheckOptions extends LoadConfigOptions {
   /** Whether the check may spend requests, which it then reports. Default: false. */
   readonly online?: boolean;
   /** Chooses the checks, from the sections of the configuration that have no problems. */
-  readonly probes: (sound: SoundConfig) => readonly Probe[];
+  readonly probes: (valid: ValidSections) => readonly Probe[];
   /** Stream for the report. */
   readonly output: { readonly write: (text: string) => unknown };
   /** Writes the report as one line of JSON. Default: false. */
@@ -62,9 +62,9 @@ type PlainProblem = Pick<Problem, 'line' | 'column' | 'key' | 'message'>;
  */
 export async function check({ online = false, probes, output, json = false, ...load }: CheckOptions): Promise<number> {
   const reading = await read(load);
-  const list = reading.message === undefined ? probes(reading.sound) : [];
+  const list = reading.message === undefined ? probes(reading.valid) : [];
   if (json) return await checkJson(reading, list, output);
-  const { fileName, problems, warnings, sound, message } = reading;
+  const { fileName, problems, warnings, valid, message } = reading;
   if (message !== undefined) {
     output.write(`${message}\n`);
     return 2;
@@ -73,7 +73,7 @@ export async function check({ online = false, probes, output, json = false, ...l
   const messageColumn = Math.max(nameColumn, problems.length + warnings.length === 0 ? 0 : messageColumnOf([...problems, ...warnings]));
   output.write(formatProblems({ fileName, problems, warnings, messageColumn }));
   if (problems.length + warnings.length === 0) output.write('  no problems in this file\n');
-  if (online) output.write(`${spending(sound)}\n`);
+  if (online) output.write(`${spending(valid)}\n`);
   if (list.length > 0) output.write('environment\n');
   let failed = 0;
   let unwise = warnings.length;
@@ -128,7 +128,7 @@ interface Reading {
   readonly fileName: string;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
-  readonly sound: SoundConfig;
+  readonly valid: ValidSections;
   /** Why there is nothing to report on. */
   readonly message?: string;
 }
@@ -136,15 +136,15 @@ interface Reading {
 async function read(load: LoadConfigOptions): Promise<Reading> {
   try {
     const { config, warnings } = await loadConfig(load);
-    return { fileName: load.file ?? defaultConfigFile(load.cwd ?? process.cwd()), problems: [], warnings, sound: config };
+    return { fileName: load.file ?? defaultConfigFile(load.cwd ?? process.cwd()), problems: [], warnings, valid: config };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const { fileName, problems, warnings, sound, message } = error;
-    return { fileName, problems, warnings, sound, ...(problems.length === 0 ? { message } : {}) };
+    const { fileName, problems, warnings, valid, message } = error;
+    return { fileName, problems, warnings, valid, ...(problems.length === 0 ? { message } : {}) };
   }
 }
 
-function spending({ pipelines = [] }: SoundConfig): string {
+function spending({ pipelines = [] }: ValidSections): string {
   const spent = pipelines.flatMap(({ name, credentials, canProbe }) => {
     if (!canProbe) return [];
     return credentials?.map((credential) => `${name} credential ${credential}`) ?? [name];

@@ -9,9 +9,9 @@ import type { Config } from '../config/config.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { formatProblems, sayProblem } from '../config/format-problems.ts';
 import { type Importing, loadConfig } from '../config/load-config.ts';
-import { isLogThere, openTopicLog } from '../run/open-topic-log.ts';
+import { logExists, openTopicLog } from '../run/open-topic-log.ts';
 import type { CommandFor } from '../status/open-dead-letters.ts';
-import { goneWords, logEventWords } from '../status/format-outage.ts';
+import { logOutageLabel, logEventWords } from '../status/format-outage.ts';
 import { jsonMessage } from '../status/text/json-message.ts';
 import type { Output } from '../status/text/plain-output.ts';
 import type { Terminal } from '../status/terminal.ts';
@@ -64,19 +64,19 @@ export async function openLog(
 ): Promise<TopicLog> {
   const { driver } = topics;
   let isOpen = false;
-  let isSaid = false;
-  const told = (change: AvailabilityChange): void => {
+  let isReported = false;
+  const onAvailability = (change: AvailabilityChange): void => {
     // Opening has its own time limit and error.
-    if (change.available ? !isSaid : !isOpen) return;
-    isSaid = !change.available;
+    if (change.available ? !isReported : !isOpen) return;
+    isReported = !change.available;
     stderr.write(
       change.available
         ? `${logEventWords({ type: 'log-available', driver })}\n`
-        : `${goneWords({ driver })} (${change.reason}): waiting until it's back; press Ctrl-C to stop\n`,
+        : `${logOutageLabel({ driver })} (${change.reason}): waiting until it's back; press Ctrl-C to stop\n`,
     );
   };
   signal.throwIfAborted();
-  const opening = openTopicLog(topics, told, { readOnly });
+  const opening = openTopicLog(topics, onAvailability, { readOnly });
   const log = await orAborted(signal, opening).catch(async (error: unknown) => {
     // No caller waits for it any more.
     opening.then(
@@ -95,7 +95,7 @@ export async function openLogToRead(
   context: Pick<CommandContext, 'stderr' | 'signal'>,
   topics: TopicsConfig,
 ): Promise<TopicLog | undefined> {
-  return (await isLogThere(topics)) ? await openLog(context, topics, { readOnly: true }) : undefined;
+  return (await logExists(topics)) ? await openLog(context, topics, { readOnly: true }) : undefined;
 }
 
 /** The part of the configuration that read-only commands need. */
@@ -118,7 +118,7 @@ export async function readLogConfig(context: CommandContext): Promise<LogConfig>
     const builtIn = BUILT_IN.map(({ definition }) => definition).filter(({ name }) => !own.some((one) => one.name === name));
     return { topics, pipelines, definitions: [...builtIn, ...own], configured: pipelines.map(({ name }) => name) };
   } catch (error) {
-    const { topics, pipelines = [], definitions = [] } = error instanceof ConfigError ? error.sound : {};
+    const { topics, pipelines = [], definitions = [] } = error instanceof ConfigError ? error.valid : {};
     if (topics !== undefined) return { topics, pipelines, definitions, configured: undefined };
     throw error;
   }

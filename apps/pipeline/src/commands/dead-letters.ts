@@ -69,7 +69,7 @@ export async function deadLetters(choice: DeadLetterFilter, context: CommandCont
 export async function replay(choice: CloseOptions, context: CommandContext): Promise<number> {
   const { stderr } = context;
   const { dryRun = false } = choice;
-  let told = 0;
+  let reported = 0;
   return await closing('replay', choice, context, async ({ definition, topic, ...options }) => {
     const { requests } = definition;
     const { replayed, left } = await replayDeadLetters({
@@ -77,8 +77,8 @@ export async function replay(choice: CloseOptions, context: CommandContext): Pro
       dryRun,
       requests,
       onLeft({ partition, offset, key, reason }) {
-        told += 1;
-        if (told <= LISTED) stderr.write(`skipped ${topic} ${partition}:${offset}: ${safeText(`${key ?? 'no key'}: ${reason}`)}\n`);
+        reported += 1;
+        if (reported <= LISTED) stderr.write(`skipped ${topic} ${partition}:${offset}: ${safeText(`${key ?? 'no key'}: ${reason}`)}\n`);
       },
     });
     const none = replayed === 0 ? `: ${noneOpen(topic, choice, context)}` : '';

@@ -55,7 +55,7 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
 /** Maximum keys in a warning. */
 const NAMED = 3;
 /** Maximum waiting jobs to compare with. */
-const LOOKED_AT = 100_000;
+const MAX_COMPARED = 100_000;
 
 interface RepeatedKeysOptions {
   readonly log: TopicLog;
@@ -71,12 +71,12 @@ async function repeatedKeys({ log, topic, group, requests, signal }: RepeatedKey
   const repeated = new Set<string>();
   for (const { key } of requests) if (typeof key === 'string') (wanted.has(key) ? repeated : wanted).add(key);
   try {
-    let looked = 0;
+    let compared = 0;
     for await (const { key } of log.readBytes({ topic, group, signal })) {
       const text = key === null ? undefined : textOf(key);
       if (text !== undefined && wanted.has(text)) repeated.add(text);
-      looked += 1;
-      if (looked >= LOOKED_AT) break;
+      compared += 1;
+      if (compared >= MAX_COMPARED) break;
     }
   } catch {
     // A user may be allowed to add jobs, but not to read them.

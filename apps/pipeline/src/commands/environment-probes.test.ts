@@ -46,6 +46,6 @@ async function probed(cwd: string, file: string): Promise<ProbeResult | undefine
   const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough(), terminal: new PassThrough() };
   const signal = new AbortController().signal;
   const context = { ...streams, file: 'headgate.yaml', cwd, env: ENV, clock: systemClock(), signal, json: false };
-  const sound = { ...config, topics: { ...config.topics, driver: 'sqlite', file: resolve(cwd, file) } as const };
-  return await environmentProbes({ sound, online: false, context })[0]?.run();
+  const valid = { ...config, topics: { ...config.topics, driver: 'sqlite', file: resolve(cwd, file) } as const };
+  return await environmentProbes({ valid, online: false, context })[0]?.run();
 }

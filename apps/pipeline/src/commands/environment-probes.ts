@@ -4,10 +4,10 @@ import { type OpenByCode, type Pipeline, countOpenDeadLetters, topicNames } from
 import { assertStatesKept, findOtherGroups, replayPermissions } from '@headgate/pipeline/internal';
 import { type Journal, creditPool } from '@headgate/throttle';
 import { MissingRightError, type TopicLog, rightsWords } from '@headgate/topics';
-import type { SoundConfig } from '../config/config-error.ts';
-import { runsUse } from '../run/intended-use.ts';
+import type { ValidSections } from '../config/config-error.ts';
+import { accessOfRun } from '../run/required-access.ts';
 import { withStateAdvice } from '../run/state-lost.ts';
-import { isLogThere, logAddress } from '../run/open-topic-log.ts';
+import { logExists, logAddress } from '../run/open-topic-log.ts';
 import { type ConfigOfLog, growthWords, prepareTopics } from '../run/topics.ts';
 import type { Probe, ProbeResult } from './check.ts';
 import { onlineProbes } from './online-probes.ts';
@@ -16,7 +16,7 @@ import { openDeadLetterLines } from '../status/open-dead-letters.ts';
 import { type CommandContext, commandsFor } from './command-context.ts';
 
 export interface EnvironmentProbesOptions {
-  readonly sound: SoundConfig;
+  readonly valid: ValidSections;
   /** Spend one request per credential. */
   readonly online: boolean;
   readonly context: CommandContext;
@@ -28,15 +28,15 @@ const GIVE_RIGHTS = 'Grant these on the brokers (kafka-acls.sh --add). A run wai
 const SMALL_ROOM_MB = 100;
 
 /** Checks what a run needs from its environment: the log, and with `online` the services. */
-export function environmentProbes({ sound, online, context }: EnvironmentProbesOptions): Probe[] {
+export function environmentProbes({ valid, online, context }: EnvironmentProbesOptions): Probe[] {
   const probes: Probe[] = [];
-  let isLogSound = false;
-  const { topics, pipelines = [] } = sound;
+  let isLogUsable = false;
+  const { topics, pipelines = [] } = valid;
   if (topics !== undefined) {
     const name = topics.driver === 'sqlite' ? `log ${topics.file}` : logAddress(topics);
     const run = async (): Promise<ProbeResult> => {
       const result = await probeLog({ topics, pipelines }, context);
-      isLogSound = result.ok;
+      isLogUsable = result.ok;
       return result;
     };
     probes.push({ name, run });
@@ -46,7 +46,7 @@ export function environmentProbes({ sound, online, context }: EnvironmentProbesO
     ...pipelines.flatMap((pipeline) => failedProbe(pipeline, context)),
   ];
   if (!online || unusable.length > 0) return [...probes, ...unusable];
-  return [...probes, ...onlineProbes({ sound, context, isLogSound: () => isLogSound })];
+  return [...probes, ...onlineProbes({ valid, context, isLogUsable: () => isLogUsable })];
 }
 
 /** One probe for each secret that returns nothing a request could carry: its file is missing, or its function returns an empty text. */
@@ -80,11 +80,11 @@ const NO_JOURNAL: Journal = {
 
 async function probeLog(config: ConfigOfLog, context: CommandContext): Promise<ProbeResult> {
   const { topics } = config;
-  const looked = (): Promise<ProbeResult> =>
-    withLog({ topics, clock: context.clock }, (log, within) => within(ANSWER_WITHIN_MS, lookAt(log, config, context)));
-  if (topics.driver !== 'sqlite') return await looked();
+  const probeOpenLog = (): Promise<ProbeResult> =>
+    withLog({ topics, clock: context.clock }, (log, within) => within(ANSWER_WITHIN_MS, checkOpenLog(log, config, context)));
+  if (topics.driver !== 'sqlite') return await probeOpenLog();
   const folder = await nearestFolder(dirname(topics.file));
-  const result = (await isLogThere(topics)) ? await looked() : await probeFolder(folder);
+  const result = (await logExists(topics)) ? await probeOpenLog() : await probeFolder(folder);
   return result.ok ? await probeRoom(folder, result) : result;
 }
 
@@ -115,9 +115,9 @@ async function probeFolder(folder: string): Promise<ProbeResult> {
   }
 }
 
-async function lookAt(log: TopicLog, config: ConfigOfLog, context: CommandContext): Promise<ProbeResult> {
+async function checkOpenLog(log: TopicLog, config: ConfigOfLog, context: CommandContext): Promise<ProbeResult> {
   const { topics } = config;
-  const missing = [...(await log.missingRights(runsUse(config)))];
+  const missing = [...(await log.missingRights(accessOfRun(config)))];
   // Report missing rights before mismatches, which they may cause.
   const made = await prepareTopics({ log, config, validateOnly: true }).catch((error: unknown) => {
     if (error instanceof MissingRightError) missing.push(...error.rights);
@@ -133,9 +133,9 @@ async function lookAt(log: TopicLog, config: ConfigOfLog, context: CommandContex
   }
   const { group, lanes } = topics;
   const { pipelines } = config;
-  const lookedAt = { log, group, pipelines, names: topicNames(topics), missing: made.created };
-  await assertStatesKept({ ...lookedAt, lanes }).catch((error: unknown) => Promise.reject(withStateAdvice(error, topics)));
-  warnings.push(...(await findOtherGroups(lookedAt)));
+  const target = { log, group, pipelines, names: topicNames(topics), missing: made.created };
+  await assertStatesKept({ ...target, lanes }).catch((error: unknown) => Promise.reject(withStateAdvice(error, topics)));
+  warnings.push(...(await findOtherGroups(target)));
   const openDeadLetters: Record<string, OpenByCode> = {};
   for (const { name: pipeline } of pipelines)
     openDeadLetters[pipeline] = await countOpenDeadLetters({ log, group, pipeline, names: topicNames(topics) });

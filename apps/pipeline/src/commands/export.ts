@@ -31,7 +31,7 @@ export interface ExportOptions extends Omit<RecordChoice, 'follow'> {
  * of its value. Keeps one record in memory, for Parquet a row group. Resolves to the exit code.
  */
 export async function exportTopic(
-  { topic: asked, out, format = formatOf(out), ...choice }: ExportOptions,
+  { topic: requested, out, format = formatOf(out), ...choice }: ExportOptions,
   context: CommandContext,
 ): Promise<number> {
   const { clock, cwd, signal, stderr, stdout } = context;
@@ -42,14 +42,14 @@ export async function exportTopic(
   const { topics, definitions } = await readLogConfig(context);
   const names = topicNames(topics);
   const schemas = definitions.flatMap((one) => topicSchemas(one));
-  const known = schemas.find(({ topic }) => names(topic) === asked || topic === asked);
-  const topic = known === undefined ? asked : names(known.topic);
+  const known = schemas.find(({ topic }) => names(topic) === requested || topic === requested);
+  const topic = known === undefined ? requested : names(known.topic);
   const columns = exportColumns(known?.value ?? {});
   await using log = await openLogToRead(context, topics);
   const [found] = (await log?.listTopics([topic])) ?? [];
   if (found === undefined && known === undefined) {
-    const there = ((await log?.listTopics()) ?? []).map(({ name }) => name);
-    throw new UsageError(`export: there is no topic ${shown(asked)}. There are: ${there.join(', ')}.`);
+    const existing = ((await log?.listTopics()) ?? []).map(({ name }) => name);
+    throw new UsageError(`export: there is no topic ${shown(requested)}. There are: ${existing.join(', ')}.`);
   }
   const target = out === undefined ? undefined : await targetOf(resolve(cwd, out));
   const path = target?.path;

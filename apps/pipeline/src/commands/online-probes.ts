@@ -3,7 +3,7 @@ import { openJournalledLane } from '@headgate/pipeline/internal';
 import type { AttemptEvent, SourceError } from '@headgate/sources';
 import { type Clock, creditPool, type Journal } from '@headgate/throttle';
 import { LaneHeldError } from '@headgate/topics';
-import type { SoundConfig } from '../config/config-error.ts';
+import type { ValidSections } from '../config/config-error.ts';
 import { prepareTopics } from '../run/topics.ts';
 import type { ConfigOfLog } from '../run/topics.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
@@ -12,17 +12,17 @@ import type { CommandContext } from './command-context.ts';
 import { ANSWER_WITHIN_MS, type Within, withLog } from './with-log.ts';
 
 export interface OnlineProbesOptions {
-  readonly sound: SoundConfig;
+  readonly valid: ValidSections;
   readonly context: CommandContext;
   /** Whether the log is ready for a run. */
-  readonly isLogSound: () => boolean;
+  readonly isLogUsable: () => boolean;
 }
 
 /**
  * Sends one request per credential. Its permit is recorded in the journal of the credential's lane, as in a run, so the next run counts it.
  */
-export function onlineProbes({ sound, context, isLogSound }: OnlineProbesOptions): Probe[] {
-  const { topics, pipelines = [] } = sound;
+export function onlineProbes({ valid, context, isLogUsable }: OnlineProbesOptions): Probe[] {
+  const { topics, pipelines = [] } = valid;
   return pipelines.flatMap((pipeline) => {
     const { name, credentials, canProbe } = pipeline;
     const unknown: ProbeResult = {
@@ -32,7 +32,7 @@ export function onlineProbes({ sound, context, isLogSound }: OnlineProbesOptions
     if (!canProbe) return [{ name, run: () => Promise.resolve(unknown) }];
     return (credentials ?? [undefined]).map((credential, i): Probe => {
       const run = async (): Promise<ProbeResult> =>
-        topics !== undefined && isLogSound()
+        topics !== undefined && isLogUsable()
           ? await probeNoted({ pipeline, credential: i, config: { topics, pipelines }, context })
           : notNoted;
       return { name: credential === undefined ? name : `${name} ${credential}`, run };

@@ -13,7 +13,7 @@ import {
 import { MAX_IN_WORK, savedByCredential, walksDone } from '@headgate/pipeline/internal';
 import type { StateReading, TopicLog } from '@headgate/topics';
 import type { Config } from '../config/config.ts';
-import { topicsThere } from '../run/topics.ts';
+import { partitionsOf } from '../run/topics.ts';
 import { type OpenDeadLetters, openDeadLetterLines } from '../status/open-dead-letters.ts';
 import { padWidth, displayWidth } from '../status/text/cells.ts';
 import { durationWords } from '../status/text/duration-words.ts';
@@ -38,7 +38,7 @@ export async function plan(context: CommandContext): Promise<number> {
   const config = await readConfig(context);
   const { pipelines, topics } = config;
   await using opened = await openLogToRead(context, topics);
-  const partitions = opened === undefined ? new Map<string, number>() : await topicsThere({ log: opened, config });
+  const partitions = opened === undefined ? new Map<string, number>() : await partitionsOf({ log: opened, config });
   const log = logView(opened, partitions);
   const left = await leftToDo({ log, pipelines, group: topics.group, lanes: topics.lanes, names: topicNames(topics), clock, env });
   const now = clock.epochMs();
@@ -68,16 +68,16 @@ async function openDeadLettersOf(log: TopicLog | undefined, { pipelines, topics 
 
 /** Reads a log without creating anything there. `partitions`: of existing topics. */
 function logView(log: TopicLog | undefined, partitions: ReadonlyMap<string, number>): LogView {
-  const isThere = (topic: string, partition: number): boolean => partition < (partitions.get(topic) ?? 0);
+  const exists = (topic: string, partition: number): boolean => partition < (partitions.get(topic) ?? 0);
   return {
     async *readBytes(options) {
       const { topic, partitions: wanted } = options;
-      const there = wanted?.filter((partition) => isThere(topic, partition));
-      if (log === undefined || !isThere(topic, 0) || there?.length === 0) return;
-      yield* log.readBytes({ ...options, ...(there !== undefined && { partitions: there }) });
+      const existing = wanted?.filter((partition) => exists(topic, partition));
+      if (log === undefined || !exists(topic, 0) || existing?.length === 0) return;
+      yield* log.readBytes({ ...options, ...(existing !== undefined && { partitions: existing }) });
     },
     readState: async (topic, partition) =>
-      log !== undefined && isThere(topic, partition)
+      log !== undefined && exists(topic, partition)
         ? await log.readState(topic, partition)
         : (Object.assign(new Map<string, string>(), { ageMs: () => 0 }) satisfies StateReading),
   };
@@ -96,7 +96,7 @@ function planned(left: PipelineLeft, pipeline: Pipeline | undefined, now: number
   const walks = left.lanes.flatMap((lane) => {
     // A walk of unknown size takes turns with the others.
     const isExact = lane.walks.every(({ pages }) => pages !== undefined);
-    const done = isExact ? walksDone(lane, { first: LISTED, atOnce: MAX_IN_WORK, now }) : [];
+    const done = isExact ? walksDone(lane, { first: LISTED, concurrency: MAX_IN_WORK, now }) : [];
     return lane.walks.map((walk, i) => ({ walk, lane, inMs: done[i] }));
   });
   const savedMs = pipeline?.credentials === undefined ? undefined : savedByCredential(left.lanes, { now });
@@ -138,7 +138,7 @@ function planJson(plans: readonly Planned[], now: number): object {
         done_at: own === undefined ? undefined : at(own),
       })),
       keys: lanes.reduce((sum, { keys }) => sum + keys, 0),
-      keys_per_request: Math.max(...lanes.map(({ keysAtOnce }) => keysAtOnce)),
+      keys_per_request: Math.max(...lanes.map(({ keysPerRequest }) => keysPerRequest)),
       after,
     }),
   );
@@ -199,8 +199,8 @@ function rowsOf(of: Planned, now: number): string[][] {
     { now },
   );
   if (keys > 0) {
-    const atOnce = Math.max(...lanes.map(({ keysAtOnce }) => keysAtOnce));
-    const batches = `${groupedNumber(keys)} in batches of ${groupedNumber(atOnce)}`;
+    const perRequest = Math.max(...lanes.map(({ keysPerRequest }) => keysPerRequest));
+    const batches = `${groupedNumber(keys)} in batches of ${groupedNumber(perRequest)}`;
     rows.push([`${left.pipeline} keys`, batches, groupedNumber(own.requests), every, walks.length === 0 ? when(now, own.inMs) : '']);
   }
   if (walks.length === 0) return rows;

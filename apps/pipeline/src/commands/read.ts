@@ -25,7 +25,7 @@ export interface ReadOptions extends RecordChoice {
  * in JSON as `key_base64`, `value_base64` and `headers_base64` instead of `key`, `value` and the header. Resolves to the exit code.
  */
 export async function read(
-  { topic: asked, max = Infinity, values = false, ...choice }: ReadOptions,
+  { topic: requested, max = Infinity, values = false, ...choice }: ReadOptions,
   context: CommandContext,
 ): Promise<number> {
   const { clock, stdout, stderr, signal, json } = context;
@@ -38,14 +38,14 @@ export async function read(
   const own = runTopics({ topics, pipelines, ...(knowsBuiltIn && { definitions }) }).map(({ name }) => name);
   await using log = await openLogToRead(context, topics);
   const output = pacedOutput({ stream: stdout, signal });
-  const named = topicNames(topics)(asked);
-  const topic = own.includes(named) ? named : asked;
+  const named = topicNames(topics)(requested);
+  const topic = own.includes(named) ? named : requested;
   const [found] = (await log?.listTopics([topic])) ?? [];
   if (log === undefined || found === undefined) {
     // A topic that a run will create has no records yet.
     if (own.includes(topic)) return 0;
-    const there = ((await log?.listTopics()) ?? []).map(({ name }) => name);
-    const known = [...new Set([...own, ...there])];
+    const existing = ((await log?.listTopics()) ?? []).map(({ name }) => name);
+    const known = [...new Set([...own, ...existing])];
     const meant = nearest(topic, known);
     throw new UsageError(
       `There is no topic ${topic}. ${meant === undefined ? `There are: ${known.join(', ')}.` : `Did you mean ${meant}?`}`,

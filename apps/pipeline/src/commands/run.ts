@@ -188,8 +188,8 @@ async function conclude({ view, wasStopped, failures, names, commandFor, failsOn
   for (const message of messages) stderr.write(`headgate: ${message}\n`);
   const somethingWasDone = failures.length === 0 || Object.values(view.pipelines).some(({ records }) => Object.keys(records).length > 0);
   if (somethingWasDone) {
-    const goesOn = !failures.some(needsRepair);
-    stderr.write(`${summaryText({ view, names, commandFor, outcome, goesOn, ...(only !== undefined && { only }) })}\n`);
+    const canContinue = !failures.some(needsRepair);
+    stderr.write(`${summaryText({ view, names, commandFor, outcome, canContinue, ...(only !== undefined && { only }) })}\n`);
   }
   return code;
 }

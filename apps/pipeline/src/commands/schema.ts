@@ -20,16 +20,16 @@ export async function schema({ reference }: { readonly reference: boolean }, con
 }
 
 /**
- * Writes the JSON Schema of a topic's values to stdout. `asked`: the topic's name on the log, or without the prefix. Resolves to the exit
+ * Writes the JSON Schema of a topic's values to stdout. `requested`: the topic's name on the log, or without the prefix. Resolves to the exit
  * code.
  */
-export async function schemaOfTopic(asked: string, context: CommandContext): Promise<number> {
+export async function schemaOfTopic(requested: string, context: CommandContext): Promise<number> {
   const definitions = await allDefinitions(context);
   const names = topicNames(await readLogConfig(context).then(({ topics }) => topics, noConfig));
   const all = definitions.flatMap((definition) => topicSchemas(definition)).filter(({ kind }) => kind !== 'state');
-  const found = all.find(({ topic }) => topic === asked || names(topic) === asked);
+  const found = all.find(({ topic }) => topic === requested || names(topic) === requested);
   if (found === undefined)
-    throw new UsageError(`schema: there is no topic ${shown(asked)}. There are: ${all.map(({ topic }) => names(topic)).join(', ')}.`);
+    throw new UsageError(`schema: there is no topic ${shown(requested)}. There are: ${all.map(({ topic }) => names(topic)).join(', ')}.`);
   context.stdout.write(`${JSON.stringify({ title: names(found.topic), ...found.value }, undefined, 2)}\n`);
   return 0;
 }
@@ -50,7 +50,7 @@ async function configuredDefinitions(context: CommandContext): Promise<readonly 
   try {
     return (await loadConfig(context)).config.pipelines.map(({ definition }) => definition);
   } catch (error) {
-    if (error instanceof ConfigError) return error.sound.definitions ?? [];
+    if (error instanceof ConfigError) return error.valid.definitions ?? [];
     throw error;
   }
 }

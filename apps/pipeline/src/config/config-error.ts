@@ -4,7 +4,7 @@ import { formatProblems } from './format-problems.ts';
 import type { Problem } from './problem.ts';
 
 /** The sections that have no problems. */
-export type SoundConfig = Partial<Config> & {
+export type ValidSections = Partial<Config> & {
   /** For every pipeline in the file, valid or not. */
   readonly definitions?: readonly DefinitionInfo[];
 };
@@ -19,7 +19,7 @@ export interface ConfigErrorOptions {
   /** Default: the problems, one a line. */
   readonly message?: string;
   /** For checks that need no others. Default: none. */
-  readonly sound?: SoundConfig;
+  readonly valid?: ValidSections;
   readonly cause?: unknown;
 }
 
@@ -31,13 +31,13 @@ export class ConfigError extends Error {
   readonly fileName: string;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
-  readonly sound: SoundConfig;
+  readonly valid: ValidSections;
 
-  constructor({ fileName, problems = [], warnings = [], message, sound = {}, cause }: ConfigErrorOptions) {
+  constructor({ fileName, problems = [], warnings = [], message, valid = {}, cause }: ConfigErrorOptions) {
     super(message ?? formatProblems({ fileName, problems }).trimEnd(), cause === undefined ? {} : { cause });
     this.fileName = fileName;
     this.problems = problems;
     this.warnings = warnings;
-    this.sound = sound;
+    this.valid = valid;
   }
 }

@@ -244,8 +244,8 @@ test('an oversized configuration file is reported, with advice about its lists',
 
 test('an error includes the sections without problems', async () => {
   const error = await refusal(`topics: { driver: kafka, brokers: ["127.0.0.1:9092"] }\n${BOOKS}  plan: x\n`, { env: ENV });
-  expect(error.sound).toMatchObject({ topics: { driver: 'kafka', brokers: ['127.0.0.1:9092'] }, status: { port: 9464 } });
-  expect(error.sound.pipelines).toEqual([]);
+  expect(error.valid).toMatchObject({ topics: { driver: 'kafka', brokers: ['127.0.0.1:9092'] }, status: { port: 9464 } });
+  expect(error.valid.pipelines).toEqual([]);
 });
 
 test('no secret shows in a configuration or an error, however it is printed', async () => {

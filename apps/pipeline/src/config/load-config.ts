@@ -63,14 +63,14 @@ export async function loadConfig({
   const { status, pipelines } = read;
   const topics = read.topics?.driver === 'sqlite' ? { ...read.topics, file: resolve(dirname(path), read.topics.file) } : read.topics;
   if (problems.length > 0 || topics === undefined || status === undefined) {
-    const sound = {
+    const valid = {
       file: path,
       pipelines,
       definitions,
       ...(topics !== undefined && { topics }),
       ...(status !== undefined && { status }),
     };
-    throw new ConfigError({ fileName: file, problems, warnings, sound });
+    throw new ConfigError({ fileName: file, problems, warnings, valid });
   }
   return { config: { file: path, topics, status, pipelines }, warnings };
 }

@@ -20,7 +20,7 @@ export class UnfitFileError extends Error {
 
 const CHUNK_BYTES = 65_536;
 /** Any other way to wait for a pipe would block a thread until it sends something. */
-const LOOK_AGAIN_MS = 20;
+const POLL_MS = 20;
 
 /**
  * Reads a file, or a pipe that another process writes to, as UTF-8 without its byte order mark. Rejects with the system's error, or with an
@@ -60,7 +60,7 @@ async function bytesOf(
       throw new UnfitFileError(
         `isn't a plain file, and sent nothing for ${silenceMs / 1000} s. Name a file, or a pipe that a process writes to.`,
       );
-    await new Promise<void>((resolve) => clock.schedule(LOOK_AGAIN_MS, resolve));
+    await new Promise<void>((resolve) => clock.schedule(POLL_MS, resolve));
   }
 }
 

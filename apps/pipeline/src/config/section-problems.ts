@@ -42,7 +42,7 @@ export function sectionProblems(
     const { path, code } = issue;
     const origin = originOf(path);
     const { node, line, text: entry } = origin;
-    if (origin.isTold === true || (code === 'missing' && meant.has(JSON.stringify(path)))) continue;
+    if (origin.isReported === true || (code === 'missing' && meant.has(JSON.stringify(path)))) continue;
     const schemas = schemasAt(schema(), path);
     const about = areWarnings || code === 'missing' || code === 'unknown-key' ? undefined : subject(node, schemas, entry);
     const text = withSubject(withAdvice({ ...issue, message: withoutHidden(issue.message, hidden) }, schemas[0], node), about);
@@ -51,10 +51,10 @@ export function sectionProblems(
       findings.push({ origin, message, at: code === 'unknown-key' ? 'key' : 'value' });
       continue;
     }
-    const told = files.get(node) ?? { origin, lines: 0 };
-    files.set(node, told);
-    told.lines += 1;
-    if (told.lines <= MOST_LINES) findings.push({ origin, message: `${listName(node)}, line ${line}: ${message}` });
+    const reported = files.get(node) ?? { origin, lines: 0 };
+    files.set(node, reported);
+    reported.lines += 1;
+    if (reported.lines <= MOST_LINES) findings.push({ origin, message: `${listName(node)}, line ${line}: ${message}` });
   }
   for (const { origin, lines } of files.values()) {
     if (lines > MOST_LINES) findings.push({ origin, message: `${listName(origin.node)}: ${lines - MOST_LINES} more lines like these.` });

@@ -12,7 +12,7 @@ function name(): z.ZodString {
   return z.string().regex(/^[\w.-]{1,100}$/, 'isn\'t a valid name. Write up to 100 letters, digits, ".", "_" and "-", such as headgate.');
 }
 
-const everyLog = {
+const commonSettings = {
   group: name().default('headgate').describe('Group name. Processes with the same group share the lanes.'),
   lanes: z
     .int()
@@ -50,7 +50,7 @@ const sqlite = z.strictObject({
     .exactOptional()
     .describe('Delete records older than this, except state and unfinished jobs. Default: keep all.')
     .meta({ examples: ['30d'] }),
-  ...everyLog,
+  ...commonSettings,
 });
 
 const BROKER = /^(?:\[[\da-f:.]+\]|[\w.-]+):(\d{1,5})$/i;
@@ -98,7 +98,7 @@ const password = {
     .meta({ examples: ['${KAFKA_PASSWORD}'] }),
 };
 
-const tokenFlaw = (text: string): boolean => TOKEN.test(text);
+const isToken = (text: string): boolean => TOKEN.test(text);
 
 const sasl = z.discriminatedUnion('mechanism', [
   z.strictObject({ mechanism: z.literal(['plain', 'scram-sha-256', 'scram-sha-512']).describe('SASL mechanism.'), ...password }),
@@ -106,7 +106,7 @@ const sasl = z.discriminatedUnion('mechanism', [
     .strictObject({
       mechanism: z.literal('oauthbearer').describe('SASL mechanism: a bearer token.'),
       token: secret()
-        .refine((read) => tokenFlaw(read()), "has a character that tokens can't contain. Copy it again.")
+        .refine((read) => isToken(read()), "has a character that tokens can't contain. Copy it again.")
         .exactOptional()
         .describe('Bearer token.')
         .meta({ examples: ['${KAFKA_TOKEN}'] }),
@@ -116,7 +116,7 @@ const sasl = z.discriminatedUnion('mechanism', [
           const text = plainFileText(path);
           const flaw = typeof text === 'string' ? undefined : text.flaw;
           if (flaw !== undefined) context.addIssue({ code: 'custom', message: flaw });
-          else if (typeof text === 'string' && !tokenFlaw(text.trim())) {
+          else if (typeof text === 'string' && !isToken(text.trim())) {
             context.addIssue({
               code: 'custom',
               message: 'names a file without a valid token. Write the token into it, and nothing else.',
@@ -149,7 +149,7 @@ const kafka = z.strictObject({
     ])
     .describe('Bootstrap brokers, as a list or as one comma-separated text.')
     .meta({ examples: [['127.0.0.1:9092']] }),
-  ...everyLog,
+  ...commonSettings,
   clientId: name().default('headgate').describe("Client ID in the brokers' logs and quotas."),
   replication: z.int().min(1).max(32_767).default(3).describe('Replication factor of topics that Headgate creates.'),
   compression: z.enum(['none', 'gzip', 'zstd']).default('gzip').describe('Compression of written records.'),
@@ -185,7 +185,7 @@ export type OpenLog = (options: OpenLogOptions) => TopicLog | Promise<TopicLog>;
 export const ownLogSection = z.strictObject({
   driver: z.literal('own').default('own'),
   log: z.custom<TopicLog | OpenLog>(isOwnLog, 'must be a TopicLog, or a function that opens one.'),
-  ...everyLog,
+  ...commonSettings,
 });
 
 /** Whether a value is a log, or a function that opens one. */

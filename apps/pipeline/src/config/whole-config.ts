@@ -40,8 +40,8 @@ export function crossProblems(read: ReadConfig): Problem[] {
       problems.push(read.problemAt([name], 'has no credentials. Add at least one.'));
       continue;
     }
-    const there = length === 1 ? 'there is one' : `there are ${length}`;
-    const message = `${lanes} lanes need at least ${lanes} ${name} credentials, but ${there}. Write ${length} or less, or add credentials.`;
+    const found = length === 1 ? 'there is one' : `there are ${length}`;
+    const message = `${lanes} lanes need at least ${lanes} ${name} credentials, but ${found}. Write ${length} or less, or add credentials.`;
     problems.push(read.problemAt(['topics', 'lanes'], message));
   }
   const plain = definitions.map(({ name, topics: own, splitsCredentials }) => ({

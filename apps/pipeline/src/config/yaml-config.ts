@@ -104,7 +104,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
         continue;
       }
       hidden.push(scalar.text);
-      if (origin.isTold === true || scalar.hasVariable || scalar.text === '') continue;
+      if (origin.isReported === true || scalar.hasVariable || scalar.text === '') continue;
       if (bareVariable(node.source) !== undefined) problems.push({ origin, message: withoutBraces('NAME') });
       else if (!isHarmless(scalar)) {
         const [variable = `\${${[name, origin.path.findLast((part) => typeof part === 'string')].join('_').toUpperCase()}}`] =

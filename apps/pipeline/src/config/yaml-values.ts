@@ -35,7 +35,7 @@ export interface Origin {
   /** The text of that line. */
   readonly text?: string;
   /** True if it was already reported. */
-  isTold?: boolean;
+  isReported?: boolean;
 }
 
 /** A section in the form that schemas read. */
@@ -66,7 +66,7 @@ export function yamlValues(root: YAMLMap.Parsed, { lookup, folder, readText, pro
   const values = bare<unknown>();
   const origins = new Map<unknown, Origins>();
   const tell = (origin: Origin, message: string): undefined => {
-    origin.isTold = true;
+    origin.isReported = true;
     problem(origin, message);
   };
   const pairs = (node: YAMLMap.Parsed, origin: Origin): Origins => {
@@ -138,7 +138,7 @@ export function yamlValues(root: YAMLMap.Parsed, { lookup, folder, readText, pro
           if (file?.namesList !== true) {
             entries.push(before[i]);
             from.push(origin);
-          } else if (named.isTold !== true) {
+          } else if (named.isReported !== true) {
             for (const { number, text } of await linesOf(file, named)) {
               entries.push(text);
               from.push({ ...named, line: number, text });

@@ -16,7 +16,7 @@ export async function* followerChanges(crawl: Crawl, previous: Crawl | undefined
   }
 }
 
-const LOOK_AGAIN_MS = 1_000;
+const POLL_MS = 1_000;
 
 /**
  * Reads the IDs of a crawl back, one page at a time. Waits while an open transaction, or a decided one that hasn't ended everywhere, blocks
@@ -29,7 +29,7 @@ async function* idsOf(
   const topic = names('followers.pages');
   let from = offsets['pages'] ?? 0;
   let page = 0;
-  let isTold = false;
+  let isReported = false;
   for (let isDecided = false; ;) {
     await using reader = log.readBytes({ topic, partitions: [partition], from, signal });
     for await (const { offset, key: user, value } of reader) {
@@ -48,9 +48,9 @@ async function* idsOf(
     if (isDecided) throw pagesGone({ key, id, pages, page: page + 1, topic });
     isDecided = (await log.openTransaction({ topic, partition }, signal)) === undefined;
     if (isDecided) continue;
-    if (!isTold) warn(`the comparison of its last two crawls waits for an open transaction in ${topic} to end`);
-    isTold = true;
-    await pause({ clock, ms: LOOK_AGAIN_MS, signal });
+    if (!isReported) warn(`the comparison of its last two crawls waits for an open transaction in ${topic} to end`);
+    isReported = true;
+    await pause({ clock, ms: POLL_MS, signal });
   }
 }
 

@@ -20,7 +20,7 @@ export async function openTopicLog(
   onAvailability?: (change: AvailabilityChange) => void,
   { onMissingRight = 'throw', deleteOld = false, readOnly = false }: OpenToWorkOptions = {},
 ): Promise<TopicLog> {
-  const told = onAvailability !== undefined && { onAvailability };
+  const listener = onAvailability !== undefined && { onAvailability };
   // Load only the driver in use.
   switch (config.driver) {
     case 'sqlite': {
@@ -28,16 +28,16 @@ export async function openTopicLog(
       return await sqliteTopicLog({
         file: config.file,
         readOnly,
-        ...told,
+        ...listener,
         ...(deleteOld && config.retain !== undefined && { retention: { maxAgeMs: config.retain, untilCommitted: requestsTopics(config) } }),
       });
     }
     case 'kafka': {
       const { kafkaTopicLog } = await import('@headgate/topics/kafka');
-      return await kafkaTopicLog({ ...kafkaOptions(config), ...told, onMissingRight });
+      return await kafkaTopicLog({ ...kafkaOptions(config), ...listener, onMissingRight });
     }
     case 'own':
-      return typeof config.log === 'function' ? await config.log({ readOnly, ...told }) : config.log;
+      return typeof config.log === 'function' ? await config.log({ readOnly, ...listener }) : config.log;
   }
 }
 
@@ -49,7 +49,7 @@ function requestsTopics({ names }: TopicsConfig): (topic: string) => boolean {
 }
 
 /** Whether the log already exists: opening an embedded one creates it. A cluster exists, or can't be opened. */
-export async function isLogThere(config: TopicsConfig): Promise<boolean> {
+export async function logExists(config: TopicsConfig): Promise<boolean> {
   if (config.driver !== 'sqlite') return true;
   return await access(config.file).then(
     () => true,

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { books } from '../pipelines/books.ts';
 import { followers } from '../pipelines/followers.ts';
-import { runsUse } from './intended-use.ts';
+import { accessOfRun } from './required-access.ts';
 
 const topics = { driver: 'kafka', group: 'crew', lanes: 2, prefix: '', names: {} } as unknown as TopicsConfig;
 const baseUrl = 'http://127.0.0.1:9';
@@ -11,8 +11,8 @@ const credentials = [
   { name: 'reader', bearer: () => 'u' },
 ];
 
-function sorted(config: Parameters<typeof runsUse>[0]) {
-  const { topics: all = [], groups, lanes } = runsUse(config);
+function sorted(config: Parameters<typeof accessOfRun>[0]) {
+  const { topics: all = [], groups, lanes } = accessOfRun(config);
   return {
     reads: all.filter(({ reads }) => reads).map(({ name }) => name),
     writes: all.filter(({ writes }) => writes).map(({ name }) => name),

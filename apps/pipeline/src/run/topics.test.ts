@@ -5,7 +5,7 @@ import { configFolder } from '../config/config-folder.fixture.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { books } from '../pipelines/books.ts';
 import { logWith } from './log-with.fixture.ts';
-import { prepareTopics, runTopics, topicsThere } from './topics.ts';
+import { prepareTopics, runTopics, partitionsOf } from './topics.ts';
 
 const KAFKA: TopicsConfig = {
   driver: 'kafka',
@@ -88,12 +88,12 @@ test('looking at the topics that are there asks for no right to make or to chang
     },
   });
   const topics: TopicsConfig = { driver: 'sqlite', file, group: 'headgate', lanes: 2, prefix: '', names: {} };
-  expect(await topicsThere({ log, config: { topics, pipelines: [] } })).toEqual(new Map());
+  expect(await partitionsOf({ log, config: { topics, pipelines: [] } })).toEqual(new Map());
   await embedded.createTopics([
     { name: 'followers.requests', partitions: 1 },
     { name: 'books.requests', partitions: 1 },
   ]);
-  expect(await topicsThere({ log, config: { topics, pipelines: [] } })).toEqual(
+  expect(await partitionsOf({ log, config: { topics, pipelines: [] } })).toEqual(
     new Map([
       ['books.requests', 1],
       ['followers.requests', 1],
@@ -101,5 +101,5 @@ test('looking at the topics that are there asks for no right to make or to chang
   );
   expect(asked).toEqual(['books.requests']);
   await embedded.createTopics([{ name: 'followers.ids', partitions: 3 }]);
-  await expect(topicsThere({ log, config: { topics, pipelines: [] } })).rejects.toThrow('Set topics.lanes to 3.');
+  await expect(partitionsOf({ log, config: { topics, pipelines: [] } })).rejects.toThrow('Set topics.lanes to 3.');
 });

@@ -27,10 +27,10 @@ export async function prepareTopics({ log, config, validateOnly = false }: Prepa
 /**
  * Partitions of each existing topic of a run. Creates nothing, and needs no right to. Throws the `TopicMismatchError` of `prepareTopics`.
  */
-export async function topicsThere({ log, config }: Pick<PrepareTopicsOptions, 'log' | 'config'>): Promise<ReadonlyMap<string, number>> {
+export async function partitionsOf({ log, config }: Pick<PrepareTopicsOptions, 'log' | 'config'>): Promise<ReadonlyMap<string, number>> {
   const specs = runTopics(config);
-  const there = await log.listTopics(specs.map(({ name }) => name));
-  const partitions = new Map(there.map((topic) => [topic.name, topic.partitions]));
+  const existing = await log.listTopics(specs.map(({ name }) => name));
+  const partitions = new Map(existing.map((topic) => [topic.name, topic.partitions]));
   const whole = specs.filter((spec) => (partitions.get(spec.name) ?? 0) >= spec.partitions);
   if (whole.length > 0) await withAdvice(config, log.createTopics(whole, { validateOnly: true }));
   return partitions;

@@ -15,7 +15,7 @@ interface EventWords<Event> {
   /** The plain lines say it: each, summed with others about the same request to one a second, or never. */
   readonly plain: 'each' | 'summed' | 'never' | ((event: Event) => 'each' | 'never');
   /** It scrolls above the live display and stays there. */
-  readonly stays?: (event: Event) => boolean;
+  readonly isKept?: (event: Event) => boolean;
 }
 
 export type Units = Readonly<Record<string, string>>;
@@ -53,7 +53,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
     words: ({ key, error, topic }) => `${reasonWords(key, error)} It is in ${safeText(topic)}.`,
     level: 'error',
     plain: 'each',
-    stays: always,
+    isKept: always,
   },
   attempt: {
     words: ({ subject, outcome, reason = '', status, retryInMs }) => {
@@ -78,9 +78,9 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
     words: ({ pipeline, lastedMs }) => `${pipeline}: attempts succeed again after ${durationWords(lastedMs)}`,
     level: 'info',
     plain: 'each',
-    stays: always,
+    isKept: always,
   },
-  notice: { words: ({ message }) => safeText(message, 1000), level: ({ level }) => level, plain: 'each', stays: always },
+  notice: { words: ({ message }) => safeText(message, 1000), level: ({ level }) => level, plain: 'each', isKept: always },
   'lanes-assigned': {
     words: ({ lanes }) => `the group assigned ${countWords(lanes, 'lane')} to this process`,
     level: 'info',
@@ -97,7 +97,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
     level: ({ failed, reason }) => (failed ? 'error' : reason === undefined ? 'info' : 'warn'),
     plain: 'each',
     // A normally released lane appears in the header.
-    stays: ({ reason }) => reason !== undefined,
+    isKept: ({ reason }) => reason !== undefined,
   },
   'requests-blocked': {
     words: (event) => blockedLaneWords(event, new Date(event.since).toISOString()),
@@ -108,12 +108,12 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
     words: ({ pipeline, lane }) => `${pipeline} lane ${lane}: the transaction its jobs waited for has ended`,
     level: 'info',
     plain: 'each',
-    stays: always,
+    isKept: always,
   },
   // The summary says so.
   'lanes-elsewhere': { words: ({ lanes }) => elsewhereWords(lanes), level: 'info', plain: 'never' },
   'log-unavailable': { words: logEventWords, level: 'warn', plain: 'each' },
-  'log-available': { words: logEventWords, level: 'info', plain: 'each', stays: always },
+  'log-available': { words: logEventWords, level: 'info', plain: 'each', isKept: always },
 };
 
 /** Every event that a run reports. */
@@ -123,7 +123,7 @@ export interface EventText {
   readonly words: string;
   readonly level: Level;
   readonly plain: 'each' | 'summed' | 'never';
-  readonly stays: boolean;
+  readonly isKept: boolean;
 }
 
 /** An event for displays. Its text is created on demand, because most pages never need it. */
@@ -135,7 +135,7 @@ export function eventText(event: DisplayEvent, units: Units): EventText {
     },
     level: typeof entry.level === 'string' ? entry.level : entry.level(event),
     plain: typeof entry.plain === 'string' ? entry.plain : entry.plain(event),
-    stays: entry.stays?.(event) ?? false,
+    isKept: entry.isKept?.(event) ?? false,
   };
 }
 

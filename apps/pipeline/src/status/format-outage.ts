@@ -6,12 +6,12 @@ import { safeText } from './text/safe-text.ts';
 import type { LogDriver, LogEvent, LogUnavailable } from './display-event.ts';
 import type { TimeWords } from './text/time-words.ts';
 
-const gone: Readonly<Record<LogDriver, string>> = {
+const UNAVAILABLE: Readonly<Record<LogDriver, string>> = {
   kafka: "kafka can't be reached",
   sqlite: "the topic log can't be written",
   own: "the topic log can't be reached",
 };
-const back: Readonly<Record<LogDriver, string>> = {
+const AVAILABLE: Readonly<Record<LogDriver, string>> = {
   kafka: 'kafka can be reached again',
   sqlite: 'the topic log can be written again',
   own: 'the topic log can be reached again',
@@ -20,8 +20,8 @@ const back: Readonly<Record<LogDriver, string>> = {
 const LONGEST_REASON = 800;
 
 /** A short description of a log's outage, without its reason: `kafka can't be reached`. */
-export function goneWords({ driver, refused }: Pick<LogUnavailable, 'driver' | 'refused'>): string {
-  return refused ? `${driver} refuses` : gone[driver];
+export function logOutageLabel({ driver, refused }: Pick<LogUnavailable, 'driver' | 'refused'>): string {
+  return refused ? `${driver} refuses` : UNAVAILABLE[driver];
 }
 
 function comfort({ refused }: Pick<LogUnavailable, 'refused'>): string {
@@ -33,13 +33,13 @@ export function logOutageWords({ now }: Pick<RunView, 'now'>, outage: LogUnavail
   const { since } = outage;
   const elapsed = now - since < 1_000 ? '' : `, for ${durationWords(Math.floor((now - since) / 1_000) * 1_000)}`;
   const reason = safeText(outage.reason, LONGEST_REASON);
-  return `${goneWords(outage)} since ${times.when(since, now)}${elapsed}: ${comfort(outage)} (${reason})`;
+  return `${logOutageLabel(outage)} since ${times.when(since, now)}${elapsed}: ${comfort(outage)} (${reason})`;
 }
 
 /** A change of the log's availability, on one line. */
 export function logEventWords(event: LogEvent): string {
-  if (event.type === 'log-available') return back[event.driver];
-  return `${goneWords(event)} (${safeText(event.reason, LONGEST_REASON)}): ${comfort(event)}`;
+  if (event.type === 'log-available') return AVAILABLE[event.driver];
+  return `${logOutageLabel(event)} (${safeText(event.reason, LONGEST_REASON)}): ${comfort(event)}`;
 }
 
 /** Reports each change of the log's availability once, each change of its refusal, and the duration, however often it is notified. */

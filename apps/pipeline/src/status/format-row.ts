@@ -132,11 +132,11 @@ function walkRow(row: WalkRow, view: RunView, times: TimeWords, isTwice: boolean
   const name = isTwice ? `${key} #${request.slice(request.lastIndexOf('-') + 1)}` : key;
   const isKnown = state === 'working' && expected !== undefined;
   const share = state === 'completed' && pages > 0 ? 1 : isKnown ? pages / Math.max(1, expected) : undefined;
-  const told = isKnown ? `${groupedNumber(pages)} of ~${groupedNumber(expected)} pages` : pages === 0 ? '' : countWords(pages, 'page');
+  const pagesText = isKnown ? `${groupedNumber(pages)} of ~${groupedNumber(expected)} pages` : pages === 0 ? '' : countWords(pages, 'page');
   return {
     name: safeText(name),
     ...(share !== undefined && { share }),
-    progress: told === '' && state === 'working' ? 'first page' : told,
+    progress: pagesText === '' && state === 'working' ? 'first page' : pagesText,
     amount: items > 0 ? itemsWords(items, row.pipeline, unitsOf(view)) : '',
     ...noteOf(row, view.now, times),
   };

@@ -54,8 +54,8 @@ export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'
       hasNews = true;
       const isLog = event.type === 'log-unavailable' || event.type === 'log-available';
       const text = eventText(event, units);
-      const line = isLog ? logLine(event) : text.stays ? text.words : undefined;
-      if (line !== undefined && text.stays) staying.push(`${times.time(clock.epochMs())} ${line}`);
+      const line = isLog ? logLine(event) : text.isKept ? text.words : undefined;
+      if (line !== undefined && text.isKept) staying.push(`${times.time(clock.epochMs())} ${line}`);
     },
     close() {
       stop();

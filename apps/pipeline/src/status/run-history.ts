@@ -54,7 +54,7 @@ export function runHistory(clock: Clock): RunHistorian {
   const minutes: { at: number; attempts: Counts; items: Counts; keys: Counts }[] = [];
   const faults = new Map<string, Fault>();
   const events: { number: number; at: number; event: DisplayEvent }[] = [];
-  let told = 0;
+  let lastNumber = 0;
 
   const count = (kind: 'attempts' | 'items' | 'keys', name: string, more: number): void => {
     const now = time.now();
@@ -86,8 +86,8 @@ export function runHistory(clock: Clock): RunHistorian {
       } else if (event.type === 'page-written') count('items', event.pipeline, event.items);
       else if (event.type === 'keys-answered') count('keys', event.pipeline, event.count);
       if (!isNews(event)) return;
-      told += 1;
-      events.push({ number: told, at: time.now(), event });
+      lastNumber += 1;
+      events.push({ number: lastNumber, at: time.now(), event });
       if (events.length > KEPT_EVENTS) events.shift();
     },
     history: () => ({

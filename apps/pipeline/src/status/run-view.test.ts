@@ -38,6 +38,6 @@ it('lasts as long as it does, and tells of pages, whatever the time of day does'
   ]);
   plain.close();
   viewer.end('stopped');
-  const summary = summaryText({ view: view(), names: (topic) => topic, commandFor: () => '', outcome: 'stopped', goesOn: true });
+  const summary = summaryText({ view: view(), names: (topic) => topic, commandFor: () => '', outcome: 'stopped', canContinue: true });
   expect(summary).toMatch(/^Stopped after 5(?:\.0)? s/);
 });

@@ -1,5 +1,5 @@
 import { blockedLaneWords, failedLaneWords, itemsWords } from './format-event.ts';
-import { failingPipelines, goneWords, logOutageWords, serviceOutageWords } from './format-outage.ts';
+import { failingPipelines, logOutageLabel, logOutageWords, serviceOutageWords } from './format-outage.ts';
 import {
   type BudgetRow,
   type JobFilter,
@@ -89,7 +89,7 @@ export function faultsOf(view: RunView, times: TimeWords): readonly Fault[] {
       tone: 'bad',
     })),
     ...[logUnavailable ?? []].flat().map((outage): Fault => ({
-      short: goneWords(outage),
+      short: logOutageLabel(outage),
       words: logOutageWords(view, outage, times),
       tone: 'bad',
     })),

@@ -20,7 +20,7 @@ export interface SummaryOptions {
   /** The chosen jobs, as `PIPELINE` or `PIPELINE:KEY`. Default: all. */
   readonly only?: string;
   /** Whether the same command continues with the remaining work. Default true. */
-  readonly goesOn?: boolean;
+  readonly canContinue?: boolean;
 }
 
 const NAMED_FAILURES = 10;
@@ -30,7 +30,7 @@ const NAMED_FAILURES = 10;
  * next.
  */
 export function summaryText(options: SummaryOptions): string {
-  const { view, outcome, goesOn = true, names = (topic) => topic } = options;
+  const { view, outcome, canContinue = true, names = (topic) => topic } = options;
   const isOver = outcome === 'done';
   const read = (topic: string): string => safeText(options.commandFor('read', topic), 1000);
   const replay = (topic: string): string => safeText(options.commandFor('replay', topic), 1000);
@@ -52,7 +52,7 @@ export function summaryText(options: SummaryOptions): string {
     ...unreachedLog(view),
     ...(isOver ? [] : failingServices(view)),
     ...elsewhere(view),
-    ...(!isOver && goesOn ? [goOnLine(view)] : []),
+    ...(!isOver && canContinue ? [goOnLine(view)] : []),
     ...reading,
   ].join('\n');
 }

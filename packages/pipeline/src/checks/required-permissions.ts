@@ -1,4 +1,4 @@
-import type { IntendedUse } from '@headgate/topics';
+import type { RequiredAccess } from '@headgate/topics';
 import type { Pipeline } from '../definition/pipeline.ts';
 import { GROUP_STATE, laneName, lanesOf, listLane, replayGroup, requestsTopic, stateTopic } from '../definition/names.ts';
 import { DEAD_LETTERS } from '../dead-letters/dead-letter.ts';
@@ -20,7 +20,7 @@ export interface RequiredPermissionsOptions {
  * The topics and groups that a run uses, and nothing else: its user may have no other rights. Every topic is read, because after a crash a
  * log checks whether the last transaction is complete.
  */
-export function requiredPermissions({ pipelines, group, lanes, names }: RequiredPermissionsOptions): IntendedUse {
+export function requiredPermissions({ pipelines, group, lanes, names }: RequiredPermissionsOptions): RequiredAccess {
   const state = { name: names(GROUP_STATE), reads: true, writes: true };
   const listed = pipelines.filter((pipeline) => [...pipeline.listed()].length > 0);
   const topics = pipelines.flatMap((pipeline) => {
@@ -40,6 +40,6 @@ export function requiredPermissions({ pipelines, group, lanes, names }: Required
 }
 
 /** The further use of the log by `enqueue` and `replay`. */
-export function replayPermissions({ group }: { readonly group: string }): IntendedUse {
+export function replayPermissions({ group }: { readonly group: string }): RequiredAccess {
   return { lanes: [replayGroup(group)], appends: true };
 }

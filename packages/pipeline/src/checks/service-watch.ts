@@ -13,18 +13,18 @@ const FAILING_AFTER_MS = 2_000;
 
 /** Turns the errors that all requests of a pipeline meet into one event: it emits when they have lasted two seconds, and when they end. */
 export function serviceWatch({ time, failingSince, emit }: ServiceWatchOptions): (event: Extract<RunEvent, { type: 'attempt' }>) => void {
-  const told = new Map<string, number>();
+  const failing = new Map<string, number>();
 
   return ({ pipeline, reason = '' }) => {
     const now = time.now();
     const since = failingSince(pipeline);
-    const before = told.get(pipeline);
+    const before = failing.get(pipeline);
     if (since === undefined) {
       if (before === undefined) return;
-      told.delete(pipeline);
+      failing.delete(pipeline);
       emit({ type: 'service-available', pipeline, since: time.onWall(before), lastedMs: now - before });
     } else if (before === undefined && now - since >= FAILING_AFTER_MS) {
-      told.set(pipeline, since);
+      failing.set(pipeline, since);
       emit({ type: 'service-unavailable', pipeline, since: time.onWall(since), reason });
     }
   };

@@ -14,7 +14,7 @@ import { requestsInOrder } from './requests-in-order.ts';
 import { WRITTEN_WITHIN_MS } from './stop-deadline.ts';
 
 /** Initial delay before looking for new requests; it doubles each time that there are none. */
-const LOOK_AGAIN = { firstMs: 250, maxMs: 1_000 };
+const POLL = { firstMs: 250, maxMs: 1_000 };
 /** Delay before counting new requests after those in work. */
 const COUNT_AGAIN_MS = 5_000;
 
@@ -135,7 +135,7 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
   let { deleted } = options;
   let position = lane.next;
   const repeated = repeatedRequests({ log, topic, partition, from: position, signal });
-  let pauseMs = LOOK_AGAIN.firstMs;
+  let pauseMs = POLL.firstMs;
   while (!signal.aborted) {
     const from = position;
     let isIdle = intake.load === 0;
@@ -166,7 +166,7 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
       deleted = undefined;
     }
     if (isIdle && !follow && !isBlocked) return;
-    pauseMs = position > from ? LOOK_AGAIN.firstMs : Math.min(2 * pauseMs, LOOK_AGAIN.maxMs);
+    pauseMs = position > from ? POLL.firstMs : Math.min(2 * pauseMs, POLL.maxMs);
     await notifier.wait(pauseMs);
   }
 }

@@ -44,7 +44,7 @@ function stage({ follow = true, given }: { readonly follow?: boolean; readonly g
         confirm: () => void said.push(`confirm ${lane}`),
         gauges: () => ({ budgets: [], credits: [], work: [], lanes: [], outages: [] }),
         lost: () => undefined,
-        left: () => ({ pipeline: 'any', lane, walks: [], keys: 0, keysAtOnce: 1, budgets: [] }),
+        left: () => ({ pipeline: 'any', lane, walks: [], keys: 0, keysPerRequest: 1, budgets: [] }),
         close: async () => {
           if (given !== undefined) await given;
           said.push(`close ${lane}`);

@@ -15,7 +15,7 @@ function budget(over: Partial<BudgetSlots> = {}): BudgetSlots {
 }
 
 function work(over: Partial<LaneWork> = {}): LaneWork {
-  return { pipeline: 'followers', lane: 0, walks: [], keys: 0, keysAtOnce: 1, budgets: [budget()], ...over };
+  return { pipeline: 'followers', lane: 0, walks: [], keys: 0, keysPerRequest: 1, budgets: [budget()], ...over };
 }
 
 /** A daily quota of which two are left to each credential. */
@@ -54,7 +54,7 @@ describe('forecast', () => {
       ms: 30 * MINUTE_MS,
     },
     { what: 'one in flight', lane: work({ walks: pages(16), inFlight: 1 }), requests: 16, ms: 0 },
-    { what: 'keys in flight', lane: work({ keys: 1_501, keysAtOnce: 100, inFlight: 1 }), requests: 16, ms: 0 },
+    { what: 'keys in flight', lane: work({ keys: 1_501, keysPerRequest: 100, inFlight: 1 }), requests: 16, ms: 0 },
     {
       what: 'a quota that is used',
       lane: work({ walks: pages(3), budgets: [budget(DAY), budget({ ...DAY, credential: 'b', free: [{ inMs: 7 * DAY_MS, count: 2 }] })] }),
@@ -67,7 +67,7 @@ describe('forecast', () => {
       requests: 3,
       ms: DAY_MS * 2 + 60 * MINUTE_MS,
     },
-    { what: 'keys in batches', lane: work({ keys: 1_501, keysAtOnce: 100 }), requests: 16, ms: 15 * MINUTE_MS },
+    { what: 'keys in batches', lane: work({ keys: 1_501, keysPerRequest: 100 }), requests: 16, ms: 15 * MINUTE_MS },
   ])('of $what', ({ lane, requests, ms }) => {
     expect(forecast([lane], { now: NOW })).toEqual({ requests, unknown: 0, inMs: ms });
   });
@@ -94,7 +94,7 @@ describe('forecast', () => {
   it('takes into account how many requests the credentials may have under way', () => {
     const budgets = [budget({ limit: 100, concurrency: 2 }), budget({ limit: 100, credential: 'b', concurrency: 1 })];
     expect(forecast([work({ walks: pages(3, 3, 1), budgets })], { now: NOW, requestMs: 5_000 }).inMs).toBe(15_000);
-    expect(forecast([work({ keys: 91, keysAtOnce: 10, budgets })], { now: NOW, requestMs: 5_000 }).inMs).toBe(20_000);
+    expect(forecast([work({ keys: 91, keysPerRequest: 10, budgets })], { now: NOW, requestMs: 5_000 }).inMs).toBe(20_000);
   });
 
   it('waits for a quota, and goes no faster behind its reset than the rate', () => {
@@ -107,7 +107,7 @@ describe('forecast', () => {
       free: [{ inMs: 0, count: 250 }],
       quota: { requests: 250, per: 'day' },
     });
-    const lane = work({ keys: 700, keysAtOnce: 100, budgets: [rate, quota] });
+    const lane = work({ keys: 700, keysPerRequest: 100, budgets: [rate, quota] });
     // 3 batches today, the last of 50, 3 tomorrow, and 2 on the day after: an hour, a day and a second from now.
     expect(forecast([lane], { now: NOW })).toEqual({ requests: 8, unknown: 0, inMs: 25 * 60 * MINUTE_MS + 1_000 });
   });
@@ -139,14 +139,14 @@ describe('forecast', () => {
 
   it('forecasts when each walk is done', () => {
     const lane = work({ walks: pages(1, 10, 20) });
-    expect(walksDone(lane, { first: 3, atOnce: 500, now: NOW })).toEqual([0, 15 * MINUTE_MS, 30 * MINUTE_MS]);
-    expect(walksDone(lane, { first: 2, atOnce: 500, now: NOW, requestMs: 1_000 })).toEqual([1_000, 15 * MINUTE_MS + 10_000]);
-    expect(walksDone(work({ walks: [{ page: 3 }] }), { first: 1, atOnce: 500, now: NOW, requestMs: 1_000 })).toEqual([1_000]);
+    expect(walksDone(lane, { first: 3, concurrency: 500, now: NOW })).toEqual([0, 15 * MINUTE_MS, 30 * MINUTE_MS]);
+    expect(walksDone(lane, { first: 2, concurrency: 500, now: NOW, requestMs: 1_000 })).toEqual([1_000, 15 * MINUTE_MS + 10_000]);
+    expect(walksDone(work({ walks: [{ page: 3 }] }), { first: 1, concurrency: 500, now: NOW, requestMs: 1_000 })).toEqual([1_000]);
   });
 
   it('leaves each lookup its turn beside the pages of a walk, and walks that begin later all of theirs', () => {
-    const rest = { first: 1, atOnce: 500, now: NOW };
-    const beside = (keys: number) => work({ walks: pages(8), keys, keysAtOnce: 100 });
+    const rest = { first: 1, concurrency: 500, now: NOW };
+    const beside = (keys: number) => work({ walks: pages(8), keys, keysPerRequest: 100 });
     expect([700, 701, 10_000].map((keys) => walksDone(beside(keys), rest))).toEqual([[0], [15 * MINUTE_MS], [15 * MINUTE_MS]]);
     const behind = work({ walks: pages(8, 1), behind: { walks: 1, unknown: 0, pages: 20 } });
     expect(walksDone(behind, rest)).toEqual([15 * MINUTE_MS]);
@@ -225,7 +225,7 @@ test('lookups take as many requests as they do, each cut to what a quota has lef
           quota: { requests: perMonth, per: 'month' },
         }),
       ];
-      const told = forecast([work({ keys, keysAtOnce: size, budgets: slots })], { now: NOW });
+      const told = forecast([work({ keys, keysPerRequest: size, budgets: slots })], { now: NOW });
       let requests = 0;
       for (let left = keys; left > 0; requests += 1) {
         const all = [day, month];
@@ -251,14 +251,14 @@ function freeSlots(of: RateBudget, clock: VirtualClock): BudgetSlots['free'] {
 }
 
 describe('requestsUntilDone', () => {
-  const ALL = { atOnce: Infinity, first: Infinity };
+  const ALL = { concurrency: Infinity, first: Infinity };
 
   it('lets walks take turns, in the order they began', () => {
     expect(requestsUntilDone([1, 3, 10], ALL)).toEqual([1, 6, 14]);
     expect(requestsUntilDone([10, 3, 1], ALL)).toEqual([14, 7, 3]);
     expect(requestsUntilDone([], ALL)).toEqual([]);
-    expect(requestsUntilDone([2, 2, 2, 2], { atOnce: 1, first: 4 })).toEqual([2, 4, 6, 8]);
-    expect(requestsUntilDone(Array<number>(10_000).fill(400), { atOnce: 500, first: 1 })).toEqual([399 * 500 + 1]);
+    expect(requestsUntilDone([2, 2, 2, 2], { concurrency: 1, first: 4 })).toEqual([2, 4, 6, 8]);
+    expect(requestsUntilDone(Array<number>(10_000).fill(400), { concurrency: 500, first: 1 })).toEqual([399 * 500 + 1]);
   });
 
   it('says what the fair queue does', async () => {

@@ -23,7 +23,7 @@ export interface LaneWork {
   /** Keys of lookups without a response. */
   readonly keys: number;
   /** Maximum keys of one HTTP request. */
-  readonly keysAtOnce: number;
+  readonly keysPerRequest: number;
   /** HTTP requests of this work that have a permit but no response yet. Default 0. */
   readonly inFlight?: number;
   /** One for each budget of each credential of the lane, and for each limit over all of them. */
@@ -76,18 +76,18 @@ export function savedByCredential(lanes: readonly LaneWork[], options: ForecastO
   return inMs - forecast(more, options).inMs;
 }
 
-/** When each of the first walks of a lane is done, ms from now, if they take turns, at most `atOnce` of them at a time. */
+/** When each of the first walks of a lane is done, ms from now, if they take turns, at most `concurrency` of them at a time. */
 export function walksDone(
   lane: LaneWork,
-  { first, atOnce, ...options }: ForecastOptions & { readonly first: number; readonly atOnce: number },
+  { first, concurrency, ...options }: ForecastOptions & { readonly first: number; readonly concurrency: number },
 ): readonly number[] {
   const pages = lane.walks.map((walk) => pagesLeft(walk) ?? 1);
   const { inFlight = 0 } = lane;
   const pace = paceOf(lane, options);
   const requests = needOf(lane, pace).requests - inFlight;
   const isMore = (lane.behind?.walks ?? 0) > 0;
-  const lookups = Math.ceil(lane.keys / lane.keysAtOnce);
-  return requestsUntilDone(pages, { atOnce, first }).map((turns, i) => {
+  const lookups = Math.ceil(lane.keys / lane.keysPerRequest);
+  return requestsUntilDone(pages, { concurrency, first }).map((turns, i) => {
     const own = pages[i] ?? 1;
     // A finished walk lets the next one start. Lookups take turns, too.
     const until = Math.max(0, (isMore ? own * Math.max(1, lane.walks.length) : turns + Math.min(lookups, own)) - inFlight);
@@ -115,11 +115,11 @@ function needOf(lane: LaneWork, pace: Pace) {
 function laneMs(lane: LaneWork, pace: Pace, { requestMs = 0 }: ForecastOptions): number {
   const { pages, keys } = workOf(lane);
   if (pages + keys === 0) return 0;
-  const { inFlight = 0, keysAtOnce } = lane;
+  const { inFlight = 0, keysPerRequest } = lane;
   // Maximum concurrent requests of the lane's credentials.
   const longest = lane.walks.reduce((most, walk) => Math.max(most, pagesLeft(walk) ?? 1), 1);
-  const waiting = { pages: Math.max(0, pages - inFlight), keys: Math.max(0, keys - Math.max(0, inFlight - pages) * keysAtOnce) };
-  const rounds = Math.ceil((pages + Math.ceil(keys / keysAtOnce)) / concurrencyOf(lane));
+  const waiting = { pages: Math.max(0, pages - inFlight), keys: Math.max(0, keys - Math.max(0, inFlight - pages) * keysPerRequest) };
+  const rounds = Math.ceil((pages + Math.ceil(keys / keysPerRequest)) / concurrencyOf(lane));
   return Math.max(started(waiting, pace).inMs + requestMs, Math.max(longest, rounds) * requestMs);
 }
 
@@ -155,12 +155,12 @@ type Quota = NonNullable<BudgetSlots['quota']>;
 /** How fast the work of a lane may start. */
 interface Pace {
   readonly budgets: readonly Pooled[];
-  readonly keysAtOnce: number;
+  readonly keysPerRequest: number;
   readonly now: number;
 }
 
-function paceOf({ budgets, keysAtOnce }: LaneWork, { now }: ForecastOptions): Pace {
-  return { budgets: grouped(budgets, now), keysAtOnce, now };
+function paceOf({ budgets, keysPerRequest }: LaneWork, { now }: ForecastOptions): Pace {
+  return { budgets: grouped(budgets, now), keysPerRequest, now };
 }
 
 /** Combines budgets of one kind. */
@@ -190,7 +190,7 @@ function unused(budget: BudgetSlots): BudgetSlots {
 }
 
 /** When the last of the work starts, ms from now, if each request starts as soon as every budget allows; and its HTTP requests. */
-function started(work: Work, { budgets: unstarted, keysAtOnce, now }: Pace): { readonly inMs: number; readonly requests: number } {
+function started(work: Work, { budgets: unstarted, keysPerRequest, now }: Pace): { readonly inMs: number; readonly requests: number } {
   let budgets = unstarted;
   let { pages, keys } = work;
   let requests = 0;
@@ -202,10 +202,10 @@ function started(work: Work, { budgets: unstarted, keysAtOnce, now }: Pace): { r
       return Math.min(Infinity, ...own.map((budget) => startedBy(budget, until - 1)));
     };
     const units = most('units');
-    const batches = Math.ceil(Math.min(keys, units) / keysAtOnce);
+    const batches = Math.ceil(Math.min(keys, units) / keysPerRequest);
     // Lookups first. A quota that doesn't count requests is charged for each key.
     const count = Math.min(batches + Math.min(pages, Math.max(0, units - keys)), most('requests'));
-    const keysStarted = Math.min(keys, units, count * keysAtOnce);
+    const keysStarted = Math.min(keys, units, count * keysPerRequest);
     const pagesStarted = Math.max(0, count - batches);
     const taken = budgets.map((budget) => {
       const need = budget.unit === undefined ? count : keysStarted + pagesStarted;
@@ -264,7 +264,7 @@ function later(
 
 export interface RequestsUntilDoneOptions {
   /** Active walks. When one is done, another begins. */
-  readonly atOnce: number;
+  readonly concurrency: number;
   /** The number of walks to forecast, from the first. */
   readonly first: number;
 }
@@ -273,13 +273,13 @@ export interface RequestsUntilDoneOptions {
  * Requests until each of the first of several walks is done, when they take turns in the fair queue: each active one gets one request per
  * round, in the order they started. Exact if all are active at once, otherwise to within a round.
  */
-export function requestsUntilDone(pages: readonly number[], { atOnce, first }: RequestsUntilDoneOptions): number[] {
+export function requestsUntilDone(pages: readonly number[], { concurrency, first }: RequestsUntilDoneOptions): number[] {
   /** The rounds after which each begins. */
   const begins: number[] = [];
   /** The last rounds of those in work, ascending. */
   const ends: number[] = [];
   for (const own of pages) {
-    const begin = ends.length < atOnce ? 0 : (ends.shift() ?? 0);
+    const begin = ends.length < concurrency ? 0 : (ends.shift() ?? 0);
     begins.push(begin);
     insert(ends, begin + own);
   }

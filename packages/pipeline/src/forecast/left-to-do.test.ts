@@ -61,7 +61,7 @@ describe('leftToDo', () => {
             pipeline: 'shelves',
             lane: 0,
             keys: 0,
-            keysAtOnce: 1,
+            keysPerRequest: 1,
             budgets: [],
             walks: ['ada', 'some'].map((key) => ({
               key,
@@ -179,7 +179,7 @@ describe('leftToDo', () => {
     const pipeline = looking({ shelves: ['a+b', 'c+c+d'] });
     await place.log.createTopics(topicSpecs([pipeline], { lanes: 1, names: topicNames() }));
     const [listed] = await leftToDo({ log: place.log, pipelines: [pipeline] });
-    expect(listed?.lanes).toMatchObject([{ walks: [], keys: 4, keysAtOnce: 4 }]);
+    expect(listed?.lanes).toMatchObject([{ walks: [], keys: 4, keysPerRequest: 4 }]);
     await using other = await temporaryLog();
     const stop = new AbortController();
     const behind: After<typeof shelvesTopics> = async function* (_, __, { signal }) {

@@ -77,11 +77,11 @@ export async function leftToDo(given: LeftToDoOptions): Promise<readonly Pipelin
 }
 
 async function leftOf(
-  { log, group, lanes: asked, names, clock, env }: Required<LeftToDoOptions>,
+  { log, group, lanes: configured, names, clock, env }: Required<LeftToDoOptions>,
   pipeline: Pipeline,
   listed: readonly KeyedRequest[],
 ): Promise<PipelineLeft> {
-  const count = lanesOf(pipeline, asked);
+  const count = lanesOf(pipeline, configured);
   const numbers = Array.from({ length: count }, (_, lane) => lane);
   const states = await Promise.all(numbers.map(async (lane) => laneState(group, await log.readState(stateTopic(pipeline, names), lane))));
   // A credential may have come from another lane.
@@ -96,12 +96,12 @@ async function leftOf(
       const finished = offsetRanges(state.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined);
       const sizeOf = requestSizes(pipeline, processor, state.under);
       const walks: WalkLeft[] = [];
-      let [keys, keysAtOnce] = [0, 1];
+      let [keys, keysPerRequest] = [0, 1];
       const add = (record: SizedRecord): void => {
         const size = sizeOf(record);
         const { value: request } = record;
         if (size === undefined) return;
-        if (size.kind === 'lookup') [keys, keysAtOnce] = [keys + size.keys, size.size];
+        if (size.kind === 'lookup') [keys, keysPerRequest] = [keys + size.keys, size.size];
         else
           walks.push({ key: size.key, request: request ?? 'null', page: size.page, from: size.from, whole: size.whole, ...pagesOf(size) });
       };
@@ -110,7 +110,7 @@ async function leftOf(
         if (!finished.has(record.offset)) add(record);
       for (const { key, value } of listed) if (count === 1 || partitionForKey(key, count) === lane) add({ offset: -1, value });
       const budgets = processor.sources.flatMap((source) => source.slots?.() ?? []);
-      lanes.push({ pipeline: pipeline.name, lane, walks, keys, keysAtOnce, budgets });
+      lanes.push({ pipeline: pipeline.name, lane, walks, keys, keysPerRequest, budgets });
       after += state.under(STATE_KEYS.after).length;
     } finally {
       await Promise.allSettled(processor.sources.map(async (source) => await source.close()));

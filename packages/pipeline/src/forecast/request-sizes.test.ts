@@ -92,17 +92,17 @@ describe('requestsBehind', () => {
     const { requests, backlog } = topic();
     requests.push({ kind: 'lookup', keys: 5 });
     backlog.remove({ offset: 0, value: null });
-    expect(backlog.keysAtOnce).toBe(7);
+    expect(backlog.keysPerRequest).toBe(7);
   });
 
   it('knows of one walk more at least as long as it counts for the first time', async () => {
     const { requests, backlog, settle } = topic();
     requests.push({ kind: 'walk', page: 1, pages: 3 }, { kind: 'lookup', keys: 5 });
-    expect([backlog.isCounted, backlog.unknown, backlog.keysAtOnce]).toEqual([true, 0, 1]);
+    expect([backlog.isCounted, backlog.unknown, backlog.keysPerRequest]).toEqual([true, 0, 1]);
     backlog.countAhead();
     expect([backlog.isCounted, backlog.unknown]).toEqual([false, 1]);
     await settle();
-    expect([backlog.isCounted, backlog.unknown, backlog.walks, backlog.keys, backlog.keysAtOnce]).toEqual([true, 0, 1, 5, 7]);
+    expect([backlog.isCounted, backlog.unknown, backlog.walks, backlog.keys, backlog.keysPerRequest]).toEqual([true, 0, 1, 5, 7]);
   });
 
   it('continues to read after 5 s from where it was, only once at a time', async () => {

@@ -56,7 +56,7 @@ export interface LaneBacklog {
   /** False while they are being counted. */
   readonly isCounted: boolean;
   /** Maximum keys of one HTTP request. */
-  readonly keysAtOnce: number;
+  readonly keysPerRequest: number;
 }
 
 const COUNT_AGAIN_MS = 5_000;
@@ -70,7 +70,7 @@ export interface LaneBacklogOptions {
 
 /** Counts the requests that a lane has no capacity for yet. Each is read once more than by the lane, and none is kept. */
 export function laneBacklog({ sizes, read, monotonicMs }: LaneBacklogOptions): LaneBacklog {
-  const counts = { walks: 0, unknown: 0, pages: 0, keys: 0, keysAtOnce: 1 };
+  const counts = { walks: 0, unknown: 0, pages: 0, keys: 0, keysPerRequest: 1 };
   /** All before it are taken, or counted. */
   let takenTo = 0;
   let countedTo = 0;
@@ -82,7 +82,7 @@ export function laneBacklog({ sizes, read, monotonicMs }: LaneBacklogOptions): L
     if (size === undefined) return;
     if (size.kind === 'lookup') {
       counts.keys = Math.max(0, counts.keys + by * size.keys);
-      counts.keysAtOnce = size.size;
+      counts.keysPerRequest = size.size;
       return;
     }
     counts.walks = Math.max(0, counts.walks + by);
@@ -102,7 +102,7 @@ export function laneBacklog({ sizes, read, monotonicMs }: LaneBacklogOptions): L
     remove(record, request) {
       const { offset } = record;
       const size = sizes(record, request);
-      if (size?.kind === 'lookup') counts.keysAtOnce = size.size;
+      if (size?.kind === 'lookup') counts.keysPerRequest = size.size;
       if (offset < countedTo) count(size, -1);
       takenTo = Math.max(takenTo, offset + 1);
     },
@@ -134,8 +134,8 @@ export function laneBacklog({ sizes, read, monotonicMs }: LaneBacklogOptions): L
     get isCounted() {
       return isCounted;
     },
-    get keysAtOnce() {
-      return counts.keysAtOnce;
+    get keysPerRequest() {
+      return counts.keysPerRequest;
     },
   };
 }

@@ -96,10 +96,10 @@ async function forget(lane: LaneWriter, options: ListOptions, now: number): Prom
   for (const [key, at] of lane.state) if (now - Number(at) > FORGET_AFTER_MS && key.startsWith(prefix)) old.add(key);
   if (old.size === 0) return;
   for (const { marker } of listedRequests(options)) old.delete(marker);
-  const gone = [...old];
-  for (let i = 0; i < gone.length; i += MOST_CHUNK) {
+  const expired = [...old];
+  for (let i = 0; i < expired.length; i += MOST_CHUNK) {
     await lane.transaction((tx) => {
-      for (const key of gone.slice(i, i + MOST_CHUNK)) tx.checkpoint(key, null);
+      for (const key of expired.slice(i, i + MOST_CHUNK)) tx.checkpoint(key, null);
     });
   }
 }

@@ -108,10 +108,10 @@ export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupReq
       if (!inState.delete(offset)) return [];
       return [[at, null], ...[...parts, ...texts].map(([key]): StateChange => [key, null])];
     }
-    const goesOn: StateChange = [at, { parts: parts.length, texts: texts.length, answered: answered.snapshot() } satisfies Kept];
-    if (inState.has(offset)) return [goesOn];
+    const progress: StateChange = [at, { parts: parts.length, texts: texts.length, answered: answered.snapshot() } satisfies Kept];
+    if (inState.has(offset)) return [progress];
     inState.add(offset);
-    return [goesOn, ...parts, ...texts];
+    return [progress, ...parts, ...texts];
   };
 
   return {

@@ -793,9 +793,9 @@ test('the keys and the text of a long request are kept in parts of half of the s
   expect(keptLookups(again.stateUnder).keys(3)).toEqual(keys);
   expect(resumedLookups(again.stateUnder)).toEqual([{ offset: 3, key: keys[0], value }]);
   const resumed = lookupRequests<Shelf>('shelves', again);
-  const goesOn = resumed.open({ offset: 3, key: null, value }, { shelf: '' }, { valid: keys, invalid: [] });
+  const reopened = resumed.open({ offset: 3, key: null, value }, { shelf: '' }, { valid: keys, invalid: [] });
   await resumed.write(
-    keys.map((_, index) => ({ of: goesOn, index })),
+    keys.map((_, index) => ({ of: reopened, index })),
     [],
   );
   await again.close();

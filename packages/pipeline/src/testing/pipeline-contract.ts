@@ -114,11 +114,11 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
         cuts.push(`${isOver ? 'done' : 'cut'} at operation ${cut.operations}`);
         assert.ok(cuts.length < 60, "it doesn't end");
       }
-      const told = `seed ${seed}, ${cuts.join(', ')}`;
-      assertSame(pipeline, await scene.written(), written, told);
-      assert.deepEqual(await scene.deadLetters(), [], told);
+      const details = `seed ${seed}, ${cuts.join(', ')}`;
+      assertSame(pipeline, await scene.written(), written, details);
+      assert.deepEqual(await scene.deadLetters(), [], details);
       const most = least + (cuts.length - 1) * units;
-      assert.ok(service.requests() <= most, `${service.requests()} HTTP requests, but ${most} suffice (${told})`);
+      assert.ok(service.requests() <= most, `${service.requests()} HTTP requests, but ${most} suffice (${details})`);
     });
   };
 
@@ -160,11 +160,11 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
         // Includes a run that is waiting.
         setTimeout(() => stop.abort(reason), 300);
         const result = await running?.done;
-        const told = `seed ${seed}, round ${round}, after ${events.join(', ')}`;
-        assert.deepEqual(result?.failures ?? [], [], told);
+        const details = `seed ${seed}, round ${round}, after ${events.join(', ')}`;
+        assert.deepEqual(result?.failures ?? [], [], details);
         await settled(() => open.left().length === 0);
-        assert.deepEqual(open.left(), [], `left open: ${told}`);
-        assert.equal(getEventListeners(stop.signal, 'abort').length, 0, `listeners at the signal: ${told}`);
+        assert.deepEqual(open.left(), [], `left open: ${details}`);
+        assert.equal(getEventListeners(stop.signal, 'abort').length, 0, `listeners at the signal: ${details}`);
         await scene.takeLanes(1);
       }
       await scene.run();
@@ -227,11 +227,11 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
       const { name } = pipeline;
       const all = Promise.withResolvers<void>();
       await using running = await scene.start({ follow: true });
-      const look = (): void => {
+      const check = (): void => {
         const { walks, keys } = running.snapshot().pipelines[name] ?? { walks: { completed: 0 }, keys: { answered: 0 } };
         if (walks.completed + keys.answered === units) all.resolve();
       };
-      running.events.subscribe(look);
+      running.events.subscribe(check);
       const bad = malformed.find((value) => value !== null && isJson(value));
       if (bad !== undefined && bad !== null) {
         await assert.rejects(running.enqueue(name, [...requests, JSON.parse(bad)]), { code: 'HEADGATE_MALFORMED_REQUEST' });
@@ -322,9 +322,9 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
 }
 
 /** The topic has requests that pages make in the order of those pages, which differs from run to run. */
-function assertSame({ makesRequests }: Pipeline, written: Written, wanted: Written, told?: string): void {
+function assertSame({ makesRequests }: Pipeline, written: Written, wanted: Written, details?: string): void {
   const of = makesRequests ? withoutOffsets : (all: Written) => all;
-  assert.deepEqual(of(written), of(wanted), told);
+  assert.deepEqual(of(written), of(wanted), details);
 }
 
 function isJson(text: string): boolean {

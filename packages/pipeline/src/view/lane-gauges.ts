@@ -28,9 +28,9 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
   const { pipeline, lane, sources, credits, inWork, load, expected, behind, now } = options;
   const gauges = sources.map((source) => source.gauges());
   // If a source reports its queries, it reports all, so a walk without one waits for its grant to be written.
-  const isTold = gauges.every(({ queries }) => queries !== undefined);
+  const areReported = gauges.every(({ queries }) => queries !== undefined);
   const walks = new Map<object, Doing>(
-    inWork.walks.map(({ walk, isWriting, since }) => [walk, isWriting || isTold ? { state: 'writing' } : { state: 'asking', since }]),
+    inWork.walks.map(({ walk, isWriting, since }) => [walk, isWriting || areReported ? { state: 'writing' } : { state: 'asking', since }]),
   );
   const lookups: Doing[] = [];
   const writing = new Set(inWork.walks.flatMap(({ walk, isWriting }) => (isWriting ? [walk] : [])));
@@ -112,7 +112,7 @@ export function laneWork(options: Omit<LaneGaugesOptions, 'credits' | 'load' | '
     }),
     behind: { walks: behind.walks, unknown: behind.unknown, pages: behind.pages },
     keys: inWork.keys + behind.keys,
-    keysAtOnce: behind.keysAtOnce,
+    keysPerRequest: behind.keysPerRequest,
     inFlight: sources.flatMap((source) => source.gauges().queries ?? []).filter(({ state }) => state === 'requesting').length,
     budgets: sources.flatMap((source) => source.slots?.() ?? []),
   };

@@ -79,7 +79,7 @@ export function runProgress({ clock, done, requestMs: meanMs }: RunProgressOptio
 /** When the first walks of a lane are done, by request; empty if a walk of unknown size takes turns with them. */
 function walksDoneIn(lane: LaneWork, options: ForecastOptions): [request: string, doneAt: number][] {
   if ((lane.behind?.unknown ?? 0) > 0 || lane.walks.some(({ pages }) => pages === undefined)) return [];
-  const done = walksDone(lane, { ...options, first: FORECAST_WALKS, atOnce: MAX_IN_WORK });
+  const done = walksDone(lane, { ...options, first: FORECAST_WALKS, concurrency: MAX_IN_WORK });
   return done.flatMap((inMs, i) => {
     const { request } = lane.walks[i] ?? {};
     return request === undefined ? [] : [[request, Math.round(options.now + inMs)]];

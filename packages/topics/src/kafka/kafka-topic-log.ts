@@ -11,7 +11,7 @@ import type {
   CreatedTopics,
   GroupMember,
   OpenTransaction,
-  IntendedUse,
+  RequiredAccess,
   JoinGroupOptions,
   LaneSpec,
   LaneWriter,
@@ -401,7 +401,7 @@ class KafkaTopicLog implements TopicLog {
     return this.#readYourWrites.groupOffset({ group, topic, partition }, committed.get(partition));
   }
 
-  async missingRights(use: IntendedUse): Promise<readonly MissingRight[]> {
+  async missingRights(use: RequiredAccess): Promise<readonly MissingRight[]> {
     this.#assertOpen();
     return await this.#cluster.run((cluster) => missingRights(cluster, use));
   }

@@ -34,7 +34,7 @@ export interface BackedUp {
 export async function backupSqliteTopicLog({ file, to, signal = new AbortController().signal }: BackupOptions): Promise<BackedUp> {
   const target = resolve(to);
   const part = `${target}.${process.pid}.part`;
-  if (await isThere(target)) throw cannotBeMade(target, THERE);
+  if (await exists(target)) throw cannotBeMade(target, THERE);
   try {
     signal.throwIfAborted();
     await rm(part, { force: true });
@@ -52,7 +52,7 @@ export async function backupSqliteTopicLog({ file, to, signal = new AbortControl
 
 const THERE = 'it already exists, and backup never overwrites a file. Name another one.';
 
-async function isThere(path: string): Promise<boolean> {
+async function exists(path: string): Promise<boolean> {
   return await access(path).then(
     () => true,
     () => false,
@@ -69,7 +69,7 @@ async function giveName(part: string, target: string): Promise<void> {
     await link(part, target);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    if (code === 'EEXIST' || (await isThere(target))) throw cannotBeMade(target, THERE, cause);
+    if (code === 'EEXIST' || (await exists(target))) throw cannotBeMade(target, THERE, cause);
     // Not every filesystem supports links.
     await rename(part, target);
   }

@@ -24,13 +24,13 @@ export class LogFiles {
     for (const path of [`${this.file}-wal`, `${this.file}-shm`]) this.#opened.set(path, identityOf(path));
   }
 
-  /** True once `assertThere` has thrown. */
+  /** True once `assertExists` has thrown. */
   get areGone(): boolean {
     return this.#failure !== undefined;
   }
 
   /** Throws a `gone` failure if one of them is no longer the same file, and from then on always, because a commit may be lost with it. */
-  assertThere(): void {
+  assertExists(): void {
     if (this.#failure !== undefined) throw this.#failure;
     for (const [path, opened] of this.#opened) {
       const found = identityOf(path);

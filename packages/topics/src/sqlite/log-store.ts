@@ -59,7 +59,7 @@ export class LogStore {
   }
 
   listTopics(): readonly TopicInfo[] {
-    this.files.assertThere();
+    this.files.assertExists();
     return this.topics.list();
   }
 
@@ -92,7 +92,7 @@ export class LogStore {
   }
 
   readState(topic: string, partition: number): StateEntries {
-    this.files.assertThere();
+    this.files.assertExists();
     return this.records.state(this.#statePartition(topic, partition), { topic, partition });
   }
 
@@ -108,13 +108,13 @@ export class LogStore {
   }
 
   offsetSince({ topic, partition, sinceMs }: TopicPartition & { readonly sinceMs: number }): number | null {
-    this.files.assertThere();
+    this.files.assertExists();
     return this.records.since(partitionOf(this.topics.get(topic), partition).id, sinceMs);
   }
 
   /** Deletes some of a topic's oldest records. Returns whether there may be more to delete. */
   deleteOld({ topic, beforeMs, untilCommitted }: DeleteOldArgs): boolean {
-    this.files.assertThere();
+    this.files.assertExists();
     const { partitions, compacted } = this.topics.get(topic);
     if (compacted) return false;
     const found = partitions.flatMap(({ id, nextOffset }) => {
@@ -134,7 +134,7 @@ export class LogStore {
 
   /** Writes a copy, as of now, into a file that is missing or empty; other processes continue writing meanwhile. */
   backup(to: string): void {
-    this.files.assertThere();
+    this.files.assertExists();
     try {
       this.#db.prepare('VACUUM INTO ?').run(to);
     } catch (error) {
@@ -161,7 +161,7 @@ export class LogStore {
   }
 
   groupOffset({ group, topic, partition }: TopicPartition & { readonly group: string }): number | null {
-    this.files.assertThere();
+    this.files.assertExists();
     const found = this.topics.find(topic)?.partitions[partition];
     return found === undefined ? null : this.groups.get(group, found.id);
   }
@@ -238,11 +238,11 @@ export class LogStore {
   #transaction<T>(work: () => T, end: 'COMMIT' | 'ROLLBACK' = 'COMMIT'): T {
     try {
       this.#db.exec(this.#options.readOnly === true ? 'BEGIN' : 'BEGIN IMMEDIATE');
-      this.files.assertThere();
+      this.files.assertExists();
       const result = work();
       this.#db.exec(end);
       // Nothing is acknowledged that a later reader won't find.
-      this.files.assertThere();
+      this.files.assertExists();
       return result;
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');

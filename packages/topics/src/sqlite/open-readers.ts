@@ -107,7 +107,7 @@ export class OpenReaders {
 
   #hasNews(): boolean {
     try {
-      this.#store.files.assertThere();
+      this.#store.files.assertExists();
       const version = this.#store.dataVersion();
       if (version === this.#seenVersion) return false;
       this.#seenVersion = version;
@@ -118,7 +118,7 @@ export class OpenReaders {
   }
 
   #read(reader: OpenReader): RecordChunk | null {
-    this.#store.files.assertThere();
+    this.#store.files.assertExists();
     const ends = reader.args.follow ? this.#addCursors(reader) : null;
     for (const [partition, cursor] of reader.cursors) {
       const stored = ends?.find((candidate) => candidate.partition === partition);

@@ -206,9 +206,9 @@ class SqliteTopicLog implements TopicLog {
 
   /** Every process may work all partitions: the lanes themselves keep another one out. */
   async joinGroup({ topics, onAssigned }: JoinGroupOptions): Promise<GroupMember> {
-    const there = await this.listTopics();
+    const existing = await this.listTopics();
     onAssigned(
-      there
+      existing
         .filter(({ name }) => topics.includes(name))
         .flatMap(({ name, partitions }) => Array.from({ length: partitions }, (_, partition) => ({ topic: name, partition }))),
     );

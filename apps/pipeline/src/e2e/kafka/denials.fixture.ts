@@ -6,7 +6,7 @@ const USER = 'headgate';
 const PASSWORD = 'pw-6Rt9-never-shown';
 const KINDS = { topic: 2, group: 3, 'transactional id': 5 } as const;
 const OPERATIONS = { All: 2, Read: 3, Write: 4, Create: 5, Describe: 8, DescribeConfigs: 10 } as const;
-const LOOK_AGAIN_MS = 20;
+const POLL_MS = 20;
 
 /** Of a broker whose listener USERS lets `USER` do all that isn't denied to it. */
 export const DENYING_BROKER: KafkaBrokerOptions = {
@@ -44,11 +44,11 @@ export async function denials(brokers: readonly string[]): Promise<Denials> {
     async deny(...all) {
       await admin.createAcls({ acl: all.map(acl) });
       // A broker learns of them in their order, a moment later.
-      for (const last of all.slice(-1)) while ((await admin.describeAcls(acl(last))).resources.length === 0) await sleep(LOOK_AGAIN_MS);
+      for (const last of all.slice(-1)) while ((await admin.describeAcls(acl(last))).resources.length === 0) await sleep(POLL_MS);
     },
     async allow(...all) {
       await admin.deleteAcls({ filters: all.map(acl) });
-      for (const last of all.slice(-1)) while ((await admin.describeAcls(acl(last))).resources.length > 0) await sleep(LOOK_AGAIN_MS);
+      for (const last of all.slice(-1)) while ((await admin.describeAcls(acl(last))).resources.length > 0) await sleep(POLL_MS);
     },
     [Symbol.asyncDispose]: () => admin.disconnect(),
   };

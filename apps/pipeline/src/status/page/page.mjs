@@ -172,15 +172,15 @@ function say(words, tone = '') {
 
 /** Gives an element these children, each with a key among them, and touches nothing that is so already. */
 function update(parent, children) {
-  const there = new Map([...parent.children].map((child) => [child.dataset.key, child]));
+  const existing = new Map([...parent.children].map((child) => [child.dataset.key, child]));
   const wanted = children.map((fresh) => {
-    const child = there.get(fresh.dataset.key);
-    there.delete(fresh.dataset.key);
+    const child = existing.get(fresh.dataset.key);
+    existing.delete(fresh.dataset.key);
     if (child === undefined) return fresh;
     change(child, fresh);
     return child;
   });
-  for (const child of there.values()) child.remove();
+  for (const child of existing.values()) child.remove();
   let next = parent.firstElementChild;
   for (const child of wanted) {
     // One that has gone further down, and none but it, moves.
@@ -211,9 +211,9 @@ function change(node, other) {
 }
 
 // The address has the filter.
-const asked = new URLSearchParams(location.search);
+const query = new URLSearchParams(location.search);
 for (const field of filter.elements) {
-  const value = asked.get(field.name);
+  const value = query.get(field.name);
   const isKnown = field.options === undefined || [...field.options].some((option) => option.value === value);
   if (value !== null && isKnown) field.value = value;
 }

@@ -1,5 +1,5 @@
 import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
-import type { IntendedUse } from '../../topic-log.ts';
+import type { RequiredAccess } from '../../topic-log.ts';
 import type { AnyRequest, Cluster } from '../client/cluster.ts';
 import { READ_UNCOMMITTED } from '../requests/offsets.ts';
 import { chain, verdictOf } from '../client/driver-errors.ts';
@@ -15,10 +15,10 @@ const NO_MEMBER = 'headgate-looks-for-its-rights';
 const NO_PRODUCER = { producerId: '9223372036854775807', producerEpoch: 0 };
 
 /**
- * Finds the rights that the user lacks for its intended use. Brokers check rights before anything else in a request. Each request here
+ * Finds the rights that the user lacks for what it does. Brokers check rights before anything else in a request. Each request here
  * names a partition, a member or a producer that can't exist, so that a permitted one does nothing.
  */
-export async function missingRights(cluster: Cluster, use: IntendedUse): Promise<readonly MissingRight[]> {
+export async function missingRights(cluster: Cluster, use: RequiredAccess): Promise<readonly MissingRight[]> {
   const { topics = [], groups = [], lanes = [], appends = false } = use;
   const transactionalIds = [...lanes, ...(appends ? ['append-nothing'] : [])];
   const broker = await cluster.brokerPool.findConnectedBroker();
@@ -35,7 +35,7 @@ export async function missingRights(cluster: Cluster, use: IntendedUse): Promise
 }
 
 type Ask = <Options, Answer>(request: AnyRequest<Options, Answer>, options: Options) => () => Promise<unknown>;
-type ProbedTopic = NonNullable<IntendedUse['topics']>[number];
+type ProbedTopic = NonNullable<RequiredAccess['topics']>[number];
 
 function aboutTopic(ask: Ask, { name: topic, reads = false, writes = false }: ProbedTopic): (() => Promise<unknown>)[] {
   const place = { topic, partition: NO_PARTITION };

@@ -2,7 +2,7 @@ import { startKafkaBroker, whyNoKafkaBroker } from '@headgate/sandbox/kafka-brok
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { AvailabilityChange } from '../../availability.ts';
 import { rightsWords } from '../../missing-right-error.ts';
-import type { IntendedUse, LaneSpec, TopicLog, TopicSpec } from '../../topic-log.ts';
+import type { RequiredAccess, LaneSpec, TopicLog, TopicSpec } from '../../topic-log.ts';
 import { committedRecords } from '../faults/committed-records.fixture.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { type AclBroker, type Rights, startAclBroker } from './acl-broker.fixture.ts';
@@ -181,7 +181,7 @@ function without(all: readonly Rights[], lacks: readonly Rights[]): readonly Rig
   });
 }
 
-function intended(user: string): IntendedUse {
+function intended(user: string): RequiredAccess {
   return {
     topics: TOPICS.map((name) => ({ name: `${user}.${name}`, reads: true, writes: true })),
     groups: [user],

@@ -56,25 +56,25 @@ export interface PreparedTopics extends CreatedTopics {
 
 /** Creates missing topics, and adds partitions to those with too few. Throws `TopicMismatchError` before it changes anything. */
 export async function createTopics({ cluster, topics, replication, validateOnly }: CreateTopicsOptions): Promise<PreparedTopics> {
-  const there = await findTopics(
+  const existing = await findTopics(
     cluster,
     topics.map(({ name }) => name),
   );
   const known = topics.flatMap((spec) => {
-    const found = there.get(spec.name);
+    const found = existing.get(spec.name);
     return found === undefined ? [] : [{ spec, found }];
   });
   const brokers = cluster.brokerPool.metadata?.brokers.length ?? 1;
   const [first, ...others] = known.flatMap(({ spec, found }) => mismatches(spec, found));
   if (first !== undefined) throw new TopicMismatchError({ ...first, others });
-  const missing = topics.filter(({ name }) => !there.has(name));
+  const missing = topics.filter(({ name }) => !existing.has(name));
   if (missing.length > 0) await createMissing({ cluster, topics: missing, replication, validateOnly });
   // A requests topic grows only after all topics that its lanes write to.
   const grown = known.flatMap(({ spec, found }) => (found.partitions < spec.partitions ? [spec] : [])).toSorted(requestsLast);
   await assertMayGrow(cluster, grown);
   if (!validateOnly) for (const spec of grown) await grow(cluster, spec, false);
   const changed = validateOnly ? [] : [...missing, ...grown];
-  const now = changed.length === 0 ? there : new Map([...there, ...(await knownTopics(cluster, changed, there))]);
+  const now = changed.length === 0 ? existing : new Map([...existing, ...(await knownTopics(cluster, changed, existing))]);
   return {
     descriptions: descriptionsOf(now),
     created: missing.map(({ name }) => name),
@@ -126,13 +126,13 @@ async function knownTopics(
   const names = wanted.map(({ name }) => name);
   for (const deadline = performance.now() + KNOWN_WITHIN_MS; performance.now() < deadline; await sleep(LOOK_AGAIN_MS)) {
     const broker = await cluster.brokerPool.findConnectedBroker();
-    const there = await topicMetadata(cluster, names, broker);
+    const existing = await topicMetadata(cluster, names, broker);
     const isKnown = ({ name, partitions }: TopicSpec): boolean => {
-      const found = there.get(name) ?? [];
+      const found = existing.get(name) ?? [];
       const old = before.get(name)?.partitions ?? 0;
       return found.length >= partitions && found.every(({ partitionId, leader }) => partitionId < old || leader >= 0);
     };
-    if (wanted.every(isKnown)) return await describedTopics(cluster, broker, there);
+    if (wanted.every(isKnown)) return await describedTopics(cluster, broker, existing);
   }
   throw new Error(
     `The brokers created these topics but didn't list them within ${KNOWN_WITHIN_MS / 1_000} s: ${names.join(', ')}. Try again.`,

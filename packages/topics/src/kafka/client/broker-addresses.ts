@@ -32,8 +32,8 @@ export class BrokerAddresses {
   /** If only brokers know an address and none has responded there, adds to the error where the address comes from and what to do. */
   explained(reason: string, address: string | undefined): string {
     if (address === undefined || this.#given.has(address) || this.#answered.has(address)) return reason;
-    const asked = [...this.#given].find((one) => this.#answered.has(one));
-    const where = asked === undefined ? '' : ` (as reported by ${asked})`;
+    const reporter = [...this.#given].find((one) => this.#answered.has(one));
+    const where = reporter === undefined ? '' : ` (as reported by ${reporter})`;
     return `the brokers advertise ${address}${where}, but no broker answers there: ${reason}. ${CURE}`;
   }
 

@@ -41,8 +41,8 @@ export function* chain(error: unknown): Iterable<KafkaJsError> {
 /** The kind of an error that a broker returned; undefined for any other error, and for one that neither kafkajs nor Headgate knows. */
 export function kindOf({ type, code, message }: KafkaJsError): ErrorKind | undefined {
   // kafkajs reports the code of an unknown error only in its message.
-  const told = /^Unknown error code (\d+)$/u.exec(message)?.[1];
-  const named = newerError(told === undefined ? code : Number(told))?.type ?? type;
+  const number = /^Unknown error code (\d+)$/u.exec(message)?.[1];
+  const named = newerError(number === undefined ? code : Number(number))?.type ?? type;
   return named === undefined ? undefined : errorKind(named);
 }
 
@@ -101,15 +101,15 @@ export function driverError(error: unknown): unknown {
 
 /** Why the brokers refuse for good, and what to do; undefined if they don't. */
 export function refusal(error: unknown): string | undefined {
-  const told = verdictOf(error) === 'final' ? driverError(error) : undefined;
-  return told instanceof Error && 'code' in told && isOurs(told.code) ? told.message : undefined;
+  const final = verdictOf(error) === 'final' ? driverError(error) : undefined;
+  return final instanceof Error && 'code' in final && isOurs(final.code) ? final.message : undefined;
 }
 
 /** The same for one response. */
 export function refusalText(answer: KafkaJsError): string {
   const known = KAFKA_ERRORS[answer.type ?? ''];
-  const { says = failureText(answer), cure } = typeof known === 'object' ? known : { cure: 'The broker logs may say more.' };
-  return `${says.replace(/\.$/u, '')}. ${cure}`;
+  const { text = failureText(answer), cure } = typeof known === 'object' ? known : { cure: 'The broker logs may say more.' };
+  return `${text.replace(/\.$/u, '')}. ${cure}`;
 }
 
 function isOurs(code: unknown): boolean {

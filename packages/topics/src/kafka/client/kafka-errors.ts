@@ -16,7 +16,7 @@ export type ErrorKind = 'refresh' | 'soon' | 'again' | 'anew' | 'fenced' | 'righ
 export interface Refusal {
   readonly kind: 'final';
   /** Default: the brokers' text, which may name a setting by another name than brokers do. */
-  readonly says?: string;
+  readonly text?: string;
   /** A whole sentence. */
   readonly cure: string;
 }
@@ -103,7 +103,7 @@ export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
   },
   INVALID_TRANSACTION_TIMEOUT: {
     kind: 'final',
-    says: 'the transaction timeout of 1 s exceeds the maximum of the brokers',
+    text: 'the transaction timeout of 1 s exceeds the maximum of the brokers',
     cure: 'Raise transaction.max.timeout.ms on the brokers.',
   },
   INVALID_SESSION_TIMEOUT: {

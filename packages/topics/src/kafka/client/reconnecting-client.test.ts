@@ -9,11 +9,11 @@ afterEach(() => vi.useRealTimers());
 it('a client that gives up reports nothing about the brokers any more: another has to reach them', async () => {
   const { client, changes } = newClient();
   const giveUp = new AbortController();
-  const askedMs = Date.now();
+  const requestedMs = Date.now();
   const running = client.run(() => Promise.reject(new Error('gone')), giveUp.signal);
   running.catch(() => undefined);
   await vi.advanceTimersByTimeAsync(5_000);
-  expect(changes).toEqual([{ available: false, reason: 'gone', sinceMs: askedMs }]);
+  expect(changes).toEqual([{ available: false, reason: 'gone', sinceMs: requestedMs }]);
   giveUp.abort();
   await expect(running).rejects.toThrow(/aborted/u);
   expect(changes).toHaveLength(1);

@@ -36,13 +36,13 @@ export class ReconnectingClient<C extends Connection> {
     try {
       for (const backoff = new Backoff(PAUSES); ;) {
         over.throwIfAborted();
-        const askedMs = Date.now();
+        const requestedMs = Date.now();
         try {
           return await abortable(this.once(work), over);
         } catch (error) {
           over.throwIfAborted();
           if (!patience.waitsOut(error)) throw driverError(error);
-          patience.missed(error, askedMs);
+          patience.missed(error, requestedMs);
         }
         await backoff.pause(over);
       }

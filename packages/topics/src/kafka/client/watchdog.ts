@@ -39,14 +39,14 @@ export class Watchdog {
   #checks = 0;
   /** The time of the first check that found this debt. */
   #sinceMs = 0;
-  #isTold = false;
+  #isReported = false;
 
   constructor(options: WatchdogOptions) {
     this.#options = options;
     const { socket } = options;
     const answered = (): void => {
-      if (this.#isTold) options.watcher.reached();
-      this.#isTold = false;
+      if (this.#isReported) options.watcher.reached();
+      this.#isReported = false;
     };
     socket.once('connect', answered);
     socket.on('data', answered);
@@ -75,8 +75,8 @@ export class Watchdog {
 
   /** No more requests follow on the connection. */
   end(): void {
-    if (this.#isTold) setTimeout(() => this.#options.watcher.reached(), LINGER_MS).unref();
-    this.#isTold = false;
+    if (this.#isReported) setTimeout(() => this.#options.watcher.reached(), LINGER_MS).unref();
+    this.#isReported = false;
     this.#checks = 0;
   }
 
@@ -87,7 +87,7 @@ export class Watchdog {
 
   #tell(reason: string): void {
     const { watcher, explained } = this.#options;
-    this.#isTold = true;
+    this.#isReported = true;
     watcher.missed(explained(reason), this.#sinceMs);
   }
 }

@@ -124,8 +124,8 @@ export class Member implements GroupMembership {
     const { group, waitsOut = (fault) => verdictOf(fault) === 'passes' } = this.#options;
     if ([...chain(error)].some(({ type }) => type === 'INCONSISTENT_GROUP_PROTOCOL')) return takenError(group, error);
     if (waitsOut(error)) return undefined;
-    const told = driverError(error);
-    return told instanceof Error ? told : error;
+    const final = driverError(error);
+    return final instanceof Error ? final : error;
   }
 
   #consumer(): MemberConsumer {

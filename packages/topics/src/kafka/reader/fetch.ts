@@ -15,7 +15,7 @@ const BYTES = { least: 64 * 1024, first: 128 * 1024, most: 4 * 1024 * 1024 };
 const RECORDS_AT_ONCE = 10_000;
 /** How long a broker may take to read its remote storage, and how often the fetch is repeated. */
 const PATIENCE_MS = 1_000;
-const ASKED_AGAIN = 3;
+const RETRIES = 3;
 /** Number of offsets without a record that one call skips. */
 const MOST_STEPS = 1_000;
 
@@ -68,11 +68,11 @@ export async function partitionsOf(cluster: Cluster, topic: string): Promise<rea
 
 /** Throws `TopicUnknownError` if the partition is still missing on a second look: it may have been added. */
 export async function assertPartitions(cluster: Cluster, topic: string, partitions: readonly number[]): Promise<void> {
-  let there = await partitionsOf(cluster, topic);
-  if (partitions.every((partition) => there.includes(partition))) return;
+  let known = await partitionsOf(cluster, topic);
+  if (partitions.every((partition) => known.includes(partition))) return;
   await cluster.refreshMetadata();
-  there = await partitionsOf(cluster, topic);
-  const missing = partitions.filter((partition) => !there.includes(partition));
+  known = await partitionsOf(cluster, topic);
+  const missing = partitions.filter((partition) => !known.includes(partition));
   if (missing.length > 0) throw await whyUnknown(cluster, { topic, partition: Math.max(...missing) });
 }
 
@@ -81,9 +81,9 @@ export async function assertPartitions(cluster: Cluster, topic: string, partitio
  * otherwise a retryable error. The broker may lag, or another topic of the same kafkajs request may be missing.
  */
 async function whyUnknown(cluster: Cluster, { topic, partition }: TopicPartition, options?: ErrorOptions): Promise<Error> {
-  const there = (await certainTopicMetadata(cluster, new Map([[topic, partition + 1]]))).get(topic);
-  if (there === undefined) return new TopicUnknownError({ topic, partition: null, partitions: null }, options);
-  if (partition < 0 || partition >= there.length) return new TopicUnknownError({ topic, partition, partitions: there.length }, options);
+  const found = (await certainTopicMetadata(cluster, new Map([[topic, partition + 1]]))).get(topic);
+  if (found === undefined) return new TopicUnknownError({ topic, partition: null, partitions: null }, options);
+  if (partition < 0 || partition >= found.length) return new TopicUnknownError({ topic, partition, partitions: found.length }, options);
   return new Error(`A broker didn't recognize all topics of a request, although "${topic}" exists.`, options);
 }
 
@@ -146,13 +146,13 @@ export async function fetchMessages(cluster: Cluster, options: FetchOptions): Pr
     }
     return { offset, data };
   }
-  for (let again = 0; again < ASKED_AGAIN; again += 1) {
+  for (let retry = 0; retry < RETRIES; retry += 1) {
     data = await ask(offset, PATIENCE_MS);
     if (!lacksMessages(data, offset)) return { offset, data };
   }
-  const there = `${partitionKey(options)}:${offset}`;
+  const position = `${partitionKey(options)}:${offset}`;
   throw new Error(
-    `The broker did not return the committed records at ${there}. Check whether its remote storage is slow, or whether the topic was compacted earlier.`,
+    `The broker did not return the committed records at ${position}. Check whether its remote storage is slow, or whether the topic was compacted earlier.`,
   );
 }
 

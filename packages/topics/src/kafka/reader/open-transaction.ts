@@ -7,8 +7,8 @@ import { assertPartitions, fetchPartition, isOutOfRange, partitionOffsets } from
 export async function findOpenTransaction(cluster: Cluster, { topic, partition }: TopicPartition): Promise<OpenTransaction | undefined> {
   await assertPartitions(cluster, topic, [partition]);
   const offset = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
-  const there = { topic, partition, offset, maxWaitMs: 0, maxBytes: 1, isolationLevel: READ_UNCOMMITTED };
-  const messages = await fetchPartition(cluster, there).then(
+  const request = { topic, partition, offset, maxWaitMs: 0, maxBytes: 1, isolationLevel: READ_UNCOMMITTED };
+  const messages = await fetchPartition(cluster, request).then(
     (data) => data.messages,
     (error: unknown) => (isOutOfRange(error) ? [] : Promise.reject(error)),
   );

@@ -16,10 +16,10 @@ const LONG_POLL_MS = 1_000;
 /** Initial interval at which a reader of several partitions polls them; it doubles each time that there is nothing new. */
 const LOOK_FOR_NEWS = { firstMs: 250, mostMs: 1_000 };
 /** How often a reader of all partitions checks for new ones. */
-const LOOK_FOR_PARTITIONS_MS = 3_000;
+const PARTITIONS_CHECK_MS = 3_000;
 /** How many responses, each from a freshly looked-up leader, it takes to accept that a partition has become shorter. */
-const LOOKS_AT_A_LOSS = 4;
-const LOOK_AGAIN_MS = 250;
+const LOSS_CHECKS = 4;
+const LOSS_CHECK_PAUSE_MS = 250;
 
 export interface KafkaTopicReaderOptions<Field extends string | Uint8Array> {
   readonly client: ReconnectingClient<Cluster>;
@@ -42,7 +42,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
   readonly #options: KafkaTopicReaderOptions<Field>;
   readonly #over = new AbortController();
   readonly #opened: Promise<Position[]>;
-  #partitionsAskedMs = performance.now();
+  #partitionsCheckedMs = performance.now();
   #newsPauseMs = LOOK_FOR_NEWS.firstMs;
   #maxBytes = nextMaxBytes();
   #chunk: readonly TopicRecord<Uint8Array>[] = [];
@@ -97,10 +97,10 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
       const first = earliest.get(partition) ?? 0;
       const end = stable.get(partition) ?? 0;
       const start = from === 'earliest' ? first : from === 'latest' ? end : from;
-      const goesOn = group === undefined ? undefined : readYourWrites.groupOffset({ group, topic, partition }, committed?.get(partition));
-      const next = Math.max(first, goesOn ?? start);
+      const resume = group === undefined ? undefined : readYourWrites.groupOffset({ group, topic, partition }, committed?.get(partition));
+      const next = Math.max(first, resume ?? start);
       // A reader that resumes below the offset that the log has already reached. It may wait for an offset that the log has never reached.
-      const had = goesOn ?? Math.min(next, readYourWrites.reached(topic, partition));
+      const had = resume ?? Math.min(next, readYourWrites.reached(topic, partition));
       return { partition, next: emptyRanges.behind(topic, partition, next), end, had };
     });
     for (const { partition, end, had } of positions) if (had > end) await this.#assertReaches(cluster, partition, had);
@@ -135,7 +135,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
   async #fetch(positions: Position[]): Promise<readonly TopicRecord<Uint8Array>[] | undefined> {
     const { follow = false } = this.#options.read;
     for (;;) {
-      if (follow) await this.#lookForPartitions(positions);
+      if (follow) await this.#addPartitions(positions);
       const [only] = positions;
       const isCaughtUp = positions.length === 1 && only !== undefined && only.next === only.end;
       const at = positions.findIndex(({ next, end }) => next < end);
@@ -212,26 +212,26 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
   }
 
   /** Adds the partitions that a topic has gained since the last check. */
-  async #lookForPartitions(positions: Position[]): Promise<void> {
+  async #addPartitions(positions: Position[]): Promise<void> {
     const { topic, partitions } = this.#options.read;
-    if (partitions !== undefined || performance.now() - this.#partitionsAskedMs < LOOK_FOR_PARTITIONS_MS) return;
+    if (partitions !== undefined || performance.now() - this.#partitionsCheckedMs < PARTITIONS_CHECK_MS) return;
     await this.#run(async (cluster) => {
-      const there = (await topicMetadata(cluster, [topic])).get(topic) ?? [];
+      const found = (await topicMetadata(cluster, [topic])).get(topic) ?? [];
       const known = new Set(positions.map(({ partition }) => partition));
-      const added = there.map(({ partitionId }) => partitionId).filter((partition) => !known.has(partition));
+      const added = found.map(({ partitionId }) => partitionId).filter((partition) => !known.has(partition));
       if (added.length === 0) return;
       await cluster.refreshMetadata();
       positions.unshift(...(await this.#positions(cluster, added, 'earliest')));
     });
-    this.#partitionsAskedMs = performance.now();
+    this.#partitionsCheckedMs = performance.now();
   }
 
   /** Throws `TopicLostError` if a partition ends below the offset it had reached: its topic was recreated, or lost its end. */
   async #assertReaches(cluster: Cluster, partition: number, reached: number): Promise<void> {
     const { topic } = this.#options.read;
     let end = 0;
-    for (let look = 0; look < LOOKS_AT_A_LOSS; look += 1) {
-      if (look > 0) await sleep(LOOK_AGAIN_MS, undefined, { signal: this.#over.signal });
+    for (let check = 0; check < LOSS_CHECKS; check += 1) {
+      if (check > 0) await sleep(LOSS_CHECK_PAUSE_MS, undefined, { signal: this.#over.signal });
       await cluster.refreshMetadata();
       await partitionsOf(cluster, topic);
       end = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
