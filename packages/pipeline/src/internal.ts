@@ -1,5 +1,5 @@
 /**
- * For the command `headgate` alone: it may change with every version.
+ * For Headgate's packages alone: it may change with every version.
  *
  * @packageDocumentation
  */
@@ -8,6 +8,7 @@ export { replayPermissions, requiredPermissions, type RequiredPermissionsOptions
 export { assertStatesKept } from './checks/state-check.ts';
 export { lanesOf } from './definition/names.ts';
 export { becomesSecret, isPem, isScalar, OF_FILE, type Scalar, scalar, type ScalarOptions } from './definition/scalar.ts';
+export { proxyAddress, readNow } from './definition/secret.ts';
 export { type PipelineTopics, topicSpecs } from './definition/topics.ts';
 export { openJournalledLane, type OpenJournalledLaneOptions } from './engine/journalled-lane.ts';
 export type { JournalReader } from './engine/lane-journal.ts';

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { type SecretReader, duration, secret } from '@headgate/pipeline';
+import { duration, secret } from '@headgate/pipeline';
+import { proxyAddress } from '@headgate/pipeline/internal';
 import { closest, distance } from 'fastest-levenshtein';
 import * as z from 'zod';
 import { type Path, path, readPath } from './path.ts';
@@ -358,26 +359,6 @@ const authority = fileOf<string>('./ca.pem', (text, refuse) =>
   text.includes('BEGIN CERTIFICATE-----') ? text : refuse('holds no PEM text with BEGIN CERTIFICATE. Write a path, such as ./ca.pem.'),
 );
 
-/** Undefined for a secret that can't be read yet. */
-function readNow(given: SecretReader): string | undefined {
-  try {
-    return given();
-  } catch {
-    return undefined;
-  }
-}
-
-/** A proxy's address, empty for none. It may hold a password. */
-const proxyAddress = z
-  .union([z.literal(false), secret()])
-  .transform((given, context): SecretReader => {
-    if (given === false) return () => '';
-    const message = "isn't a proxy address. Write, for example, http://proxy.example.com:3128, or false for none.";
-    if (!/^https?:/.test(URL.parse(readNow(given) ?? 'http://later')?.protocol ?? '')) context.addIssue({ code: 'custom', message });
-    return given;
-  })
-  .meta({ writeOnly: true, examples: ['http://proxy.example.com:3128'] });
-
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -585,7 +566,9 @@ export const restOptions = z
       .describe('Maximum number of requests under way at a time for each credential. Default: no maximum.'),
     retryFor: duration({ zero: true }).prefault('10m').describe('Maximum time to retry a request before it becomes a dead letter.'),
     timeout: duration().prefault('30s').describe('Maximum duration of one attempt, including its whole response.'),
-    proxy: proxyAddress.exactOptional().describe('Proxy address, or `false` for none. Default: from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.'),
+    proxy: proxyAddress()
+      .exactOptional()
+      .describe('Proxy address, or `false` for none. Default: from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.'),
     ca: authority.exactOptional().describe("Certificate of the service's own certificate authority, as a path or PEM text."),
     ...everyStream,
     streams: z

@@ -16,6 +16,7 @@ import {
   topic,
   walk,
 } from '@headgate/pipeline';
+import { readNow } from '@headgate/pipeline/internal';
 import { type FollowersAnswer, followers as followersSource, followersPaging } from '@headgate/sources/followers';
 import { type UserChoice, isScreenName, isUserId, userLabel } from '@headgate/sources/followers/user';
 import * as z from 'zod';
@@ -24,7 +25,7 @@ import { shown } from '../config/problem.ts';
 import { FIRST_CURSOR, type FollowersRequest, followersRequest, screenName, userId } from '../records/requests.ts';
 import { recordSchemas } from '../records/schemas.ts';
 import { followerChanges } from './follower-changes.ts';
-import { httpOptions, plainHttpWarning, readNow, sourceOptions } from './http-options.ts';
+import { httpOptions, plainHttpWarning, sourceOptions } from './http-options.ts';
 
 const followersTopics = {
   pages: topic({ value: recordSchemas['followers.pages'] }),
@@ -118,7 +119,7 @@ const credentials = z
  * yet.
  */
 function comparable({ bearer: token, oauth1: keys }: Credential): string | undefined {
-  const read = (given: SecretReader | undefined): string | undefined => (given === undefined ? '' : readNow(given, (text) => text));
+  const read = (given: SecretReader | undefined): string | undefined => (given === undefined ? '' : readNow(given));
   const [first, second] = keys === undefined ? [read(token), ''] : [read(keys.consumerKey), read(keys.token)];
   return first === undefined || second === undefined ? undefined : JSON.stringify([keys === undefined, first, second]);
 }

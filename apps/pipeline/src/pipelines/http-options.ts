@@ -1,32 +1,10 @@
-import { type OptionIssue, type SecretReader, type SecretInput, duration, secret } from '@headgate/pipeline';
+import { type OptionIssue, duration } from '@headgate/pipeline';
+import { proxyAddress } from '@headgate/pipeline/internal';
 import type { SourceOptions } from '@headgate/sources';
 import * as z from 'zod';
 import { isLoopback } from '../config/address.ts';
 import { pemText } from '../config/pem.ts';
 import { byteSize } from './byte-size.ts';
-
-const PROXY = 'http://proxy.example.com:3128';
-
-/** A proxy's address, empty for none; kept as a secret, for it may hold a password. */
-function proxy(): z.ZodType<SecretReader, SecretInput | false> {
-  const schema = z.union([z.literal(false), secret()]).transform((given, context): SecretReader => {
-    if (given === false) return () => '';
-    const flaw = `isn't a proxy address. Write, for example, ${PROXY}, or false for none.`;
-    const protocol = readNow(given, (text) => URL.parse(text)?.protocol ?? 'none:');
-    if (protocol !== undefined && protocol !== 'http:' && protocol !== 'https:') context.addIssue({ code: 'custom', message: flaw });
-    return given;
-  });
-  return schema.meta({ writeOnly: true, examples: [PROXY] });
-}
-
-/** Undefined if a secret can't be read yet. */
-export function readNow<Value>(given: SecretReader, read: (text: string) => Value): Value | undefined {
-  try {
-    return read(given());
-  } catch {
-    return undefined;
-  }
-}
 
 /** The options that every service has for its HTTP requests. */
 export const httpOptions = {
@@ -42,7 +20,7 @@ export const httpOptions = {
     .exactOptional()
     .describe('`User-Agent` header of each request.')
     .meta({ examples: ['my-crawler/1.0'] }),
-  proxy: proxy().exactOptional().describe('Proxy address, or `false` for none. Default: from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.'),
+  proxy: proxyAddress().exactOptional().describe('Proxy address, or `false` for none. Default: from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.'),
   ca: pemText('CERTIFICATE', './ca.pem')
     .exactOptional()
     .describe("Certificate of the service's own certificate authority, as a path or PEM text."),

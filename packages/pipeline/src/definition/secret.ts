@@ -36,6 +36,26 @@ export function secret({ empty = false, encoded = false }: SecretOptions = {}): 
   return input.transform((given) => toSecret(given, flawIn)).meta({ writeOnly: true });
 }
 
+/** The value of a secret; undefined if it can't be read yet. */
+export function readNow(given: SecretReader): string | undefined {
+  try {
+    return given();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The schema of a proxy's address, empty for none. It is a secret, because it may contain a password. */
+export function proxyAddress(): z.ZodType<SecretReader, SecretInput | false> {
+  const schema = z.union([z.literal(false), secret()]).transform((given, context): SecretReader => {
+    if (given === false) return () => '';
+    const message = "isn't a proxy address. Write, for example, http://proxy.example.com:3128, or false for none.";
+    if (!/^https?:/.test(URL.parse(readNow(given) ?? 'http://later')?.protocol ?? '')) context.addIssue({ code: 'custom', message });
+    return given;
+  });
+  return schema.meta({ writeOnly: true, examples: ['http://proxy.example.com:3128'] });
+}
+
 /** Reads every secret of parsed options, and reports those that return nothing a request could carry. No message contains a secret. */
 export function secretIssues(options: unknown, path: OptionIssue['path'] = []): OptionIssue[] {
   if (typeof options === 'function') {
