@@ -205,12 +205,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
 
   command('try', 'Send one request of a stream (use: rest) and show the response; write nothing')
     .argument('<stream>', 'Section and stream, such as github.issues')
-    .option(
-      '--for <field=value>',
-      'Field of the job, such as owner=nodejs; repeatable',
-      (field: string, fields: string[]) => [...fields, field],
-      [],
-    )
+    .option('--for <field=value>', 'Field of the job, such as owner=nodejs; repeatable', collect, [])
     .action(async (stream: string, { for: fields }: { for: string[] }) => {
       const { tryStream } = await import('./commands/try.ts');
       exit(await tryStream({ stream, fields }, context()));
@@ -222,7 +217,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
       '[jobs...]',
       'followers: @name or the digits of a user ID; books: ISBNs; your own: as its definition parses them; any pipeline: JSON',
     )
-    .option('--author <name>', 'Author to look up (books only); repeatable', (name: string, names: string[]) => [...names, name], [])
+    .option('--author <name>', 'Author to look up (books only); repeatable', collect, [])
     .action(async (pipeline: string, entries: string[], { author }: { author: string[] }) => {
       const { enqueue } = await import('./commands/enqueue.ts');
       exit(await enqueue({ pipeline, entries, authors: author }, context()));
@@ -328,7 +323,6 @@ function deadLetterOptions(command: Command): Command {
 }
 
 function sandboxOptions(command: Command): Command {
-  const again = (value: string, values: string[]): string[] => [...values, value];
   return command
     .option('--kafka', 'Also start a real Kafka broker, on the first port (needs Java 17)')
     .option(
@@ -336,11 +330,11 @@ function sandboxOptions(command: Command): Command {
       'First port: followers, then one per books plan; 0 picks free ports (default: 8701, or 9092 with --kafka)',
       wholeNumber,
     )
-    .option('--user <name=followers>', 'User with this many followers, or name=protected or name=suspended; repeatable', again, [])
+    .option('--user <name=followers>', 'User with this many followers, or name=protected or name=suspended; repeatable', collect, [])
     .option(
       '--oauth <credential>',
       'Verify signatures with consumerKey:consumerSecret[:token:tokenSecret]; repeatable. Use throwaway secrets: other users can see command lines',
-      again,
+      collect,
       [],
     )
     .option('--limit <n/duration>', 'Followers limit of each credential', '15/15m')
@@ -349,10 +343,15 @@ function sandboxOptions(command: Command): Command {
     )
     .option('--latency <ms>', 'Response time in milliseconds', wholeNumber, 0)
     .option('--numbers', 'Send IDs as numbers, even if strings are requested')
-    .option('--unknown <isbn>', 'ISBN that the catalog does not have; repeatable', again, [])
-    .option('--fault <name@n>', 'Error to inject at the Nth followers request, such as cut@3 or hang@5x2; repeatable', again, [])
-    .option('--books-fault <name@n>', 'Error to inject at the Nth books request; repeatable', again, [])
+    .option('--unknown <isbn>', 'ISBN that the catalog does not have; repeatable', collect, [])
+    .option('--fault <name@n>', 'Error to inject at the Nth followers request, such as cut@3 or hang@5x2; repeatable', collect, [])
+    .option('--books-fault <name@n>', 'Error to inject at the Nth books request; repeatable', collect, [])
     .option('--replay <file>', 'Serve recorded responses from a file');
+}
+
+/** For an option that may be repeated. */
+function collect(value: string, values: string[]): string[] {
+  return [...values, value];
 }
 
 function wholeNumber(text: string): number {

@@ -52,7 +52,7 @@ export function summaryText(options: SummaryOptions): string {
     ...unreachedLog(view),
     ...(isOver ? [] : failingServices(view)),
     ...elsewhere(view),
-    ...(!isOver && canContinue ? [goOnLine(view)] : []),
+    ...(!isOver && canContinue ? [continueLine(view)] : []),
     ...reading,
   ].join('\n');
 }
@@ -241,7 +241,7 @@ function failingServices(view: RunView): string[] {
   });
 }
 
-function goOnLine(view: RunView): string {
+function continueLine(view: RunView): string {
   const { work } = view;
   const { count, isExact } = walksLeft(view);
   const open = work.flatMap((row) => (row.kind === 'walk' && row.state === 'working' ? [row] : []));
