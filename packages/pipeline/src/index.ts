@@ -64,6 +64,5 @@ export type { LookupDeadLetter, LookupDefinition, LookupOutcome, LookupPosition,
 export type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason, RequestEvent, RunEvent } from './view/events.ts';
 export type { Histogram } from './view/histogram.ts';
 export type { KeysRow, PipelineSnapshot, Progress, RunSnapshot, WalkRow, WorkRow } from './view/run-snapshot.ts';
-export type { After, AfterIo, Crawl } from './walk/after.ts';
 export { walk } from './walk/walk.ts';
-export type { RefusedPart, WalkChange, WalkDefinition, WalkedSource, WalkPosition } from './walk/walk-definition.ts';
+export type { After, AfterIo, Crawl, RefusedPart, WalkChange, WalkDefinition, WalkedSource, WalkPosition } from './walk/walk-definition.ts';

@@ -18,7 +18,7 @@ import { temporaryLog } from '../testing/temporary-log.fixture.ts';
 import { replayDeadLetters } from '../dead-letters/replay.ts';
 import { topicSpecs } from '../definition/topics.ts';
 import { lookup } from '../lookup/lookup.ts';
-import { type After } from '../walk/after.ts';
+import type { After } from '../walk/walk-definition.ts';
 import { walk } from '../walk/walk.ts';
 import { leftToDo } from './left-to-do.ts';
 

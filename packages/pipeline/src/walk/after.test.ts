@@ -14,7 +14,8 @@ import { logWith, temporaryLog } from '../testing/temporary-log.fixture.ts';
 import { recordMakers, topic } from '../definition/topic.ts';
 import { topicSpecs } from '../definition/topics.ts';
 import { STATE_KEYS } from '../engine/lane-state.ts';
-import { type After, type AfterWork, afterWork, lastCrawls } from './after.ts';
+import { type AfterWork, afterWork, lastCrawls } from './after.ts';
+import type { After } from './walk-definition.ts';
 
 const names = topicNames();
 const clock = virtualClock();

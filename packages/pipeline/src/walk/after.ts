@@ -1,68 +1,15 @@
-import type { Clock, Json } from '@headgate/throttle';
-import type { TopicLog } from '@headgate/topics';
+import type { Json } from '@headgate/throttle';
 import { endsLane } from '../engine/source-error.ts';
 import { readable } from '../definition/thrown.ts';
 import type { StateChange } from '../engine/lane.ts';
 import { STATE_KEYS } from '../engine/lane-state.ts';
 import { PipelineError } from '../definition/pipeline-error.ts';
 import { reasonOf } from '../dead-letters/dead-letter.ts';
-import {
-  type PendingRecord,
-  REQUESTS,
-  type RecordMakers,
-  type TopicMap,
-  type TopicNames,
-  countRecords,
-  madeRecord,
-} from '../definition/topic.ts';
+import { type PendingRecord, REQUESTS, type TopicMap, countRecords, madeRecord } from '../definition/topic.ts';
 import type { StateOfLane, WorkerContext } from '../engine/processor.ts';
 import { sizedRecords } from '../engine/record-size.ts';
 import { pendingDeadLetter } from '../dead-letters/pending-dead-letter.ts';
-
-/**
- * Work after a complete walk. It may read the log back, and its records are written in chunks, each in a transaction. After a crash it is
- * called again, and durable records are skipped by counting, so it must return the same records in the same order. If it throws, it becomes
- * a dead letter, and is called again when the lane is next opened. If the error's code is `HEADGATE_STATE_LOST`, because records are gone,
- * it is dropped with a warning. A lane runs one at a time. `previous` is the key's last complete walk before this one, if its records are
- * known.
- */
-export type After<Topics extends TopicMap> = (
-  crawl: Crawl,
-  previous: Crawl | undefined,
-  io: AfterIo<Topics>,
-) => AsyncIterable<PendingRecord>;
-
-/** A complete walk that has finished. */
-export interface Crawl {
-  /** Key of its request. */
-  readonly key: string;
-  /** `<requests topic>-<partition>-<offset>`. */
-  readonly id: string;
-  /** Pages written, including those before a restart. */
-  readonly pages: number;
-  /** Items of its pages, as `WalkDefinition.items` counts them. */
-  readonly items: number;
-  /** By the name of a topic within the pipeline: no record of the walk is before this offset of the lane's partition. */
-  readonly offsets: Readonly<Record<string, number>>;
-}
-
-/** Resources of {@link After}, for the lane that the crawl belongs to. */
-export interface AfterIo<Topics extends TopicMap> {
-  /** Reads the crawls back: `readBytes` with `partition`, from an offset of `Crawl.offsets`. */
-  readonly log: TopicLog;
-  /** Returns the log's name of a topic: `names('issues.records')`. */
-  readonly names: TopicNames;
-  /** The lane's partition in every topic of the pipeline that has one per lane. */
-  readonly partition: number;
-  /** Makes records: `topics.records({ key, value })`. */
-  readonly topics: RecordMakers<Topics>;
-  /** The run's clock. */
-  readonly clock: Clock;
-  /** Aborts when the lane is released. Started work is called again when the lane is next opened. */
-  readonly signal: AbortSignal;
-  /** Emits a notice of level `warn`, at once, with the crawl's key before it. */
-  readonly warn: (message: string) => void;
-}
+import type { After, Crawl } from './walk-definition.ts';
 
 export interface AfterWork {
   /** Started work that isn't finished. */

@@ -1,9 +1,9 @@
 import type { Paging, QueryOptions } from '@headgate/sources';
-import type { Delivery, Json, Transform } from '@headgate/throttle';
-import type { PendingRecord, RecordMakers, TopicMap } from '../definition/topic.ts';
+import type { Clock, Delivery, Json, Transform } from '@headgate/throttle';
+import type { TopicLog } from '@headgate/topics';
+import type { PendingRecord, RecordMakers, TopicMap, TopicNames } from '../definition/topic.ts';
 import type { SourceControls } from '../engine/processor.ts';
 import type { Reason } from '../view/events.ts';
-import type { After } from './after.ts';
 
 /** A source of pages: the result of `defineSource`, or any object with its controls and its `query`. */
 export interface WalkedSource<Query, Page> extends SourceControls {
@@ -39,7 +39,7 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
   whole?(request: Request): boolean;
   /** Work after a complete walk, such as comparing it with the previous one. */
   readonly after?: After<NoInfer<Topics>>;
-  /** Name of that work, for notices: `the comparison of its last two crawls`. Default `the work behind its walk`. */
+  /** Name of that work, for notices: `the comparison of its last two crawls`. Default `the work after its crawl`. */
   readonly afterName?: string;
 }
 
@@ -82,3 +82,48 @@ export type WalkChange = {
   /** The reason of a failure. */
   readonly reason?: Reason;
 };
+
+/**
+ * Work after a complete walk. It may read the log back, and its records are written in chunks, each in a transaction. After a crash it is
+ * called again, and durable records are skipped by counting, so it must return the same records in the same order. If it throws, it becomes
+ * a dead letter, and is called again when the lane is next opened. If the error's code is `HEADGATE_STATE_LOST`, because records are gone,
+ * it is dropped with a warning. A lane runs one at a time. `previous` is the key's last complete walk before this one, if its records are
+ * known.
+ */
+export type After<Topics extends TopicMap> = (
+  crawl: Crawl,
+  previous: Crawl | undefined,
+  io: AfterIo<Topics>,
+) => AsyncIterable<PendingRecord>;
+
+/** A complete walk that has finished. */
+export interface Crawl {
+  /** Key of its request. */
+  readonly key: string;
+  /** `<requests topic>-<partition>-<offset>`. */
+  readonly id: string;
+  /** Pages written, including those before a restart. */
+  readonly pages: number;
+  /** Items of its pages, as `WalkDefinition.items` counts them. */
+  readonly items: number;
+  /** By the name of a topic within the pipeline: no record of the walk is before this offset of the lane's partition. */
+  readonly offsets: Readonly<Record<string, number>>;
+}
+
+/** Resources of {@link After}, for the lane that the crawl belongs to. */
+export interface AfterIo<Topics extends TopicMap> {
+  /** Reads the crawls back: `readBytes` with `partition`, from an offset of `Crawl.offsets`. */
+  readonly log: TopicLog;
+  /** Returns the log's name of a topic: `names('issues.records')`. */
+  readonly names: TopicNames;
+  /** The lane's partition in every topic of the pipeline that has one per lane. */
+  readonly partition: number;
+  /** Makes records: `topics.records({ key, value })`. */
+  readonly topics: RecordMakers<Topics>;
+  /** The run's clock. */
+  readonly clock: Clock;
+  /** Aborts when the lane is released. Started work is called again when the lane is next opened. */
+  readonly signal: AbortSignal;
+  /** Emits a notice of level `warn`, at once, with the crawl's key before it. */
+  readonly warn: (message: string) => void;
+}
