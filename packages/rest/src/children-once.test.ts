@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { type ApiCall, startApi } from './api.fixture.ts';
-import { runCut, valuesOf, withLog } from './cut-runs.fixture.ts';
-import { type Section, bearer, list } from './list.fixture.ts';
+import { runCut, valuesOf } from './cut-runs.fixture.ts';
+import { type Section, bearer, lister } from './list.fixture.ts';
 import { rest } from './rest.ts';
+import { sharedLog } from './shared-log.fixture.ts';
+
+const shareOfLog = sharedLog();
+const list = lister(shareOfLog);
 
 const POSTS = [
   { id: 1, author: 'ann' },
@@ -50,14 +54,13 @@ describe('a child that several records name', () => {
 
   it.each(Array.from({ length: 12 }, (_, i) => [i * 2 + 1]))('is written once, cut off three times: %i', async (at) => {
     await using api = await startApi({ routes: ROUTES });
-    await withLog(async (log) => {
-      const pipeline = rest('api')({ ...bearer, baseUrl: api.url, streams: STREAMS });
-      const cuts = [at, at + 3, at + 1].map((one, i) => ({ at: one, isDurable: i % 2 === 0 }));
-      await runCut(log, pipeline, cuts);
-      expect(idsOf(await valuesOf(log, 'api.authors'))).toEqual(['ann', 'bob']);
-      expect(idsOf(await valuesOf(log, 'api.teams'))).toEqual(['red']);
-      expect(await valuesOf(log, 'api.dead-letters')).toEqual([]);
-    });
+    const log = shareOfLog();
+    const pipeline = rest('api')({ ...bearer, baseUrl: api.url, streams: STREAMS });
+    const cuts = [at, at + 3, at + 1].map((one, i) => ({ at: one, isDurable: i % 2 === 0 }));
+    await runCut(log, pipeline, cuts);
+    expect(idsOf(await valuesOf(log, 'api.authors'))).toEqual(['ann', 'bob']);
+    expect(idsOf(await valuesOf(log, 'api.teams'))).toEqual(['red']);
+    expect(await valuesOf(log, 'api.dead-letters')).toEqual([]);
   });
 
   it('is requested for each listing whose field it uses', async () => {

@@ -1,12 +1,14 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type ApiAnswer, type ApiCall, startApi } from './api.fixture.ts';
-import { runCut, valuesOf, withLog } from './cut-runs.fixture.ts';
+import { runCut, valuesOf } from './cut-runs.fixture.ts';
 import type { Section } from './list.fixture.ts';
 import { rest } from './rest.ts';
+import { sharedLog } from './shared-log.fixture.ts';
 
 const RUNS = process.env['HEADGATE_TORTURE'] === '1' ? 2_000 : 60;
 
+const shareOfLog = sharedLog();
 const credentials = [{ name: 'app', bearer: 'token' }];
 const limit = { requests: 900, window: '100ms' };
 
@@ -90,14 +92,13 @@ it(
           );
           await using api = await startApi({ routes });
           const section: Section = { baseUrl: api.url, credentials, limit, streams };
-          await withLog(async (log) => {
-            await runCut(log, rest('api')(section), all);
-            for (const [level, name] of names.entries()) {
-              const found = (await valuesOf(log, `api.${name}`)).map((value) => (value as Entry).id);
-              expect(found.toSorted()).toEqual(truth[level]);
-            }
-            expect(await valuesOf(log, 'api.dead-letters')).toEqual([]);
-          });
+          const log = shareOfLog();
+          await runCut(log, rest('api')(section), all);
+          for (const [level, name] of names.entries()) {
+            const found = (await valuesOf(log, `api.${name}`)).map((value) => (value as Entry).id);
+            expect(found.toSorted()).toEqual(truth[level]);
+          }
+          expect(await valuesOf(log, 'api.dead-letters')).toEqual([]);
         },
       ),
       { numRuns: RUNS },
@@ -157,25 +158,24 @@ it(
             query: { ...(form !== undefined && { since: form }), ...(window !== undefined && { until: '{until}' }) },
           };
           const pipeline = rest('api')({ baseUrl: api.url, credentials, limit, streams: { items } });
-          await withLog(async (log) => {
-            for (const [round, { changes, cuts: all }] of rounds.entries()) {
-              // Late ones are no more than the overlap before what the listing before has seen.
-              const seen = newest;
-              const changed = new Set<number>();
-              for (const { id, later } of changes) {
-                if (changed.has(id)) continue;
-                changed.add(id);
-                const version = (now.get(id)?.version ?? 0) + 1;
-                now.set(id, { id: String(id), version, at: timeOf(seen + later) });
-                newest = Math.max(newest, seen + later);
-              }
-              for (const id of changed) truth.push(`${id}/${now.get(id)?.version}`);
-              if (round > 0) await log.append([{ topic: 'api.requests', key: 'items', value: '{"stream":"items"}' }]);
-              await runCut(log, pipeline, all);
+          const log = shareOfLog();
+          for (const [round, { changes, cuts: all }] of rounds.entries()) {
+            // Late ones are no more than the overlap before what the listing before has seen.
+            const seen = newest;
+            const changed = new Set<number>();
+            for (const { id, later } of changes) {
+              if (changed.has(id)) continue;
+              changed.add(id);
+              const version = (now.get(id)?.version ?? 0) + 1;
+              now.set(id, { id: String(id), version, at: timeOf(seen + later) });
+              newest = Math.max(newest, seen + later);
             }
-            const found = (await valuesOf(log, 'api.items')).map((value) => `${(value as Version).id}/${(value as Version).version}`);
-            expect(found.toSorted()).toEqual(truth.toSorted());
-          });
+            for (const id of changed) truth.push(`${id}/${now.get(id)?.version}`);
+            if (round > 0) await log.log.append([{ topic: `${log.topics.prefix}api.requests`, key: 'items', value: '{"stream":"items"}' }]);
+            await runCut(log, pipeline, all);
+          }
+          const found = (await valuesOf(log, 'api.items')).map((value) => `${(value as Version).id}/${(value as Version).version}`);
+          expect(found.toSorted()).toEqual(truth.toSorted());
         },
       ),
       { numRuns: RUNS },

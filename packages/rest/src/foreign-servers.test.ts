@@ -10,7 +10,9 @@ import { feathers } from '@feathersjs/feathers';
 import { memory } from '@feathersjs/memory';
 import { OAuth2Server } from 'oauth2-mock-server';
 import { expect, it } from 'vitest';
-import { list, pairs, some } from './list.fixture.ts';
+import { lister, pairs, some } from './list.fixture.ts';
+
+const list = lister();
 
 /** Servers that others wrote. */
 

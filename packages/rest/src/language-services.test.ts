@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type ApiCall, pageOf } from './api.fixture.ts';
 import { walkedAgain } from './walked-again.fixture.ts';
-import { bearer, list, pairs, some } from './list.fixture.ts';
+import { bearer, lister, pairs, some } from './list.fixture.ts';
+
+const list = lister();
 
 const items = some(7);
 const limit = { requests: 500, window: '100ms' };

@@ -1,11 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { start } from '@headgate/pipeline';
-import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { expect } from 'vitest';
 import { type Api, type ApiOptions, startApi } from './api.fixture.ts';
 import { rest } from './rest.ts';
+import { sharedLog } from './shared-log.fixture.ts';
 
 export type Section = Parameters<ReturnType<typeof rest>>[0];
 
@@ -27,20 +24,21 @@ interface ListOptions {
 }
 
 /** Runs a section against a service to its end, as often as said, and gives all that its topics hold. */
-export async function list(
+type List = (
   section: Omit<Section, 'baseUrl'> & Partial<Pick<Section, 'baseUrl'>>,
-  options: ApiOptions,
-  { runs = 1, path = '', mayFail = false }: ListOptions = {},
-): Promise<Listed> {
-  const folder = await mkdtemp(join(tmpdir(), 'headgate-rest-'));
-  try {
+  api: ApiOptions,
+  options?: ListOptions,
+) => Promise<Listed>;
+
+/** Lists into shares of one log of the test's file. Call it outside of any test. */
+export function lister(shareOfLog = sharedLog()): List {
+  return async (section, options, { runs = 1, path = '', mayFail = false } = {}) => {
+    const share = shareOfLog();
     await using api = await startApi(options);
     const pipeline = rest('api')({ baseUrl: api.url + path, ...section });
-    const file = join(folder, 'log.db');
     const notices: string[] = [];
     for (let run = 0; run < runs; run += 1) {
-      await using log = await sqliteTopicLog({ file });
-      await using running = await start({ log, pipelines: [pipeline] });
+      await using running = await start({ ...share, pipelines: [pipeline] });
       const heard = running.events.subscribe((event) => {
         if (event.type === 'notice') notices.push(event.message);
       });
@@ -54,20 +52,17 @@ export async function list(
       if (mayFail) notices.push(...failures.map(String));
       else expect(failures).toEqual([]);
     }
-    await using log = await sqliteTopicLog({ file });
-    const read = async (topic: string) => await Array.fromAsync(log.read({ topic }));
+    const read = async (topic: string) => await Array.fromAsync(share.log.read({ topic: `${share.topics.prefix}api.${topic}` }));
     const records: Record<string, [string | null, unknown][]> = {};
     for (const topic of Object.keys(pipeline.topics))
-      records[topic] = (await read(`api.${topic}`)).map(({ key, value }) => [key, JSON.parse(value ?? 'null')]);
-    const deadLetters = (await read('api.dead-letters')).map(({ key, value }) => ({
+      records[topic] = (await read(topic)).map(({ key, value }) => [key, JSON.parse(value ?? 'null')]);
+    const deadLetters = (await read('dead-letters')).map(({ key, value }) => ({
       key: key ?? '',
       ...(JSON.parse(value ?? '{}') as { error: { code: string; message: string } }).error,
     }));
     expect(api.refused()).toBe(0);
     return { records, deadLetters, notices, api };
-  } finally {
-    await rm(folder, { recursive: true, maxRetries: 3 });
-  }
+  };
 }
 
 export const bearer = { credentials: [{ name: 'app', bearer: 'token' }], limit: { requests: 500, window: '100ms' } };

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { pageOf } from './api.fixture.ts';
-import { bearer, list, pairs, some } from './list.fixture.ts';
+import { bearer, lister, pairs, some } from './list.fixture.ts';
+
+const list = lister();
 
 const items = some(7);
 

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
 import { type ApiOptions, pageOf } from './api.fixture.ts';
-import { type Section, bearer, knowsBearer, list } from './list.fixture.ts';
+import { type Section, bearer, knowsBearer, lister } from './list.fixture.ts';
+
+const list = lister();
 
 /** Services that the twelve examples leave out, each with a habit of its own. */
 

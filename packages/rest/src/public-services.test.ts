@@ -3,11 +3,12 @@ import { type Journal, creditPool, systemClock } from '@headgate/throttle';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { startApi } from './api.fixture.ts';
-import { runCut, valuesOf, withLog } from './cut-runs.fixture.ts';
+import { runCut, valuesOf } from './cut-runs.fixture.ts';
 import type { Section } from './list.fixture.ts';
 import { MORE_PUBLIC_SERVICES } from './more-public-services.fixture.ts';
 import { BEGAN, PUBLIC_SERVICES, type PublicService } from './public-services.fixture.ts';
 import { rest } from './rest.ts';
+import { sharedLog } from './shared-log.fixture.ts';
 import type { TriedStream } from './try.ts';
 
 /** Public services with habits that are far apart, each as its documentation has it: its section, and an emulator that counts and signs in. */
@@ -30,6 +31,8 @@ function sectionOf(name: string, url: string): Section {
   };
 }
 
+const shareOfLog = sharedLog();
+
 const CUTS = [
   { at: 6, isDurable: false },
   { at: 9, isDurable: true },
@@ -40,18 +43,17 @@ it.concurrent.each(Object.keys(SERVICES))('%s: each record of it once, however o
   const { truth, refusals = 0, ...service } = (SERVICES[name] ?? ((): PublicService => ({ truth: {}, routes: {} })))();
   await using api = await startApi(service);
   const pipeline = rest('api')(sectionOf(name, api.url));
-  await withLog(async (log) => {
-    await runCut(log, pipeline, CUTS);
-    expect(await valuesOf(log, 'api.dead-letters')).toEqual([]);
-    for (const [topic, records] of Object.entries(truth)) {
-      const found = (await Array.fromAsync(log.read({ topic: `api.${topic}` }))).map(({ key, value }) => [
-        key ?? '',
-        JSON.parse(value ?? 'null'),
-      ]);
-      const sorted = (all: readonly unknown[]) => all.map((one) => JSON.stringify(one)).toSorted();
-      expect(sorted(found)).toEqual(sorted(records));
-    }
-  });
+  const share = shareOfLog();
+  await runCut(share, pipeline, CUTS);
+  expect(await valuesOf(share, 'api.dead-letters')).toEqual([]);
+  for (const [topic, records] of Object.entries(truth)) {
+    const found = (await Array.fromAsync(share.log.read({ topic: `${share.topics.prefix}api.${topic}` }))).map(({ key, value }) => [
+      key ?? '',
+      JSON.parse(value ?? 'null'),
+    ]);
+    const sorted = (all: readonly unknown[]) => all.map((one) => JSON.stringify(one)).toSorted();
+    expect(sorted(found)).toEqual(sorted(records));
+  }
   expect(api.refused()).toBe(refusals);
 });
 

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { type ApiAnswer, type ApiCall, type ApiOptions, after, pageOf } from './api.fixture.ts';
-import { type Section, list } from './list.fixture.ts';
+import { type Section, lister } from './list.fixture.ts';
+
+const list = lister();
 
 /** Twelve services in the language, as people would write them; each runs against an emulator, with another `baseUrl` and faster limits. */
 const TEXT = readFileSync(new URL('rest-examples.fixture.yaml', import.meta.url), 'utf8');

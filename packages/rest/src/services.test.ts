@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { after, pageOf } from './api.fixture.ts';
-import { bearer, knowsBearer, list, pairs, some } from './list.fixture.ts';
+import { bearer, knowsBearer, lister, pairs, some } from './list.fixture.ts';
+
+const list = lister();
 
 describe('pages', () => {
   const items = some(7);

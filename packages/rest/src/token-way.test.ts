@@ -8,9 +8,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { start } from '@headgate/pipeline';
 import { expect, it } from 'vitest';
-import { temporaryFolder, valuesOf, withLog } from './cut-runs.fixture.ts';
-import { list } from './list.fixture.ts';
+import { valuesOf } from './cut-runs.fixture.ts';
+import { lister } from './list.fixture.ts';
 import { rest } from './rest.ts';
+import { sharedLog, temporaryFolder } from './shared-log.fixture.ts';
+
+const shareOfLog = sharedLog();
+const list = lister(shareOfLog);
 
 const run = promisify(execFile);
 const haveOpenssl = await run('openssl', ['version']).then(
@@ -52,11 +56,10 @@ it.skipIf(!haveOpenssl)('a token is requested as pages are: through the proxy, f
       ca,
       streams: { items: { get: '/items', key: '$.id' } },
     });
-    await withLog(async (log) => {
-      await using running = await start({ log, pipelines: [pipeline] });
-      expect((await running.done).outcome).toBe('done');
-      expect([await valuesOf(log, 'api.items'), await valuesOf(log, 'api.dead-letters')]).toEqual([[{ id: 1 }], []]);
-    });
+    const share = shareOfLog();
+    await using running = await start({ ...share, pipelines: [pipeline] });
+    expect((await running.done).outcome).toBe('done');
+    expect([await valuesOf(share, 'api.items'), await valuesOf(share, 'api.dead-letters')]).toEqual([[{ id: 1 }], []]);
     expect(requested).toEqual(['/token', '/items']);
     // One for the token, one for the page; more if a slow machine lets a grant lapse while it connects.
     expect(tunnels.length).toBeGreaterThanOrEqual(2);

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type ApiAnswer, pageOf } from './api.fixture.ts';
-import { bearer, list, pairs, some } from './list.fixture.ts';
+import { bearer, lister, pairs, some } from './list.fixture.ts';
+
+const list = lister();
 
 /** Ten wrong responses of each kind: what comes of the request, and that nothing is lost without a word. */
 
