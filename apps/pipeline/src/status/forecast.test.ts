@@ -5,6 +5,8 @@ import { followers } from '../pipelines/followers.ts';
 import { type Place, type ShownRun, place } from './shown-run.fixture.ts';
 
 const SHARES = [0.1, 0.3, 0.6];
+/** The jobs take days, and the displays would look each second. */
+const UNTOLD = { lines: false };
 
 /** Runs to the end, and compares the finish times said on the way with the one that came. Errors are shares of the whole time. */
 async function errors(here: Place, run: ShownRun, total: number): Promise<readonly number[]> {
@@ -39,10 +41,10 @@ it('is less than 5 % off for walks that take turns, at 10, 30 and 60 % of the jo
   await using here = await place();
   const users = { alpha: { followers: 700 }, beta: { followers: 350 }, gamma: { followers: 95 }, delta: { followers: 3 } };
   await using api = await startFollowers({ window: { kind: 'rolling', limit: 100_000, windowMs: 1 }, users });
-  await (await here.run([crawl({ url: api.url, users }, 1_000)])).finish();
+  await (await here.run([crawl({ url: api.url, users }, 1_000)], UNTOLD)).finish();
   await here.clock.advance(3_600_000);
   // 70 + 35 + 10 + 1 pages, 7 of them in 15 minutes.
-  const found = await errors(here, await here.run([crawl({ url: api.url, users }, 7)]), 116);
+  const found = await errors(here, await here.run([crawl({ url: api.url, users }, 7)], UNTOLD), 116);
   expect(found).toHaveLength(SHARES.length);
   for (const error of found) expect(error).toBeLessThan(0.05);
 });
@@ -51,11 +53,11 @@ it('is less than 5 % off for each of the walks, where the sizes of all are known
   await using here = await place();
   const users = { alpha: { followers: 700 }, beta: { followers: 350 }, gamma: { followers: 95 } };
   await using api = await startFollowers({ window: { kind: 'rolling', limit: 100_000, windowMs: 1 }, users });
-  const first = await here.run([crawl({ url: api.url, users }, 1_000)]);
+  const first = await here.run([crawl({ url: api.url, users }, 1_000)], UNTOLD);
   expect(first.view().work.flatMap((row) => (row.kind === 'walk' ? (row.doneAt ?? []) : []))).toEqual([]);
   await first.finish();
   await here.clock.advance(3_600_000);
-  const run = await here.run([crawl({ url: api.url, users }, 7)]);
+  const run = await here.run([crawl({ url: api.url, users }, 7)], UNTOLD);
   const startedAt = here.clock.epochMs();
   const [said, came] = [new Map<string, number>(), new Map<string, number>()];
   await run.finish(({ work, progress }) => {
@@ -77,7 +79,7 @@ it('is less than 5 % off for the keys of lookups beside walks', async () => {
   await using here = await place();
   await using api = await startBooks({ now: () => here.clock.epochMs() });
   const isbns = Array.from({ length: 1_500 }, (_, i) => sampleIsbn(i));
-  const run = await here.run([books({ baseUrl: api.urls.default, key: 'a-key', isbns, maxBatch: 20 })]);
+  const run = await here.run([books({ baseUrl: api.urls.default, key: 'a-key', isbns, maxBatch: 20 })], UNTOLD);
   const found = await errors(here, run, 75);
   expect(found).toHaveLength(SHARES.length);
   for (const error of found) expect(error).toBeLessThan(0.05);

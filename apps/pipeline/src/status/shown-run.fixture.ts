@@ -27,8 +27,14 @@ export interface Place extends AsyncDisposable {
   lockFile(): () => void;
   /** Has the group give the run's process so many lanes of each pipeline, now and until it is called again. */
   assign(lanes: number): void;
-  /** Runs pipelines, as `headgate run` does, and watches all displays. */
-  run(pipelines: readonly Pipeline[], options?: { readonly follow?: boolean; readonly lanes?: number }): Promise<ShownRun>;
+  /**
+   * Runs pipelines, as `headgate run` does, and watches all displays. Without `lines` nothing is told of it on the way: the plain lines and
+   * the JSON lines look at the run each second of its time. Default: with them.
+   */
+  run(
+    pipelines: readonly Pipeline[],
+    options?: { readonly follow?: boolean; readonly lanes?: number; readonly lines?: boolean },
+  ): Promise<ShownRun>;
 }
 
 export interface ShownRun {
@@ -137,7 +143,7 @@ export async function place(): Promise<Place> {
       assigned = lanes;
       share();
     },
-    async run(pipelines, { follow = false, lanes = 1 } = {}) {
+    async run(pipelines, { follow = false, lanes = 1, lines = true } = {}) {
       const stopping = new AbortController();
       const viewer = runViewer({ clock, signal: stopping.signal, about: ABOUT });
       const [plain, json] = [new FakeTerminal(), new FakeTerminal()];
@@ -153,11 +159,12 @@ export async function place(): Promise<Place> {
         commandFor: (command: string, argument: string) => `headgate ${command} ${argument}`,
         timeZone: 'UTC' as const,
       };
-      const reporters = [
-        await createReporter({ ...shown, stderr: plain, json: false }),
-        await createReporter({ ...shown, stderr: json, json: true }),
-      ];
+      const reporters = lines
+        ? [await createReporter({ ...shown, stderr: plain, json: false }), await createReporter({ ...shown, stderr: json, json: true })]
+        : [];
+      let lastAnswerAt = Number.NaN;
       const onEvent = (event: DisplayEvent): void => {
+        if (event.type === 'page-written' || event.type === 'keys-answered') lastAnswerAt = clock.epochMs();
         viewer.apply(event);
         for (const reporter of reporters) reporter.event(event);
       };
@@ -193,10 +200,7 @@ export async function place(): Promise<Place> {
         summary: () => summaryText({ ...shown, view: view(), outcome }),
         plain,
         json,
-        lastAnswerAt() {
-          const line = json.lines.findLast((one) => /"event":"(?:page-written|keys-answered)"/u.test(one)) ?? '{}';
-          return Date.parse((JSON.parse(line) as { time?: string }).time ?? '');
-        },
+        lastAnswerAt: () => lastAnswerAt,
         async shows(line) {
           await expect.poll(() => frame().join('\n')).toMatch(line);
         },
