@@ -5,7 +5,7 @@ import { parse, stringify } from 'yaml';
 import { load } from './config-folder.fixture.ts';
 import { ConfigError } from './config-error.ts';
 
-const RUNS = process.env['HEADGATE_TORTURE'] === '1' ? 5_000 : 300;
+const RUNS = process.env['HEADGATE_TORTURE'] === '1' ? 5_000 : 120;
 
 const EXAMPLES = readFileSync(new URL('../../../../packages/rest/src/rest-examples.fixture.yaml', import.meta.url), 'utf8');
 const ENV = Object.fromEntries(Array.from(EXAMPLES.matchAll(/\$\{(\w+)\}/g), ([, name = '']) => [name, `sEcr3t-${name}-0123456789`]));
