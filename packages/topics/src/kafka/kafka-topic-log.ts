@@ -295,7 +295,7 @@ class KafkaTopicLog implements TopicLog {
         for (const { topic, partition } of content.offsets) await this.#metadata.assertPartition(topic, partition);
         return { ...content, records: await this.#metadata.withPartitions(content.records) };
       },
-      assertThere: () => this.#metadata.assertStillThere(topicPartitions),
+      assertThere: (places) => this.#metadata.assertStillThere(places),
       member: () => this.#member(),
       skewMs: () => (this.#brokers > 1 ? BROKERS_APART_MS : 0),
       onClose: (closed) => this.#lanes.delete(closed),

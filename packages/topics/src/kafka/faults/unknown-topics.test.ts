@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ExpectStatic, afterAll, beforeAll, describe, inject, it } from 'vitest';
 import { TopicUnknownError } from '../../topic-errors.ts';
-import type { LaneWriter, TopicLog } from '../../topic-log.ts';
+import type { LaneTransaction, LaneWriter, TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
 import { plainKafka } from './committed-records.fixture.ts';
 
@@ -127,5 +127,48 @@ describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, ()
     await expect(write(writer, [gone], '3')).rejects.toThrow(TopicUnknownError);
     await write(writer, [kept], '4');
     await expect.poll(() => keys(kept)).toEqual(['k', 'k', 'k']);
+  });
+
+  it.for([
+    { what: 'whose records it writes', touches: (tx: LaneTransaction, topic: string) => tx.append([{ topic, key: 'k', value: 'v' }]) },
+    {
+      what: 'whose offsets it commits',
+      touches: (tx: LaneTransaction, topic: string) => tx.commitOffset({ group: `deleted-${OWN}`, topic, partition: 0, nextOffset: 1 }),
+    },
+  ])(
+    'one is deleted, $what, under a lane: its transaction fails, and the next one writes to others',
+    async ({ what, touches }, { expect }) => {
+      const [gone, kept, state] = ['gone', 'kept', 'state'].map((name) => `under-${name}-${what.replaceAll(' ', '-')}-${OWN}`) as [
+        string,
+        string,
+        string,
+      ];
+      await log.createTopics([
+        { name: gone, partitions: 1 },
+        { name: kept, partitions: 1 },
+        { name: state, partitions: 1, compacted: true },
+      ]);
+      await using other = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+      const writer = await other.openLane({ name: state, state: { topic: state, partition: 0 } });
+      await writer.transaction((tx) => touches(tx, gone));
+      await deleted(gone, expect);
+      await expect(writer.transaction((tx) => touches(tx, gone))).rejects.toThrow(TopicUnknownError);
+      await writer.transaction((tx) => tx.append([{ topic: kept, key: 'k', value: 'v' }]));
+      await expect.poll(() => keys(kept)).toEqual(['k']);
+    },
+  );
+
+  it('one is recreated with fewer partitions under a reader of the last one: it reports that', async ({ expect }) => {
+    const topic = `fewer-${OWN}`;
+    await log.createTopics([{ name: topic, partitions: 2 }]);
+    await log.append([{ topic, partition: 1, key: 'k', value: 'v' }]);
+    await using other = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+    const reader = other.read({ topic, partitions: [1], follow: true })[Symbol.asyncIterator]();
+    expect((await reader.next()).value).toMatchObject({ key: 'k' });
+    const next = reader.next();
+    next.catch(() => undefined);
+    await deleted(topic, expect);
+    await made(topic);
+    await expect(next).rejects.toThrow(`"${topic}" has no partition 1; it has 1`);
   });
 });

@@ -5,7 +5,7 @@ import { LaneLostError } from '../../lane-errors.ts';
 import { TopicLostError, TopicUnknownError } from '../../topic-errors.ts';
 import { QueuedLaneWriter } from '../../queued-lane-writer.ts';
 import type { LiveState } from '../../state-reading.ts';
-import type { LaneSpec, LaneTransaction, StateReading } from '../../topic-log.ts';
+import type { LaneSpec, LaneTransaction, StateReading, TopicPartition } from '../../topic-log.ts';
 import { type TransactionContent, collectTransaction, stateChanges } from '../../transaction-content.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { driverError } from '../client/driver-errors.ts';
@@ -15,6 +15,7 @@ import { type LaneHolder, LaneLog } from './lane-log.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
 import { abortable } from '../client/time-limit.ts';
 import type { ReadYourWrites } from '../reader/read-your-writes.ts';
+import { byPartition } from '../producer/record-sender.ts';
 import { Places } from '../producer/transactional-producer.ts';
 import type { TransactionSession, TransactionSessionOptions } from '../producer/transaction-session.ts';
 
@@ -29,8 +30,8 @@ export interface KafkaLaneWriterOptions {
   readonly patience: Patience;
   /** Chooses the partitions of records without one. Throws for records that can't be written. */
   readonly placed: (content: TransactionContent) => Promise<TransactionContent>;
-  /** Throws `TopicUnknownError` if a topic of the lane was deleted. */
-  readonly assertThere: () => Promise<void>;
+  /** Throws `TopicUnknownError` if one of them was deleted. */
+  readonly assertThere: (topicPartitions: readonly TopicPartition[]) => Promise<void>;
   readonly member: () => LaneHolder['member'];
   /** By how much the clocks of two brokers may differ, ms. */
   readonly skewMs: () => number;
@@ -115,7 +116,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       if (this.#log.counted >= id.number) return;
       await session.write(content, id);
       this.#log.counted = id.number;
-    }).catch((error: unknown) => {
+    }, content).catch((error: unknown) => {
       // It counted before the lane was lost, or its successor completed it; the next transaction throws.
       if (!(error instanceof LaneLostError) || this.#log.counted < id.number) throw error;
     });
@@ -136,8 +137,8 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     await session.settle();
   }
 
-  /** Runs `work` with a session until it succeeds. After each error it takes the lane again first. */
-  async #untilDone(work: (session: TransactionSession) => Promise<void>): Promise<void> {
+  /** Runs `work`, which writes `content`, with a session until it succeeds. After each error it takes the lane again first. */
+  async #untilDone(work: (session: TransactionSession) => Promise<void>, content?: TransactionContent): Promise<void> {
     const { patience } = this.#options;
     const backoff = new Backoff(PAUSES);
     const whenFenced = new Backoff(FENCED_PAUSES);
@@ -150,7 +151,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       } catch (fault) {
         this.#session?.discard();
         this.#session = undefined;
-        const error = isTopicUnknown(fault) ? await this.#whyUnknown(fault) : fault;
+        const error = isTopicUnknown(fault) ? await this.#whyUnknown(fault, content) : fault;
         if (this.#over.signal.aborted) throw this.closedError();
         if (error instanceof LaneLostError) this.#lost = error;
         if (!patience.waitsOut(error)) {
@@ -168,8 +169,10 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   }
 
   /** A broker that has just started may not know its topics yet: the fault passes, even if a caller took it as final. */
-  async #whyUnknown(fault: unknown): Promise<unknown> {
-    return await this.#abortable(this.#options.assertThere()).then(
+  async #whyUnknown(fault: unknown, { records, offsets }: TransactionContent = { records: [], offsets: [] }): Promise<unknown> {
+    const { lane, assertThere } = this.#options;
+    const places = [lane.state, ...(lane.writes ?? []), ...byPartition(records).values(), ...offsets];
+    return await this.#abortable(assertThere(places)).then(
       () =>
         new Error('A broker did not recognize its own topics or producers.', {
           cause: fault instanceof TopicUnknownError ? fault.cause : fault,

@@ -4,7 +4,7 @@ import { TopicLostError } from '../../topic-errors.ts';
 import type { LaneSpec, TopicRecord } from '../../topic-log.ts';
 import type { Cluster } from '../client/cluster.ts';
 import type { ReadYourWrites } from '../reader/read-your-writes.ts';
-import { fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets, partitionsOf } from '../reader/fetch.ts';
+import { assertPartitions, fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets } from '../reader/fetch.ts';
 
 /** Prefix of the keys that the driver itself keeps in a lane's state. */
 export const OWN_KEYS = '$lane/';
@@ -59,7 +59,7 @@ export class StatePartition {
   /** Reads everything that is decided now. Throws `TopicLostError` if earlier records are gone. */
   async readToEnd({ cluster, readYourWrites, onRecord = () => undefined }: ReadToEndOptions): Promise<void> {
     const { topic, partition } = this.topicPartition;
-    await partitionsOf(cluster, topic);
+    await assertPartitions(cluster, topic, [partition]);
     const end = (await readYourWrites.stableOffsets(cluster, topic, [partition])).get(partition) ?? 0;
     let movedMs = performance.now();
     for (let at = await this.#position(cluster); at < end;) {
@@ -75,7 +75,7 @@ export class StatePartition {
    * Reads until `isLast` has seen its record. The end of the log wouldn't do: any producer's open transaction holds it back.
    */
   async readUntil(cluster: Cluster, isLast: (record: StateRecord) => boolean): Promise<void> {
-    await partitionsOf(cluster, this.topicPartition.topic);
+    await assertPartitions(cluster, this.topicPartition.topic, [this.topicPartition.partition]);
     const deadline = performance.now() + LONGEST_READ_MS;
     let seen = false;
     while (!seen) {

@@ -156,7 +156,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     const { topic, follow = false } = this.#options.read;
     const { partition, next: offset, end } = position;
     return await this.#run(async (cluster) => {
-      await partitionsOf(cluster, topic);
+      await assertPartitions(cluster, topic, [partition]);
       try {
         const maxBytes = this.#maxBytes;
         const { records, next, lastStable } = await fetchRecords(cluster, { topic, partition, offset, maxWaitMs: LONG_POLL_MS, maxBytes });
@@ -200,7 +200,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     const { topic } = this.#options.read;
     const partitions = positions.map(({ partition }) => partition);
     await this.#run(async (cluster) => {
-      await partitionsOf(cluster, topic);
+      await assertPartitions(cluster, topic, partitions);
       const ends = await partitionOffsets(cluster, topic, partitions, 'stable');
       for (const position of positions) {
         const end = ends.get(position.partition) ?? position.end;
@@ -233,7 +233,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     for (let check = 0; check < LOSS_CHECKS; check += 1) {
       if (check > 0) await sleep(LOSS_CHECK_PAUSE_MS, undefined, { signal: this.#over.signal });
       await cluster.refreshMetadata();
-      await partitionsOf(cluster, topic);
+      await assertPartitions(cluster, topic, [partition]);
       end = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
       if (end >= reached) return;
     }
