@@ -8,11 +8,14 @@ export { type AcquireOptions, type Admission, type AdmissionOptions, admission, 
 export { agedSnapshots, stampedSnapshots } from './budget/aged-snapshots.ts';
 export { type BootTime, type Clock, systemClock } from './clock.ts';
 export {
+  type Ahead,
+  type Among,
   type CredentialPool,
   credentialPool,
   type CredentialPoolOptions,
   type Grant,
   type PoolMember,
+  type TakeOptions,
 } from './admission/credential-pool.ts';
 export type { BudgetSnapshot, Journal, JournalEntry } from './budget/journal.ts';
 export { type Credit, type CreditPool, type CreditPoolOptions, creditPool } from './admission/credit-pool.ts';

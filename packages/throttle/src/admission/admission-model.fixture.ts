@@ -1,6 +1,6 @@
 import type { AcquireOptions, Admission, Permit, Waiting } from './admission.ts';
 import type { Clock } from '../clock.ts';
-import type { CredentialPool, Grant } from './credential-pool.ts';
+import type { Ahead, CredentialPool, Grant } from './credential-pool.ts';
 import type { Credit, CreditPool } from './credit-pool.ts';
 
 interface PlainQueued {
@@ -54,8 +54,8 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
 
   const refuse = (): void => {
     for (const waiter of queue) {
-      const { weights } = waiter;
-      if (pool.bears(weights)) continue;
+      const { weights, among } = waiter;
+      if (pool.bears(weights, among)) continue;
       remove(waiter);
       waiter.reject(pool.exhausted ?? tooHeavy(weights));
     }
@@ -64,28 +64,28 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
   /** Grants to all who may go; returns when the next may. */
   const serve = (): number => {
     refuse();
-    const ahead: (readonly number[])[] = [];
+    const ahead: Ahead[] = [];
     let wakeAt = Infinity;
     const full = new Set<CreditPool>();
     for (const waiter of queue) {
-      const { weights, credits, items, countedWithinMs } = waiter;
+      const { weights, among, credits, items, countedWithinMs } = waiter;
       // Behind a request that doesn't fit, no other of the same downstream goes first: small pages would starve a big one.
       if (full.has(credits) || !credits.hasRoom(items)) {
         full.add(credits);
         continue;
       }
-      if (ahead.some((one) => costsAsMuch(weights, one))) continue;
-      const at = pool.freeAt(weights);
-      const isFree = at <= clock.monotonicMs();
-      if (!isFree || (ahead.length > 0 && !pool.delaysNone(weights, { ahead, countedWithinMs }))) {
-        if (!isFree) wakeAt = Math.min(wakeAt, at);
-        ahead.push(weights);
+      if (ahead.some((one) => isWithin(among, one.among) && costsAsMuch(weights, one.weights))) continue;
+      const at = pool.freeAt(weights, undefined, among);
+      const grant = at <= clock.monotonicMs() ? pool.tryTake(weights, { among, ahead, countedWithinMs }) : undefined;
+      if (grant === undefined) {
+        if (at > clock.monotonicMs()) wakeAt = Math.min(wakeAt, at);
+        ahead.push({ weights, among });
         continue;
       }
       remove(waiter);
       // A waiter that passes others has not had its turn: for later ones the round is still that of those who wait.
-      if (ahead.length === 0) queue.served(waiter);
-      hand(waiter, pool.take(weights), credits.reserve(items));
+      if (ahead.every((one) => !overlap(among, one.among))) queue.served(waiter);
+      hand(waiter, grant, credits.reserve(items));
     }
     return wakeAt;
   };
@@ -111,10 +111,10 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
   const waiting = (): readonly Waiting[] => {
     const offset = clock.epochMs() - clock.monotonicMs();
     let first: number | undefined;
-    return [...queue].map(({ label, weights, credits, items }) => {
+    return [...queue].map(({ label, weights, among, credits, items }) => {
       const said = label === undefined ? {} : { label };
       if (!credits.hasRoom(items)) return { ...said, for: 'downstream' as const };
-      const own = pool.bears(weights) ? pool.freeAt(weights) : Infinity;
+      const own = pool.bears(weights, among) ? pool.freeAt(weights, undefined, among) : Infinity;
       // A waiter that could go but still waits is waiting for earlier ones.
       const at = own === -Infinity ? (first ?? own) : own;
       first = Math.min(first ?? Infinity, at);
@@ -124,13 +124,13 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
 
   return {
     acquire(options) {
-      const { signal, weights = [] } = options;
+      const { signal, weights = [], among } = options;
       return new Promise<Permit>((resolve, reject) => {
         if (signal?.aborted) {
           reject(signal.reason);
           return;
         }
-        if (pool.exhausted === undefined && !pool.bears(weights)) {
+        if (pool.exhausted === undefined && !pool.bears(weights, among)) {
           reject(tooHeavy(weights));
           return;
         }
@@ -165,6 +165,14 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
 /** A request that no budget could ever bear must neither wait for ever nor stop others. */
 function tooHeavy(weights: readonly number[]): RangeError {
   return new RangeError(`admission: no credential's limits are large enough for weights of ${weights.join(', ')}`);
+}
+
+function isWithin(among: Ahead['among'], other: Ahead['among']): boolean {
+  return other === undefined || (among !== undefined && among.every((name) => other.includes(name)));
+}
+
+function overlap(among: Ahead['among'], other: Ahead['among']): boolean {
+  return among === undefined || other === undefined || among.some((name) => other.includes(name));
 }
 
 function costsAsMuch(one: readonly number[], other: readonly number[]): boolean {

@@ -15,6 +15,7 @@ const step = fc.record({
   which: fc.nat(40),
   downstream: fc.nat(2),
   items: fc.constantFrom(0, 1, 2, 5, 5, 9, 12),
+  among: fc.constantFrom(undefined, undefined, [0], [1], [0, 1], [1, 0], [2], []),
   weights: fc.constantFrom([], [], [], [1], [2], [3], [1, 2], [2, 1], [4], [0, 1], [1, 0], [0, 2]),
   walk: fc.nat(6),
   share: fc.constantFrom(undefined, undefined, 0.5, 2, 3),
@@ -54,13 +55,14 @@ async function seen(
       { name: 'g', budgets: [budget(limits[2]), shared] },
     ],
   ][which];
+  const names = (members ?? []).map(({ name }) => name);
   const pool = credentialPool({ members: members ?? [], clock });
   const downstreams = room.map((max) => creditPool({ max }));
   const walks = Array.from({ length: 5 }, () => ({}));
   const signals: AbortController[] = [];
   const permits: { readonly permit: Permit; isOpen: boolean }[] = [];
   const door = make({ pool, clock });
-  for (const [i, { do: what, which, downstream, items, weights, walk, share, countedWithinMs, shareSignal }] of steps.entries()) {
+  for (const [i, { do: what, which, downstream, items, weights, among, walk, share, countedWithinMs, shareSignal }] of steps.entries()) {
     const credits = downstreams[downstream];
     const held = permits[which % Math.max(1, permits.length)];
     if (what === 'acquire' && credits !== undefined) {
@@ -68,6 +70,7 @@ async function seen(
       signals.push(cancel);
       const whose = walks[walk];
       const options = {
+        among: among?.map((member) => names[member] ?? 'nobody'),
         ...(whose !== undefined && { walk: whose }),
         ...(share !== undefined && { share }),
         ...(countedWithinMs !== undefined && { countedWithinMs }),

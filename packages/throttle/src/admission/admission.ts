@@ -1,13 +1,13 @@
 import { onAbort } from '../abort.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import type { CredentialPool, Grant } from './credential-pool.ts';
+import type { Ahead, Among, CredentialPool, Grant } from './credential-pool.ts';
 import type { Credit, CreditPool } from './credit-pool.ts';
 import { FairQueue, type Queued } from './fair-queue.ts';
 import { WaitingLines } from './waiting-lines.ts';
 
 /** Options of {@link admission}. */
 export interface AdmissionOptions {
-  /** The credentials, any of which may carry a request. */
+  /** The credentials that carry requests. */
   readonly pool: CredentialPool;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
@@ -17,6 +17,8 @@ export interface AdmissionOptions {
 export interface AcquireOptions<Label = string> {
   /** The request's cost in each budget of the pool's members, in their order. Default 1 each. */
   readonly weights?: readonly number[];
+  /** Names of the credentials that may carry the request. Default: any of the pool. */
+  readonly among?: readonly string[] | undefined;
   /** Capacity downstream to take `items` from. */
   readonly credits: CreditPool;
   /** Maximum items in the response. */
@@ -63,7 +65,7 @@ export interface Admission<Label = string> {
    * Waits for a permit. Credit and tokens are taken in one synchronous step: a token that waited for credit would go stale
    * and overrun its window. If the credential has a journal, the permit comes when its grant is durable.
    * Rejects with `signal.reason` when aborted, with the pool's error when its last credential has left, with the journal's
-   * when it can't be written, and with a `RangeError` for weights above the limits of every remaining member.
+   * when it can't be written, and with a `RangeError` if no remaining member may carry it, or can afford its weights.
    */
   acquire(options: AcquireOptions<Label>): Promise<Permit>;
   /** The waiters in the order of their turns, each with what it waits for. */
@@ -80,7 +82,7 @@ interface Waiter<Label = unknown> extends AcquireOptions<Label>, Queued {
 
 /**
  * Creates an admission: walks take turns, first come, first served among equals. No request waits because another's downstream is full, or
- * for a heavier request that it doesn't delay.
+ * for another request that it doesn't delay: a heavier one, or one that other credentials carry.
  */
 export function admission<Label = string>({ pool, clock = systemClock() }: AdmissionOptions): Admission<Label> {
   const queue = new FairQueue<Waiter<Label>>();
@@ -105,50 +107,52 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
   };
 
   const refuse = (): void => {
-    for (const waiter of lines.unservable((weights) => pool.bears(weights))) {
+    for (const waiter of lines.unservable(({ weights, among }) => pool.bears(weights, among))) {
       remove(waiter);
-      waiter.reject(pool.exhausted ?? tooHeavy(waiter.weights));
+      waiter.reject(unservable(waiter));
     }
   };
+
+  const unservable = ({ weights, among }: Ahead): Error => pool.exhausted ?? noneFor(weights, among, pool);
 
   /** Grants all requests that may start; returns when the next one may. */
   const serve = (): number => {
     if (pool.exhausted !== undefined) refuse();
-    /** The costs of requests that can't start yet, and when the first of them may. */
-    const ahead: (readonly number[])[] = [];
+    /** Requests that can't start yet. */
+    const ahead: Ahead[] = [];
+    /** When the first of them may. */
     let wakeAt = Infinity;
     const scan = lines.scan();
     try {
       for (let waiter = scan.first(); waiter !== undefined; waiter = scan.first()) {
-        const { weights, credits, items, countedWithinMs } = waiter;
-        if (!pool.bears(weights)) {
+        const { weights, among, credits, items, countedWithinMs } = waiter;
+        if (!pool.bears(weights, among)) {
           queue.delete(waiter);
           scan.refused(waiter);
-          waiter.reject(tooHeavy(weights));
+          waiter.reject(unservable(waiter));
           continue;
         }
         if (scan.isFull(waiter)) continue;
-        if (ahead.some((one) => costsAsMuch(weights, one))) {
+        if (ahead.some((one) => waitsBehind(waiter, one))) {
           scan.pass(waiter);
           continue;
         }
         // One instant for the whole decision: what was free may not be a moment later.
         const now = clock.monotonicMs();
-        const at = pool.freeAt(weights, now);
-        const isFree = at <= now;
-        const mayDelay = ahead.length > 0 && !pool.delaysNone(weights, { ahead, countedWithinMs, nowMs: now });
-        if (!isFree || mayDelay) {
-          if (!isFree) wakeAt = Math.min(wakeAt, at);
-          ahead.push(weights);
+        const at = pool.freeAt(weights, now, among);
+        const grant = at <= now ? pool.tryTake(weights, { nowMs: now, among, ahead, countedWithinMs }) : undefined;
+        if (grant === undefined) {
+          if (at > now) wakeAt = Math.min(wakeAt, at);
+          ahead.push(waiter);
           // If no waiting request costs less, none can start; otherwise only its own line is skipped.
-          if (costsAsMuch([], weights)) scan.close(waiter);
+          if (among === undefined && costsAsMuch([], weights)) scan.close(waiter);
           continue;
         }
         queue.delete(waiter);
         scan.granted(waiter);
         // A waiter that passes others has not had its turn: for later ones the round is still that of those who wait.
-        if (ahead.length === 0) queue.served(waiter);
-        hand(waiter, pool.take(weights, now), credits.reserve(items));
+        if (!ahead.some((one) => isRival(waiter, one))) queue.served(waiter);
+        hand(waiter, grant, credits.reserve(items));
       }
     } finally {
       scan.end();
@@ -157,8 +161,8 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
   };
 
   /** True if a grant can't delay another request, and this one needn't wait. */
-  const mayGoAtOnce = ({ weights, credits, items }: Waiter, now: number): boolean =>
-    queue.isEmpty && credits.hasRoom(items) && pool.freeAt(weights, now) <= now;
+  const mayGoAtOnce = ({ weights, among, credits, items }: Waiter, now: number): boolean =>
+    queue.isEmpty && credits.hasRoom(items) && pool.freeAt(weights, now, among) <= now;
 
   /** Delivers the permit, once its grant is durable. */
   const hand = (waiter: Waiter, grant: Grant, credit: Credit): void => {
@@ -183,9 +187,9 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
     const offset = clock.epochMs() - clock.monotonicMs();
     let first: number | undefined;
     const stands = new Map<object | undefined, { readonly hasRoom: boolean; readonly own: number }>();
-    const standing = ({ weights, credits, items }: Waiter) => {
+    const standing = ({ weights, among, credits, items }: Waiter) => {
       const hasRoom = credits.hasRoom(items);
-      return { hasRoom, own: hasRoom && pool.bears(weights) ? pool.freeAt(weights) : Infinity };
+      return { hasRoom, own: hasRoom && pool.bears(weights, among) ? pool.freeAt(weights, undefined, among) : Infinity };
     };
     return Array.from(queue, (waiter) => {
       const { label } = waiter;
@@ -203,14 +207,14 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
 
   return {
     acquire(options) {
-      const { signal, weights = [] } = options;
+      const { signal, weights = [], among } = options;
       return new Promise<Permit>((resolve, reject) => {
         if (signal?.aborted) {
           reject(signal.reason);
           return;
         }
-        if (pool.exhausted === undefined && !pool.bears(weights)) {
-          reject(tooHeavy(weights));
+        if (pool.exhausted === undefined && !pool.bears(weights, among)) {
+          reject(unservable({ weights, among }));
           return;
         }
         const abort = (reason: unknown): void => {
@@ -238,7 +242,7 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
         };
         const now = clock.monotonicMs();
         if (pool.exhausted === undefined && mayGoAtOnce(waiter, now)) {
-          const grant = pool.take(weights, now);
+          const grant = pool.take(weights, { nowMs: now, among });
           if (grant.durable !== undefined) watch();
           queue.pass(waiter);
           hand(waiter, grant, options.credits.reserve(options.items));
@@ -257,9 +261,27 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
   };
 }
 
-/** A request that no budget can ever afford must neither wait forever nor block others. */
-function tooHeavy(weights: readonly number[]): RangeError {
+/** A request that no credential can carry must not wait forever or block others. */
+function noneFor(weights: readonly number[], among: Among, { members }: CredentialPool): RangeError {
+  const names = members.map(({ name }) => name);
+  if (among !== undefined && !names.some((name) => among.includes(name)))
+    return new RangeError(`admission: only ${listed(among)} may carry this request, but the pool has only ${listed(names)}`);
   return new RangeError(`admission: no credential's limits are large enough for weights of ${weights.join(', ')}`);
+}
+
+function listed(names: readonly string[]): string {
+  return names.length === 0 ? 'no credential' : names.join(', ');
+}
+
+/** True if a request can't start while an earlier one can't: it costs as much, and has no other credentials. */
+function waitsBehind({ weights, among }: Ahead, earlier: Ahead): boolean {
+  const isWithin = earlier.among === undefined || (among !== undefined && among.every((name) => earlier.among?.includes(name)));
+  return isWithin && costsAsMuch(weights, earlier.weights);
+}
+
+/** True if one credential may carry both. */
+function isRival({ among }: Ahead, other: Ahead): boolean {
+  return among === undefined || other.among === undefined || among.some((name) => other.among?.includes(name));
 }
 
 function costsAsMuch(one: readonly number[], other: readonly number[]): boolean {

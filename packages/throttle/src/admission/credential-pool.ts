@@ -26,31 +26,48 @@ export interface CredentialPoolOptions {
   readonly clock?: Clock;
 }
 
+/** Names of the members that may carry a request; others in it are ignored. Undefined: any member. */
+export type Among = readonly string[] | undefined;
+
+/** Options of `CredentialPool.take`. */
+export interface TakeOptions {
+  /** Monotonic ms. Default: the clock's time. */
+  readonly nowMs?: number;
+  /** Default: any member. */
+  readonly among?: Among;
+  /** Earlier requests that wait for a budget. Default: none. */
+  readonly ahead?: readonly Ahead[];
+  /**
+   * Maximum time until the service has counted the request, in ms. If it is known, a slot that is free again before an earlier request can
+   * start doesn't delay that one. Default: unknown.
+   */
+  readonly countedWithinMs?: number | undefined;
+}
+
+/** An earlier request that waits for a budget. */
+export interface Ahead {
+  /** Its cost in each budget. */
+  readonly weights: readonly number[];
+  /** Default: any member. */
+  readonly among?: Among;
+}
+
 /** Credentials, any of which may carry the next request. */
 export interface CredentialPool {
   /** The members that may still be used. */
   readonly members: readonly PoolMember[];
   /** True when the limits of some member are large enough for these weights; false once all members have left. */
-  bears(weights: readonly number[]): boolean;
+  bears(weights: readonly number[], among?: Among): boolean;
   /**
    * The monotonic ms at which the first member may start, `-Infinity` if one may now, `Infinity` while that depends on requests in flight.
    * Skips members whose limits are too small for the weights; throws a `RangeError` if all are. `nowMs` defaults to the clock's time: to
    * take what is free at once, pass the same instant to both methods.
    */
-  freeAt(weights: readonly number[], nowMs?: number): number;
-  /**
-   * True when a grant of `weights` now, counted within `countedWithinMs`, is free again before any of `ahead` that shares a budget with it
-   * can go, so that it delays none of them. Without `countedWithinMs`, true only if they share no budget.
-   */
-  delaysNone(
-    weights: readonly number[],
-    options: { readonly ahead: readonly (readonly number[])[]; readonly countedWithinMs?: number | undefined; readonly nowMs?: number },
-  ): boolean;
-  /**
-   * Takes a slot of every budget of the member that may start first. Throws a `RangeError` unless `freeAt` has come at `nowMs`, which
-   * defaults to the clock's time.
-   */
-  take(weights: readonly number[], nowMs?: number): Grant;
+  freeAt(weights: readonly number[], nowMs?: number, among?: Among): number;
+  /** Takes a slot of every budget of the member that may start first. Throws a `RangeError` if `tryTake` returns none. */
+  take(weights: readonly number[], options?: TakeOptions): Grant;
+  /** Like `take`, of the least recently used member that may start now and delays none of `ahead`. Undefined if there is none. */
+  tryTake(weights: readonly number[], options?: TakeOptions): Grant | undefined;
   /** Removes a credential for good: `error` says why. */
   retire(name: string, error: Error): void;
   /** Why the last credential left; undefined while there is one. */
@@ -130,8 +147,21 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     const heldUntil = member.heldUntilMs?.() ?? -Infinity;
     return heldUntil <= now ? at : Math.max(at, heldUntil);
   };
+  const freeFrom = (node: Node, weights: readonly number[], now: number): number => notHeld(node, budgetsFreeAt(node, weights, now), now);
+  const nodesOf = (among: Among): Iterable<Node> =>
+    among === undefined ? nodes.values() : new Set(among.flatMap((name) => nodes.get(name) ?? []));
+  const bestOf = (some: Iterable<Node>, weights: readonly number[], now: number): { node: Node | undefined; at: number } => {
+    let found: { node: Node | undefined; at: number } = { node: undefined, at: Infinity };
+    for (const node of some) {
+      const at = freeFrom(node, weights, now);
+      const isSooner = at < found.at || (at === found.at && found.node !== undefined && node.lastTaken < found.node.lastTaken);
+      if (isSooner) found = { node, at };
+    }
+    return found;
+  };
   /** A member's known time is never too late, so no other can be better once the best is no later than the next one's. */
-  const best = (weights: readonly number[], now: number): { node: Node | undefined; at: number } => {
+  const best = (weights: readonly number[], now: number, among: Among): { node: Node | undefined; at: number } => {
+    if (among !== undefined) return bestOf(nodesOf(among), weights, now);
     const head = heap.peek();
     if (head !== undefined && notHeld(head, budgetsFreeAt(head, weights, now), now) === -Infinity) {
       if (weights.length === 0) head.notBefore = -Infinity;
@@ -158,14 +188,103 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     }
     return found;
   };
-  const isBorne = (weights: readonly number[]): boolean => {
-    for (const { member } of nodes.values()) if (bears(member, weights)) return true;
+  const isBorne = (weights: readonly number[], among: Among): boolean => {
+    for (const { member } of nodesOf(among)) if (bears(member, weights)) return true;
     return false;
+  };
+  /** Members whose grants may be delayed by one of `member`: itself, and those that share a budget with it. */
+  const concernedBy = (member: PoolMember, among: Among): Iterable<Node> => {
+    if (hasShared) return nodesOf(among);
+    return isAmong(member.name, among) ? nodesOf([member.name]) : [];
+  };
+  /** True if a grant of this member now delays none of those that wait. */
+  const delaysNone = ({ member }: Node, weights: readonly number[], { ahead = [], countedWithinMs }: TakeOptions, now: number): boolean => {
+    const costs = new Map(member.budgets.flatMap((budget, i) => (weights[i] === 0 ? [] : [[budget, weights[i] ?? 1] as const])));
+    return ahead.every((earlier) => {
+      const isRival = isAmong(member.name, earlier.among);
+      /** True if a slot that is taken now may be missing to the earlier request. */
+      const mayMiss = (budget: RateBudget, weight = 1): boolean => {
+        const cost = costs.get(budget);
+        if (cost === undefined || weight === 0) return false;
+        if (isRival) return true;
+        // It waits for a budget of another credential. If it needs one slot of a shared budget, the next free one is enough.
+        return weight > 1 && (cost + weight > budget.limit || budget.freeAt(cost + weight, now) > now);
+      };
+      for (const { member: carrier } of concernedBy(member, earlier.among)) {
+        // Another member carries the heavier ones that this one can't afford, so they lose nothing here.
+        if (!bears(carrier, earlier.weights)) continue;
+        const both = carrier.budgets.filter((budget, i) => mayMiss(budget, earlier.weights[i]));
+        if (both.length === 0) continue;
+        if (countedWithinMs === undefined) return false;
+        const soonestAt = Math.max(
+          ...carrier.budgets.map((budget, i) => (earlier.weights[i] === 0 ? -Infinity : budget.soonestAt(earlier.weights[i]))),
+        );
+        if (both.some((budget) => budget.freeAgainAt(countedWithinMs) > soonestAt)) return false;
+      }
+      return true;
+    });
+  };
+  /** The member to take now. */
+  const choose = (weights: readonly number[], options: TakeOptions, now: number): Node | undefined => {
+    const { among, ahead = [] } = options;
+    const { node, at } = best(weights, now, among);
+    if (node === undefined || at > now) return undefined;
+    if (ahead.length === 0 || delaysNone(node, weights, options, now)) return node;
+    const others = [...nodesOf(among)].filter((one) => freeFrom(one, weights, now) <= now && delaysNone(one, weights, options, now));
+    return bestOf(others, weights, now).node;
   };
   const changed = (node: Node): void => {
     if (node.place === -1) return;
     node.notBefore = ownFreeAt(node, clock.monotonicMs());
     heap.moved(node);
+  };
+
+  const tryTake = (weights: readonly number[], options: TakeOptions = {}): Grant | undefined => {
+    const { nowMs: now = clock.monotonicMs() } = options;
+    const node = choose(weights, options, now);
+    if (node === undefined) return undefined;
+    const { name, budgets, journal } = node.member;
+    const slots = budgets.map((budget, i) => (weights[i] === 0 ? undefined : budget.take(weights[i], now)));
+    grants += 1;
+    node.lastTaken = grants;
+    changed(node);
+    const settled = (): void => {
+      journal?.settled();
+      changed(node);
+    };
+    let isSent = false;
+    return {
+      credential: name,
+      ...(journal !== undefined && { durable: journal.granted() }),
+      sent() {
+        const maySend = slots.every((slot) => slot?.sent() !== false);
+        isSent ||= maySend;
+        return maySend;
+      },
+      answered(evidence) {
+        for (const [i, slot] of slots.entries()) slot?.answered(evidence?.[i]);
+        settled();
+      },
+      corrected(costs) {
+        for (const [i, slot] of slots.entries()) {
+          const cost = costs[i];
+          if (cost !== undefined) slot?.corrected(cost);
+        }
+        settled();
+      },
+      unsent() {
+        for (const slot of slots) slot?.unsent();
+        settled();
+      },
+      aborted() {
+        for (const slot of slots) {
+          // One slot isn't enough: nothing was sent unless all agree.
+          if (isSent) slot?.aborted();
+          else slot?.unsent();
+        }
+        settled();
+      },
+    };
   };
 
   return {
@@ -175,76 +294,18 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     get exhausted() {
       return exhausted;
     },
-    bears: (weights) => isBorne(weights),
-    freeAt(weights, now = clock.monotonicMs()) {
-      if (nodes.size > 0 && !isBorne(weights))
+    bears: isBorne,
+    freeAt(weights, now = clock.monotonicMs(), among) {
+      if (nodes.size > 0 && !isBorne(weights, among))
         throw new RangeError(`credentialPool: no credential's limits are large enough for weights of ${weights.join(', ')}`);
-      return best(weights, now).at;
+      return best(weights, now, among).at;
     },
-    delaysNone(weights, { ahead, countedWithinMs, nowMs = clock.monotonicMs() }) {
-      const { member } = best(weights, nowMs).node ?? {};
-      if (member === undefined) return true;
-      const taken = new Set(member.budgets.filter((_, i) => weights[i] !== 0));
-      /** It may delay the heavier ones on each member that has one of its budgets: its own, and those that share one with it. */
-      const concerned = hasShared ? Array.from(nodes.values(), (node) => node.member) : [member];
-      return ahead.every((heavier) =>
-        concerned.every((carrier) => {
-          // Another member carries the heavier ones that this one can't afford, so they lose nothing here.
-          if (!bears(carrier, heavier)) return true;
-          const both = carrier.budgets.filter((budget, i) => heavier[i] !== 0 && taken.has(budget));
-          if (both.length === 0) return true;
-          if (countedWithinMs === undefined) return false;
-          const soonestAt = Math.max(...carrier.budgets.map((budget, i) => (heavier[i] === 0 ? -Infinity : budget.soonestAt(heavier[i]))));
-          return both.every((budget) => budget.freeAgainAt(countedWithinMs) <= soonestAt);
-        }),
-      );
+    take(weights, options) {
+      const grant = tryTake(weights, options);
+      if (grant === undefined) throw new RangeError('credentialPool: no credential is free now; check freeAt first');
+      return grant;
     },
-    take(weights, now = clock.monotonicMs()) {
-      const { node } = best(weights, now);
-      if (node === undefined) throw new RangeError('credentialPool: no credential is free now; check freeAt first');
-      const { name, budgets, journal } = node.member;
-      const slots = budgets.map((budget, i) => (weights[i] === 0 ? undefined : budget.take(weights[i], now)));
-      grants += 1;
-      node.lastTaken = grants;
-      changed(node);
-      const settled = (): void => {
-        journal?.settled();
-        changed(node);
-      };
-      let isSent = false;
-      return {
-        credential: name,
-        ...(journal !== undefined && { durable: journal.granted() }),
-        sent() {
-          const maySend = slots.every((slot) => slot?.sent() !== false);
-          isSent ||= maySend;
-          return maySend;
-        },
-        answered(evidence) {
-          for (const [i, slot] of slots.entries()) slot?.answered(evidence?.[i]);
-          settled();
-        },
-        corrected(costs) {
-          for (const [i, slot] of slots.entries()) {
-            const cost = costs[i];
-            if (cost !== undefined) slot?.corrected(cost);
-          }
-          settled();
-        },
-        unsent() {
-          for (const slot of slots) slot?.unsent();
-          settled();
-        },
-        aborted() {
-          for (const slot of slots) {
-            // One slot isn't enough: nothing was sent unless all agree.
-            if (isSent) slot?.aborted();
-            else slot?.unsent();
-          }
-          settled();
-        },
-      };
-    },
+    tryTake,
     retire(name, error) {
       const node = nodes.get(name);
       if (node === undefined) return;
@@ -253,6 +314,10 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
       if (nodes.size === 0) exhausted = error;
     },
   };
+}
+
+function isAmong(name: string, among: Among): boolean {
+  return among === undefined || among.includes(name);
 }
 
 function bears({ budgets }: PoolMember, weights: readonly number[]): boolean {

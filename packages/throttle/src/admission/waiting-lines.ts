@@ -6,6 +6,7 @@ import { OrderedList } from './ordered-list.ts';
 /** A request in the queue, and the capacity it waits for. */
 export interface Lined extends Queued {
   readonly weights: readonly number[];
+  readonly among?: readonly string[] | undefined;
   readonly credits: CreditPool;
   readonly items: number;
 }
@@ -34,7 +35,7 @@ interface Seen<Request> {
 }
 
 /**
- * The requests of one queue, in one line for each downstream, cost and size. The first request of each line is enough to find the
+ * The requests of one queue, in one line for each downstream, cost, size and set of credentials. The first request of each line is enough to find the
  * next one to start, however many wait.
  */
 export class WaitingLines<Request extends Lined> {
@@ -54,9 +55,10 @@ export class WaitingLines<Request extends Lined> {
   add(request: Request): void {
     const downstream = this.#downstreamOf(request.credits);
     this.#unpark(downstream);
-    const key = `${request.items} ${request.weights.join(' ')}`;
+    const { items, weights, among } = request;
+    const key = `${items} ${weights.join(' ')}${among === undefined ? '' : ` ${JSON.stringify(among)}`}`;
     const found = downstream.lines.get(key);
-    const line = found ?? { requests: new OrderedList<Request>(byTurn), items: request.items, key, downstream, place: -1 };
+    const line = found ?? { requests: new OrderedList<Request>(byTurn), items, key, downstream, place: -1 };
     line.requests.add(request);
     this.#lineOf.set(request, line);
     if (found === undefined) {
@@ -89,11 +91,11 @@ export class WaitingLines<Request extends Lined> {
   }
 
   /** Requests that no remaining credential could ever serve, by their turns. */
-  unservable(bears: (weights: readonly number[]) => boolean): readonly Request[] {
+  unservable(bears: (request: Request) => boolean): readonly Request[] {
     const found: Request[] = [];
     for (const { lines } of this.#downstreams.values()) {
       for (const { requests } of lines.values()) {
-        if (requests.first === undefined || bears(requests.first.weights)) continue;
+        if (requests.first === undefined || bears(requests.first)) continue;
         for (const request of requests) found.push(request);
       }
     }
