@@ -6,6 +6,7 @@ import { checkedOptions } from './checked-options.ts';
 import { connections } from './http/connections.ts';
 import { CircuitBreaker } from './retry/circuit-breaker.ts';
 import { executor, type RunningQuery } from './retry/executor.ts';
+import { queryCredentials } from './retry/query-credentials.ts';
 import { sharedBudgets } from './retry/shared-budgets.ts';
 import { sourceCredential } from './retry/source-credential.ts';
 import { UnderWay } from './retry/under-way.ts';
@@ -57,6 +58,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
       ...(ca !== undefined && { ca }),
     });
     const credentials = new Map(members.map((member) => [member.name, member]));
+    const credentialsOf = queryCredentials({ definition, credentials, pool });
     const stopping = new AbortController();
     const inFlight = new Set<RunningQuery>();
     const execute = executor({
@@ -65,6 +67,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
       admission: queue,
       pool,
       credentials,
+      credentialsOf,
       connections: wires,
       breaker,
       underWay,
@@ -109,23 +112,25 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
     const gauges = (): SourceGauges => {
       const queued = queue.waiting();
       const outage = breaker.outage(queued.filter((one) => one.for === 'budget').length);
-      const isBusy = pool.members.length > 0 && pool.members.every(({ name }) => underWay.isFull(name));
-      const state = (reason: 'budget' | 'downstream', at: number | undefined): QueryState => {
+      const isBusy = (credentials: readonly string[] = pool.members.map(({ name }) => name)): boolean =>
+        credentials.length > 0 && credentials.every((name) => underWay.isFull(name));
+      const state = ({ credentials: own }: RunningQuery, reason: 'budget' | 'downstream', at: number | undefined): QueryState => {
         const isHeld = outage !== undefined && reason === 'budget';
         const until = isHeld ? outage.retryAt : at;
         return {
-          ...(isHeld ? { state: 'service-down' } : { state: 'queued', for: isBusy && reason === 'budget' ? 'concurrency' : reason }),
+          ...(isHeld ? { state: 'service-down' } : { state: 'queued', for: reason === 'budget' && isBusy(own) ? 'concurrency' : reason }),
           ...(until !== undefined && { until }),
         };
       };
-      const row = ({ id, subject, weights }: RunningQuery, now: QueryState): QueryStatus => ({
+      const row = ({ id, subject, weights, credentials: own }: RunningQuery, now: QueryState): QueryStatus => ({
         id,
         subject,
         weights: Object.fromEntries(Object.keys(budgets).map((name, i) => [name, weights[i] ?? 1])),
+        ...(own !== undefined && { credentials: own }),
         ...now,
       });
       const queries = [
-        ...queued.flatMap(({ label, for: reason, until }) => (label === undefined ? [] : [row(label, state(reason, until))])),
+        ...queued.flatMap(({ label, for: reason, until }) => (label === undefined ? [] : [row(label, state(label, reason, until))])),
         ...Array.from(inFlight, (running) => row(running, running.state)),
       ];
       return { budgets: budgetGauges(), queries, ...(outage !== undefined && { outage }) };
@@ -150,6 +155,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
           subject: () => definition.subject(paging.query(paging.first)),
           query: (query, reading) => source.query(query, reading),
         }),
+      ...(credentialsOf !== undefined && { credentialsOf }),
       gauges,
       slots: () =>
         inUse((one) => ({

@@ -42,6 +42,11 @@ export interface SourceDefinition<Query, Value> {
    * The cost of a query by budget name: 1 in each budget that isn't named; 0 doesn't use a budget. A name without a budget is an error.
    */
   weights?(query: Query): Readonly<Record<string, number>>;
+  /**
+   * Names of the credentials that may send a query, such as that of the shop whose orders it requests. A pure function. A query whose
+   * credentials have all left, or that names an unknown one, ends with `HEADGATE_NO_CREDENTIAL`. Default: each credential may send any.
+   */
+  credentialsOf?(query: Query): readonly string[];
 }
 
 /** A definition with its defaults. */

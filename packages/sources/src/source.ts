@@ -17,6 +17,11 @@ export interface Source<Query, Value> extends AsyncDisposable {
     paging: Paging<Query, Value, Cursor>,
     options?: WalkOptions<Cursor>,
   ): PageStream<WalkedPage<Value, Cursor>>;
+  /**
+   * Names of the credentials that may send a query, each once. Throws a `SourceError` as `query` rejects. Absent if any of them may send
+   * any query.
+   */
+  readonly credentialsOf?: (query: Query) => readonly string[];
   /** The state of its budgets and of each query, and since when the service is down. */
   gauges(): SourceGauges;
   /** When the slots of each budget become free, for forecasts. */
@@ -76,6 +81,8 @@ export type QueryStatus = QueryState & {
   readonly subject: string;
   /** Its cost in each budget, by name. Default 1. */
   readonly weights?: Readonly<Record<string, number>>;
+  /** Names of the credentials that may send it. Default: any. */
+  readonly credentials?: readonly string[];
 };
 
 /** The state of a query. Times are epoch ms; `until` is absent if the end is unknown. */

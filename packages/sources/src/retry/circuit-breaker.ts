@@ -43,6 +43,8 @@ export type AfterFault =
 /** One request of the source, from its first attempt to its end. */
 export interface Call {
   readonly suspect: Suspect;
+  /** Names of the credentials that may send it; undefined: any. */
+  readonly among: readonly string[] | undefined;
   /** The number of its caller's requests that it represents. */
   readonly requests: number;
   /** The credential of its current attempt. */
@@ -116,10 +118,10 @@ export class CircuitBreaker {
     this.#service = new Circuit(options);
   }
 
-  begin(requests: number = 1): Call {
+  begin({ requests = 1, among }: { readonly requests?: number | undefined; readonly among?: readonly string[] | undefined } = {}): Call {
     const suspect = new Suspect();
     const attempt = { credential: '', fromMs: 0, startedAt: 0, toldUntilMs: -Infinity };
-    const call: Call = { suspect, requests, ...attempt, outage: undefined, sent: 0, sentFromMs: 0 };
+    const call: Call = { suspect, among, requests, ...attempt, outage: undefined, sent: 0, sentFromMs: 0 };
     this.#calls.add(call);
     return call;
   }
@@ -246,11 +248,12 @@ export class CircuitBreaker {
     for (const end of this.#untilUp) end();
   }
 
-  /** True if the credential is at fault: others are well, and get responses. */
+  /** True if the credential is at fault: others get responses, and one that may send the request is well. */
   #isCredentials(call: Call, toldUntilMs: number): boolean {
     const { circuit, suspect } = this.#of(call.credential);
     suspect.failed(call.startedAt, this.#answers);
-    const isWell = (name: string): boolean => name !== call.credential && !this.#of(name).circuit.isOpen;
+    const isWell = (name: string): boolean =>
+      name !== call.credential && (call.among?.includes(name) ?? true) && !this.#of(name).circuit.isOpen;
     const isIll = suspect.isAtFault && this.#options.credentials().some(isWell);
     if (isIll) {
       circuit.open();

@@ -11,11 +11,14 @@ import type { CircuitBreaker } from './circuit-breaker.ts';
 import { FailureStreak } from './failure-streak.ts';
 import { type Progress, retryDecision, type RetryDecision } from './retry-decision.ts';
 import { sharedSecret } from './shared-secret.ts';
+import type { QueryCredentials } from './query-credentials.ts';
 import type { UnderWay } from './under-way.ts';
 
 export interface ExecutorOptions<Query, Value> extends AttemptContext<Query, Value> {
   readonly admission: Admission<RunningQuery>;
   readonly pool: CredentialPool;
+  /** Undefined: each credential may send any query. */
+  readonly credentialsOf: QueryCredentials<Query> | undefined;
   readonly breaker: CircuitBreaker;
   readonly underWay: UnderWay;
   /** Contains the queries that have a permit, for gauges. */
@@ -29,6 +32,8 @@ export interface RunningQuery {
   readonly id: object;
   readonly subject: string;
   readonly weights: readonly number[];
+  /** Names of the credentials that may send it; undefined: any. */
+  readonly credentials: readonly string[] | undefined;
   /** Its state since its last permit. */
   state: QueryState;
 }
@@ -37,7 +42,7 @@ export interface RunningQuery {
 export type Executor<Query, Value> = (query: Query, options: QueryOptions & { readonly signal: AbortSignal }) => Promise<Delivery<Value>>;
 
 export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Executor<Query, Value> {
-  const { definition, options, connections, credentials, admission, pool, breaker, underWay, inFlight, stop } = given;
+  const { definition, options, connections, credentials, credentialsOf, admission, pool, breaker, underWay, inFlight, stop } = given;
   const { service } = definition;
   const { clock, random, retryForMs } = options;
   const shared = sharedSecret();
@@ -56,7 +61,8 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
     });
     // After this time, an aborted request may still be counted for a while.
     const countedWithinMs = (options.journal?.leaseMs ?? 0) + options.timeoutMs + options.maxDelayMs;
-    checkWeights({ service, subject, weights, names, pool });
+    const among = credentialsOf?.(query);
+    checkWeights({ service, subject, weights, names, pool, among });
     const progress: Progress = {
       deadline: backoff({ nowMs: () => breaker.upMs(), random, retryForMs }),
       wasAmbiguous: false,
@@ -66,7 +72,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       stale: false,
     };
     const { deadline } = progress;
-    const call = breaker.begin(requests);
+    const call = breaker.begin({ requests, among });
 
     /** One attempt with a permit: the response's value, or what to do next. */
     const attemptWith = async (
@@ -127,6 +133,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         progress,
         faulted: (fault) => breaker.failed(call, fault),
         retire: (error) => {
+          credential.retired(error);
           // Only requests that are waiting when the last credential is removed get it.
           pool.retire(credential.name, lastOne(error));
           admission.wake();
@@ -150,7 +157,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       return decision;
     };
 
-    const running: RunningQuery = { id: walk ?? call, subject, weights, state: { state: 'queued', for: 'budget' } };
+    const running: RunningQuery = { id: walk ?? call, subject, weights, credentials: among, state: { state: 'queued', for: 'budget' } };
     let carrier: string | undefined;
     const ended = (): void => {
       if (carrier !== undefined) underWay.end(carrier);
@@ -162,6 +169,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       try {
         return await admission.acquire({
           weights,
+          among,
           countedWithinMs,
           credits,
           items,
@@ -177,7 +185,10 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         });
       } catch (error) {
         // The last credential that could send it may have been removed.
-        checkWeights({ service, subject, weights, names, pool });
+        if (pool.exhausted === undefined) {
+          credentialsOf?.(query);
+          checkWeights({ service, subject, weights, names, pool, among });
+        }
         throw error;
       } finally {
         // Outages are reported from their beginning.
@@ -252,12 +263,14 @@ interface CheckWeightsOptions {
   readonly weights: readonly number[];
   readonly names: readonly string[];
   readonly pool: CredentialPool;
+  readonly among: readonly string[] | undefined;
 }
 
 /** A request that costs more than any credential's budgets ever hold would wait forever. */
-function checkWeights({ service, subject, weights, names, pool }: CheckWeightsOptions): void {
-  if (pool.bears(weights)) return;
+function checkWeights({ service, subject, weights, names, pool, among }: CheckWeightsOptions): void {
+  if (pool.bears(weights, among)) return;
   for (const { name, budgets } of pool.members) {
+    if (among?.includes(name) === false) continue;
     for (const [i, { limit, windowMs }] of budgets.entries()) {
       const weight = weights[i] ?? 1;
       if (weight <= limit) continue;

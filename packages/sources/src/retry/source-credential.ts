@@ -28,6 +28,10 @@ export interface SourceCredential {
   backOffOneWindow(weights: readonly number[]): number;
   /** Number of refusals of its secret: a refusal of a request signed before the last one says nothing new. */
   readonly secretRefusals: number;
+  /** Why it is no longer used; undefined while it is. */
+  readonly retiredBy: SourceError | undefined;
+  /** It leaves its source for good. */
+  retired(error: SourceError): void;
   /** The service refused its secret. Returns false if its signer can't provide another, or has had its chance since the last response. */
   secretRefused(secret: string | undefined, error: SourceError): boolean;
   /** Why a secret must not be sent again: it is the one that was last refused. */
@@ -95,6 +99,7 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
   let lastRefused: { readonly secret: string; readonly error: SourceError } | undefined;
   let clockRefusals = 0;
   let clockRefusalsInARow = 0;
+  let retiredBy: SourceError | undefined;
 
   /** The budgets that a request uses: its refusal says nothing about the others, and is more likely about the credential's own. */
   const used = (weights: readonly number[]) => {
@@ -149,6 +154,12 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
     backOffOneWindow(weights) {
       const { windowMs, hold } = used(weights);
       return hold(windowMs * 1.0005 + 5);
+    },
+    get retiredBy() {
+      return retiredBy;
+    },
+    retired(error) {
+      retiredBy = error;
     },
     get secretRefusals() {
       return secretRefusals;
