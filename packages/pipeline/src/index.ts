@@ -57,6 +57,7 @@ export { route, type RoutedProcessors } from './engine/route.ts';
 export type { StopDeadline } from './engine/stop-deadline.ts';
 export { type Running, type RunResult, start, type StartOptions } from './engine/start.ts';
 export { forecast, type Forecast, type ForecastOptions, type LaneWork, type WalkSize } from './forecast/forecast.ts';
+export type { RestrictedWalks } from './forecast/request-sizes.ts';
 export { type LaneLeft, leftToDo, type LeftToDoOptions, type LogView, type PipelineLeft, type WalkLeft } from './forecast/left-to-do.ts';
 export { cancelRequests, type CancelRequestsOptions } from './lists/cancel-requests.ts';
 export { lookup } from './lookup/lookup.ts';

@@ -130,7 +130,7 @@ function planJson(plans: readonly Planned[], now: number): object {
         key: walk.key,
         request: JSON.parse(walk.request) as unknown,
         lane: lane.lane,
-        credentials: credentialsOf([lane]),
+        credentials: walk.credentials ?? credentialsOf([lane]),
         whole: walk.whole,
         page: walk.page,
         pages: walk.pages,
@@ -184,13 +184,13 @@ function planText(plans: readonly Planned[], now: number): string {
 function rowsOf(of: Planned, now: number): string[][] {
   const { left, forecast: all, walks } = of;
   const { lanes } = left;
-  const every = withWords(lanes);
+  const every = withWords(credentialsOf(lanes));
   const rows = walks.slice(0, LISTED).map(({ walk, lane, inMs }) => {
     const { key, page, pages } = walk;
     const size =
       pages === undefined ? '(size not known yet)' : inMs === undefined ? '' : `${when(now, inMs)} (if it is as long as last time)`;
     const requests = pages === undefined ? '?' : groupedNumber(requestsOf(page, pages));
-    return [safeText(key), where(walk), requests, withWords([lane]), size];
+    return [safeText(key), where(walk), requests, withWords(walk.credentials ?? credentialsOf([lane])), size];
   });
   if (walks.length > LISTED) rows.push([`and ${countWords(walks.length - LISTED, 'more crawl')}`, '', '', every, '']);
   const keys = lanes.reduce((sum, lane) => sum + lane.keys, 0);
@@ -215,9 +215,8 @@ function where({ page, whole }: WalkLeft): string {
   return whole ? 'from the start' : 'a part';
 }
 
-/** The credentials of lanes, and the rate of those without their own name: `app, reader`. */
-function withWords(lanes: readonly LaneLeft[]): string {
-  const names = credentialsOf(lanes);
+/** Names of credentials: `app, reader`. */
+function withWords(names: readonly string[]): string {
   return names.length > 3 ? countWords(names.length, 'credential') : names.map((name) => safeText(name, 40)).join(', ');
 }
 

@@ -24,13 +24,19 @@ function doingWords(doing: Doing, now: number, times: TimeWords): string {
     case 'waiting':
       if (doing.for === 'downstream') return 'waits for downstream capacity';
       if (doing.for === 'service') return 'waits for the service';
-      if (doing.for === 'concurrency') return 'waits for another request to end';
-      return doing.until !== undefined && doing.until > now ? `waits for budget until ${times.when(doing.until, now)}` : 'waits for budget';
+      if (doing.for === 'concurrency') return `waits for another request${ofWords(doing)} to end`;
+      return `waits for budget${ofWords(doing)}${doing.until !== undefined && doing.until > now ? ` until ${times.when(doing.until, now)}` : ''}`;
     case 'writing':
       return 'writing';
     case 'behind':
       return safeText(doing.name);
   }
+}
+
+/** The credentials that a request waits for, if not any will do: ` of berlin`. */
+function ofWords({ credentials }: Extract<Doing, { state: 'waiting' }>): string {
+  if (credentials === undefined) return '';
+  return ` of ${credentials.length > 3 ? countWords(credentials.length, 'credential') : credentials.map((name) => safeText(name, 40)).join(' or ')}`;
 }
 
 /** The pipelines' words for their items. */
@@ -262,7 +268,10 @@ export function holdingBudgets({ work, budgets, now }: RunView): ReadonlyMap<Bud
   const holding = new Map<Budget, string>();
   for (const pipeline of pipelines) {
     const isHeld = open.every((row) => row.pipeline !== pipeline || (row.doing?.state === 'waiting' && row.doing.for === 'budget'));
-    const own = budgets.filter((one) => one.pipeline === pipeline);
+    const among = credentialsOf(open.filter((row) => row.pipeline === pipeline));
+    const own = budgets.filter(
+      (one) => one.pipeline === pipeline && (one.credential === undefined || among?.has(one.credential) !== false),
+    );
     // Credentials can replace each other, but budgets of one credential can't.
     const first = [...Map.groupBy(own, ({ budget }) => budget).values()].flatMap((same) => {
       const soonest = same.toSorted((one, other) => freeAt(one) - freeAt(other))[0];
@@ -272,6 +281,12 @@ export function holdingBudgets({ work, budgets, now }: RunView): ReadonlyMap<Bud
     if (isHeld && last !== undefined) holding.set(last, pipelines.length === 1 ? 'everything' : pipeline);
   }
   return holding;
+}
+
+/** The credentials that jobs wait for; undefined: any. */
+function credentialsOf(rows: readonly WorkRow[]): ReadonlySet<string> | undefined {
+  const all = rows.map(({ doing }) => (doing?.state === 'waiting' ? doing.credentials : undefined));
+  return all.includes(undefined) ? undefined : new Set(all.flatMap((names = []) => names));
 }
 
 function isHolding(budget: Budget, now: number): boolean {

@@ -87,6 +87,7 @@ export function definePipeline<
         );
         if (typeof processor?.open !== 'function')
           throw misuse(of('open'), `returns ${textOf(processor)}`, 'It must return the result of walk, lookup or route');
+        if (lanes > 1 && processor.sources.some((source) => source.credentialsOf !== undefined)) throw notDivided(name, lanes);
         // The lane passes it the makers of the definition's own topics.
         return processor as unknown as Processor<unknown, TopicMap>;
       },
@@ -123,6 +124,12 @@ function commonOptions(maxOutstanding: number) {
       .default(10)
       .describe('Stop after this many jobs in a row fail with the same error. The other jobs wait for the next run.'),
   };
+}
+
+/** A lane gets its jobs by their keys, whichever credentials it has. */
+function notDivided(pipeline: string, lanes: number): PipelineError {
+  const message = `${pipeline}: its source has credentialsOf, so ${lanes} lanes can't divide its credentials. Set lanes to 1, or remove credentials from its definition.`;
+  return new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message, pipeline });
 }
 
 function assertNamed(of: UserFunction, credential: unknown): void {

@@ -14,7 +14,7 @@ import type { PipelineError } from '../definition/pipeline-error.ts';
 import type { RequestRecord } from '../definition/request.ts';
 import { type Serializers, type TopicMap, type TopicNames, recordMakers } from '../definition/topic.ts';
 import type { LaneWork } from '../forecast/forecast.ts';
-import { laneBacklog, requestSizes } from '../forecast/request-sizes.ts';
+import { type ExpectedWalk, expectedOf, laneBacklog, requestSizes } from '../forecast/request-sizes.ts';
 import type { RunEvent, RunGauges } from '../view/events.ts';
 import { laneGauges, laneWork } from '../view/lane-gauges.ts';
 import type { Tracing } from '../view/tracing.ts';
@@ -176,13 +176,13 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
   const sizesNow = requestSizes(pipeline, processor, lane.stateUnder, worker.lastCrawl);
   const warnOfPile = pileWarning({ pipeline, clock, isWalking: (key) => worker.inWork().walks.some((walk) => walk.key === key), warn });
   /** The work that was left when the lane failed, because its worker gives it up then. */
-  const expected = new Map<number, number>();
+  const expected = new Map<number, ExpectedWalk>();
   const onTake = (record: RequestRecord, request: unknown): void => {
     backlog.remove(record, request);
     const size = sizesNow(record, request);
     if (size === undefined) return;
     warnOfPile(record, request, size.kind === 'walk' ? size.key : undefined);
-    if (size.kind === 'walk' && size.pages !== undefined) expected.set(record.offset, size.pages);
+    if (size.kind === 'walk') expected.set(record.offset, expectedOf(size));
   };
   const view = () => {
     const inWork = worker.inWork();

@@ -20,6 +20,8 @@ export interface SourceControls {
   };
   /** When its budgets' slots come free, for forecasts. Default: not known. */
   slots?(): readonly BudgetSlots[];
+  /** Set if only some of its credentials may send a query, whose names it returns. Such a source works with one lane only. */
+  readonly credentialsOf?: ((query: never) => readonly string[]) | undefined;
   /** Starts no further request; requests in flight run to their end. An error after this makes no dead letter. */
   stop(): void;
   /** Aborts requests in flight and closes the connections. */
@@ -55,7 +57,14 @@ export type StateOfLane = Lane['stateUnder'];
 /** The rest of a request. */
 export type Left =
   /** A walk continues at this page, 1-based. `whole`: it is for all pages there are. */
-  | { readonly kind: 'walk'; readonly page: number; readonly from: Json | undefined; readonly whole: boolean }
+  | {
+      readonly kind: 'walk';
+      readonly page: number;
+      readonly from: Json | undefined;
+      readonly whole: boolean;
+      /** Names of the credentials that may send its next request. Default: any. */
+      readonly credentials?: readonly string[];
+    }
   /** Keys without a response; `size`: of one HTTP request. */
   | { readonly kind: 'lookup'; readonly keys: number; readonly size: number };
 

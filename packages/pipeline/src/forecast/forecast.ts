@@ -1,4 +1,5 @@
 import { type BudgetSlots, type FreeSlots, nextReset } from '@headgate/sources';
+import type { RestrictedWalks } from './request-sizes.ts';
 
 /** An unfinished walk: its next page, 1-based, and the total number of its pages, if known. */
 export interface WalkSize {
@@ -8,6 +9,8 @@ export interface WalkSize {
   readonly page: number;
   /** Total pages, including the written ones; absent if unknown. */
   readonly pages?: number;
+  /** Names of the credentials that may carry it. Default: any. */
+  readonly credentials?: readonly string[];
 }
 
 /** The remaining work of one lane, and the budgets that it uses. */
@@ -20,12 +23,16 @@ export interface LaneWork {
   readonly walks: readonly WalkSize[];
   /** Walks that begin when those are done: their number, how many have an unknown size, and the pages of the others. Default: none. */
   readonly behind?: { readonly walks: number; readonly unknown: number; readonly pages: number };
+  /** Of those, the walks that only some credentials may carry. Default: none. */
+  readonly restricted?: readonly RestrictedWalks[];
   /** Keys of lookups without a response. */
   readonly keys: number;
   /** Maximum keys of one HTTP request. */
   readonly keysPerRequest: number;
   /** HTTP requests of this work that have a permit but no response yet. Default 0. */
   readonly inFlight?: number;
+  /** The number of these by the name of their credential. Default: unknown. */
+  readonly inFlightOf?: Readonly<Record<string, number>>;
   /** One for each budget of each credential of the lane, and for each limit over all of them. */
   readonly budgets: readonly BudgetSlots[];
 }
@@ -52,7 +59,12 @@ export interface ForecastOptions {
 export function forecast(lanes: readonly LaneWork[], options: ForecastOptions): Forecast {
   const all = lanes.map((lane) => {
     const pace = paceOf(lane, options);
-    return { ...needOf(lane, pace), inMs: laneMs(lane, pace, options) };
+    // The slowest credentials are done last.
+    const inMs = Math.max(
+      laneMs(lane, pace, options),
+      ...restrictedParts(lane).map((part) => laneMs(part, paceOf(part, options), options)),
+    );
+    return { ...needOf(lane, pace), inMs };
   });
   return {
     requests: all.reduce((sum, { requests }) => sum + requests, 0),
@@ -61,10 +73,36 @@ export function forecast(lanes: readonly LaneWork[], options: ForecastOptions): 
   };
 }
 
+/** For each set of credentials, the part of a lane's work that no others may carry, with their budgets. */
+function restrictedParts(lane: LaneWork): readonly LaneWork[] {
+  const { walks, restricted = [], budgets, inFlightOf = {} } = lane;
+  const groups = Map.groupBy([...walks, ...restricted], ({ credentials }) => credentials && JSON.stringify(credentials));
+  const sets = new Map(
+    [...groups].flatMap(([key, [first]]) => (key === undefined || first?.credentials === undefined ? [] : [[key, first.credentials]])),
+  );
+  return Array.from(sets.values(), (names) => {
+    const own = new Set(
+      [...sets].flatMap(([key, some]) => (some.length <= names.length && some.every((name) => names.includes(name)) ? [key] : [])),
+    );
+    const isOwn = ({ credentials }: { readonly credentials?: readonly string[] }): boolean =>
+      credentials !== undefined && own.has(JSON.stringify(credentials));
+    const later = restricted.filter(isOwn);
+    return {
+      ...lane,
+      walks: walks.filter(isOwn),
+      behind: { walks: sum(later, 'walks'), unknown: sum(later, 'unknown'), pages: sum(later, 'pages') },
+      keys: 0,
+      inFlight: names.reduce((count, name) => count + (inFlightOf[name] ?? 0), 0),
+      budgets: budgets.filter(({ credential }) => credential === undefined || names.includes(credential)),
+    };
+  });
+}
+
 /** The time that another credential at the end of the list saves, ms; undefined if unknown. */
 export function savedByCredential(lanes: readonly LaneWork[], options: ForecastOptions): number | undefined {
   const { unknown, inMs } = forecast(lanes, options);
-  if (unknown > 0) return undefined;
+  // Another credential could perhaps not carry what waits.
+  if (unknown > 0 || lanes.some((lane) => restrictedParts(lane).length > 0)) return undefined;
   const credentials = new Set(lanes.flatMap(({ budgets }) => budgets.flatMap(({ credential = [] }) => credential))).size;
   const next = credentials % Math.max(1, lanes.length);
   const more = lanes.map((lane) => {
@@ -76,11 +114,28 @@ export function savedByCredential(lanes: readonly LaneWork[], options: ForecastO
   return inMs - forecast(more, options).inMs;
 }
 
+/** Options of {@link walksDone}: the number of walks, and how many take turns at a time. */
+interface WalksDoneOptions extends ForecastOptions {
+  readonly first: number;
+  readonly concurrency: number;
+}
+
 /** When each of the first walks of a lane is done, ms from now, if they take turns, at most `concurrency` of them at a time. */
-export function walksDone(
-  lane: LaneWork,
-  { first, concurrency, ...options }: ForecastOptions & { readonly first: number; readonly concurrency: number },
-): readonly number[] {
+export function walksDone(lane: LaneWork, options: WalksDoneOptions): readonly number[] {
+  const done = new Map<WalkSize, number>();
+  for (const part of restrictedParts(lane)) {
+    for (const [i, inMs] of doneInTurn(part, options).entries()) {
+      const walk = part.walks[i];
+      if (walk !== undefined) done.set(walk, Math.max(inMs, done.get(walk) ?? 0));
+    }
+  }
+  return doneInTurn(lane, options).map((inMs, i) => {
+    const walk = lane.walks[i];
+    return (walk && done.get(walk)) ?? inMs;
+  });
+}
+
+function doneInTurn(lane: LaneWork, { first, concurrency, ...options }: WalksDoneOptions): readonly number[] {
   const pages = lane.walks.map((walk) => pagesLeft(walk) ?? 1);
   const { inFlight = 0 } = lane;
   const pace = paceOf(lane, options);
@@ -93,6 +148,10 @@ export function walksDone(
     const until = Math.max(0, (isMore ? own * Math.max(1, lane.walks.length) : turns + Math.min(lookups, own)) - inFlight);
     return started({ pages: Math.min(requests, until), keys: 0 }, pace).inMs + own * (options.requestMs ?? 0);
   });
+}
+
+function sum<Key extends string>(all: readonly Readonly<Record<Key, number>>[], key: Key): number {
+  return all.reduce((total, one) => total + one[key], 0);
 }
 
 /** Remaining pages; undefined if unknown. */

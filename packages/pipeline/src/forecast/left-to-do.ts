@@ -11,7 +11,7 @@ import { requestsInOrder, resumedRequests } from '../engine/requests-in-order.ts
 import type { TopicMap, TopicNames } from '../definition/topic.ts';
 import type { Processor } from '../engine/processor.ts';
 import type { LaneWork, WalkSize } from './forecast.ts';
-import { type SizedRecord, requestSizes } from './request-sizes.ts';
+import { type SizedRecord, expectedOf, requestSizes } from './request-sizes.ts';
 
 /** A read-only log; missing topics and partitions read as empty. */
 export interface LogView extends Pick<TopicLog, 'readState'> {
@@ -103,7 +103,14 @@ async function leftOf(
         if (size === undefined) return;
         if (size.kind === 'lookup') [keys, keysPerRequest] = [keys + size.keys, size.size];
         else
-          walks.push({ key: size.key, request: request ?? 'null', page: size.page, from: size.from, whole: size.whole, ...pagesOf(size) });
+          walks.push({
+            key: size.key,
+            request: request ?? 'null',
+            page: size.page,
+            from: size.from,
+            whole: size.whole,
+            ...expectedOf(size),
+          });
       };
       const resumed = resumedRequests(state.under);
       for await (const record of requestsInOrder({ log, topic, partition: lane, from: finished.next, resumed }))
@@ -117,10 +124,6 @@ async function leftOf(
     }
   }
   return { pipeline: pipeline.name, lanes, after, journals };
-}
-
-function pagesOf({ pages }: { readonly pages?: number }): { readonly pages?: number } {
-  return pages === undefined ? {} : { pages };
 }
 
 interface OpenReadOnlyOptions {

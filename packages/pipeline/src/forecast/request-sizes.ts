@@ -42,8 +42,30 @@ export function requestSizes(
   };
 }
 
+/** What a forecast needs to know of a walk that has a size. */
+export function expectedOf({ pages, credentials }: ExpectedWalk): ExpectedWalk {
+  return { ...(pages !== undefined && { pages }), ...(credentials !== undefined && { credentials }) };
+}
+
+/** Total pages of a walk, and the credentials that may carry it. */
+export type ExpectedWalk = Pick<Extract<RequestSize, { kind: 'walk' }>, 'pages' | 'credentials'>;
+
+/** Walks that begin when those in work are done, and that only these credentials may carry. */
+export interface RestrictedWalks {
+  /** Their names. */
+  readonly credentials: readonly string[];
+  /** Number of walks. */
+  readonly walks: number;
+  /** Of these, those of unknown size. */
+  readonly unknown: number;
+  /** Pages of the others. */
+  readonly pages: number;
+}
+
 /** Requests in a lane's topic after those in work, counted but not kept. */
 export interface LaneBacklog {
+  /** Of the walks, those that only some credentials may carry. */
+  readonly restricted: readonly RestrictedWalks[];
   /** Removes a request that the lane takes from the counts. */
   remove(record: SizedRecord, request?: unknown): void;
   /** Reads to the end of the topic, unless it did so in the last 5 s. The lane itself reports failures. */
@@ -71,6 +93,7 @@ export interface LaneBacklogOptions {
 /** Counts the requests that a lane has no capacity for yet. Each is read once more than by the lane, and none is kept. */
 export function laneBacklog({ sizes, read, monotonicMs }: LaneBacklogOptions): LaneBacklog {
   const counts = { walks: 0, unknown: 0, pages: 0, keys: 0, keysPerRequest: 1 };
+  const restricted = new Map<string, { readonly credentials: readonly string[]; walks: number; unknown: number; pages: number }>();
   /** All before it are taken, or counted. */
   let takenTo = 0;
   let countedTo = 0;
@@ -85,9 +108,16 @@ export function laneBacklog({ sizes, read, monotonicMs }: LaneBacklogOptions): L
       counts.keysPerRequest = size.size;
       return;
     }
-    counts.walks = Math.max(0, counts.walks + by);
-    if (size.pages === undefined) counts.unknown = Math.max(0, counts.unknown + by);
-    else counts.pages = Math.max(0, counts.pages + by * Math.max(1, size.pages - size.page + 1));
+    const { credentials, page, pages } = size;
+    const key = JSON.stringify(credentials ?? null);
+    const own = credentials && (restricted.get(key) ?? { credentials, walks: 0, unknown: 0, pages: 0 });
+    for (const of of own === undefined ? [counts] : [counts, own]) {
+      of.walks = Math.max(0, of.walks + by);
+      if (pages === undefined) of.unknown = Math.max(0, of.unknown + by);
+      else of.pages = Math.max(0, of.pages + by * Math.max(1, pages - page + 1));
+    }
+    if (own !== undefined && own.walks > 0) restricted.set(key, own);
+    else restricted.delete(key);
   };
   const readAhead = async (): Promise<void> => {
     for await (const record of read(Math.max(countedTo, takenTo))) {
@@ -133,6 +163,9 @@ export function laneBacklog({ sizes, read, monotonicMs }: LaneBacklogOptions): L
     },
     get isCounted() {
       return isCounted;
+    },
+    get restricted() {
+      return [...restricted.values()];
     },
     get keysPerRequest() {
       return counts.keysPerRequest;

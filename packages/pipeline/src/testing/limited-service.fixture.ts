@@ -5,7 +5,7 @@ import type { ContractService } from './pipeline-contract.ts';
 /** A service that answers with JSON, 404 where there is nothing, and 429 to more requests of one token in any window than its limit. */
 export async function limitedService(
   { limit, windowMs }: { readonly limit: number; readonly windowMs: number },
-  answer: (url: URL) => object | undefined,
+  answer: (url: URL, token: string) => object | undefined,
 ): Promise<ContractService> {
   const counted = new Map<string, number[]>();
   let requests = 0;
@@ -22,7 +22,7 @@ export async function limitedService(
       return;
     }
     times.push(now);
-    const body = answer(new URL(request.url ?? '/', 'http://localhost'));
+    const body = answer(new URL(request.url ?? '/', 'http://localhost'), token);
     if (body === undefined) response.writeHead(404).end();
     else response.end(JSON.stringify(body));
   });

@@ -229,9 +229,14 @@ export type Doing =
   | { readonly state: 'retrying'; readonly at: number; readonly reason: string }
   /**
    * Waits for a budget, for capacity downstream (until earlier records are written), for a service that is down to answer another request,
-   * or, with `concurrency`, for another request to end. `until`: if known.
+   * or, with `concurrency`, for another request to end. `until`: if known. `credentials`: names of those that may send it, if not any may.
    */
-  | { readonly state: 'waiting'; readonly for: 'budget' | 'downstream' | 'service' | 'concurrency'; readonly until?: number }
+  | {
+      readonly state: 'waiting';
+      readonly for: 'budget' | 'downstream' | 'service' | 'concurrency';
+      readonly until?: number;
+      readonly credentials?: readonly string[];
+    }
   /** The log is writing a page of it, or the grant of its next request. */
   | { readonly state: 'writing' }
   /** All its pages are written, and the work after the walk continues. `name`: of that work. */

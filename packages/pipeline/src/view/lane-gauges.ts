@@ -2,7 +2,7 @@ import type { QueryStatus } from '@headgate/sources';
 import type { CreditPool } from '@headgate/throttle';
 import type { Doing, RunGauges, WorkGauge } from './events.ts';
 import type { LaneWork } from '../forecast/forecast.ts';
-import type { LaneBacklog } from '../forecast/request-sizes.ts';
+import type { ExpectedWalk, LaneBacklog } from '../forecast/request-sizes.ts';
 import type { InWork, SourceControls } from '../engine/processor.ts';
 
 export interface LaneGaugesOptions {
@@ -13,8 +13,8 @@ export interface LaneGaugesOptions {
   readonly inWork: InWork;
   /** Everything unfinished that the lane has taken. */
   readonly load: number;
-  /** Expected pages of the active requests, by offset. */
-  readonly expected: ReadonlyMap<number, number>;
+  /** The expected size of the active walks, by offset. */
+  readonly expected: ReadonlyMap<number, ExpectedWalk>;
   readonly behind: LaneBacklog;
   /** Epoch ms. */
   readonly now: number;
@@ -51,7 +51,7 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
     credits: [{ pipeline, max: credits.max, used: credits.outstanding }],
     work: [
       ...inWork.walks.map(({ offset, request, key, walk }): WorkGauge => {
-        const pages = expected.get(offset);
+        const { pages } = expected.get(offset) ?? {};
         return {
           pipeline,
           lane,
@@ -72,9 +72,10 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
 /** A query's state in the words of a job's. */
 function doingOf(query: QueryStatus, now: number): Doing {
   const until = query.state !== 'requesting' && query.until !== undefined ? { until: Math.max(now, query.until) } : {};
+  const { credentials } = query;
   switch (query.state) {
     case 'queued':
-      return { state: 'waiting', for: query.for, ...until };
+      return { state: 'waiting', for: query.for, ...until, ...(credentials !== undefined && { credentials }) };
     case 'service-down':
       return { state: 'waiting', for: 'service', ...until };
     case 'requesting':
@@ -103,17 +104,23 @@ function together(all: readonly Doing[]): Doing {
 /** The remaining work of a lane, for forecasts. */
 export function laneWork(options: Omit<LaneGaugesOptions, 'credits' | 'load' | 'now'>): LaneWork {
   const { pipeline, lane, sources, inWork, expected, behind } = options;
+  const queries = sources.flatMap((source) => source.gauges().queries ?? []);
+  const carriers = queries.flatMap((query) => (query.state === 'requesting' ? [query.credential] : []));
   return {
     pipeline,
     lane,
-    walks: inWork.walks.map(({ offset, request, page }) => {
-      const pages = expected.get(offset);
-      return { request, page, ...(pages !== undefined && { pages }) };
-    }),
+    walks: inWork.walks.map(({ offset, request, page }) => ({ request, page, ...expected.get(offset) })),
     behind: { walks: behind.walks, unknown: behind.unknown, pages: behind.pages },
     keys: inWork.keys + behind.keys,
     keysPerRequest: behind.keysPerRequest,
-    inFlight: sources.flatMap((source) => source.gauges().queries ?? []).filter(({ state }) => state === 'requesting').length,
+    restricted: behind.restricted,
+    inFlight: carriers.length,
+    inFlightOf: Object.fromEntries(
+      Array.from(
+        Map.groupBy(carriers, (name) => name),
+        ([name, all]) => [name, all.length],
+      ),
+    ),
     budgets: sources.flatMap((source) => source.slots?.() ?? []),
   };
 }

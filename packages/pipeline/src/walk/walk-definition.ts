@@ -9,6 +9,8 @@ import type { Reason } from '../view/events.ts';
 export interface WalkedSource<Query, Page> extends SourceControls {
   /** Requests a page under credit, as `Source.query` of `@headgate/sources`. */
   query(query: Query, options: QueryOptions): Promise<Delivery<Page>>;
+  /** Names of the credentials that may send a query. Default: any. */
+  readonly credentialsOf?: (query: Query) => readonly string[];
 }
 
 /** Options of {@link walk}. */

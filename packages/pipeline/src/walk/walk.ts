@@ -35,16 +35,24 @@ export function walk<Query, Page, Cursor extends NonNullable<Json>, Request, Top
       message: `walk: two transforms are named ${twice}. Give each its own name.`,
     });
   }
+  const { source } = definition;
+  /** Those that may send the request at a cursor. Throws what makes a dead letter of the walk. */
+  const credentialsOf = (pipeline: string, request: Request, cursor: Cursor | undefined, carried: Json | undefined) => {
+    if (source.credentialsOf === undefined) return undefined;
+    const paging = callUser({ pipeline, name: 'paging' }, () => definition.paging(request, { carried }));
+    return source.credentialsOf(paging.query(cursor ?? paging.first));
+  };
   return {
-    sources: [definition.source],
+    sources: [source],
     open: (context) => walkWorker(definition, context),
     left(state, pipeline) {
-      const states = walkStates(state);
+      const states = walkStates<Cursor>(state);
       return (record, request) => {
         const saved = states.get(record.offset);
-        const { at, isRest } = (saved?.at === undefined ? rest(record) : saved) ?? {};
+        const { at, isRest, carried } = (saved?.at === undefined ? rest<Cursor>(record) : saved) ?? {};
         const whole = isRest !== true && (callUser({ pipeline, name: 'whole' }, () => definition.whole?.(request)) ?? true);
-        return { kind: 'walk', page: pageAfter(at), from: at?.cursor, whole };
+        const credentials = credentialsOf(pipeline, request, at?.cursor, carried?.before);
+        return { kind: 'walk', page: pageAfter(at), from: at?.cursor, whole, ...(credentials !== undefined && { credentials }) };
       };
     },
     lastCrawl(state, { kind }) {

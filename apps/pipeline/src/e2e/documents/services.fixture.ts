@@ -17,12 +17,13 @@ export interface Services extends AsyncDisposable {
   pointed(text: string): string;
 }
 
-/** Followers and issues behind one address, and books. */
+/** Followers, issues and shops at one address, and books. */
 export async function startServices(): Promise<Services> {
   const followers = await startFollowers({ window: FREELY, users: { alpha: { followers: 12_000 }, beta: { followers: 7_000, id: '12' } } });
   const books = await startBooks({ window: FREELY });
   const api = createServer(({ url = '', headers }, response) => {
     const answer = async (): Promise<void> => {
+      if (url.startsWith('/shops/')) return void response.end('["order 7"]');
       if (!url.startsWith('/1.1/')) return void response.end(url.startsWith('/repos/') ? issuesAt(url) : '{}');
       const { status, headers: own, body } = await fetch(followers.url + url, { headers: { authorization: headers.authorization ?? '' } });
       const text = await new Response(body).text();
