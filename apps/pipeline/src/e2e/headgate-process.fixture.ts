@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { PassThrough } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import { systemClock } from '@headgate/throttle';
-import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { TestRunner, inject, onTestFinished } from 'vitest';
 import { runCommandLine } from '../command-line.ts';
 import { spawnOnLifeline } from './lifeline.fixture.ts';
@@ -134,11 +134,19 @@ export async function workplace(config: string, { processes = false }: Workplace
         child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
         child.on('close', (code) => resolve({ code, stderr }));
       }),
+    // By the view for other programs: a log of this process would start a thread for each topic.
     async records(topic) {
-      await using log = await sqliteTopicLog({ file: join(folder, 'headgate.db') });
-      const records: ReadRecord[] = [];
-      for await (const { timestampMs: _, value, ...record } of log.read({ topic })) records.push({ ...record, value: parsed(value) });
-      return records;
+      using log = new DatabaseSync(join(folder, 'headgate.db'), { timeout: 5_000 });
+      if (log.prepare('SELECT 1 FROM topics WHERE name = ?').get(topic) === undefined) throw new Error(`There is no topic ${topic}.`);
+      const rows = log.prepare('SELECT * FROM records WHERE topic = ? ORDER BY partition, offset').all(topic);
+      return rows.map(({ partition, offset, key, value, headers }) => ({
+        topic,
+        partition: Number(partition),
+        offset: Number(offset),
+        key: key as string | null,
+        headers: parsed((headers ?? '{}') as string) as ReadRecord['headers'],
+        value: parsed(value as string | null),
+      }));
     },
     async [Symbol.asyncDispose]() {
       killAll();
