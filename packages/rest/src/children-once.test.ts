@@ -39,8 +39,8 @@ const requestsOf = (paths: readonly { readonly path: string }[]): Record<string,
 
 const idsOf = (records: readonly unknown[]): string[] => records.map((record) => String((record as { id: unknown }).id)).toSorted();
 
-describe('a child that several records name', () => {
-  it('is requested once, also by records of another listing and at the next level', async () => {
+describe('a child that several records refer to', () => {
+  it('is requested once, including for records of another listing and at the next level', async () => {
     const { records, deadLetters, api } = await list({ ...bearer, streams: STREAMS }, { routes: ROUTES });
     expect(deadLetters).toEqual([]);
     expect(requestsOf(api.answered)).toEqual({ '/authors/ann': 1, '/authors/bob': 1, '/teams/red': 1 });
@@ -52,7 +52,7 @@ describe('a child that several records name', () => {
     expect(requestsOf(api.answered)).toEqual({ '/authors/ann': 3, '/authors/bob': 3, '/teams/red': 3 });
   });
 
-  it.each(Array.from({ length: 12 }, (_, i) => [i * 2 + 1]))('is written once, cut off three times: %i', async (at) => {
+  it.each(Array.from({ length: 12 }, (_, i) => [i * 2 + 1]))('is written once, with three interruptions: %i', async (at) => {
     await using api = await startApi({ routes: ROUTES });
     const log = shareOfLog();
     const pipeline = rest('api')({ ...bearer, baseUrl: api.url, streams: STREAMS });
@@ -70,7 +70,7 @@ describe('a child that several records name', () => {
     expect(requestsOf(api.answered)).toEqual({ '/authors/ann': 2, '/authors/bob': 2, '/teams/red': 1 });
   });
 
-  it('is requested again by a record that has changed meanwhile, if the listing has changes alone', async () => {
+  it('is requested again for a record that changed meanwhile, if the listing returns only changes', async () => {
     const changes = [
       { id: 1, at: '2024-01-01T00:00:00Z' },
       { id: 2, at: '2024-01-01T00:01:00Z' },
@@ -94,7 +94,7 @@ describe('a child that several records name', () => {
     expect(requestsOf(api.answered.filter(({ path }) => path !== '/issues'))).toEqual({ '/comments/1': 2, '/comments/2': 1 });
   });
 
-  it('is one dead letter if the service lacks it, and one per record that has no name for it', async () => {
+  it('is one dead letter if the service lacks it, and one per record without its field', async () => {
     const { deadLetters, api } = await list(
       {
         ...bearer,

@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startApi } from './api.fixture.ts';
 import { rest } from './rest.ts';
 
-it('a section with `concurrency` has so many requests under way, and never one more', async () => {
+it('a section with `concurrency` has at most that many requests in flight', async () => {
   let underWay = 0;
   let most = 0;
   const second = Promise.withResolvers<void>();

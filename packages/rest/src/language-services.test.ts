@@ -12,8 +12,8 @@ const list = lister();
 const items = some(7);
 const limit = { requests: 500, window: '100ms' };
 
-describe('the way to the next page', () => {
-  it('is an address that a filter selects among links', async () => {
+describe('the next page', () => {
+  it('is an address selected by a filter among links', async () => {
     const { records, api } = await list(
       {
         ...bearer,
@@ -62,7 +62,7 @@ describe('the way to the next page', () => {
     expect([records['items'], api.requests()]).toEqual([pairs(items), 3]);
   });
 
-  it('is none for a stream that takes the pages of its section back, or names a size alone', async () => {
+  it('doesn’t exist for a stream that resets the pages of its section, or only sets a size', async () => {
     const { records, api } = await list(
       {
         ...bearer,
@@ -104,7 +104,7 @@ describe('the way to the next page', () => {
     expect([records['items'], api.requests()]).toEqual([pairs(items), 3]);
   });
 
-  it('is a list of values, in a body, and ends at a short page', async () => {
+  it('is in a list in the body, which ends at a short page', async () => {
     const asked: unknown[] = [];
     const hits = items.map((item, i) => ({ ...item, sort: [Math.floor(i / 2), `k${i}`] }));
     const { records } = await list(
@@ -145,7 +145,7 @@ describe('the way to the next page', () => {
     expect(deadLetters).toMatchObject([{ message: expect.stringContaining('$.sort: expected text or a number, got a list') as string }]);
   });
 
-  it('goes into a form', async () => {
+  it('is sent in a form', async () => {
     const { records } = await list(
       {
         ...bearer,
@@ -165,7 +165,7 @@ describe('the way to the next page', () => {
     expect(records['items']).toEqual(pairs(items));
   });
 
-  it('is walked from its beginning again, with a message, if it was changed since the previous page', async () => {
+  it('restarts the listing, with a message, if its configuration changed since the previous page', async () => {
     const answer = ({ query }: ApiCall) => ({ body: pageOf(items, Number(query.get('page') ?? query.get('p')), 3) });
     const streams = (parameter: string) => ({ items: { get: '/items', key: '$.id', pages: { page: { query: parameter } } } });
     const { records, notices } = await walkedAgain({ ...bearer, streams: streams('page') }, { ...bearer, streams: streams('p') }, answer);
@@ -187,7 +187,7 @@ describe('signing in', () => {
     expect(records['items']).toEqual(pairs(items));
   });
 
-  it('with a login whose token goes into a custom header and is renewed as the response says', async () => {
+  it('with a login whose token is sent in a custom header and renewed as the response says', async () => {
     let logins = 0;
     const { records, api } = await list(
       {
@@ -285,7 +285,7 @@ describe('a limit in the responses', () => {
 });
 
 describe('a wait in the body', () => {
-  it.each(['wait', 'retry'] as const)('is obeyed by then: %s', async (then) => {
+  it.each(['wait', 'retry'] as const)('is honored with then: %s', async (then) => {
     let isRefused = false;
     const { records, deadLetters, api } = await list(
       {
@@ -310,7 +310,7 @@ describe('a wait in the body', () => {
 });
 
 describe('records', () => {
-  it('have a key of several places, without collisions', async () => {
+  it('have a key of several fields, without collisions', async () => {
     const rows = [
       { region: 'eu', id: 1 },
       { region: 'us', id: 1 },
@@ -336,7 +336,7 @@ describe('records', () => {
     ]);
   });
 
-  it('that do not fit the schema become dead letters, and the others are written with every digit', async () => {
+  it('that don’t match the schema become dead letters, and the others are written with every digit', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'headgate-schema-'));
     const schema = join(folder, 'item.schema.json');
     await writeFile(
@@ -369,8 +369,8 @@ describe('records', () => {
   });
 });
 
-describe('what has changed', () => {
-  it('is filtered here if the service has no parameter for it', async () => {
+describe('changes', () => {
+  it('are filtered by Headgate if the service has no parameter for it', async () => {
     const { records } = await list(
       { ...bearer, streams: { items: { get: '/items', key: '$.id', since: { from: '$.updated_at', first: '2024-01-01T00:03:00Z' } } } },
       { routes: { 'GET /items': () => ({ body: items }) } },
@@ -379,7 +379,7 @@ describe('what has changed', () => {
     expect(records['items']).toEqual(pairs(items.slice(2)));
   });
 
-  it('is written once if the service takes a day, and so sends more than was requested', async () => {
+  it('are written once if the service filters by day and returns more than requested', async () => {
     const { records, api } = await list(
       { ...bearer, streams: { items: { get: '/items', query: { day: '{since:date}' }, key: '$.id', since: { from: '$.updated_at' } } } },
       {

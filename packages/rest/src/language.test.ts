@@ -15,7 +15,7 @@ function issuesOf(stream: object, section: object = {}): string[] {
   return (issues ?? []).map(({ path, message }) => `${path.join('.')}: ${message}`);
 }
 
-describe('sections that are read', () => {
+describe('valid sections', () => {
   it.each([
     ['the smallest', {}],
     ['links', { pages: { link: 'next', size: { query: 'per_page', is: 100 } } }],
@@ -55,7 +55,7 @@ describe('sections that are read', () => {
   });
 });
 
-describe('mistakes, each with its place and its cure', () => {
+describe('mistakes, each with its path and fix', () => {
   it.each([
     [{ records: '$.items[' }, "streams.items.records: isn't a JSONPath: unclosed bracketed selection, character 9."],
     [

@@ -46,7 +46,7 @@ const section = (url: string) => ({
 const ALL = ['a', 'b', 'c'].flatMap((shop) => [1, 2, 3, 4].map((page) => `${shop}-${page}`));
 
 describe('a run with a maximum of requests', () => {
-  it.each([1, 2, 5, 16])('of %i sends so many and stops, and the next one continues', async (maxRequests) => {
+  it.each([1, 2, 5, 16])('of %i sends that many and stops, and the next one continues', async (maxRequests) => {
     await using api = await shops();
     const pipeline = rest('shops')(section(api.url));
     await using log = await sqliteTopicLog({ file: join(folder, `${maxRequests}.db`) });
@@ -59,7 +59,7 @@ describe('a run with a maximum of requests', () => {
     expect(await Array.fromAsync(log.read({ topic: 'shops.dead-letters' }))).toEqual([]);
   });
 
-  it('that is what it needs is done', async () => {
+  it('that suffices is done', async () => {
     await using api = await shops();
     await using log = await sqliteTopicLog({ file: join(folder, 'enough.db') });
     expect((await (await start({ log, pipelines: [rest('shops')(section(api.url))], maxRequests: 17 })).done).outcome).toBe('done');
@@ -72,7 +72,7 @@ describe('a run with a maximum of requests', () => {
   });
 });
 
-it('a run of some keys leaves all other jobs to the next run', async () => {
+it('a run with keys leaves all other jobs to the next run', async () => {
   await using api = await shops();
   const pipeline = rest('shops')(section(api.url));
   await using log = await sqliteTopicLog({ file: join(folder, 'keys.db') });

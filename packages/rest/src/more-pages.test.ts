@@ -58,7 +58,7 @@ describe('an empty page in the middle', () => {
   });
 });
 
-describe('a next address that is relative', () => {
+describe('a relative next address', () => {
   it.each([
     ['a link, to the request', { link: 'next' }, 'list?page='],
     ['a link of a query alone', { link: 'next' }, '?page='],
@@ -92,7 +92,7 @@ it('a total in a header ends the offsets', async () => {
   expect([records['items'], api.requests()]).toEqual([pairs(items), 3]);
 });
 
-it('the number of a page and its size go into a text of the body, and as numbers into a member of it', async () => {
+it('page number and size are sent in text of the body, and as numbers in a member', async () => {
   const asked: unknown[] = [];
   const { records } = await list(
     {
@@ -119,7 +119,7 @@ it('the number of a page and its size go into a text of the body, and as numbers
   expect(asked[1]).toEqual({ text: 'page 2 of 3', size: 3 });
 });
 
-it('no record comes twice of a listing that begins again at its newest one, which others share their time with', async () => {
+it('a listing that resumes at its newest record repeats none, even with equal times', async () => {
   const same = some(8).map((item, i) => ({ ...item, updated_at: some(3)[Math.floor(i / 3)]?.updated_at ?? '' }));
   for (const query of [{ since: '{since}' }, {}]) {
     let expired = 0;
@@ -153,7 +153,7 @@ it('no record comes twice of a listing that begins again at its newest one, whic
   }
 });
 
-it('no record of a day comes twice of a service that counts in days, for an overlap of minutes', async () => {
+it('an overlap of minutes repeats no record, even if the service filters by day', async () => {
   const days = some(6).map(({ id }) => ({ id, day: `2024-01-0${Math.ceil(id / 2)}` }));
   const { records, api } = await list(
     {

@@ -194,7 +194,7 @@ it('are twelve sections', () => {
   expect(Object.keys(SECTIONS)).toEqual(Object.keys(SERVICES));
 });
 
-describe('as it is written, apart from its address and the size of its windows, runs', () => {
+describe('each section runs as written, apart from its address and windows', () => {
   it.each(Object.entries(SERVICES))('%s', async (name, { routes, knows = () => true, keys, deadLetters: expected = [] }) => {
     const { use, baseUrl, limit, budgets, ...section } = SECTIONS[name] ?? ({} as never);
     expect(use).toBe('rest');

@@ -7,7 +7,7 @@ const list = lister();
 describe('pages', () => {
   const items = some(7);
 
-  it('of one answer, whose entries are the records', async () => {
+  it('of one response, whose entries are the records', async () => {
     const { records } = await list(
       { ...bearer, streams: { items: { get: '/items', key: '$.id' } } },
       { routes: { 'GET /items': () => ({ body: items }) }, knows: knowsBearer },
@@ -62,7 +62,7 @@ describe('pages', () => {
     expect(records['items']).toEqual(pairs(items));
   });
 
-  it("by the last record's id", async () => {
+  it('by the ID of the last record', async () => {
     const { records, api } = await list(
       {
         credentials: [{ name: 'app', basic: { user: 'sk' } }],
@@ -131,7 +131,7 @@ describe('pages', () => {
     ]);
   });
 
-  it('by number, to the page that the answer names', async () => {
+  it('by number, up to the page that the response names', async () => {
     const { records, api } = await list(
       {
         ...bearer,
@@ -143,7 +143,7 @@ describe('pages', () => {
     expect(api.requests()).toBe(3);
   });
 
-  it('by number, to the first page that is empty', async () => {
+  it('by number, up to the first empty page', async () => {
     const { records, api } = await list(
       { ...bearer, streams: { items: { get: '/items', key: '$.id', pages: { page: { query: 'page' } } } } },
       { routes: { 'GET /items': ({ query }) => ({ body: pageOf(items, Number(query.get('page')), 3) }) } },
@@ -152,7 +152,7 @@ describe('pages', () => {
     expect(api.requests()).toBe(4);
   });
 
-  it('by offset, to the number of records in all', async () => {
+  it('by offset, up to the total number of records', async () => {
     const { records, api } = await list(
       {
         ...bearer,
@@ -178,7 +178,7 @@ describe('pages', () => {
     expect(api.requests()).toBe(3);
   });
 
-  it('whose ids are beyond 2^53, as texts and as numbers', async () => {
+  it('with IDs beyond 2^53, as text and as numbers', async () => {
     const ids = ['9007199254740993', '1234567890123456789'];
     const { records } = await list(
       {
@@ -230,7 +230,7 @@ describe('signing in', () => {
     expect([records['items']?.length, deadLetters]).toEqual([2, []]);
   });
 
-  it('with a token that is requested, and again once it is refused', async () => {
+  it('with a token that is requested, and again after it is refused', async () => {
     let token = 0;
     const { records, api } = await list(
       {
@@ -261,7 +261,7 @@ describe('errors', () => {
   const streams = { items: { get: '/items/{id}', for: { id: ['a', 'b'] }, key: '$.id' } };
   const good = { id: 1 };
 
-  it('in the body of a 200, by their values', async () => {
+  it('in the body of a 200, matched by value', async () => {
     const { records, deadLetters } = await list(
       { ...bearer, streams, errors: [{ when: { '$.ok': false, '$.error': ['gone', 'away'] }, then: 'missing', code: '$.error' }] },
       { routes: { 'GET /items/{id}': ({ params }) => ({ body: params['id'] === 'a' ? good : { ok: false, error: 'away' } }) } },
@@ -290,7 +290,7 @@ describe('errors', () => {
     expect([records['items'], api.requests()]).toEqual([pairs([good]), 2]);
   });
 
-  it('that take a credential away, and leave the work to the other one', async () => {
+  it('that disable a credential, and leave the work to the other one', async () => {
     const { records, deadLetters } = await list(
       {
         credentials: [
@@ -310,7 +310,7 @@ describe('errors', () => {
     expect([records['items'], deadLetters]).toMatchObject([pairs([good, good]), []]);
   });
 
-  it('that begin a listing again, from the newest record if it is ordered', async () => {
+  it('that restart a listing, from the newest record if it is ordered', async () => {
     const items = some(6);
     let cut = 0;
     const { records, deadLetters } = await list(
@@ -343,7 +343,7 @@ describe('errors', () => {
     expect([records['items'], deadLetters]).toMatchObject([pairs(items), []]);
   });
 
-  it('of a listing that gives the same page for each number', async () => {
+  it('of a listing that returns the same page for every number', async () => {
     const { deadLetters, api } = await list(
       { ...bearer, streams: { items: { get: '/items', key: '$.id', pages: { page: { query: 'p' } } } } },
       { routes: { 'GET /items': () => ({ body: some(2) }) } },
@@ -351,7 +351,7 @@ describe('errors', () => {
     expect([deadLetters, api.requests()]).toMatchObject([[{ key: 'items', code: 'HEADGATE_PAGE_REPEATED' }], 2]);
   });
 
-  it('of one record without a key, beside which the others are written', async () => {
+  it('of one record without a key; the others are written', async () => {
     const { records, deadLetters } = await list(
       { ...bearer, streams: { items: { get: '/items', key: '$.id', pages: { page: { query: 'p' } } } } },
       {
@@ -366,7 +366,7 @@ describe('errors', () => {
     expect(deadLetters).toMatchObject(Array.from({ length: 2 }, () => ({ key: 'items', code: 'HEADGATE_INVALID_RECORD' })));
   });
 
-  it('of an answer without the records', async () => {
+  it('of a response without the records', async () => {
     const { deadLetters } = await list(
       { ...bearer, streams: { items: { get: '/items', records: '$.data[*]', key: '$.id' } } },
       { routes: { 'GET /items': () => ({ body: { message: 'hello' } }) } },
@@ -375,8 +375,8 @@ describe('errors', () => {
   });
 });
 
-describe('lists that move', () => {
-  it('give a record once if the previous page had it', async () => {
+describe('lists that change', () => {
+  it('return a record once if the previous page had it', async () => {
     const items = some(5);
     const { records } = await list(
       { ...bearer, streams: { items: { get: '/items', key: '$.id', pages: { offset: { query: 'from' }, repeats: 'drop' } } } },
@@ -387,7 +387,7 @@ describe('lists that move', () => {
   });
 });
 
-describe('what has changed', () => {
+describe('changes', () => {
   const routes = (items: readonly { readonly updated_at: string }[]) => ({
     'GET /items': ({ query }: { readonly query: URLSearchParams }) => ({
       body: items.filter(({ updated_at: at }) => at >= (query.get('since') ?? '')),
@@ -395,12 +395,12 @@ describe('what has changed', () => {
   });
   const streams = { items: { get: '/items', query: { since: '{since}' }, key: '$.id', since: { from: '$.updated_at' } } };
 
-  it('is requested by the newest time of the previous listing', async () => {
+  it('are requested from the newest time of the previous listing', async () => {
     const { api } = await list({ ...bearer, streams }, { routes: routes(some(3)) }, { runs: 2 });
     expect(api.answered.map(({ query }) => query.get('since'))).toEqual([null, some(3)[2]?.updated_at]);
   });
 
-  it('comes window by window, to the time at which the listing began', async () => {
+  it('are requested in windows, up to the time at which the listing began', async () => {
     const { api } = await list(
       {
         ...bearer,
@@ -425,7 +425,7 @@ describe('what has changed', () => {
 });
 
 describe('keys that share a request', () => {
-  it('each get their own answer, or a dead letter', async () => {
+  it('each get their own response, or a dead letter', async () => {
     const { records, deadLetters, api } = await list(
       {
         ...bearer,
@@ -456,8 +456,8 @@ describe('keys that share a request', () => {
   });
 });
 
-describe('records that ask for more', () => {
-  it('down to a third level, each once, with the fields of the levels above', async () => {
+describe('records that create requests', () => {
+  it('down to a third level, each once, with the fields of the parent levels', async () => {
     const issuesOf = (repo: string) => some(repo === 'empty' ? 0 : 3).map(({ id }) => ({ id: `${repo}-${id}`, number: id }));
     const { records, deadLetters, api } = await list(
       {
@@ -511,7 +511,7 @@ describe('records that ask for more', () => {
     expect(api.answered.every(({ path }) => !path.includes('//'))).toBe(true);
   });
 
-  it('at places within them, and one without the field becomes a dead letter', async () => {
+  it('from nested fields, and one without the field becomes a dead letter', async () => {
     const { records, deadLetters } = await list(
       {
         ...bearer,

@@ -34,7 +34,7 @@ async function shops() {
   };
 }
 
-it('a shared limit of a section is one over all credentials, over restarts and changes of credentials', async () => {
+it('a shared limit counts all credentials together, across restarts and changes of credentials', async () => {
   const { api, clock, run } = await shops();
   const first = await run(['one', 'two']);
   await expect
@@ -58,7 +58,7 @@ it('a shared limit of a section is one over all credentials, over restarts and c
   expect((await second.done).outcome).toBe('done');
 });
 
-it('lanes that would each use the whole of a shared limit are refused', async () => {
+it('lanes that would each use a whole shared limit are refused', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-rest-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   await using log = await sqliteTopicLog({ file: join(folder, 'log.db') });

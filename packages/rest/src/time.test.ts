@@ -28,6 +28,6 @@ it.each(['Mon, 01 Jan', 'Mon', '/Date()/', '/Date(x)/', 'Mon, 99 Foo 2024 10:00:
   },
 );
 
-it('a time as a header of HTTP has it', () => {
+it('a time in the format of an HTTP header', () => {
   expect(formatTime('2024-01-01T10:00:00.5+02:00', 'http')).toBe('Mon, 01 Jan 2024 08:00:00 GMT');
 });

@@ -22,7 +22,7 @@ const haveOpenssl = await run('openssl', ['version']).then(
   () => false,
 );
 
-it.skipIf(!haveOpenssl)('a token is requested as pages are: through the proxy, from a service of an own authority', async () => {
+it.skipIf(!haveOpenssl)('a token is requested like pages: through the proxy, with the own certificate authority', async () => {
   await using folder = await temporaryFolder();
   const [keyFile, ca] = [join(folder.path, 'key.pem'), join(folder.path, 'ca.pem')];
   const making = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1', '-subj', '/CN=service'];

@@ -108,7 +108,7 @@ describe('a next address elsewhere gets no request', () => {
   });
 });
 
-describe('empty pages that lead on', () => {
+describe('empty pages with a next page', () => {
   it.concurrent('end after a hundred in a row', async () => {
     let page = 0;
     const found = await outcome(
@@ -190,7 +190,7 @@ describe("a record that can't be written becomes a dead letter, and the others a
 describe('an error in the body of a 200', () => {
   const errors = [{ when: { '$.ok': false, '$.error': ['a', 'b'] }, then: 'missing' as const, code: '$.error' }];
 
-  it.concurrent.each(['a', 'b'])('is what a rule says of it: %s', async (error) => {
+  it.concurrent.each(['a', 'b'])('is handled as a rule says: %s', async (error) => {
     const found = await outcome({ items: { ...stream, errors } }, always({ body: { ok: false, error } }));
     expect(found).toMatchObject({ keys: [], codes: [`HEADGATE_${error.toUpperCase()}`], asked: 1 });
   });

@@ -45,7 +45,7 @@ test.each([
   expect(isAsyncApi({ ...document, channels: { a: { address: 7 } } })).toBe(false);
 });
 
-test('it has names, partitions, keys, headers and payloads of all topics, and only of those that are configured', async () => {
+test('it describes names, partitions, keys, headers and payloads of all configured topics, and no others', async () => {
   const { servers, channels, operations, components } = await documentOf(`${KAFKA}${FOLLOWERS}`);
   expect(servers).toEqual({ 'broker-1': { host: 'a:1', protocol: 'kafka-secure' }, 'broker-2': { host: 'b:2', protocol: 'kafka-secure' } });
   const topics = ['requests', 'pages', 'ids', 'changes', 'crawls', 'dead-letters', 'state'].map((name) => `followers.${name}`);

@@ -62,7 +62,7 @@ describe('an author is the same to the config, to enqueue and to the library', (
     }).toEqual({ config: isOne, file: isOne || author === '', enqueue: isOne, library: isOne });
   });
 
-  it('an invalid one is named, and nothing is added', async () => {
+  it('an invalid author is named, and nothing is added', async () => {
     const { said, log } = await enqueued([], ['Ada Brook', '..']);
     await expect(said).rejects.toThrow(
       'enqueue: the author ".." is a relative path segment, which an address can\'t contain. Nothing was added.',

@@ -77,7 +77,7 @@ test('NDJSON has a line for each record, with every digit', async () => {
   expect((await exported(cwd, { topic: 'followers.ids', tail: 2, key: '@alpha' })).out.split('\n')).toHaveLength(3);
 });
 
-test('CSV quotes only where needed, and keeps what does not fit the columns whole', async () => {
+test('CSV quotes only if needed, and keeps values without a column in full', async () => {
   const odd = [
     { isbn: '9780140449136', record: { title: 'a "b", c\n' } },
     { isbn: 7, record: {} },
@@ -99,7 +99,7 @@ test('CSV quotes only where needed, and keeps what does not fit the columns whol
   );
 });
 
-test('every number is as it is spelled, and a record nested too deep is kept as its text', async () => {
+test('numbers keep their spelling, and a record nested too deeply is kept as text', async () => {
   const spelled = '{"price":9.90,"huge":1e400,"zero":-0,"exponent":1E2}';
   const deep = `{"isbn":"1","record":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
   const cwd = await logWith({ 'books.records': [`{"isbn":"1","record":${spelled}}`, deep] });
@@ -108,7 +108,7 @@ test('every number is as it is spelled, and a record nested too deep is kept as 
   expect((JSON.parse(second) as { record_value: string }).record_value).toBe(deep);
 });
 
-test('two exports into one file leave one of them, whole', async () => {
+test('two exports to the same file leave one complete result', async () => {
   const cwd = await logWith({ 'followers.ids': Array.from({ length: 3_000 }, (_, i) => idValue(String(i))) });
   const out = join(cwd, 'ids.ndjson');
   await Promise.all([exported(cwd, { topic: 'followers.ids', out }), exported(cwd, { topic: 'followers.ids', out })]);
@@ -117,7 +117,7 @@ test('two exports into one file leave one of them, whole', async () => {
   expect((await readdir(cwd)).toSorted()).toEqual(['headgate.db', 'headgate.yaml', 'ids.ndjson']);
 });
 
-test('never overwrites the log, by whatever name', async () => {
+test('never overwrites the log, whatever path names it', async () => {
   const cwd = await logWith({ 'followers.ids': [idValue('7')] });
   await symlink('headgate.db', join(cwd, 'link.csv'));
   for (const out of ['headgate.db', './headgate.db-wal', 'headgate.db-shm', 'link.csv', join(cwd, 'headgate.db')]) {
@@ -126,7 +126,7 @@ test('never overwrites the log, by whatever name', async () => {
   expect((await exported(cwd, { topic: 'followers.ids' })).out).toContain('"id":"7"');
 });
 
-test('a pipe and a device are written into, and a link keeps leading where it did', async () => {
+test('writes to a pipe and a device, and through a link', async () => {
   const cwd = await logWith({ 'followers.ids': [idValue('7')] });
   const line = expect.stringContaining('"id":"7"');
   const fifo = join(cwd, 'fifo');
@@ -149,7 +149,7 @@ test('a pipe and a device are written into, and a link keeps leading where it di
 const page = (ids: readonly string[]): string =>
   JSON.stringify({ user: '@alpha', crawl: 'c', page: 1, cursor: '-1', nextCursor: '0', previousCursor: '0', ids });
 
-test('Parquet has columns with types, and is a file only when it is whole', async () => {
+test('Parquet has typed columns, and the file appears only when complete', async () => {
   const many = Array.from({ length: 3 }, (_, i) =>
     page(Array.from({ length: 5_000 }, (_unused, j) => String(2n ** 63n + BigInt(i * 5_000 + j)))),
   );

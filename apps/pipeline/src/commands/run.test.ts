@@ -16,7 +16,7 @@ import type { Terminal } from '../status/terminal.ts';
 import { createStop } from '../stop.ts';
 import { run } from './run.ts';
 
-it('reports at a stop what is left in the log, however much of it was in flight', async () => {
+it('reports the remaining work at a stop, however much of it was in flight', async () => {
   const names = Array.from({ length: 1_234 }, (_, i) => `user_${i}`);
   await using service = await startFollowers({ users: Object.fromEntries(names.map((name) => [name, { followers: 1 }])) });
   const limit = '{ requests: 2, window: 15m }';
@@ -90,7 +90,7 @@ it('warns that its page is on another port than configured', async () => {
   );
 });
 
-it('writes its summary when it is stopped while its log is locked, however long that lasts', async () => {
+it('writes its summary if it is stopped while its log stays locked', async () => {
   await using service = await startFollowers({ users: { alpha: { followers: 1 } }, latencyMs: 300 });
   const { cwd, clock, stop, started } = await runPlace(followersYaml({ url: service.url, users: ['alpha'] }));
   const { ended, said } = started({});

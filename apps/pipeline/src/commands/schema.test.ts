@@ -18,12 +18,12 @@ async function schemaIn(files: Readonly<Record<string, string>>, topic: string):
   return JSON.parse(await text(stdout));
 }
 
-test('of a topic that is built in, also where there is no configuration', async () => {
+test('of a built-in topic, even without a configuration', async () => {
   expect(await schemaIn({}, 'followers.ids')).toEqual({ title: 'followers.ids', ...recordJsonSchema('followers.ids') });
   expect(JSON.stringify(recordJsonSchema('followers.ids'))).not.toContain('9007199254740991');
 });
 
-test('of requests: what other clients may write', async () => {
+test('of requests: the values that other clients may write', async () => {
   const schema = await schemaIn({}, 'followers.requests');
   expect(schema).toMatchObject({ properties: { screenName: { type: 'string' }, userId: { type: 'string' } } });
   const takes = new Ajv2020({ strict: false }).compile(schema as object);
@@ -31,7 +31,7 @@ test('of requests: what other clients may write', async () => {
   expect(verdicts.map((request) => takes(request))).toEqual([true, true, false, false, false, false]);
 });
 
-test('by its name on the log, also without the secrets', async () => {
+test('by its name on the log, even without secrets', async () => {
   const files = { 'headgate.yaml': `topics: { prefix: prod. }\n${BOOKS}` };
   for (const name of ['books.missing', 'prod.books.missing'])
     expect(await schemaIn(files, name)).toMatchObject({ title: 'prod.books.missing', required: ['isbn'] });

@@ -46,7 +46,7 @@ const sorted = (numbers: readonly number[]): number[] => numbers.toSorted((a, b)
 const upTo = (from: number): number[] => Array.from({ length: RECORDS - from }, (_, i) => from + i);
 
 describe('records of a topic', () => {
-  it('with a key alone', async () => {
+  it('with a key', async () => {
     expect(sorted(await values({ key: 'k3' }))).toEqual(upTo(0).filter((i) => i % 5 === 3));
     expect(await values({ key: 'k' })).toEqual([]);
   });
@@ -70,7 +70,7 @@ describe('records of a topic', () => {
   });
 });
 
-it('since a time finds records of before the clock was set back', async () => {
+it('since a time, including records from before the clock was set back', async () => {
   const topic = 'b.records';
   await log.createTopics([{ name: topic, partitions: 1 }]);
   const kept = now;
@@ -89,7 +89,7 @@ it('since a time finds records of before the clock was set back', async () => {
   expect(await Array.fromAsync(selectedRecords(log, found, { sinceMs: 11 * 3_600_000 }, over.signal))).toHaveLength(2_000);
 });
 
-it('follows after the last ones, and returns none of them again', async () => {
+it('follows after the last N, without repeating them', async () => {
   now += 1;
   await log.append([RECORDS, RECORDS + 1, RECORDS + 2].map(record));
   const found: number[] = [];

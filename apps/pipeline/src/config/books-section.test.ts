@@ -39,7 +39,7 @@ test('ISBNs keep zeros and digits without quotes, malformed ones are left to the
   ]);
 });
 
-test('authors are texts, from a file, too', async () => {
+test('authors are text, also from a file', async () => {
   const files = { 'authors.txt': 'C# Smith\nA & B/C? é\n' };
   const { config } = await load(`${BOOKS}  authors: [1984, { file: authors.txt }]\n`, { env: ENV, files });
   expect(booksOptions(config.pipelines)?.authors).toEqual(['1984', 'C# Smith', 'A & B/C? é']);

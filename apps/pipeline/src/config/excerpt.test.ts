@@ -6,7 +6,7 @@ async function excerpts(yaml: string): Promise<readonly unknown[]> {
   return (await refusal(yaml, { env: ENV })).problems.map(({ excerpt }) => excerpt);
 }
 
-test('a problem has its line, with marks under what is meant', async () => {
+test('a problem is shown with its line and a marker under the value', async () => {
   expect(await excerpts(`${BOOKS}  plan: pros\n  maxBatchh: 5\n`)).toEqual([
     ['  plan: pros', '        ^^^^'],
     ['  maxBatchh: ·', '  ^^^^^^^^^'],
@@ -23,7 +23,7 @@ test('secrets, addresses and anything that may be one appear as dots', async () 
   expect(await excerpts('books: { plan: pro, key: "s3cret }\n')).toEqual([['books: { plan: ···, key: "······ }', `${' '.repeat(25)}^`]]);
 });
 
-test('of thousands of problems the first are shown, and the others counted', async () => {
+test('the first of thousands of problems are shown, and the others counted', async () => {
   const users = Array.from({ length: 5_000 }, () => '{"userId":"x"}').join(',');
   const yaml = `followers: { baseUrl: "https://a.example", credentials: [{ name: a, bearer: "\${TOKEN}" }], users: [${users}] }\n`;
   const { problems, message } = await refusal(yaml, { env: ENV });
@@ -32,7 +32,7 @@ test('of thousands of problems the first are shown, and the others counted', asy
   expect(message.length).toBeLessThan(20_000);
 });
 
-test('a long line is cut around the mark, and a wide letter has two cells', () => {
+test('a long line is cut around the marker, and a wide character takes two cells', () => {
   const [problem] = withExcerpts([{ line: 1, column: 501, length: 3, key: '', message: '' }], {
     text: `${' '.repeat(400)}${'-'.repeat(100)}[[[${'-'.repeat(400)}`,
     isKeyShown: () => false,

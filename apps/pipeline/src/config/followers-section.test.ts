@@ -31,7 +31,7 @@ test.each([
   ]);
 });
 
-test('numbers, words and truth values may come from variables', async () => {
+test('numbers, enums and booleans may come from variables', async () => {
   const yaml = `${FOLLOWERS}  count: "\${COUNT}"\n  stringifyIds: "\${STRINGS}"\n  every: "\${EVERY}"\n  emit: ["\${EMIT}"]\n`;
   const { config } = await load(yaml, { env: { ...ENV, COUNT: '50', STRINGS: 'false', EVERY: '1d', EMIT: 'ids' } });
   expect(followersOptions(config.pipelines)).toMatchObject({ count: 50, stringifyIds: false, every: 86_400_000, emit: ['ids'] });
@@ -62,7 +62,7 @@ test.each([
   expect(await problemsOf(yaml, { env: ENV })).toEqual(expect.arrayContaining([problem]));
 });
 
-test('a secret of OAuth 1.0a may have any letters: it is signed with or percent-encoded, never sent as it is', async () => {
+test('an OAuth 1.0a secret may contain any characters, because it only signs or is percent-encoded', async () => {
   const yaml = `followers:
   baseUrl: https://api.example.com
   credentials:

@@ -17,7 +17,7 @@ test('problems and warnings are in columns, in the order of the file', () => {
 `);
 });
 
-test('problems without a key leave no room for one', () => {
+test('problems without a key have no key column', () => {
   const problems = [{ line: 1, column: 1, key: '', message: 'the file is empty.' }];
   expect(formatProblems({ fileName: 'a.yaml', problems })).toBe('a.yaml\n  1:1  the file is empty.\n');
 });

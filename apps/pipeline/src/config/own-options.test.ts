@@ -64,7 +64,7 @@ test.each<[string, z.ZodObject, string]>([
   expect(JSON.stringify([problems, warnings])).not.toContain('hunter2');
 });
 
-test('texts are texts, and paths are paths, in tuples and within schemas that have ids or contain themselves', async () => {
+test('text and paths are recognized in tuples and in schemas that have IDs or contain themselves', async () => {
   const path = () => z.string().meta({ format: 'path' });
   const options = z.strictObject({
     pair: z.tuple([z.string(), path()]),
@@ -90,7 +90,7 @@ test('numbers of any kind come from variables', async () => {
   expect(config.pipelines[0]?.options).toMatchObject({ share: 0.25, offset: -3, count: 7 });
 });
 
-test('the references of a JSON Schema lead to where they stand within it, and the reference of keys has an end', () => {
+test('references of a JSON Schema resolve within it, and the reference page ends despite recursion', () => {
   const { definition } = own(
     z.strictObject({ tree: tree(), any: z.json(), auth: z.strictObject({ token: secret() }).meta({ id: 'Auth' }) }),
   );
@@ -149,7 +149,7 @@ test('a secret that a schema repeats in its message is not shown', async () => {
   ]);
 });
 
-test('one module under several names is as many pipelines; a name that no pipeline can have is refused', async () => {
+test('one module under several names is several pipelines; an invalid name is refused', async () => {
   const files = moduleOf(own(z.strictObject({ shop: z.string() })));
   const { config } = await load('own-a: { use: ./own.mjs, shop: berlin }\nown-b: { use: ./own.mjs, shop: paris }\n', { files });
   expect(config.pipelines.map(({ name, options }) => [name, options])).toMatchObject([

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-test('a file is read as UTF-8, without a byte order mark; one in UTF-16 is called so', async () => {
+test('a file is read as UTF-8 without a byte order mark; UTF-16 is reported', async () => {
   const file = join(folder, 'plain.txt');
   const text = 'ä€\u{1f600}\n'.repeat(50_000);
   await writeFile(file, `\uFEFF${text}`);
@@ -29,7 +29,7 @@ test('a file is read as UTF-8, without a byte order mark; one in UTF-16 is calle
   }
 });
 
-test('a file that is endless, or nearly, is given up', async () => {
+test('an endless or huge file is refused', async () => {
   const file = join(folder, 'large.txt');
   await writeFile(file, '');
   // Holes take no room.
@@ -41,7 +41,7 @@ test('a file that is endless, or nearly, is given up', async () => {
   await expect(readTextFile(join(folder, 'none'))).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-test('a pipe is read to its end; a silent one is given up', async () => {
+test('a pipe is read to its end; a silent one times out', async () => {
   const fifo = join(folder, 'fifo');
   execFileSync('mkfifo', [fifo]);
   const silent = "isn't a plain file, and sent nothing for 0.2 s.";

@@ -11,7 +11,7 @@ const EXAMPLES = readFileSync(new URL('../../../../packages/rest/src/rest-exampl
 const ENV = Object.fromEntries(Array.from(EXAMPLES.matchAll(/\$\{(\w+)\}/g), ([, name = '']) => [name, `sEcr3t-${name}-0123456789`]));
 const FILES = { 'databases.txt': 'd1\n', 'users.txt': 'beta\n', 'authors.txt': 'A B\n', 'isbns.txt': '1\n2\n' };
 
-test('the twelve services are read as they are written', async () => {
+test('the twelve example sections are valid', async () => {
   const { config, warnings } = await load(EXAMPLES, { env: ENV, files: FILES });
   expect([config.pipelines.length, warnings]).toEqual([12, []]);
   const requests = config.pipelines.flatMap((pipeline) => [...pipeline.listed()].map(({ value }) => JSON.parse(value) as unknown));
@@ -118,7 +118,7 @@ function renamed(key: string, to: string): string {
   return to === 'add' ? `${key}s` : to;
 }
 
-test('a section with mistakes is refused with the place and the cure of each, and no secret', { timeout: 3_600_000 }, async () => {
+test('an invalid section is refused with the position and fix of each problem, and no secret', { timeout: 3_600_000 }, async () => {
   const sections = Object.entries(parse(EXAMPLES) as Readonly<Record<string, unknown>>);
   await fc.assert(
     fc.asyncProperty(fc.array(mutation, { minLength: 1, maxLength: 3 }), async (mutations) => {

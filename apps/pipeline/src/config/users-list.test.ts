@@ -11,7 +11,7 @@ function problems(written: string, files: Record<string, string> = {}): Promise<
   return problemsOf(`${FOLLOWERS}  users: ${written}\n`, { env: ENV, files });
 }
 
-test('names and ids in all their spellings, in order', async () => {
+test('names and IDs in all spellings, in order', async () => {
   expect(
     await users('[alpha, @beta, "@gamma", alpha, { screenName: 99 }, { screenName: "@delta" }, { userId: "12" }, { userId: 12 }]'),
   ).toEqual([
@@ -26,11 +26,11 @@ test('names and ids in all their spellings, in order', async () => {
   ]);
 });
 
-test('an id without quotes keeps every digit', async () => {
+test('an unquoted ID keeps every digit', async () => {
   expect(await users('[{ userId: 9007199254740993123 }]')).toEqual([{ userId: '9007199254740993123' }]);
 });
 
-test('an unquoted word that YAML takes for something else is the name it looks like', async () => {
+test('an unquoted word that YAML reads as another type is a name', async () => {
   expect(await users('[true, 1e5]')).toEqual([{ screenName: 'true' }, { screenName: '1e5' }]);
 });
 
@@ -45,7 +45,7 @@ test('bare digits are ambiguous, with and without quotes', async () => {
   ]);
 });
 
-test('digits that can be no id are offered as a name alone', async () => {
+test('digits that can’t be an ID are suggested only as a name', async () => {
   const noId = "isn't a user ID: an ID is at most 18446744073709551615, without leading zeros.";
   expect(await problems('["012", "123456789012345678901"]')).toEqual([
     `6:11 followers.users[0]: "012" ${noId} If it is a screen name, write "@012".`,
@@ -108,7 +108,7 @@ test('spellings of one screen name are one user, with one warning per list', asy
   ]);
 });
 
-test('a list that exceeds the memory of a run is refused', async () => {
+test('a list too large for memory is refused', async () => {
   const files = { 'first.txt': 'alpha\n'.repeat(600_000), 'second.txt': 'beta\n'.repeat(600_000) };
   expect(await problems('[{ file: first.txt }, { file: second.txt }]', files)).toEqual([
     '6:40 followers.users[1].file: "second.txt" exceeds the 1,000,000 lines that a section may read from files. Split the file, and add the other parts with enqueue.',

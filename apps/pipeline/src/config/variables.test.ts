@@ -19,7 +19,7 @@ test.each([
   expect(substituteVariables({ text, lookup })).toEqual({ text: result, names, unset, malformed });
 });
 
-test('an escaped text comes out as it was', () => {
+test('escaped text is unchanged', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('$', '{', '}', 'A', '_', ' ') }), (text) => {
       const escaped = text.replaceAll('${', () => '$${');

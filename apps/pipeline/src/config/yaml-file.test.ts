@@ -67,14 +67,14 @@ test.each([
   expect(await problemsOf(yaml, { env: ENV })).toEqual(problems);
 });
 
-test('a slip in two places is told twice, with a line and column each', async () => {
+test('a mistake in two places is reported twice, each with line and column', async () => {
   expect(await problemsOf('a: `x`\nb: "\\q"\n')).toEqual([
     '1:4 : a value that starts with this character needs quotes.',
     expect.stringMatching(/^2:\d+ : a \\ in double quotes/),
   ]);
 });
 
-test('the text around a slip, which may be a secret, is not repeated', async () => {
+test('the text around a mistake, which may be a secret, is not repeated', async () => {
   for (const yaml of [
     'key: "secret-6',
     'key: %secret-6\n',
@@ -98,7 +98,7 @@ test('__proto__ is a key like any other', async () => {
   expect((await problemsOf(`${BOOKS}  __proto__: { x: 1 }\n`, { env: ENV })).join('')).toContain('4:3 books.__proto__: unknown key.');
 });
 
-test('a byte order mark and Windows line ends change no place', async () => {
+test('a byte order mark and Windows line ends don’t shift positions', async () => {
   const yaml = `\uFEFF${BOOKS}  plann: pro\n`.replaceAll('\n', '\r\n');
   expect(await problemsOf(yaml, { env: ENV })).toEqual(['4:3 books.plann: unknown key. Did you mean plan?']);
 });

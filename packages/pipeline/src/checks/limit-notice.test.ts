@@ -30,12 +30,12 @@ test.each([
   expect(limitNotice(crm, { budget: 'rate', configured, stated })).toEqual({ type: 'notice', level, message: text });
 });
 
-test('another budget is named as the option it is', () => {
+test('another budget is named by its option', () => {
   const { message } = limitNotice(crm, { budget: 'perMonth', configured, stated: { atMostMs: 500 } });
   expect(message).toContain('that its window lasts 500 ms or less, but crm.budgets.perMonth is 15 in 15 min');
 });
 
-test('a budget that the pipeline has no such option for is named as a budget', () => {
+test('a budget without an option of that name is named as a budget', () => {
   const { message } = limitNotice({ name: 'crm', options: ['plan'] }, { budget: 'minute', configured, stated: { requests: 10 } });
   expect(message).toBe(
     'crm: the service reports 10 requests in a window, but the budget minute of crm is 15 in 15 min: the service refuses requests beyond its own limit. ' +

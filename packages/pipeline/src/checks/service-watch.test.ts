@@ -27,7 +27,7 @@ function watched() {
   return { clock, told, attempt, startedAt: clock.epochMs(), model };
 }
 
-it('reports lasting faults once, however many requests meet them, and their end once', async () => {
+it('reports a lasting outage once, however many requests fail, and its end once', async () => {
   const { clock, told, attempt, startedAt } = watched();
   for (let second = 0; second < 60; second += 1) {
     for (let i = 0; i < 160; i += 1) attempt('transient');
@@ -39,7 +39,7 @@ it('reports lasting faults once, however many requests meet them, and their end 
   expect(told.slice(1)).toEqual([{ type: 'service-available', pipeline: 'crm', since: startedAt, lastedMs: 60_000 }]);
 });
 
-it('counts from the start of the first attempt, per pipeline, and reports no short fault', async () => {
+it('counts from the start of the first attempt, per pipeline, and ignores a short outage', async () => {
   const { clock, told, attempt, startedAt } = watched();
   attempt('transient', 'books');
   await clock.advance(1_999);
@@ -53,7 +53,7 @@ it('counts from the start of the first attempt, per pipeline, and reports no sho
   expect(told).toMatchObject([{ type: 'service-unavailable', pipeline: 'crm', since: startedAt + 6_999 - 30_000 }]);
 });
 
-it('reports faults in time, with their duration, after the clock was set back', async () => {
+it('reports an outage on time, with its duration, after the clock was set back', async () => {
   const { clock, told, attempt, startedAt, model } = watched();
   attempt('transient');
   await clock.advance(1_000);
@@ -74,7 +74,7 @@ it('reports faults in time, with their duration, after the clock was set back', 
   expect(told.slice(1)).toEqual([{ type: 'service-available', pipeline: 'crm', since: since - 60_000, lastedMs: 5_000 }]);
 });
 
-it('counts the time in which the machine slept', async () => {
+it('includes the time that the machine slept', async () => {
   const { clock, told, attempt, startedAt } = watched();
   attempt('transient');
   clock.stepEpoch(3_600_000);

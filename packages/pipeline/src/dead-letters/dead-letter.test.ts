@@ -31,7 +31,7 @@ const options = fc.record({
 });
 
 describe('a dead letter that is too large', () => {
-  it('takes a third of the smallest record there may be, whatever it is about', () => {
+  it('takes at most a third of the smallest possible record, whatever its content', () => {
     fc.assert(
       fc.property(options, (about) => {
         const record = deadLetter({ ...about, tooLarge: () => LEAST_RECORD_BYTES });
@@ -55,7 +55,7 @@ describe('a dead letter that is too large', () => {
   });
 });
 
-it('a dead letter that fits keeps its key, its id and its reason as they are', () => {
+it('a dead letter that fits keeps its key, ID and reason unchanged', () => {
   fc.assert(
     fc.property(options, (about) => {
       const { key, value, headers } = deadLetter({ ...about, tooLarge: () => undefined });

@@ -57,7 +57,7 @@ test('each dead letter’s request is enqueued once, even if the replay was inte
   expect(await requests()).toEqual(all.map((n) => [`k${n}`, `{"shelf":"s${n}"}`]));
 });
 
-test('a dead letter whose request no run could work stays open, with the reason, until it is dismissed', async () => {
+test('a dead letter whose request no run could process stays open, with the reason, until it is dismissed', async () => {
   await using place = await deadLetters([
     dead('large', { request: null, error: {} }),
     dead('part', { record: { no: 'shelf' }, error: {} }),
@@ -113,7 +113,7 @@ test('each group has its own open dead letters, and without the topics there are
   expect(await countOpenDeadLetters({ log, pipeline: 'missing', names })).toEqual({});
 });
 
-test('thousands of dead letters with every other one closed take notes of a bounded size', async () => {
+test('the notes stay small if every other one of thousands of dead letters is closed', async () => {
   const all = Array.from({ length: 20_500 }, (_, n) => failed(`k${n}`, n % 2 === 0 ? 'EVEN' : 'ODD'));
   await using place = await deadLetters(all);
   expect(await place.dismiss({ where: ({ code }) => code === 'ODD' })).toBe(10_250);

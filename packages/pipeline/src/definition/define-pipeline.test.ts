@@ -54,12 +54,12 @@ describe('a definition', () => {
 });
 
 describe('options', () => {
-  it('take every and maxOutstanding beside those of the definition', () => {
+  it('include every and maxOutstanding in addition to those of the definition', () => {
     expect(shelves()({ every: '1h', maxOutstanding: 7 })).toMatchObject({ everyMs: 3_600_000, maxOutstanding: 7, unit: 'records' });
     expect(shelves()({})).toMatchObject({ everyMs: undefined, maxOutstanding: 20_000 });
   });
 
-  it('that don’t fit are all reported, each with its place', () => {
+  it('that are invalid are all reported, each with its path', () => {
     const given = { every: 'often', shelves: [7], other: 1 } as never;
     expect(() => shelves()(given)).toThrow(
       expect.objectContaining({
@@ -75,7 +75,7 @@ describe('options', () => {
 });
 
 describe('requests', () => {
-  it('have the key of the definition, and their text', () => {
+  it('have the key from the definition, and their text', () => {
     const { requests } = shelves()({});
     expect(requests.keyed({ shelf: 'a' })).toEqual({ key: 'a', value: '{"shelf":"a"}' });
     expect(requests.parse('{ "shelf": "a" }')).toEqual({ key: 'a', value: '{ "shelf": "a" }' });
@@ -85,7 +85,7 @@ describe('requests', () => {
     expect(() => shelves()({}).requests.keyed(given as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_MALFORMED_REQUEST' }));
   });
 
-  it('come of lines where the definition reads lines', () => {
+  it('are parsed from lines if the definition parses lines', () => {
     expect(shelves({ parse: (line) => ({ shelf: line.trim() }) })({}).requests.parseLine(' a ')).toEqual({
       key: 'a',
       value: '{"shelf":"a"}',
@@ -98,21 +98,21 @@ describe('requests', () => {
     );
   });
 
-  it.each([{}, { parse: (line: string) => ({ shelf: line }) }])('come of lines of JSON as their topic takes them', (more) => {
+  it.each([{}, { parse: (line: string) => ({ shelf: line }) }])('are parsed from lines of JSON', (more) => {
     const { requests } = shelves(more)({});
     expect(requests.parseLine(' {"shelf": "a"}')).toEqual({ key: 'a', value: ' {"shelf": "a"}' });
     expect(() => requests.parseLine('{"shelf": 7}')).toThrow('The job is malformed: shelf must be text.');
     expect(() => requests.parseLine('{a}')).toThrow(/^The job isn't JSON: /);
   });
 
-  it('of the configuration’s list are requests like others', () => {
+  it('from the configured list are ordinary requests', () => {
     const listed = shelves({ listed: ({ shelves: all }) => all.map((shelf) => ({ shelf })) });
     expect(Array.from(listed({ shelves: ['a', 'b'] }).listed(), ({ key }) => key)).toEqual(['a', 'b']);
     expect([...shelves()({}).listed()]).toEqual([]);
   });
 });
 
-test('lanes share the credentials out, each to one of them', () => {
+test('lanes split the credentials, each in one lane', () => {
   const given: (readonly string[])[] = [];
   const pipeline = shelves({
     credentials: ({ keys }) => keys.map((name) => ({ name })),
@@ -129,7 +129,7 @@ test('lanes share the credentials out, each to one of them', () => {
   ]);
 });
 
-test('a probe has one credential, and its source sends the request once', () => {
+test('a probe uses one credential and sends the request once', () => {
   const given: unknown[] = [];
   const pipeline = shelves({
     credentials: ({ keys }) => keys.map((name) => ({ name })),
@@ -142,7 +142,7 @@ test('a probe has one credential, and its source sends the request once', () => 
   expect(given).toEqual([{ credentials: [{ name: 'b' }], retryForMs: 0, waitOutOutages: false }]);
 });
 
-test('a walk is expected to have as many pages as last time, unless the definition knows better', () => {
+test('a walk is expected to have as many pages as last time, unless the definition overrides that', () => {
   const job = { shelf: 'a' };
   const last = { pages: 7, items: 70 };
   expect([shelves()({}).expect(job, last), shelves()({}).expect(job, undefined)]).toEqual([7, undefined]);
@@ -157,19 +157,22 @@ describe('a definition whose functions fail', () => {
     throw new TypeError('out of luck');
   };
 
-  it.each(['credentials', 'warnings', 'usualBytes', 'pageItems', 'agreed', 'listed', 'open'] as const)('is told which: %s', (name) => {
-    const made = (more: object) => {
-      const pipeline = shelves(more)({});
-      void [...pipeline.listed()];
-      pipeline.open({} as never, { lane: 0, lanes: 1 });
-    };
-    const called = `^${name} of pipeline shelves threw TypeError`;
-    expect(() => made({ [name]: fail })).toThrow(
-      threw(new RegExp(`${called}: out of luck \\(at .*define-pipeline\\.test.*\\)\\. Fix it\\.`)),
-    );
-    const late = () => Promise.reject(new Error('too late'));
-    expect(() => made({ [name]: late })).toThrow(threw(new RegExp(`^${name} of pipeline shelves can't be used: it returns a promise`)));
-  });
+  it.each(['credentials', 'warnings', 'usualBytes', 'pageItems', 'agreed', 'listed', 'open'] as const)(
+    'is reported with the name of the function: %s',
+    (name) => {
+      const made = (more: object) => {
+        const pipeline = shelves(more)({});
+        void [...pipeline.listed()];
+        pipeline.open({} as never, { lane: 0, lanes: 1 });
+      };
+      const called = `^${name} of pipeline shelves threw TypeError`;
+      expect(() => made({ [name]: fail })).toThrow(
+        threw(new RegExp(`${called}: out of luck \\(at .*define-pipeline\\.test.*\\)\\. Fix it\\.`)),
+      );
+      const late = () => Promise.reject(new Error('too late'));
+      expect(() => made({ [name]: late })).toThrow(threw(new RegExp(`^${name} of pipeline shelves can't be used: it returns a promise`)));
+    },
+  );
 
   it.each([
     ['open', () => undefined, 'returns undefined. It must return the result of walk, lookup or route'],
@@ -188,20 +191,20 @@ describe('a definition whose functions fail', () => {
     expect(made).toThrow(new RegExp(`${name} of pipeline shelves .*${says.replaceAll(/[.()]/g, '.')}`));
   });
 
-  it('is told which request of its list is none', () => {
+  it('is reported with the index of the invalid listed request', () => {
     const pipeline = shelves({ listed: () => [{ shelf: 'a' }, { shelf: 7 as never }] })({});
     const message = expect.stringMatching(/^shelves: job 1 of its list is invalid: /);
     expect(() => [...pipeline.listed()]).toThrow(expect.objectContaining({ code: 'HEADGATE_MALFORMED_REQUEST', message }) as Error);
   });
 
-  it.each(['use', 'every', 'maxOutstanding', 'stopAfterFailures'])('can’t have the option %s, which every section has', (name) => {
+  it.each(['use', 'every', 'maxOutstanding', 'stopAfterFailures'])('can’t have the reserved option %s', (name) => {
     const message = expect.stringContaining(`${name} is an option of every pipeline. Rename the option ${name} of this one.`);
     expect(() => shelves({ options: z.strictObject({ [name]: z.string() }) as never })).toThrow(
       expect.objectContaining({ message }) as Error,
     );
   });
 
-  it.each([0, -1, 1.5, NaN])('can’t leave room for %d items', (maxOutstanding) => {
+  it.each([0, -1, 1.5, NaN])('can’t have a maxOutstanding of %d', (maxOutstanding) => {
     expect(() => shelves({ maxOutstanding })).toThrow('maxOutstanding must be a whole number above 0');
   });
 });

@@ -40,7 +40,7 @@ it('accepts 0 if it makes sense', () => {
   expect(duration({ zero: true }).safeParse('soon').success).toBe(false);
 });
 
-it('proposes only what can be written', () => {
+it('suggests only valid values', () => {
   fc.assert(
     fc.property(fc.nat(3_650), fc.constantFrom(' ms', ' sec', ' minutes', ' hours', 'days', 'H'), (count, word) => {
       const flaw = flawOf(`${count}${word}`);

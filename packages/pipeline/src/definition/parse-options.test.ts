@@ -57,7 +57,7 @@ it.each([
   expect(told(given)).toEqual(messages);
 });
 
-it('takes what fits', () => {
+it('accepts valid options', () => {
   expect(parseOptions(schema, { names: ['a'], by: { kind: 'b' } })).toEqual({
     value: { count: 5, plan: 'small', names: ['a'], by: { kind: 'b' } },
   });
@@ -77,7 +77,7 @@ it.each<[string, z.ZodType]>([
   expect(JSON.stringify(issues)).not.toContain('never-shown');
 });
 
-it('keeps what a refinement says, and that it asks for a key', () => {
+it('keeps the message of a refinement, and its path', () => {
   const refined = z.strictObject({ a: z.string().optional(), b: z.string().optional() }).superRefine((_, context) => {
     context.addIssue({ code: 'custom', path: ['a'], message: 'is missing.', params: { code: 'missing' } });
     context.addIssue({ code: 'custom', path: ['b'], message: 'is empty.' });
@@ -88,7 +88,7 @@ it('keeps what a refinement says, and that it asks for a key', () => {
   ]);
 });
 
-it('tells of a key that does not fit as of a key', () => {
+it('reports an invalid key as a key', () => {
   const keys = z.record(z.string().regex(/^[a-z]$/), z.number());
   expect(parseOptions(keys, { A: 1 }).issues).toEqual([{ path: ['A'], message: "The key isn't valid." }]);
 });

@@ -7,21 +7,21 @@ describe('requestText', () => {
     expect(requestText(value)).toBe(value);
   });
 
-  it('makes a string of a text that is no JSON, or deeper than can be written again', () => {
+  it('converts text that isn’t JSON, or is nested too deeply, to a string', () => {
     expect(JSON.parse(requestText('not json'))).toBe('not json');
     const deep = '['.repeat(20_000) + ']'.repeat(20_000);
     expect(JSON.parse(requestText(deep))).toBe(deep);
     expect(requestText(null)).toBe('null');
   });
 
-  it('keeps the beginning of a text that is too large, however much it would grow as JSON', () => {
+  it('truncates text that is too large, however much it would grow as JSON', () => {
     const text = requestText('\u0001'.repeat(100_000_000));
     expect(text.length).toBeLessThan(10_000);
     expect(JSON.parse(text)).toBe(`${'\u0001'.repeat(500)}…`);
   });
 });
 
-it('keeps of bytes all, or the beginning where they are too many', () => {
+it('keeps bytes, and truncates them if there are too many', () => {
   const content = (bytes: Uint8Array): unknown => requestContent({ offset: 0, key: null, value: null, bytes });
   expect(content(Uint8Array.of(0, 0xff))).toEqual({ requestBytes: Uint8Array.of(0, 0xff) });
   expect(content(new Uint8Array(100_000_000))).toEqual({ requestBytes: new Uint8Array(500) });

@@ -78,7 +78,7 @@ it('a schema that contains itself', () => {
   expect(parsed(tree, ['1', ['$2', null]])).toEqual([1, [2, null]]);
 });
 
-it('notes what schemas took a value for', () => {
+it('records how schemas read a value', () => {
   const text = z.string();
   const options = z.strictObject({
     text,
@@ -121,7 +121,7 @@ it('notes what schemas took a value for', () => {
   ]);
 });
 
-it('a secret is read as it is written', () => {
+it('a secret is read as written', () => {
   const token = parsed(secret(), '0123') as () => string;
   expect(token()).toBe('0123');
 });

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { secret, secretIssues } from './secret.ts';
 
-it('gives the text, and what a function gives at the time', () => {
+it('returns the text, or the current result of a function', () => {
   expect(secret().parse('hush')()).toBe('hush');
   let now = 'first';
   const read = secret().parse(() => now);
@@ -15,7 +15,7 @@ it('gives the text, and what a function gives at the time', () => {
   expect(read()).toBe('second');
 });
 
-it('is shown by nothing that prints', () => {
+it('is hidden from everything that prints', () => {
   const options = z.object({ token: secret() }).parse({ token: 'hush' });
   const shown = [JSON.stringify(options), inspect(options, { showHidden: true, depth: 9 }), String(options.token)];
   expect(shown.filter((text) => text.includes('hush'))).toEqual([]);
@@ -45,11 +45,11 @@ it.each([
   for (const [, { error }] of parsed) expect(error?.message ?? '').not.toContain(given);
 });
 
-it('may be empty where that is said', () => {
+it('may be empty if allowed', () => {
   expect(secret({ empty: true }).parse('')()).toBe('');
 });
 
-it('tells of secrets that give nothing a request could carry, by their place and without them', async () => {
+it('reports unusable secrets by their path, without showing them', async () => {
   const empty = await secretFile('\n');
   const schema = z.object({ one: secret(), more: z.array(z.object({ token: secret() })), free: secret({ empty: true }) });
   const good = schema.parse({ one: () => 'hush', more: [{ token: 'hush' }, { token: { file: await secretFile('hush') } }], free: '' });
@@ -72,7 +72,7 @@ it('tells of secrets that give nothing a request could carry, by their place and
   ]);
 });
 
-it('reads a file again when it has changed, without the white space around it', async () => {
+it('rereads a file that has changed, and trims it', async () => {
   const file = await secretFile(' one\n');
   const read = secret().parse({ file });
   expect(read()).toBe('one');
@@ -81,7 +81,7 @@ it('reads a file again when it has changed, without the white space around it', 
   expect(read()).toBe('two');
 });
 
-it('says where a secret can’t be read, and that it may be later', async () => {
+it('reports which secret file can’t be read, as a retryable error', async () => {
   const file = await secretFile(' \n');
   const unavailable = (text: RegExp): unknown =>
     expect.objectContaining({ code: 'HEADGATE_SECRET_AWAITED', retryable: true, message: expect.stringMatching(text) as string });

@@ -31,7 +31,7 @@ describe('a record', () => {
     });
   });
 
-  it('goes to the partition of its key in a topic with partitions of its own', async () => {
+  it('goes to the partition of its key in a topic with its own partitions', async () => {
     const records = await makerOf(topic({ value: item, partitions: 7 }));
     for (const key of ['a', 'b', 'c', null]) {
       expect(records({ key, value: { item: 'x' } }).record.partition).toBe(partitionForKey(key ?? '', 7));
@@ -39,14 +39,14 @@ describe('a record', () => {
     }
   });
 
-  it('is named by prefix and by names of its own', async () => {
+  it('has a topic name with the prefix, or a custom one', async () => {
     const named = async (naming: Parameters<typeof topicNames>[0]): Promise<string> =>
       (await makerOf(topic({ value: item }), { names: topicNames(naming) }))({ key: null, value: { item: 'x' } }).record.topic;
     expect(await named({ prefix: 'prod.' })).toBe('prod.shelves.records');
     expect(await named({ prefix: 'prod.', names: { 'shelves.records': 'team.shelves' } })).toBe('team.shelves');
   });
 
-  it('is written by the topic’s serializer, which is opened once with the topic’s name on the log', async () => {
+  it('is written by the serializer of its topic, which is opened once with the name on the log', async () => {
     const opened: string[] = [];
     const records = await makerOf(
       topic({
@@ -66,7 +66,7 @@ describe('a record', () => {
     expect(opened).toEqual(['p.shelves.records']);
   });
 
-  it('may be bytes, in a series too, which takes no text past the serializer', async () => {
+  it('may be bytes, also in a series, where no text bypasses the serializer', async () => {
     const bytesOf = (value: { item: string }): Uint8Array => Uint8Array.of(0xff, value.item.length);
     const records = await makerOf(topic({ value: item, serialize: bytesOf, partitions: 7 }));
     const key = Uint8Array.of(0, 0xff);
@@ -77,7 +77,7 @@ describe('a record', () => {
     expect(() => records.series({ key, count: 1, textAt: () => '{}' })).toThrow(/shelves\.records: .*custom serializer.*valueAt/);
   });
 
-  it('of a series is its text between what all begin and end with, whole and in parts', async () => {
+  it('of a series is its text between the common prefix and suffix, whole and in parts', async () => {
     const records = await makerOf(topic({ value: item }));
     const series = (content: { before?: string; after?: string }) => {
       const { record } = records.series({ key: 'k', count: 2, textAt: String, ...content });
@@ -101,7 +101,7 @@ describe('a record', () => {
     expect(() => record.valueAt(0)).toThrow(expect.objectContaining({ code: 'HEADGATE_INVALID_RECORD' }));
   });
 
-  it('is refused where its serializer answers with a promise, or with neither text nor bytes', async () => {
+  it('is refused if its serializer returns a promise, or neither text nor bytes', async () => {
     for (const wrong of [Promise.resolve('x'), 7]) {
       const records = await makerOf(topic({ value: item, serialize: () => wrong as unknown as string }));
       expect(() => records({ key: null, value: { item: 'x' } })).toThrow(/value is .*neither text nor bytes.* synchronously/);
@@ -117,13 +117,13 @@ describe('a record', () => {
     expect(() => records({ key: null, value, headers: { h: 7 as unknown as string } })).toThrow(/shelves\.records: .* header is 7/);
   });
 
-  it('counts as its topic, or as what it says it is', async () => {
+  it('counts under its topic, or under its kind', async () => {
     const records = await makerOf(topic({ value: item }));
     const value = { item: 'x' };
     expect([records({ key: null, value }).kind, records({ key: null, value, kind: 'small' }).kind]).toEqual(['records', 'small']);
   });
 
-  it('is no longer wanted where its serializer fails because of the signal', async () => {
+  it('is dropped if its serializer fails because of the signal', async () => {
     const stop = new AbortController();
     const open = (): never => {
       stop.abort(new Error('stopped'));
@@ -133,7 +133,7 @@ describe('a record', () => {
     await expect(openSerializers({ pipelines, names: topicNames(), signal: stop.signal })).rejects.toBe(stop.signal.reason);
   });
 
-  it('needs a serializer that can be opened, or says which can’t', async () => {
+  it('reports which serializer can’t be opened', async () => {
     const open = (): never => {
       throw new Error('the registry is away');
     };
@@ -148,7 +148,7 @@ describe('with validate', () => {
     message: expect.stringMatching(/^shelves\.records: a record doesn't fit the schema of its topic: item: /) as string,
   }) as Error;
 
-  it('a value, a key and each of a series is checked against its schema', async () => {
+  it('values, keys and each record of a series are checked against their schemas', async () => {
     const records = await makerOf(topic({ value: item, key: z.string().min(1).nullable() }), { validate: true });
     expect(() => records({ key: null, value: of({ item: 7 }) })).toThrow(misfit);
     expect(() => records({ key: '', value: { item: 'x' } })).toThrow(/doesn't fit the schema of its topic: the key: /);
@@ -164,12 +164,12 @@ describe('with validate', () => {
     expect(records.series({ ...inParts, count: 2 }).count).toBe(2);
   });
 
-  it('a topic without a schema of its keys takes any', async () => {
+  it('a topic without a key schema accepts any key', async () => {
     const records = await makerOf(topic({ value: item }), { validate: true });
     expect(records({ key: Uint8Array.of(0xff), value: { item: 'x' } }).count).toBe(1);
   });
 
-  it('without it, none is, and none of a series is made before it is written', async () => {
+  it('without validate, nothing is checked, and records of a series are created only when written', async () => {
     const records = await makerOf(topic({ value: item, key: z.string().min(1).nullable() }));
     expect(records({ key: '', value: of({ item: 7 }) }).record).toMatchObject({ value: '{"item":7}' });
     const notYet = (): never => {
@@ -179,7 +179,7 @@ describe('with validate', () => {
   });
 });
 
-test('each record of a request has its own ID, the same when it is made again', async () => {
+test('each record of a request has its own ID, and gets the same one when it is created again', async () => {
   const records = await makerOf(topic({ value: item }));
   const value = { item: 'x' };
   const pending = [
@@ -223,18 +223,18 @@ test.each([
   await expect(making).rejects.toThrow("shelves.records: opening its serializer failed: open doesn't return a function");
 });
 
-test('an open that throws something other than an Error is reported all the same', async () => {
+test('an open function that throws something other than an Error is reported', async () => {
   const making = makerOf(topic({ value: item, serialize: { open: () => Promise.reject(undefined as unknown as Error) } }));
   await expect(making).rejects.toMatchObject({ code: 'HEADGATE_USER_FUNCTION' });
 });
 
-test('a serializer that rejects each record ends no process', async () => {
+test('a serializer that rejects every record doesn’t crash the process', async () => {
   const serialize = (() => Promise.reject(new Error('too late'))) as never;
   const records = await makerOf(topic({ value: item, serialize }));
   expect(() => records({ key: null, value: { item: 'x' } })).toThrow(expect.objectContaining({ code: 'HEADGATE_INVALID_RECORD' }));
 });
 
-test.each([-1, 1.5, NaN])('a series of %d records is none, where it would have been an empty one', async (count) => {
+test.each([-1, 1.5, NaN])('a series of %d records is refused instead of being empty', async (count) => {
   const records = await makerOf(topic({ value: item }));
   const invalid = expect.objectContaining({ code: 'HEADGATE_INVALID_RECORD' });
   expect(() => records.series({ key: 'k', count, textAt: String })).toThrow(invalid);

@@ -19,7 +19,7 @@ function caught(call: () => unknown): PipelineError {
   throw new Error('expected a PipelineError');
 }
 
-describe('an error that throws while it is read is one of the function that threw it:', () => {
+describe('an error that throws when it is read counts as an error of the function that threw it:', () => {
   it.each<[string, unknown]>([
     ['a revoked proxy', revoked.proxy],
     ['a proxy whose every trap throws', all],
@@ -49,7 +49,7 @@ it.each([
   expect(caught(() => callUserList(of, () => result as never)).message).toMatch(/^bad: records of pipeline shelves threw /);
 });
 
-it('a message that quotes a whole page is cut', () => {
+it('truncates a message that quotes a whole page', () => {
   for (const error of [new Error('x'.repeat(1_000_000)), 'x'.repeat(1_000_000)]) {
     const { message } = caught(() =>
       callUser(of, () => {

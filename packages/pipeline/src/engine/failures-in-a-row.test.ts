@@ -6,7 +6,7 @@ import { temporaryLog } from '../testing/temporary-log.fixture.ts';
 const shelves = Array.from({ length: 60 }, (_, i) => `shelf${String.fromCharCode(97 + (i % 26)).repeat(1 + Math.floor(i / 26))}`);
 const limit = { requests: 1, windowMs: 10 };
 
-test('requests that fail alike without a success end the lane, and the rest of them stay for the next run', async () => {
+test('identical failures without a success end the lane, and the remaining requests stay for the next run', async () => {
   const items: Record<string, number> = {};
   await using service = await catalogueService({ items });
   await using place = await temporaryLog();

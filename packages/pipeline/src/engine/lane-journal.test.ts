@@ -24,7 +24,7 @@ const kept = async (log: TopicLog): Promise<unknown> => {
   return JSON.parse(state.get('g/budget/app') ?? 'null');
 };
 
-test('evidence of an answer is written though nothing else is, and a settlement with it', async () => {
+test('evidence from a response is written even without other changes, and a settlement with it', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const lane = await shelvesLane({ log: place.log, clock });
   const { budget: own, entry } = journalled(lane);
@@ -36,7 +36,7 @@ test('evidence of an answer is written though nothing else is, and a settlement 
   await lane.close();
 });
 
-test('a settlement alone waits for the next transaction, at the latest that of giving the lane up', async () => {
+test('a settlement alone waits for the next transaction, at the latest the one that releases the lane', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const lane = await shelvesLane({ log: place.log, clock });
   const { budget: own, entry } = journalled(lane);
@@ -139,7 +139,7 @@ test('requests that a credential has used in another lane still count', async ()
   await lane.close();
 });
 
-test('records of a journal age by the time since the lane was opened', async () => {
+test('journal records age by the time since the lane was opened', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const first = await shelvesLane({ log: place.log, clock });
   const { budget: own, entry } = journalled(first);
@@ -155,7 +155,7 @@ test('records of a journal age by the time since the lane was opened', async () 
   await lane.close();
 });
 
-test('a permit is waited for longer if commits are slow, within bounds', async () => {
+test('waits longer for a permit if commits are slow, up to a maximum', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const lane = await shelvesLane({ log: place.log, clock });
   const leaseAt = (slowestCommitMs: number): number => laneJournal({ lane: { ...lane, slowestCommitMs }, clock }).leaseMs;
@@ -163,7 +163,7 @@ test('a permit is waited for longer if commits are slow, within bounds', async (
   await lane.close();
 });
 
-test('a lane that can’t write evidence fails, though no request waits for it', async () => {
+test('a lane that can’t write evidence fails, even if no request waits for it', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const lane = await shelvesLane({ log: place.log, clock });
   const failed = Promise.withResolvers<unknown>();

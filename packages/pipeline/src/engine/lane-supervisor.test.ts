@@ -242,7 +242,7 @@ describe('laneSupervisor', () => {
     expect(await run).toEqual([failure]);
   });
 
-  it('ends, if others hold all lanes and it does not follow, after the time in which lanes of dead processes would be assigned', async () => {
+  it('without follow, ends if others hold all lanes, once lanes of dead processes would have been assigned', async () => {
     const { supervisor, events, clock } = stage({ follow: false });
     supervisor.assign([]);
     await supervisor.opened();

@@ -8,7 +8,7 @@ import { openLane } from './lane.ts';
 const clock = virtualClock();
 const deadLetter = { topic: 'shelves.dead-letters', partition: 0, key: 'k', value: 'v' };
 
-test('a lane opened again has its state, its finished requests and the group its offset', async () => {
+test('a reopened lane still has its state and finished requests, and its group the offset', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const { log } = place;
   const lane = await shelvesLane({ log, clock });
@@ -31,7 +31,7 @@ test('a lane opened again has its state, its finished requests and the group its
   await third.close();
 });
 
-test('a group does not see the state of another', async () => {
+test('a group does not see the state of another group', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const { log } = place;
   const lane = await shelvesLane({ log, clock });
@@ -50,7 +50,7 @@ test('a group does not see the state of another', async () => {
   await other.close();
 });
 
-test('records that could not be written are not taken for done by commits that come after them', async () => {
+test('a later commit does not finish requests whose records could not be written', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const { log } = place;
   const lane = await shelvesLane({ log, clock });
@@ -73,7 +73,7 @@ test('records that could not be written are not taken for done by commits that c
   await again.close();
 });
 
-test('commits that come while a transaction is in flight share the next one', async () => {
+test('commits made while a transaction is in flight share the next transaction', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const lane = await shelvesLane({ log: place.log, clock });
   let transactions = 0;
@@ -90,7 +90,7 @@ test('commits that come while a transaction is in flight share the next one', as
   await lane.close();
 });
 
-test('a transaction writes what has changed, the first one that there is a state as well', async () => {
+test('a transaction writes only changes; the first one also records that the state exists', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const written: unknown[] = [];
   const log = logWith(place.log, {
@@ -140,7 +140,7 @@ test('a transaction writes what has changed, the first one that there is a state
   expect(await log.groupOffset({ group: 'g', topic: 'shelves.requests', partition: 0 })).toBe(2);
 });
 
-test('offsets that hold no request are skipped', async () => {
+test('offsets without a request are skipped', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const lane = await shelvesLane({ log: place.log, clock });
   lane.skip(0, 5);
@@ -149,7 +149,7 @@ test('offsets that hold no request are skipped', async () => {
   await lane.close();
 });
 
-test('a lane knows the slowest of its last 50 commits', async () => {
+test('a lane reports the slowest of its last 50 commits', async () => {
   await using place = await temporaryLog(shelvesTopics());
   let nowMs = 100;
   let commitMs = 700;
@@ -169,7 +169,7 @@ test('a lane knows the slowest of its last 50 commits', async () => {
   await lane.close();
 });
 
-test("a record is too large by the bytes of its key, value and headers, by each topic's limit", async () => {
+test('the size of a record is the bytes of its key, value and headers, checked against the limit of its topic', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const log = logWith(place.log, {
     recordRoom: (topic) => Promise.resolve({ bytes: topic === 'shelves.state' ? 9 : 20 }),

@@ -119,7 +119,7 @@ test.each([
   expect(new Set(members)).toEqual(new Set(['a/1', 'a/2']));
 });
 
-test('a pipeline that does not say so makes no requests', async () => {
+test('a pipeline without makesRequests creates no requests', async () => {
   await using place = await temporaryLog();
   const pipeline = shelves(() =>
     walk({ source: shelvesApi(), paging: shelfPaging, records: (page, { topics }) => [topics.requests({ shelf: `${page.shelf}+` })] }),

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { offsetRanges } from './offset-ranges.ts';
 
 describe('offsetRanges', () => {
-  it('is a set of numbers, even after it was stored and restored', () => {
+  it('is a set of numbers, also after it is stored and restored', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(30)), fc.nat(30), (added, cut) => {
         let ranges = offsetRanges();
@@ -28,7 +28,7 @@ describe('offsetRanges', () => {
     expect(ranges.snapshot()).toEqual({ next: 5, done: [] });
   });
 
-  it('takes stretches that overlap, touch or lie apart', () => {
+  it('accepts ranges that overlap, touch or are apart', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(30), fc.integer({ min: -1, max: 8 }))), (stretches) => {
         const ranges = offsetRanges();
@@ -42,7 +42,7 @@ describe('offsetRanges', () => {
     );
   });
 
-  it('starts where a log that has lost its beginning starts', () => {
+  it('starts at the first offset of a log that has deleted earlier ones', () => {
     const ranges = offsetRanges({ next: 100, done: [] });
     expect(ranges.has(7)).toBe(true);
     ranges.add(100);

@@ -25,7 +25,7 @@ function pacer(clock: ReturnType<typeof virtualClock>, running: Running): (isOve
   };
 }
 
-test('an outage longer than the time for retries costs a request every 15 to 30 s, and no dead letter', async () => {
+test('an outage longer than retryFor costs one request every 15 to 30 s and no dead letter', async () => {
   await using service = await catalogueService({ items: Object.fromEntries(shelves.map((shelf) => [shelf, 7])) });
   await using place = await temporaryLog();
   const { log } = place;
@@ -57,7 +57,7 @@ test('an outage longer than the time for retries costs a request every 15 to 30 
   expect(running.snapshot().pipelines['catalogue']?.failing).toBeUndefined();
 });
 
-test('a stop during an outage ends at once, and the next run waits the rest of it out', async () => {
+test('a stop during an outage is immediate, and the next run waits for the outage to end', async () => {
   await using service = await catalogueService({ items: Object.fromEntries(shelves.map((shelf) => [shelf, 7])) });
   await using place = await temporaryLog();
   const { log } = place;

@@ -38,7 +38,7 @@ const REQUESTS = ['7', '8', '9'].map((id) => ({ ids: [id, `${id}0`], note: 'n' }
 const letterRequests = async (log: Parameters<typeof valuesOf>[0]): Promise<unknown[]> =>
   (await valuesOf<{ request: unknown }>(log, 'shelves.dead-letters')).map((deadLetter) => deadLetter.request);
 
-test('the dead letter of a walk has its request as the topic had it, and ends no lane', async () => {
+test('the dead letter of a walk contains the request exactly as in the topic, and does not end the lane', async () => {
   await using place = await temporaryLog();
   const { log } = place;
   let isMended = false;
@@ -62,7 +62,7 @@ test('the dead letter of a walk has its request as the topic had it, and ends no
   expect(items.filter((item) => item.startsWith('8'))).toEqual([0, 1, 2, 3, 4].map((i) => `8-${i} <n>`));
 });
 
-test('the dead letter of a key has its request as the topic takes it: for that key alone where the definition can say so', async () => {
+test('the dead letter of a key contains a valid request, for that key only if the definition has requestOf', async () => {
   for (const [requestOf, expected] of [
     [(keys: readonly string[]) => ({ ids: keys, note: 'n' }), { ids: ['80'], note: 'n' }],
     [(keys: readonly string[]) => ({ ids: keys.map(BigInt), note: 'n' }), REQUESTS[1]],

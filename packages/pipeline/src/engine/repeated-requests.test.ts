@@ -38,7 +38,7 @@ function topicOf(all: readonly (readonly [name: string, root?: number | string])
   return { repeatedFrom, reads: () => reads };
 }
 
-it('finds the second of two equal requests of a root, and those of another root that is older than the first', async () => {
+it('finds the second of two equal requests of a root, and those of another root that is older', async () => {
   const { repeatedFrom } = topicOf([['a'], ['b'], ['x', 0], ['x', 0], ['x', 1], ['y', 1]]);
   expect(await repeatedFrom(0)).toEqual([3, 4]);
 });
@@ -48,24 +48,24 @@ it('lets a root that was added after the first one request it again', async () =
   expect(await repeatedFrom(0)).toEqual([4]);
 });
 
-it('counts only requests that were not repeated themselves', async () => {
+it('counts only requests that are not repetitions themselves', async () => {
   // The last root was added after the only x that was worked.
   const { repeatedFrom } = topicOf([['a'], ['x', 0], ['b'], ['x', 0], ['x', 2]]);
   expect(await repeatedFrom(0)).toEqual([3]);
 });
 
-it('takes requests without a root, and with one that no page wrote, as roots', async () => {
+it('treats requests without a root, or with one that no page wrote, as roots', async () => {
   const { repeatedFrom } = topicOf([['a'], ['x'], ['x'], ['x', 3], ['x', 9], ['x', 'none'], ['x', -1], ['x', '1e0']]);
   expect(await repeatedFrom(0)).toEqual([]);
 });
 
-it('reads nothing while the roots are those that it has seen', async () => {
+it('reads nothing while the roots are known', async () => {
   const { repeatedFrom, reads } = topicOf([['a'], ['x', 0], ['x', 0]]);
   await repeatedFrom(0);
   expect(reads()).toBe(0);
 });
 
-it('finds the same wherever it begins, and whenever it forgets', async () => {
+it('finds the same repetitions wherever it starts, and whenever it drops its cache', async () => {
   const requests = fc
     .array(fc.record({ name: fc.constantFrom('x', 'y', 'z'), back: fc.option(fc.integer({ min: 1, max: 8 }), { nil: undefined }) }), {
       maxLength: 30,

@@ -8,7 +8,7 @@ const topic = 'shelves.requests';
 const resumed = [7, 5, 1, 0].map((offset) => ({ offset, key: null, value: `kept ${offset}` }));
 
 describe('requestsInOrder', () => {
-  it('gives each request once and by offset: as the topic has it, else as it was kept', async () => {
+  it('returns each request once, in order of offset: from the topic, or else from the state', async () => {
     await using place = await temporaryLog([{ name: topic, partitions: 1 }]);
     await appendThree(place.log);
     const values: (string | null)[] = [];
@@ -16,7 +16,7 @@ describe('requestsInOrder', () => {
     expect(values).toEqual(['request 1', 'request 2', 'kept 5', 'kept 7']);
   });
 
-  it('gives what the topic has and what was kept, whichever of them the topic no longer holds', async () => {
+  it('returns requests from the topic and from the state, whichever the topic has deleted', async () => {
     const offsets = fc.uniqueArray(fc.nat(12));
     await fc.assert(
       fc.asyncProperty(offsets, offsets, fc.nat(12), async (there, kept, from) => {
@@ -45,7 +45,7 @@ describe('requestsInOrder', () => {
     );
   });
 
-  it('takes nothing for deleted when the reading was cut short', async () => {
+  it('treats no request as deleted if the read was interrupted', async () => {
     await using place = await temporaryLog([{ name: topic, partitions: 1 }]);
     await appendThree(place.log);
     const stop = new AbortController();

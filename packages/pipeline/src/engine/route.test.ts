@@ -47,7 +47,7 @@ const itemsOf = async (log: TopicLog): Promise<string[]> =>
   (await valuesOf<{ item: string }>(log, 'shelves.records')).map(({ item }) => item).sort();
 const WALKED = ['A-0', 'A-1', 'A-2', 'A-3', 'A-4'];
 
-test('each request is worked by the kind that pick names, all of them by one source', async () => {
+test('each request is processed by the kind that pick names, and all kinds share one source', async () => {
   await using place = await temporaryLog();
   const api = shelvesApi();
   const { outcome, snapshot } = await workedOff(
@@ -116,7 +116,7 @@ function twoWalks(carried: string[], ends: string[], isStuck = false): Processor
   });
 }
 
-test('a kind of walk sees neither what another kind carried for its key, nor its crawls, and walks the request that pick gives', async () => {
+test('a kind of walk sees neither the carried value nor the crawls of another kind, and walks the request that pick returns', async () => {
   await using place = await temporaryLog();
   const carried: string[] = [];
   const ends: string[] = [];
@@ -140,7 +140,7 @@ test('a kind of walk sees neither what another kind carried for its key, nor its
   ]);
 });
 
-test('work after walks of two kinds that a stop has left unfinished is done once for each', async () => {
+test('after a stop, the unfinished work after walks of two kinds is done once for each kind', async () => {
   await using place = await temporaryLog();
   const ends: string[] = [];
   const pipeline = (isStuck: boolean) =>
@@ -161,7 +161,7 @@ test('work after walks of two kinds that a stop has left unfinished is done once
   expect(ends.toSorted()).toEqual(['loud shelves.requests-0-1 after none', 'low shelves.requests-0-0 after none']);
 });
 
-describe('only a request of unknown kind is a dead letter:', () => {
+describe('only a request of an unknown kind becomes a dead letter:', () => {
   it.each([
     [
       'pick throws',

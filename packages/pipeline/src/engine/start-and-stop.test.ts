@@ -83,7 +83,7 @@ test.each([false, true])(
   },
 );
 
-test('stopped during a request it leaves no lane held and no timer', async () => {
+test('a run that is stopped during a request holds no lane and leaves no timer', async () => {
   await using place = await temporaryLog();
   const { log } = place;
   const clock = virtualClock();
@@ -178,7 +178,7 @@ test('a request in flight when the last credential is refused still gets its res
   expect(await itemsOf(log)).toEqual(['a-0', 'a-1']);
 });
 
-describe('an obstacle is reported before any lane is taken:', () => {
+describe('a problem is reported before any lane is taken:', () => {
   const listing = pipeline()({ shelves: ['a'] });
   it.each([
     ['no pipeline', { pipelines: [] }, /there is no pipeline to run/],
@@ -199,7 +199,7 @@ describe('an obstacle is reported before any lane is taken:', () => {
   });
 });
 
-test('a list whose request has no key ends the start, which releases everything', async () => {
+test('start fails if a listed request has no key, and releases everything', async () => {
   await using place = await temporaryLog();
   const clock = virtualClock();
   const keyless = shelves(
@@ -213,7 +213,7 @@ test('a list whose request has no key ends the start, which releases everything'
   await takeEveryLane(place.log);
 });
 
-test('a lane whose work can’t be opened ends the start, which releases everything', async () => {
+test('start fails if the worker of a lane can’t be opened, and releases everything', async () => {
   await using place = await temporaryLog();
   const { log } = place;
   const clock = virtualClock();
@@ -230,7 +230,7 @@ test('a lane whose work can’t be opened ends the start, which releases everyth
   await takeEveryLane(log);
 });
 
-test('a source that can’t be closed keeps neither its lane nor the others open, and the run says so', async () => {
+test('a source that can’t be closed is reported, and all lanes are released', async () => {
   await using place = await temporaryLog();
   const { log } = place;
   const broken = {
@@ -276,7 +276,7 @@ test.each([
   await running.stop();
 });
 
-test('a list that is due again before its last requests have begun is warned of, once', async () => {
+test('a list that is due again before its previous requests have started causes one warning', async () => {
   const clock = virtualClock();
   await using place = await temporaryLog([], () => clock.epochMs());
   const gate = Promise.withResolvers<void>();
@@ -304,7 +304,7 @@ test('a list that is due again before its last requests have begun is warned of,
   await running.stop();
 });
 
-test('requests that the log deleted before they were worked fail the run once, with their count; the others are worked', async () => {
+test('requests that the log deleted before they were processed fail the run once, with their count; the others are processed', async () => {
   await using place = await temporaryLog();
   const first = await start({ log: place.log, pipelines: [pipeline()({ shelves: ['a'] })] });
   expect(await first.done).toMatchObject({ outcome: 'done' });
@@ -332,7 +332,7 @@ test('requests that the log deleted before they were worked fail the run once, w
   expect(await third.done).toMatchObject({ outcome: 'done', failures: [] });
 });
 
-test('topics have a prefix, and names of their own without it', async () => {
+test('topics have a prefix; custom names are used without it', async () => {
   await using place = await temporaryLog();
   const topics = { prefix: 'prod.', names: { 'shelves.records': 'team.items', 'headgate.state': 'team.state' } };
   await using running = await start({ log: place.log, pipelines: [pipeline()({ shelves: ['a'] })], topics });
@@ -349,7 +349,7 @@ test('topics have a prefix, and names of their own without it', async () => {
   expect(await itemsOf(place.log, 'team.items')).toEqual(wanted('a'));
 });
 
-test('two topics of one name are refused', async () => {
+test('two topics with the same name are refused', async () => {
   await using place = await temporaryLog();
   const names = { 'shelves.records': 'same', 'shelves.log': 'same' };
   await expect(start({ log: place.log, pipelines: [pipeline()({})], topics: { names } })).rejects.toThrow(
@@ -360,7 +360,7 @@ test('two topics of one name are refused', async () => {
   );
 });
 
-test('two runs in one process have nothing in common', async () => {
+test('two runs in one process share nothing', async () => {
   await using one = await temporaryLog();
   await using other = await temporaryLog();
   const places = [one, other].map(({ log }, i) => ({ log, shelf: ['a', 'b'][i] ?? '' }));
@@ -376,7 +376,7 @@ test('two runs in one process have nothing in common', async () => {
   expect(results).toEqual(['a', 'b'].map((shelf) => ({ outcome: 'done', events: [shelf], items: 5, written: wanted(shelf) })));
 });
 
-test('two groups on one log each work every request', async () => {
+test('two groups on one log each process every request', async () => {
   await using place = await temporaryLog();
   const { log } = place;
   for (const group of ['one', 'two']) {
@@ -393,7 +393,7 @@ test('two groups on one log each work every request', async () => {
   expect(await itemsOf(log)).toEqual([...wanted('a'), ...wanted('a')].sort());
 });
 
-test('requests for a pipeline that the run does not have are refused', async () => {
+test('enqueue refuses requests for a pipeline that the run does not have', async () => {
   await using place = await temporaryLog();
   await using running = await start({ log: place.log, pipelines: [pipeline()({})] });
   await expect(running.enqueue('other', [{ shelf: 'a' }])).rejects.toThrow('enqueue: there is no pipeline other. There are shelves.');

@@ -52,7 +52,7 @@ test('walks every listed request once, with a record for each item', async () =>
   expect(service.requests).toHaveLength(5);
 });
 
-test('a program learns what is left, and replays, with only the log and the pipeline', async () => {
+test('a program can list remaining work and replay dead letters with only the log and the pipeline', async () => {
   await using service = await catalogueService({ items: { a: 7 } });
   await using log = await openLog();
   const pipeline = catalogue()({ baseUrl: service.baseUrl, token: 'secret-token', shelves: ['a', 'gone'] });
@@ -67,7 +67,7 @@ test('a program learns what is left, and replays, with only the log and the pipe
   expect(await walksLeft()).toEqual([['gone']]);
 });
 
-test('a limit of the service that differs from the configured one is reported once, with both numbers', async () => {
+test('a service limit that differs from the configured one is reported once, with both numbers', async () => {
   const headers = { 'x-rate-limit-limit': '300', 'x-rate-limit-remaining': '299', 'x-rate-limit-reset': '1' };
   await using service = await catalogueService({ items: { a: 7, b: 2 }, headers });
   await using log = await openLog();
@@ -82,7 +82,7 @@ test('a limit of the service that differs from the configured one is reported on
   expect(notices).toEqual([expect.stringContaining('the service reports 300 requests in a window, but catalogue.limit is 1,000 in 1 s')]);
 });
 
-test('a function of the definition that throws ends its request as one dead letter that names it, and no other', async () => {
+test('if a function of the definition throws, its request becomes one dead letter that names it, and no other request does', async () => {
   await using service = await catalogueService({ items: { a: 7, b: 2 } });
   await using log = await openLog();
   const failing = catalogue(({ items }) => {
@@ -127,7 +127,7 @@ test('a stopped run continues at its page', async () => {
   expect(service.requests).toHaveLength(10);
 });
 
-test('a run whose credential is refused midway reports what is left', async () => {
+test('a run whose credential is refused midway reports the remaining work', async () => {
   await using service = await catalogueService({ items: { a: 7, b: 7, c: 7 }, answers: 4 });
   await using log = await openLog();
   await using running = await start({ log, pipelines: [catalogue()({ baseUrl: service.baseUrl, token: 't', shelves: ['a', 'b', 'c'] })] });
@@ -136,7 +136,7 @@ test('a run whose credential is refused midway reports what is left', async () =
   expect(snapshot.progress).toEqual({ done: 4, left: 3, isExact: false });
 });
 
-test('a state that is about another requests topic is refused: requests of this one would count as finished', async () => {
+test('refuses the state of another requests topic, which would count requests of this one as finished', async () => {
   await using service = await catalogueService({ items: { a: 3, b: 3 } });
   await using log = await openLog();
   const pipelines = [catalogue()({ baseUrl: service.baseUrl, token: 't', shelves: ['a'] })];
@@ -156,7 +156,7 @@ test('a state that is about another requests topic is refused: requests of this 
   expect(records.filter(({ item }) => item.startsWith('b'))).toHaveLength(6);
 });
 
-test('takes requests while it follows, and refuses what is none by its index', async () => {
+test('accepts requests while it follows, and refuses an invalid one with its index', async () => {
   await using service = await catalogueService({ items: { a: 1, b: 1 } });
   await using log = await openLog();
   await using running = await start({ log, pipelines: [catalogue()({ baseUrl: service.baseUrl, token: 't' })], follow: true });
@@ -177,7 +177,7 @@ test('takes requests while it follows, and refuses what is none by its index', a
   expect(await values(log, 'catalogue.records')).toEqual([{ item: 'b-0' }]);
 });
 
-test('a lane at rest looks for requests once a second, and sooner after one has come', async () => {
+test('an idle lane polls for requests once a second, and more often after one has arrived', async () => {
   await using place = await temporaryLog();
   const clock = virtualClock();
   let looks = 0;
@@ -211,7 +211,7 @@ test('a lane at rest looks for requests once a second, and sooner after one has 
   await expect.poll(async () => (await afterMs(250), running.snapshot().lanes)).toEqual([]);
 });
 
-test('a request that another client wrote as bytes becomes a dead letter with its place, and blocks nothing', async () => {
+test('a binary request from another client becomes a dead letter that names its offset, and blocks nothing', async () => {
   await using service = await catalogueService({ items: { b: 1 } });
   await using log = await openLog();
   const pipeline = catalogue()({ baseUrl: service.baseUrl, token: 't', shelves: ['b'] });
@@ -230,7 +230,7 @@ test('a request that another client wrote as bytes becomes a dead letter with it
   ]);
 });
 
-test('a signal ends a start that waits for its log', async () => {
+test('a signal interrupts a start that is waiting for its log', async () => {
   await using log = await openLog();
   const waiting = logWith(log, { joinGroup: () => new Promise(() => undefined) });
   const stop = new AbortController();
@@ -239,7 +239,7 @@ test('a signal ends a start that waits for its log', async () => {
   await expect(started).rejects.toThrow('enough');
 });
 
-test('an onEvent that throws harms nothing, and is reported once', async () => {
+test('an error thrown by onEvent does no harm and is reported once', async () => {
   await using service = await catalogueService({ items: { a: 3 } });
   await using log = await openLog();
   let told = 0;

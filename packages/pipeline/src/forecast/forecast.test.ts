@@ -80,24 +80,24 @@ describe('forecast', () => {
     });
   });
 
-  it('counts walks of unknown size behind those in work', () => {
+  it('counts walks of unknown size after active ones', () => {
     const lane = work({ walks: pages(3), behind: { walks: 3, unknown: 2, pages: 10 } });
     expect(forecast([lane, work({ walks: [{ page: 1 }] })], { now: NOW })).toEqual({ requests: 16, unknown: 3, inMs: 0 });
   });
 
-  it('takes the answers of the longest walk into account: its pages come one after the other', () => {
+  it('includes the response times of the longest walk, whose pages are sequential', () => {
     expect(forecast([work({ walks: pages(3, 10) })], { now: NOW, requestMs: 5_000 }).inMs).toBe(50_000);
     expect(forecast([work({ walks: pages(16) })], { now: NOW, requestMs: 5_000 }).inMs).toBe(15 * MINUTE_MS + 5_000);
     expect(forecast([work()], { now: NOW, requestMs: 5_000 }).inMs).toBe(0);
   });
 
-  it('takes into account how many requests the credentials may have under way', () => {
+  it('includes the maximum number of requests in flight per credential', () => {
     const budgets = [budget({ limit: 100, concurrency: 2 }), budget({ limit: 100, credential: 'b', concurrency: 1 })];
     expect(forecast([work({ walks: pages(3, 3, 1), budgets })], { now: NOW, requestMs: 5_000 }).inMs).toBe(15_000);
     expect(forecast([work({ keys: 91, keysPerRequest: 10, budgets })], { now: NOW, requestMs: 5_000 }).inMs).toBe(20_000);
   });
 
-  it('waits for a quota, and goes no faster behind its reset than the rate', () => {
+  it('waits for a quota, and never exceeds the rate after its reset', () => {
     const rate = budget({ limit: 1, windowMs: 1_000, againInMs: 1_000, free: [{ inMs: 0, count: 1 }] });
     const quota = budget({
       name: 'quota',
@@ -118,7 +118,7 @@ describe('forecast', () => {
     expect(savedByCredential([], { now: NOW })).toBe(0);
   });
 
-  it('gives another credential to the lane whose turn it is, with budgets as its first one has', () => {
+  it('gives another credential to the next lane, with the same budgets as its first one', () => {
     const two = [budget(), budget({ credential: 'b' })];
     expect(savedByCredential([work({ walks: pages(91), budgets: two })], { now: NOW })).toBe(15 * MINUTE_MS);
     const [first, second] = [
@@ -129,7 +129,7 @@ describe('forecast', () => {
     expect(savedByCredential([{ ...first, walks: pages(61) }, second], { now: NOW })).toBe(0);
   });
 
-  it('counts a limit over all credentials once, and lets no further credential widen it', () => {
+  it('counts a shared limit once, whatever the number of credentials', () => {
     const { credential: _, ...all } = budget({ name: 'address', limit: 20 });
     const both = [all, budget(), budget({ credential: 'b' })];
     expect(forecast([work({ walks: pages(21), budgets: both })], { now: NOW }).inMs).toBe(15 * MINUTE_MS);
@@ -144,7 +144,7 @@ describe('forecast', () => {
     expect(walksDone(work({ walks: [{ page: 3 }] }), { first: 1, concurrency: 500, now: NOW, requestMs: 1_000 })).toEqual([1_000]);
   });
 
-  it('leaves each lookup its turn beside the pages of a walk, and walks that begin later all of theirs', () => {
+  it('alternates lookups with the pages of walks, including walks that begin later', () => {
     const rest = { first: 1, concurrency: 500, now: NOW };
     const beside = (keys: number) => work({ walks: pages(8), keys, keysPerRequest: 100 });
     expect([700, 701, 10_000].map((keys) => walksDone(beside(keys), rest))).toEqual([[0], [15 * MINUTE_MS], [15 * MINUTE_MS]]);
@@ -154,7 +154,7 @@ describe('forecast', () => {
   });
 });
 
-test('the last of many requests starts when the slots that came free before allow it', () => {
+test('the last of many requests starts when earlier slots have become free', () => {
   const slots = fc.array(fc.record({ inMs: fc.nat(500), count: fc.integer({ min: 1, max: 4 }) }), { minLength: 1, maxLength: 5 });
   fc.assert(
     fc.property(slots, fc.integer({ min: 1, max: 60 }), (free, requests) => {
@@ -165,7 +165,7 @@ test('the last of many requests starts when the slots that came free before allo
   );
 });
 
-test('the last request starts when it does, under a rate and a quota, at whatever time of the day', async () => {
+test('forecasts the start of the last request under a rate and a quota at any time of day', async () => {
   const scene = fc.record({
     toResetMs: fc.integer({ min: 1, max: DAY_MS }),
     rate: fc.record({ limit: fc.integer({ min: 1, max: 4 }), windowMs: fc.integer({ min: MINUTE_MS, max: DAY_MS / 4 }) }),
@@ -198,7 +198,7 @@ test('the last request starts when it does, under a rate and a quota, at whateve
   );
 });
 
-test('lookups take as many requests as they do, each cut to what a quota has left before its reset', async () => {
+test('forecasts the number of lookups, each cut to the remaining quota', async () => {
   const scene = fc.record({
     perDay: fc.integer({ min: 1, max: 30 }),
     perMonth: fc.integer({ min: 20, max: 60 }),
@@ -253,7 +253,7 @@ function freeSlots(of: RateBudget, clock: VirtualClock): BudgetSlots['free'] {
 describe('requestsUntilDone', () => {
   const ALL = { concurrency: Infinity, first: Infinity };
 
-  it('lets walks take turns, in the order they began', () => {
+  it('alternates walks in the order they began', () => {
     expect(requestsUntilDone([1, 3, 10], ALL)).toEqual([1, 6, 14]);
     expect(requestsUntilDone([10, 3, 1], ALL)).toEqual([14, 7, 3]);
     expect(requestsUntilDone([], ALL)).toEqual([]);
@@ -261,7 +261,7 @@ describe('requestsUntilDone', () => {
     expect(requestsUntilDone(Array<number>(10_000).fill(400), { concurrency: 500, first: 1 })).toEqual([399 * 500 + 1]);
   });
 
-  it('says what the fair queue does', async () => {
+  it('predicts the order of the fair queue', async () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 20 });
     await fc.assert(
       fc.asyncProperty(sizes, fc.integer({ min: 1, max: 5 }), async (all, limit) => {

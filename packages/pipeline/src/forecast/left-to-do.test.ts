@@ -41,7 +41,7 @@ const stoppedAt = (page: string) => {
 };
 
 describe('leftToDo', () => {
-  it('finds what is listed on a log that holds nothing yet, and opens sources without a request, only to close them', async () => {
+  it('finds listed requests on an empty log, and opens and closes sources without sending a request', async () => {
     await using place = await temporaryLog();
     const calls: string[] = [];
     const api: ShelvesApi = {
@@ -77,7 +77,7 @@ describe('leftToDo', () => {
     expect(calls).toEqual(['stop', 'close']);
   });
 
-  it('finds of each pipeline what its own list has', async () => {
+  it('finds the listed requests of each pipeline', async () => {
     await using place = await temporaryLog();
     const others = definePipeline({
       name: 'others',
@@ -118,7 +118,7 @@ describe('leftToDo', () => {
     expect(left?.lanes[0]?.walks.map((one) => 'pages' in one)).toEqual([true, false, false]);
   });
 
-  it('knows where the replay of a failed walk continues, and that it is a part of one', async () => {
+  it('knows where the replay of a failed walk continues, and that it is only a part', async () => {
     await using place = await temporaryLog();
     const onPage = (page: string): void => {
       if (page === 'ada 4') throw new Error('boom');
@@ -131,7 +131,7 @@ describe('leftToDo', () => {
     expect(left?.lanes[0]?.walks[0]).not.toHaveProperty('pages');
   });
 
-  it('leaves out a walk that is done behind one that is not', async () => {
+  it('leaves out a finished walk after an unfinished one', async () => {
     await using place = await temporaryLog();
     const stop = new AbortController();
     const isOneDone = Promise.withResolvers<void>();
@@ -142,7 +142,7 @@ describe('leftToDo', () => {
     expect(left?.lanes[0]?.walks.map(({ key, page }) => [key, page])).toEqual([['ada', 3]]);
   });
 
-  it('leaves out a request that is none', async () => {
+  it('leaves out a malformed request', async () => {
     await using place = await temporaryLog();
     const pipeline = walking()({});
     await place.log.createTopics(topicSpecs([pipeline], { lanes: 1, names: topicNames() }));
@@ -153,7 +153,7 @@ describe('leftToDo', () => {
     expect(left?.lanes[0]?.walks.map(({ key }) => key)).toEqual(['ada']);
   });
 
-  it('counts a listed request in its own lane alone', async () => {
+  it('counts a listed request only in its own lane', async () => {
     await using place = await temporaryLog();
     const listed = ['ada', 'bert', 'cleo', 'dora'];
     const pipeline = { ...walking()({ shelves: listed }), credentials: ['one', 'another'] };
@@ -164,7 +164,7 @@ describe('leftToDo', () => {
     expect([inLane(0).length, inLane(1).length]).not.toContain(0);
   });
 
-  it('counts the keys of lookups that have no answer, and the work behind walks', async () => {
+  it('counts unanswered keys of lookups, and the work after walks', async () => {
     await using place = await temporaryLog();
     const looking = shelves(() =>
       lookup<ShelvesApi, Shelf, string[], typeof shelvesTopics>({

@@ -57,7 +57,7 @@ function counted(rest: readonly Size[]) {
 }
 
 describe('requestsBehind', () => {
-  it('counts what is not taken, whenever that comes, is counted or taken', async () => {
+  it('counts requests that aren’t taken, in whatever order they arrive, are counted or are taken', async () => {
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.record({ do: fc.constant('add' as const), one: size }) },
       { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('take' as const, 'look' as const, 'turn' as const) }) },
@@ -88,14 +88,14 @@ describe('requestsBehind', () => {
     );
   });
 
-  it('knows from the first lookup that is taken how many keys a request has', () => {
+  it('learns the number of keys per request from the first lookup', () => {
     const { requests, backlog } = topic();
     requests.push({ kind: 'lookup', keys: 5 });
     backlog.remove({ offset: 0, value: null });
     expect(backlog.keysPerRequest).toBe(7);
   });
 
-  it('knows of one walk more at least as long as it counts for the first time', async () => {
+  it('reports at least one more walk during the first count', async () => {
     const { requests, backlog, settle } = topic();
     requests.push({ kind: 'walk', page: 1, pages: 3 }, { kind: 'lookup', keys: 5 });
     expect([backlog.isCounted, backlog.unknown, backlog.keysPerRequest]).toEqual([true, 0, 1]);
@@ -105,7 +105,7 @@ describe('requestsBehind', () => {
     expect([backlog.isCounted, backlog.unknown, backlog.walks, backlog.keys, backlog.keysPerRequest]).toEqual([true, 0, 1, 5, 7]);
   });
 
-  it('continues to read after 5 s from where it was, only once at a time', async () => {
+  it('continues reading after 5 s where it stopped, once at a time', async () => {
     const scene = topic();
     const { requests, backlog, wait, settle } = scene;
     requests.push({ kind: 'lookup', keys: 5 });
@@ -164,7 +164,7 @@ describe('requestSizes', () => {
     () => [],
   );
 
-  it('expects of a walk of all pages as many as the last of its key had, and of one of some pages nothing', () => {
+  it('expects as many pages as the last walk of the key had, and no number for a walk of some pages', () => {
     const rest = { kind: 'walk', page: 2, from: undefined };
     expect(sizes({ offset: 2, value: request('ada') })).toEqual({ ...rest, whole: true, key: 'ada', pages: 8 });
     expect(sizes({ offset: 2, value: request('bert') })).toEqual({ ...rest, whole: true, key: 'bert' });

@@ -7,7 +7,7 @@ const pipeline = { name: 'shelves', topics: {}, credentials: undefined, usualByt
 const state = { topic: 'shelves.state', partition: 0 };
 const LANE = 'headgate.shelves.requests.0';
 
-test('requests of a key that no run has begun are withdrawn, and no others', async () => {
+test('withdraws the requests of a key that no run has started, and no others', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const { log } = place;
   await log.append(['a', 'b', 'a', 'c', 'a'].map((key) => ({ topic: 'shelves.requests', key, value: '{}' })));
@@ -22,7 +22,7 @@ test('requests of a key that no run has begun are withdrawn, and no others', asy
   expect(JSON.parse(finished ?? 'null')).toEqual({ next: 1, done: [[4, 4]] });
 });
 
-test('while a run works on one of the lanes, none is withdrawn from the others', async () => {
+test('withdraws nothing from the other lanes while a run works on one of them', async () => {
   await using place = await temporaryLog(shelvesTopics(2));
   const { log } = place;
   const two = { ...pipeline, credentials: [] };
@@ -34,7 +34,7 @@ test('while a run works on one of the lanes, none is withdrawn from the others',
   expect(await cancelRequests({ log, pipeline: two, key: 'a', lanes: 2 })).toEqual({ canceled: 2, begun: 0 });
 });
 
-test('while a run works on them none is withdrawn', async () => {
+test('withdraws nothing while a run works on the requests', async () => {
   await using place = await temporaryLog(shelvesTopics());
   await place.log.append([{ topic: 'shelves.requests', key: 'a', value: '{}' }]);
   await using _ = await place.log.openLane({ name: LANE, state });

@@ -38,13 +38,13 @@ function lists(periods: readonly number[], { markedMsAgo = 0, failures = 0 } = {
   return { clock, looks, enqueued, told };
 }
 
-test('a period continues over a restart', async () => {
+test('a restart does not change when a list is due', async () => {
   const { clock, looks } = lists([DAY], { markedMsAgo: 23 * HOUR });
   await clock.advance(2 * DAY);
   expect(looks).toEqual([HOUR, HOUR + DAY]);
 });
 
-test('each list has its own period, and between there is no look', async () => {
+test('each list has its own period, and nothing is polled in between', async () => {
   const { clock, looks, enqueued } = lists([7 * HOUR, DAY]);
   await clock.advance(2 * DAY);
   expect(enqueued.filter(([everyMs]) => everyMs === DAY).map(([, at]) => at / HOUR)).toEqual([24, 48]);
@@ -52,19 +52,19 @@ test('each list has its own period, and between there is no look', async () => {
   expect(looks).toHaveLength(enqueued.length);
 });
 
-test('a period may be of seconds', async () => {
+test('a period can be a few seconds', async () => {
   const { clock, enqueued } = lists([25 * SECOND]);
   await clock.advance(100 * SECOND);
   expect(enqueued.map(([, at]) => at / SECOND)).toEqual([25, 50, 75, 100]);
 });
 
-test('a period is longer than a timer can be', async () => {
+test('a period can be longer than a timer allows', async () => {
   const { clock, enqueued } = lists([30 * DAY]);
   await clock.advance(61 * DAY);
   expect(enqueued.map(([, at]) => at / DAY)).toEqual([30, 60]);
 });
 
-test('a wall clock that steps delays nothing by more than its step, and skips nothing', async () => {
+test('a step of the wall clock delays nothing by more than the step, and skips nothing', async () => {
   const { clock, enqueued } = lists([HOUR]);
   await clock.advance(30 * 60 * SECOND);
   clock.stepEpoch(-5 * SECOND);
@@ -75,13 +75,13 @@ test('a wall clock that steps delays nothing by more than its step, and skips no
   expect(enqueued).toHaveLength(2);
 });
 
-test('a clock that was ahead of its time by more than a period when it marked the list is no reason to wait', async () => {
+test('a list that was marked by a clock more than a period ahead is due at once', async () => {
   const { clock, enqueued } = lists([HOUR], { markedMsAgo: -3 * HOUR });
   await clock.advance(60 * SECOND);
   expect(enqueued.map(([, at]) => at)).toEqual([60 * SECOND]);
 });
 
-test('a look that fails is tried again soon, later each time, and does not move the period', async () => {
+test('a failed check is retried with backoff, and does not shift the period', async () => {
   const { clock, looks, told, enqueued } = lists([HOUR], { failures: 8 });
   await clock.advance(2 * HOUR + 10 * 60 * SECOND);
   expect(looks.slice(0, 9).map((at) => (at - HOUR) / SECOND)).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183]);
@@ -89,7 +89,7 @@ test('a look that fails is tried again soon, later each time, and does not move 
   expect(enqueued.map(([, at]) => (at - HOUR) / SECOND)).toEqual([183, 183 + 3_600]);
 });
 
-test('nothing is left when it is stopped, also during a look', async () => {
+test('a stop leaves no timer, even during a check', async () => {
   const clock = virtualClock();
   const looking = Promise.withResolvers<never>();
   const told: unknown[] = [];

@@ -36,7 +36,7 @@ function listing(name: string, words: readonly (string | Entry)[], every?: strin
 const shelves = listing('shelves', ['alpha', 'beta'], '24h');
 const items = listing('items', ['one', { phrase: 'Ada' }], '7h');
 
-test('each list is due a period after it was enqueued, by its marker', async () => {
+test('a list is due one period after it was enqueued, according to its marker', async () => {
   await using place = await listPlace();
   const { options, clock, count } = place;
   const start = clock.epochMs();
@@ -80,7 +80,7 @@ test("a request's own period replaces that of its list", async () => {
   expect(counts).toEqual([2, 3, 4, 6]);
 });
 
-test('a list without a period is enqueued once, and what is added to it, once', async () => {
+test('a list without a period is enqueued once, and so is each later addition', async () => {
   await using place = await listPlace();
   const { options, clock, count } = place;
   for (const words of [
@@ -94,7 +94,7 @@ test('a list without a period is enqueued once, and what is added to it, once', 
   expect(await count()).toEqual([3, 0]);
 });
 
-test('requests that differ in anything are requests of their own, whatever key they share', async () => {
+test('requests that differ in anything are separate requests, even with the same key', async () => {
   await using place = await listPlace();
   const pipeline = definePipeline({
     name: 'shelves',
@@ -123,7 +123,7 @@ test('requests that differ in anything are requests of their own, whatever key t
   expect(values).toEqual(written.map((value) => `a ${value}`));
 });
 
-test('a marker is forgotten when its request was off the list for 30 days, and no earlier', async () => {
+test('a marker is deleted after its request was off the list for 30 days, and no earlier', async () => {
   await using place = await listPlace();
   const { options, clock } = place;
   const enqueue = async (...words: string[]): Promise<readonly string[]> => {
@@ -140,7 +140,7 @@ test('a marker is forgotten when its request was off the list for 30 days, and n
   expect(await enqueue('stays', 'new', 'newer')).toEqual(['new', 'newer', 'stays']);
 });
 
-test('a marker of another group is not forgotten, and its list is its own', async () => {
+test('a marker of another group is kept, because its list is separate', async () => {
   await using place = await listPlace();
   const { options, clock, count } = place;
   const pipelines = [listing('shelves', ['a'])];
@@ -151,7 +151,7 @@ test('a marker of another group is not forgotten, and its list is its own', asyn
   expect(await count()).toEqual([2, 0]);
 });
 
-test('a marker of a clock that was ahead of its time is due when it lies more than a period ahead', async () => {
+test('a marker more than a period in the future is due', async () => {
   await using place = await listPlace();
   const { options, clock, count } = place;
   clock.stepEpoch(10 * HOUR);
@@ -163,7 +163,7 @@ test('a marker of a clock that was ahead of its time is due when it lies more th
   expect(nothingDue).toEqual({ from: now - 7 * HOUR, until: now + 7 * HOUR });
 });
 
-test('another process that writes a list is waited for, until a signal', async () => {
+test('waits for another process that writes a list, until a signal', async () => {
   await using place = await listPlace();
   const { options, clock, count } = place;
   const held = await options.log.openLane({ name: 'headgate.request-list', state: { topic: 'headgate.state', partition: 0 } });
@@ -183,7 +183,7 @@ test('another process that writes a list is waited for, until a signal', async (
   expect([await count(), clock.pending]).toEqual([[2, 2], 0]);
 });
 
-test('a list that names a request twice means it once, as it is spelled first: written, and foretold', async () => {
+test('a request listed twice is written and forecast once, in its first spelling', async () => {
   await using place = await listPlace();
   const twice = listing('shelves', ['Ada', { phrase: 'Ada' }, 'ADA', { phrase: 'ADA' }], undefined, (text) => text.toLowerCase());
   const options = { ...place.options, pipelines: [twice] };
@@ -195,7 +195,7 @@ test('a list that names a request twice means it once, as it is spelled first: w
   expect([written, due]).toEqual(Array.from({ length: 2 }, () => ['{"word":"Ada"}', '{"phrase":"Ada"}']));
 });
 
-test('a list of thousands, each named twice, is all there, once, also when a signal has cut its writing short', async () => {
+test('thousands of requests, each listed twice, are written once, even if a signal interrupts the write', async () => {
   await using place = await listPlace();
   const words = Array.from({ length: 2_345 }, (_, i) => `word ${i}`);
   const options = { ...place.options, pipelines: [listing('shelves', [...words, ...words])] };
@@ -220,7 +220,7 @@ test('a list of thousands, each named twice, is all there, once, also when a sig
   expect(keys).toEqual(words);
 });
 
-test('an error of the log is thrown, unless a signal has come', async () => {
+test('throws an error of the log, unless a signal has arrived', async () => {
   await using place = await listPlace();
   const failing = (stop?: AbortController) =>
     enqueueLists({

@@ -48,7 +48,7 @@ interface DeadLetter {
 const deadLetters = async (log: Parameters<typeof valuesOf>[0]): Promise<DeadLetter[]> =>
   await valuesOf<DeadLetter>(log, 'shelves.dead-letters');
 
-describe('a function of the definition that throws ends the keys it was called for as dead letters that name it, and no others:', () => {
+describe('if a function of the definition throws, the keys it was called for become dead letters that name it, and no others:', () => {
   const boom = (text: string): void => {
     if (text.includes('bad')) throw new TypeError('boom');
   };
@@ -101,7 +101,7 @@ describe('a function of the definition that throws ends the keys it was called f
     expect(await valuesOf(place.log, 'shelves.records')).toEqual([{ item: 'good' }]);
   });
 
-  it('normalize, whose error is the key’s own reason', async () => {
+  it('normalize: its error is the reason of the key', async () => {
     await using place = await temporaryLog();
     const pipeline = shelves(() =>
       looking({
@@ -116,7 +116,7 @@ describe('a function of the definition that throws ends the keys it was called f
     expect((await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item).sort()).toEqual(['a', 'b']);
   });
 
-  it('normalize, whose error nothing can read', async () => {
+  it('normalize: its error throws when it is read', async () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     for (const error of [proxy, Object.create(null), Object.assign(new Error('no'), { message: Symbol('none') })] as Error[]) {
@@ -135,7 +135,7 @@ describe('a function of the definition that throws ends the keys it was called f
     }
   });
 
-  it('requestOf, for which the whole request stands', async () => {
+  it('requestOf: the dead letter contains the whole request', async () => {
     await using place = await temporaryLog();
     const pipeline = shelves(() =>
       looking({
@@ -150,7 +150,7 @@ describe('a function of the definition that throws ends the keys it was called f
     expect((await deadLetters(place.log)).map(({ request }) => request)).toEqual([{ shelf: 'bad+other' }, { shelf: 'other' }]);
   });
 
-  it('room, whose error ends all keys that wait', async () => {
+  it('room: its error ends all waiting keys', async () => {
     await using place = await temporaryLog();
     let calls = 0;
     const pipeline = shelves(() =>
@@ -229,7 +229,7 @@ describe('a function of the definition that throws ends the keys it was called f
     expect(api.requested).toEqual(['a+b', 'c']);
   });
 
-  it('records that answers a key that was not requested', async () => {
+  it('records: it returns a key that was not requested', async () => {
     await using place = await temporaryLog();
     const pipeline = shelves(() =>
       looking({
@@ -249,7 +249,7 @@ describe('a function of the definition that throws ends the keys it was called f
   });
 });
 
-describe('a key whose records can’t all be written is one dead letter, and none of its records is written:', () => {
+describe('if some records of a key can’t be written, it becomes one dead letter and none of its records is written:', () => {
   const part = { id: 'part', record: { of: 'nobody' } };
   const misfits: readonly (readonly [name: string, misfit: (topics: RecordMakers<typeof shelvesTopics>) => PendingRecord, says: RegExp])[] =
     [
@@ -313,7 +313,7 @@ describe('a key whose records can’t all be written is one dead letter, and non
   });
 });
 
-test('two records of a key have ids of their own, which are the same when they are made again', async () => {
+test('two records of a key have separate IDs, which stay the same when the records are created again', async () => {
   await using place = await temporaryLog();
   const pipeline = shelves(() =>
     looking({
@@ -349,7 +349,7 @@ async function partlyAnswered(log: TopicLog): Promise<TopicLog> {
   return logWith(log, { readBytes: (options) => log.readBytes(options.topic === 'shelves.requests' ? { ...options, from: 1 } : options) });
 }
 
-test('a request that its topic has lost continues as written, with its unanswered keys; then the state forgets it', async () => {
+test('a request that its topic has deleted continues with its unanswered keys, and is then removed from the state', async () => {
   await using place = await temporaryLog();
   const lost = await partlyAnswered(place.log);
   const api = shelvesApi();
@@ -376,7 +376,7 @@ test('a request that its topic has lost continues as written, with its unanswere
   ]);
 });
 
-test('an error that a source has only because it was stopped makes no dead letter of a key', async () => {
+test('an error that is only the stop of a source doesn’t turn a key into a dead letter', async () => {
   await using place = await temporaryLog();
   const stop = new AbortController();
   const api = shelvesApi({
@@ -403,7 +403,7 @@ test('an error that a source has only because it was stopped makes no dead lette
   expect(await deadLetters(place.log)).toEqual([]);
 });
 
-test('a request with a key that the state can’t keep ends as a dead letter', async () => {
+test('a request with a key too large for the state becomes a dead letter', async () => {
   await using place = await temporaryLog();
   const small = logWith(place.log, {
     recordRoom: async (name) => (name === 'shelves.state' ? { bytes: 1_000 } : await place.log.recordRoom(name)),
@@ -424,7 +424,7 @@ test('a request with a key that the state can’t keep ends as a dead letter', a
   expect((await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item)).toEqual(['b', long]);
 });
 
-test('keys of many requests share an HTTP request, each once, and are answered by themselves', async () => {
+test('keys of many requests share an HTTP request, each once, and are answered separately', async () => {
   await using place = await temporaryLog();
   const api = shelvesApi();
   const requests: (number | undefined)[] = [];
@@ -513,7 +513,7 @@ describe('a worker alone', () => {
     };
   };
 
-  it('lets keys wait for a fuller batch, but not when the queue has been read to its end', async () => {
+  it('lets keys wait for a fuller batch, unless the queue has been read to its end', async () => {
     await using place = await temporaryLog(plainTopics());
     await using scene = await working(place.log);
     const { clock, worker, events, requested, take } = scene;
@@ -531,7 +531,7 @@ describe('a worker alone', () => {
     expect([worker.load, worker.isBusy, clock.pending]).toEqual([8, true, 0]);
   });
 
-  it('lets none wait longer than its definition says, and sends nothing more when it is stopped', async () => {
+  it('lets no key wait longer than maxWaitMs, and sends nothing after a stop', async () => {
     await using place = await temporaryLog(plainTopics());
     await using scene = await working(place.log, { maxWaitMs: 50 });
     const { clock, worker, requested, take } = scene;
@@ -560,7 +560,7 @@ describe('a worker alone', () => {
     expect([requested, clock.pending]).toEqual([['a+b+c+d', 'e+f+g+h', 'i+j'], 0]);
   });
 
-  it('cuts the last batch to the rest of a quota, and makes one more wait for its reset', async () => {
+  it('cuts the last batch to the rest of a quota, and lets one more wait for the reset', async () => {
     await using place = await temporaryLog(plainTopics());
     let room = 6;
     await using scene = await working(place.log, { room: () => room });
@@ -587,7 +587,7 @@ describe('a worker alone', () => {
     expect([worker.load, worker.isBusy]).toEqual([0, false]);
   });
 
-  it('cuts a batch that has lost its turn to what the quota has left', async () => {
+  it('cuts a batch that has lost its turn to the remaining quota', async () => {
     await using place = await temporaryLog(plainTopics());
     let room = 6;
     const [api, queued] = [shelvesApi(), new Set<object>()];
@@ -681,14 +681,14 @@ describe('a worker alone', () => {
   });
 });
 
-test('a request without a key is finished as it is', async () => {
+test('a request without keys is finished at once', async () => {
   await using place = await temporaryLog();
   const pipeline = shelves(() => looking({ keys: ({ shelf }) => (shelf === 'none' ? [] : [shelf]) }));
   expect(await workedOff(place.log, pipeline, ['none', 'a'])).toMatchObject({ outcome: 'done' });
   expect([await deadLetters(place.log), await valuesOf(place.log, 'shelves.records')]).toEqual([[], [{ item: 'a' }]]);
 });
 
-test('a request that is partly answered requests the rest only, also when its topic has lost it', async () => {
+test('only the unanswered keys of a request are requested again, even if its topic has deleted it', async () => {
   await using place = await temporaryLog();
   const stop = new AbortController();
   const first = shelvesApi({ onPage: (keys) => (keys === 'b' ? new Promise((resolve) => setTimeout(resolve, 300)) : undefined) });
@@ -730,7 +730,7 @@ test('a request is in flight until the last of its batches is durable', async ()
   await lane.close();
 });
 
-test('what is left of a request are its keys without a response, each once', async () => {
+test('the remaining work of a request is its keys without a response, each once', async () => {
   await using place = await temporaryLog(plainTopics());
   const lane = await shelvesLane({ log: place.log, clock: virtualClock() });
   const requests = lookupRequests<Shelf>('shelves', lane);
@@ -744,7 +744,7 @@ test('what is left of a request are its keys without a response, each once', asy
   await again.close();
 });
 
-test('a dead letter has the key that it is about, or else its request’s', async () => {
+test('a dead letter has the key that it is about, or else the key of its request', async () => {
   await using place = await temporaryLog();
   const pipeline = shelves(() =>
     looking({
@@ -775,7 +775,7 @@ test('a dead letter has the key that it is about, or else its request’s', asyn
   ]);
 });
 
-test('the keys and the text of a long request are kept in parts of half of the smallest state record at most, and forgotten whole', async () => {
+test('the keys and the text of a long request are stored in parts of at most half the smallest state record, and deleted together', async () => {
   await using place = await temporaryLog(plainTopics());
   const clock = virtualClock();
   // Each character has three bytes.

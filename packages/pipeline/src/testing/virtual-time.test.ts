@@ -8,7 +8,7 @@ import { doneInVirtualTime } from './virtual-time.ts';
 const WINDOW_MS = 900_000;
 const DAY_MS = 86_400_000;
 
-test('windows go by as soon as every walk waits for them', async () => {
+test('time skips to the next window as soon as every walk waits for it', async () => {
   const clock = virtualClock();
   await using service = await catalogueService({ items: { a: 9, b: 9, c: 9 } });
   await using place = await temporaryLog();
@@ -23,7 +23,7 @@ test('windows go by as soon as every walk waits for them', async () => {
   expect(times.at(-1)).toBeLessThan(5 * WINDOW_MS);
 });
 
-test('the time until a list is due again goes by as soon as there is nothing to do', async () => {
+test('time skips to the next due list as soon as there is nothing to do', async () => {
   const clock = virtualClock();
   await using service = await catalogueService({ items: { a: 1 } });
   await using place = await temporaryLog();
@@ -47,7 +47,7 @@ test('the time until a list is due again goes by as soon as there is nothing to 
   }
 });
 
-test("a service that doesn't answer is given up after its timeout, and requested again", async () => {
+test('a request without a response times out and is retried', async () => {
   const clock = virtualClock();
   await using service = await catalogueService({ items: { a: 3 }, silent: 1 });
   await using place = await temporaryLog();

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { noObservations, observe } from './histogram.ts';
 
-it('counts each duration in the first bucket that holds it, and what is above all bounds in the last', () => {
+it('counts a duration in the first bucket that contains it, or in the last if it exceeds all bounds', () => {
   const histogram = noObservations();
   for (const ms of [0, 1, 1.1, 2.5, 30_000, 30_001, 1e9]) observe(histogram, ms);
   expect(histogram.counts).toEqual([2, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2]);

@@ -80,7 +80,7 @@ it('records a span of each walk, of its attempts and its transactions, and names
   expect(JSON.stringify(events)).not.toContain('"walk":');
 });
 
-it('names the caller of enqueue in its requests, by the id that it is given', async () => {
+it('links requests to the span of the caller of enqueue', async () => {
   await using place = await temporaryLog();
   registered();
   await using service = await catalogueService({ items: { a: 1 } });
@@ -109,7 +109,7 @@ it('names the caller of enqueue in its requests, by the id that it is given', as
   }
 });
 
-it('records a span of keys that are looked up together', async () => {
+it('records one span for keys that are looked up together', async () => {
   await using place = await temporaryLog();
   const { log } = place;
   const exporter = registered();

@@ -314,7 +314,7 @@ const remembering = transform<ItemsPage>({
   },
 });
 
-describe('a record that no log takes ends its request, not the lane:', () => {
+describe('a record that no log accepts ends its request, not the lane:', () => {
   const misfits: readonly (readonly [name: string, more: Partial<Definition>, says: RegExp])[] = [
     [
       'one without a value',
@@ -400,7 +400,7 @@ describe('a record that no log takes ends its request, not the lane:', () => {
   });
 });
 
-test('an error that a source has only because it was stopped makes no dead letter', async () => {
+test('an error that is only the stop of a source makes no dead letter', async () => {
   await using place = await temporaryLog();
   const stop = new AbortController();
   const api = shelvesApi({
@@ -601,7 +601,7 @@ describe('an incremental walk', () => {
     ]);
   });
 
-  it('begins none of the jobs that wait when the last page of the one before is written during a stop', async () => {
+  it('starts no waiting job if the last page of the previous one is written during a stop', async () => {
     await using place = await temporaryLog();
     const stop = new AbortController();
     const started: string[] = [];
@@ -611,7 +611,7 @@ describe('an incremental walk', () => {
     expect(started).toEqual(['request-started', 'request-completed']);
   });
 
-  it('begins where the one before did that failed', async () => {
+  it('begins with the same value as a previous walk that failed', async () => {
     await using place = await temporaryLog();
     const began: [number, unknown][] = [];
     const failing: Partial<Definition> = {
@@ -624,7 +624,7 @@ describe('an incremental walk', () => {
     expect(began.map(([, carried]) => carried)).toEqual([undefined, 4, 4]);
   });
 
-  it('begins so in the same run, too, where the record of its completion was what failed', async () => {
+  it('does so in the same run, even if the record of completion was what failed', async () => {
     await using place = await temporaryLog();
     const began: [number, unknown][] = [];
     let isBroken = true;
@@ -684,7 +684,7 @@ describe('an incremental walk', () => {
   });
 });
 
-test('a walk in a loop keeps its pages and ends as a dead letter whose replay starts it over', async () => {
+test('a circular walk keeps its pages and becomes a dead letter whose replay starts over', async () => {
   await using place = await temporaryLog();
   const pipeline = shelves(() => walking(nextBy(({ next = 2 }) => next)));
   await workedOff(place.log, pipeline, ['good']);
@@ -720,7 +720,7 @@ test('with validate, a record that does not fit its schema ends its request', as
   }
 });
 
-test('two transforms of one name can’t share a checkpoint', () => {
+test('two transforms with the same name can’t share a checkpoint', () => {
   const twice = [throwing('next'), throwing('state')];
   expect(() => walking({ through: twice })).toThrow(expect.objectContaining({ code: 'HEADGATE_DEFINITION' }));
 });
@@ -736,7 +736,7 @@ test('a log that can’t say where a walk’s records begin ends the lane, not t
   expect(await valuesOf(place.log, 'shelves.records')).toHaveLength(5);
 });
 
-test('a part of a page that is refused becomes a dead letter beside the records of the page, and the walk continues', async () => {
+test('a refused part of a page becomes a dead letter, the records of the page are written, and the walk continues', async () => {
   await using place = await temporaryLog();
   const refusing: Partial<Definition> = {
     *records({ shelf, items }, { topics, refuse }) {
@@ -755,7 +755,7 @@ test('a part of a page that is refused becomes a dead letter beside the records 
   expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([{ record: { item: 'good-1' }, error: { message: 'too blue' } }]);
 });
 
-test('a request of which a walk has begun, and that is none any more, leaves nothing in the state', async () => {
+test('a request that becomes invalid after its walk started leaves nothing in the state', async () => {
   await using place = await temporaryLog();
   const stop = new AbortController();
   const slowBehindThePage = shelvesApi({

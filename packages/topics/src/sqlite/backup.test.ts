@@ -6,7 +6,7 @@ import { backupSqliteTopicLog, sqliteTopicLog } from './index.ts';
 import { temporaryFolder } from './temporary-folder.fixture.ts';
 
 describe('a backup', () => {
-  it('is the log at one moment, while lanes continue to write', async () => {
+  it('is a consistent snapshot, while lanes continue to write', async () => {
     const folder = temporaryFolder();
     const [file, to] = [join(folder, 'log.db'), join(folder, 'copy.db')];
     await using log = await sqliteTopicLog({ file });
@@ -63,7 +63,7 @@ describe('a backup', () => {
     });
   });
 
-  it('that is stopped leaves no file, and one whose name is taken meanwhile overwrites nothing', async () => {
+  it('that is stopped leaves no file, and never overwrites a file created meanwhile', async () => {
     const folder = temporaryFolder();
     const [file, to] = [join(folder, 'log.db'), join(folder, 'copy.db')];
     {

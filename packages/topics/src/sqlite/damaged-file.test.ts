@@ -14,7 +14,7 @@ import { partitionOf } from './topic-table.ts';
 const COUNT = 600;
 
 describe('a damaged file', () => {
-  it('is reported at the record whose value was altered', async () => {
+  it('is reported at the record whose value was changed', async () => {
     const file = await writtenLog();
     const bytes = readFileSync(file);
     const at = bytes.indexOf('value 300 ');
@@ -81,7 +81,7 @@ describe('a damaged file', () => {
     await expect(readAll(file)).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_OPEN' }));
   });
 
-  it.each([false, true])('never gives back what was not written, wherever it is damaged (as a series: %s)', async (asSeries) => {
+  it.each([false, true])('never returns values that were not written, wherever it is damaged (as a series: %s)', async (asSeries) => {
     const file = await writtenLog({ asSeries });
     const copy = join(temporaryFolder(), 'copy.db');
     const pages = statSync(file).size / 4096;

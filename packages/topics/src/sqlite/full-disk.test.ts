@@ -11,7 +11,7 @@ import { temporaryFolder } from './temporary-folder.fixture.ts';
 const LIMIT = 'prlimit';
 
 describe('without space to write', () => {
-  it('nothing committed is lost, reading continues, and writing does when there is space again', async () => {
+  it('nothing committed is lost, reading continues, and writing resumes when there is space again', async () => {
     const file = join(temporaryFolder(), 'log.db');
     let done = 0;
     {
@@ -43,7 +43,7 @@ describe('without space to write', () => {
     expect(await readBack(log)).toEqual(expected(done + 1));
   });
 
-  it('a waiting lane names the full file and the cure, and closing it does not report that it can write again', async () => {
+  it('a waiting lane reports the full file and what to do, and closing it does not report the log as available', async () => {
     const file = join(temporaryFolder(), 'log.db');
     const told: AvailabilityChange[] = [];
     await using log = await sqliteTopicLog({ file, maxFileBytes: 400_000, onAvailability: (change) => void told.push(change) });

@@ -85,7 +85,7 @@ describe('a log whose file disappears while it is in use', () => {
     store.close();
   });
 
-  it('is noticed when it goes between the begin of a transaction and its commit', () => {
+  it('is noticed if it disappears between begin and commit of a transaction', () => {
     const { file, store } = storeWithTopic();
     const spec = {
       get name() {
@@ -98,7 +98,7 @@ describe('a log whose file disappears while it is in use', () => {
     store.close();
   });
 
-  it('stays gone when it comes back: a commit may have gone with it, and memory would not know', async () => {
+  it('stays unusable if the file comes back, because commits may be lost', async () => {
     const { file, log, lane } = await lanesLog();
     renameSync(file, `${file}.moved`);
     await expect(log.listTopics()).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_GONE' }));
@@ -111,7 +111,7 @@ describe('a log whose file disappears while it is in use', () => {
     expect([...(await again.readState('state', 0))]).toEqual([['page', '0']]);
   });
 
-  it('has all that was acknowledged where it was moved to, and a new one can begin in its place', async () => {
+  it('has every acknowledged record where it was moved to, and a new log can be created in its place', async () => {
     const { file, log, lane } = await lanesLog();
     await lane.transaction((tx) => tx.checkpoint('page', '1'));
     const moved = join(temporaryFolder(), 'moved.db');

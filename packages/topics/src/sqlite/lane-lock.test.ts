@@ -26,7 +26,7 @@ describe('a lane of the sqlite driver', () => {
     }
   });
 
-  it('names its holder and since when, and is free at once after that process was killed', async () => {
+  it('names its holder and when it was taken, and is free as soon as that process is killed', async () => {
     const file = join(temporaryFolder(), 'log.db');
     const started = Date.now();
     const holder = startChild({ script: CONTENDER, args: [file, '0'] });
@@ -42,7 +42,7 @@ describe('a lane of the sqlite driver', () => {
     expect([...lane.state]).toEqual([[String(holder.process.pid), 'held']]);
   });
 
-  it('never commits for a holder that lost its lock, here by deleted lock files', async () => {
+  it('never commits for a holder that lost its lock because the lock files were deleted', async () => {
     const file = join(temporaryFolder(), 'log.db');
     await using older = await sqliteTopicLog({ file });
     await older.createTopics([{ name: 'state', partitions: 1, compacted: true }]);
@@ -61,7 +61,7 @@ describe('a lane of the sqlite driver', () => {
     await expect(older.openLane(LANE)).rejects.toMatchObject({ code: 'HEADGATE_LANE_HELD', pid: process.pid });
   });
 
-  it('keeps lanes apart whose names look alike as file names, and leaves nothing in the lock files', async () => {
+  it('keeps lanes with similar file names apart, and leaves nothing in the lock files', async () => {
     const file = join(temporaryFolder(), 'log.db');
     await using log = await sqliteTopicLog({ file });
     const names = ['a/b', 'a:b', 'A:b', '..', 'ü'.repeat(300)];

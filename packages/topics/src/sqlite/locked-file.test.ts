@@ -21,7 +21,7 @@ test('a lane waits for a file that another process keeps locked, and reports it'
   expect(place.told.at(-1)).toEqual({ available: true });
 });
 
-test('closing ends the wait without reporting that it is over', async () => {
+test('closing ends the wait without reporting the log as available', async () => {
   await using place = await lockable({ telling: true });
   place.lock();
   const written = place.write('1').catch((error: unknown) => error);

@@ -4,7 +4,7 @@ import { LogStore } from './log-store.ts';
 import { OpenReaders } from './open-readers.ts';
 import { temporaryFolder } from './temporary-folder.fixture.ts';
 
-it('a reader that waits looks for commits of others every pollMs at first, and five times as rarely once nothing has come for long', async () => {
+it('a waiting reader polls every pollMs at first, and up to five times less often while nothing arrives', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const options = { file: join(temporaryFolder(), 'log.db'), busyTimeoutMs: 0, pollMs: 50, tombstoneRetentionMs: 0, maxFileBytes: 0 };

@@ -8,7 +8,7 @@ import { checkSchema, makeSchema } from './schema.ts';
 import { temporaryFolder } from './temporary-folder.fixture.ts';
 
 describe('opening', () => {
-  it('makes the folder and the file', async () => {
+  it('creates the folder and the file', async () => {
     const file = join(temporaryFolder(), 'a', 'b', 'log.db');
     await using log = await sqliteTopicLog({ file });
     expect(await log.listTopics()).toEqual([]);
@@ -54,7 +54,7 @@ describe('opening', () => {
     expect(settings).toEqual([2, 1, 1, 'wal']);
   });
 
-  it('refuses a file of a newer release, says both versions, and does not touch it', async () => {
+  it('refuses a file of a newer release, names both versions, and leaves it unchanged', async () => {
     const file = join(temporaryFolder(), 'log.db');
     await (await sqliteTopicLog({ file })).close();
     const db = new DatabaseSync(file);
@@ -67,7 +67,7 @@ describe('opening', () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  it.each([2, 1, 0, -1])('refuses a log whose schema version was set to %i, says what to do, and does not touch it', async (version) => {
+  it.each([2, 1, 0, -1])('refuses a log with schema version %i, says what to do, and leaves it unchanged', async (version) => {
     const file = join(temporaryFolder(), 'log.db');
     await (await sqliteTopicLog({ file })).close();
     const db = new DatabaseSync(file);
@@ -81,7 +81,7 @@ describe('opening', () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  it("refuses another application's database and does not touch it", async () => {
+  it('refuses the database of another application and leaves it unchanged', async () => {
     const file = join(temporaryFolder(), 'other.db');
     const db = new DatabaseSync(file);
     db.exec('CREATE TABLE theirs (x)');
@@ -91,7 +91,7 @@ describe('opening', () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  it('refuses a file that is no database and does not touch it', async () => {
+  it('refuses a file that isn’t a database and leaves it unchanged', async () => {
     const file = join(temporaryFolder(), 'notes.txt');
     writeFileSync(file, 'These are my notes, not a topic log.\n'.repeat(100));
     const before = readFileSync(file);
@@ -118,7 +118,7 @@ describe('opening', () => {
     await expect(sqliteTopicLog({ file })).rejects.toThrow(/not readable and writable/);
   });
 
-  it('takes a file for one thing while another process makes a log of it', () => {
+  it('reads a file consistently while another process creates the log in it', () => {
     const file = join(temporaryFolder(), 'log.db');
     const other = new DatabaseSync(file);
     other.exec('PRAGMA journal_mode = WAL');
@@ -135,7 +135,7 @@ describe('opening', () => {
     db.close();
   });
 
-  it('takes an empty file, as an interrupted first start leaves it', async () => {
+  it('accepts an empty file, as left by an interrupted first start', async () => {
     const file = join(temporaryFolder(), 'log.db');
     writeFileSync(file, '');
     await using log = await sqliteTopicLog({ file });

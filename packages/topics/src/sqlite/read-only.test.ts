@@ -22,7 +22,7 @@ async function read(file: string): Promise<unknown[]> {
   return (await Array.fromAsync(log.read({ topic: 'pages' }))).map(({ value }) => value);
 }
 
-it('a log that this user may not write is read, and nothing is created next to it', async () => {
+it('reads a log without write permission, and creates nothing next to it', async () => {
   const { folder, file } = await written();
   chmodSync(file, 0o444);
   chmodSync(folder, 0o555);
@@ -38,7 +38,7 @@ it('a log that this user may not write is read, and nothing is created next to i
   }
 });
 
-it('a log of an older release is read unchanged, and not migrated', async () => {
+it('reads a log of an older release without migrating it', async () => {
   const { file } = await written();
   const db = new DatabaseSync(file);
   db.exec('ALTER TABLE partitions DROP COLUMN start_offset; ALTER TABLE group_offsets DROP COLUMN checksum; PRAGMA user_version = 3');
@@ -54,7 +54,7 @@ it('a log of an older release is read unchanged, and not migrated', async () => 
   expect(readFileSync(file).equals(before)).toBe(true);
 });
 
-it('a log is read during writes, and a missing one is not created', async () => {
+it('reads a log during writes, and doesn’t create a missing one', async () => {
   const { folder, file } = await written();
   await using writer = await sqliteTopicLog({ file });
   await writer.append([{ topic: 'pages', key: 'k', value: 'c' }]);

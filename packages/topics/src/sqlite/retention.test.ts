@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 const retention = { maxAgeMs: 30 * DAY_MS, untilCommitted: (topic: string) => topic.endsWith('.requests') };
 
 describe('retention', () => {
-  it('deletes what is older, and neither state nor requests that are not done; offsets stay, and readers begin at the first left', async () => {
+  it('deletes older records, but neither state nor unfinished requests; offsets stay, and readers begin at the first remaining record', async () => {
     const file = join(temporaryFolder(), 'log.db');
     let now = 0;
     {
@@ -54,7 +54,7 @@ describe('retention', () => {
     expect(await valuesOf(log, 'pages')).toEqual(['124']);
   });
 
-  it('uses the space again', async () => {
+  it('reuses the space', async () => {
     const file = join(temporaryFolder(), 'log.db');
     let now = 0;
     const fill = async (log: TopicLog): Promise<void> => {
@@ -76,7 +76,7 @@ describe('retention', () => {
     expect(statSync(file).size).toBeLessThan(filled * 1.05);
   });
 
-  it('finds a file of the schema before it, and changes that', async () => {
+  it('migrates a file of the previous schema', async () => {
     const file = join(temporaryFolder(), 'log.db');
     {
       await using log = await sqliteTopicLog({ file });

@@ -8,7 +8,7 @@ const texts = fc
   .map(([before, between, after]) => between.map((middle) => before + middle + after));
 
 describe('texts of a series', () => {
-  it('come back as they were', () => {
+  it('are restored unchanged', () => {
     fc.assert(
       fc.property(texts, (given) => {
         const values = packed(given);
@@ -19,7 +19,7 @@ describe('texts of a series', () => {
     );
   });
 
-  it('hold once what all of them begin and end with', () => {
+  it('store their common prefix and suffix once', () => {
     const given = ['1', '22', ''].map((id) => `{"user":"@a","id":"${id}"}`);
     expect(packed(given)).toEqual({ count: 3, prefix: '{"user":"@a","id":"', middles: '["1","22",""]', suffix: '"}' });
     expect(packed(['aa', 'aaa', 'a'])).toEqual({ count: 3, prefix: 'a', middles: '["a","aa",""]', suffix: '' });
@@ -27,7 +27,7 @@ describe('texts of a series', () => {
     expect(packed(['ba', 'a'])).toEqual({ count: 2, prefix: '', middles: '["b",""]', suffix: 'a' });
   });
 
-  it('are never parted within a character: no text of a file could hold its half', () => {
+  it('are never split within a character, whose half can’t be stored as text', () => {
     expect(packed(['\u{1f600}', '\u{1f601}'])).toEqual({ count: 2, prefix: '', middles: '["\u{1f600}","\u{1f601}"]', suffix: '' });
     expect(packed(['a\u{1f600}', 'b\u{1fa00}'])?.suffix).toBe('');
     fc.assert(
@@ -39,7 +39,7 @@ describe('texts of a series', () => {
     );
   });
 
-  it('are not packed where fewer than two, or with a NUL that not all have', () => {
+  it('aren’t packed if there are fewer than two, or if some contain a NUL', () => {
     expect(packed([])).toBeUndefined();
     expect(packed(['one'])).toBeUndefined();
     expect(packed(['a\0b', 'c'])).toBeUndefined();

@@ -36,7 +36,7 @@ const appended = fc.oneof(
 );
 
 describe('a series of the sqlite driver', () => {
-  it('is read record by record from any offset, by the port and by SQL, whatever it and its neighbors hold', async () => {
+  it('is read record by record from any offset, by the driver and by SQL, whatever it and its neighbors contain', async () => {
     const { file, log, lane } = await openedLog();
     using db = new DatabaseSync(file, { readOnly: true });
     let run = 0;
@@ -80,7 +80,7 @@ describe('a series of the sqlite driver', () => {
     for (const row of rows) expect([Number(row['count']) <= 10_000, Number(row['length']) < 1_200_000]).toEqual([true, true]);
   });
 
-  it('is handed to a reader row by row, and records of a topic with gaps are not handed one by one', async () => {
+  it('is passed to a reader row by row, and records of a topic with gaps aren’t passed one by one', async () => {
     const { file, log, lane } = await openedLog();
     await log.createTopics([{ name: 'topic', partitions: 1 }]);
     await lane.transaction((tx) => {
@@ -97,7 +97,7 @@ describe('a series of the sqlite driver', () => {
     expect(chunk('state', 0).offsets).toEqual([0, 3_000, 3_001]);
   });
 
-  it('of a page of ids takes 24 bytes for each, and not one more row than that page', async () => {
+  it('of a page of IDs takes 24 bytes per ID and one row', async () => {
     const { file, log, lane } = await openedLog();
     await log.createTopics([{ name: 'ids', partitions: 1 }]);
     const count = 5_000;
@@ -116,7 +116,7 @@ describe('a series of the sqlite driver', () => {
     });
   });
 
-  it('on a compacted topic leaves its last record alone, and the offsets of all', async () => {
+  it('on a compacted topic leaves only its last record, and all offsets', async () => {
     const { log, lane } = await openedLog();
     const record = { topic: 'compacted', partition: 0, key: 'k' };
     await log.createTopics([{ name: 'compacted', partitions: 1, compacted: true }]);
@@ -141,7 +141,7 @@ describe('a series of the sqlite driver', () => {
     await expect(keyless).rejects.toThrow(expect.objectContaining({ code: 'HEADGATE_INVALID_RECORD' }));
   });
 
-  it('before a record that only its key leads into the state leaves that in the state', async () => {
+  it('doesn’t remove a later record of the same key from the state', async () => {
     await using log = await sqliteTopicLog({ file: join(temporaryFolder(), 'log.db') });
     await log.createTopics([
       { name: 'state', partitions: 5, compacted: true },
@@ -157,7 +157,7 @@ describe('a series of the sqlite driver', () => {
     expect([...lane.state]).toEqual([['k', 'v']]);
   });
 
-  it('is there as a whole or not at all to readers of another process that writes it, by the port and by SQL', async () => {
+  it('is atomic for readers in other processes, by the driver and by SQL', async () => {
     const file = join(temporaryFolder(), 'log.db');
     const writer = startChild({ script: new URL('./crashing-writer.fixture.ts', import.meta.url), args: [file, '20', '3000'] });
     await writer.line('open');

@@ -14,7 +14,7 @@ async function collect(log: TopicLog, topic: string): Promise<TopicRecord[]> {
 }
 
 describe('the sqlite driver', () => {
-  it('gives offsets without gaps, and puts a record without key or partition into partition 0', async () => {
+  it('assigns offsets without gaps, and puts a record without key or partition into partition 0', async () => {
     await using log = await sqliteTopicLog({ file: join(temporaryFolder(), 'log.db'), now: () => 1_700_000_000_123.9 });
     await log.createTopics([{ name: 'topic', partitions: 3 }]);
     await log.append(Array.from({ length: 120 }, (_, index) => ({ topic: 'topic', key: `@u${index}`, value: String(index) })));
@@ -59,7 +59,7 @@ describe('the sqlite driver', () => {
     await expect(log.append([{ topic: 'state', partition: 0, key: null, value: 'x' }])).rejects.toThrow(InvalidRecordError);
   });
 
-  it("waits for another process that writes, off the timers' thread, and reports if it takes too long", async () => {
+  it('waits for another writing process without blocking timers, and throws if that takes too long', async () => {
     const file = join(temporaryFolder(), 'log.db');
     await using log = await sqliteTopicLog({ file, busyTimeoutMs: 300 });
     await log.createTopics([{ name: 'topic', partitions: 1 }]);
@@ -79,7 +79,7 @@ describe('the sqlite driver', () => {
     expect((await collect(log, 'topic')).map((record) => record.value)).toEqual(['written']);
   });
 
-  it('shows a following reader the partitions a growing topic gets', async () => {
+  it('shows a following reader the partitions added to a topic', async () => {
     await using log = await sqliteTopicLog({ file: join(temporaryFolder(), 'log.db') });
     await log.createTopics([{ name: 'topic', partitions: 1 }]);
     const iterator = log.read({ topic: 'topic', follow: true, from: 'latest' })[Symbol.asyncIterator]();
@@ -89,7 +89,7 @@ describe('the sqlite driver', () => {
     expect((await next).value).toMatchObject({ partition: 1, value: 'grown' });
   });
 
-  it('closes with waiting readers and open lanes, and later calls report it', async () => {
+  it('closes with waiting readers and open lanes, and later calls throw', async () => {
     const file = join(temporaryFolder(), 'log.db');
     const log = await sqliteTopicLog({ file });
     await log.createTopics([
@@ -125,7 +125,7 @@ describe('the sqlite driver', () => {
     ]);
   });
 
-  it('gives back exactly what was appended, whatever it was', async () => {
+  it('returns exactly the appended records, whatever their content', async () => {
     await using log = await sqliteTopicLog({ file: join(temporaryFolder(), 'log.db') });
     const text = fc.string({ unit: 'binary' });
     const field = fc.oneof(text, fc.uint8Array());

@@ -4,7 +4,7 @@ import { startChild } from './child.fixture.ts';
 import { temporaryFolder } from './temporary-folder.fixture.ts';
 import { WorkerLink } from './worker-link.ts';
 
-it('rejects every call that waits, and every later one, when its thread dies', async () => {
+it('rejects every pending and later call after its thread has died', async () => {
   const options = { file: 'log.db', busyTimeoutMs: 1, pollMs: 1, tombstoneRetentionMs: 1, maxFileBytes: 0 };
   const link = new WorkerLink(options, new URL('./dying-worker.fixture.ts', import.meta.url));
   const calls = await Promise.allSettled([link.call('open', null), link.call('list-topics', null), link.call('list-topics', null)]);
