@@ -81,7 +81,7 @@ describe('headgate run, emit: [pages, changes]', () => {
     expect((await place.headgate('plan')).stdout).toBe('1 piece of work after crawls; no requests needed.\n');
 
     const last = await place.headgate('run');
-    expect([last.code, last.stderr]).toEqual([0, expect.stringMatching(/the comparison of its last two crawls goes on[^]* unfollowed/u)]);
+    expect([last.code, last.stderr]).toEqual([0, expect.stringMatching(/the comparison of its last two crawls continues[^]* unfollowed/u)]);
     const records = await place.records('followers.changes');
     expectChanges(
       records.map(({ value }) => value),

@@ -63,13 +63,13 @@ test('stopped work continues, and each run reports which records it has written'
     [{ records: CHUNK }, { compared: CHUNK }],
   ]);
   expect(told(await inLane(place.log, writing(CHUNK + 7), async () => await Promise.resolve()))).toEqual([
-    'a: the comparison goes on',
+    'a: the comparison continues',
     [{ records: 7 }, { compared: 7 }],
   ]);
   expect(told(await inLane(place.log, writing(CHUNK + 7), async () => await Promise.resolve()))).toEqual([]);
   // Stopped behind its last record, it has no more to say.
   await inLane(place.log, writing(CHUNK), async ({ crawl }) => await crawl('two'), 1);
-  expect(told(await inLane(place.log, writing(CHUNK), async () => await Promise.resolve()))).toEqual(['a: the comparison goes on']);
+  expect(told(await inLane(place.log, writing(CHUNK), async () => await Promise.resolve()))).toEqual(['a: the comparison continues']);
 });
 
 test('work without a record reports that it is done, and its warnings', async () => {
@@ -115,7 +115,7 @@ test('after a restart a walk is compared with the one before it, whose work is n
   await inLane(place.log, writing(1), async ({ work }) => expect(await work.offsets()).toEqual({ records: 3 }));
 });
 
-test('a walk whose records have no known place has no work after it', async () => {
+test('a walk whose records have unknown offsets has no work after it', async () => {
   await using place = await afterPlace();
   await inLane(place.log, writing(1), async ({ work, lane }) => {
     const ending = work.ending({ key: 'a', id: 'one', pages: 1, items: 1, whole: true, offsets: undefined });
@@ -165,7 +165,7 @@ test('work that throws is one dead letter, and is repeated with the fix when the
   expect(await written(place.log)).toEqual(['one after none 0', 'three after two 0']);
   // Still not mended: it says so, and is no dead letter again.
   expect(await inLane(place.log, failing, async () => await Promise.resolve())).toEqual([
-    { type: 'notice', level: 'info', message: 'a: the comparison goes on' },
+    { type: 'notice', level: 'info', message: 'a: the comparison continues' },
     { type: 'notice', level: 'warn', message },
   ]);
   await inLane(place.log, writing(2), async () => await Promise.resolve());
@@ -235,7 +235,7 @@ test('work whose record its topic does not accept fails, and its lane continues'
   expect(await written(place.log)).toEqual(['small']);
 });
 
-test('a walk of a part is neither remembered nor followed by work', async () => {
+test('a walk of some pages is neither remembered nor followed by work', async () => {
   await using place = await afterPlace();
   await inLane(place.log, writing(1), async ({ work, lane }) => {
     const ending = work.ending({ key: 'a', id: 'part', pages: 1, items: 1, whole: false, offsets: undefined });
@@ -246,7 +246,7 @@ test('a walk of a part is neither remembered nor followed by work', async () => 
   expect(await written(place.log)).toEqual([]);
 });
 
-test('a key’s last walk is forgotten when it has not been walked for 90 days, and no earlier', async () => {
+test('the last walk of a key is forgotten after 90 days without a walk, and no earlier', async () => {
   await using place = await afterPlace();
   await inLane(place.log, writing(0), async ({ crawl }) => {
     await crawl('1', 'kept');

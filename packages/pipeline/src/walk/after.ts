@@ -233,7 +233,7 @@ export function afterWork<Topics extends TopicMap>(
     await commit(null);
   };
 
-  for (const { work } of queue) emit({ type: 'notice', level: 'info', message: `${work.crawl.key}: ${afterName} goes on` });
+  for (const { work } of queue) emit({ type: 'notice', level: 'info', message: `${work.crawl.key}: ${afterName} continues` });
   void run();
   return {
     get load() {
