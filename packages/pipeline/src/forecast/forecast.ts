@@ -114,14 +114,11 @@ export function savedByCredential(lanes: readonly LaneWork[], options: ForecastO
   return inMs - forecast(more, options).inMs;
 }
 
-/** Options of {@link walksDone}: the number of walks, and how many take turns at a time. */
-interface WalksDoneOptions extends ForecastOptions {
-  readonly first: number;
-  readonly concurrency: number;
-}
-
 /** When each of the first walks of a lane is done, ms from now, if they take turns, at most `concurrency` of them at a time. */
-export function walksDone(lane: LaneWork, options: WalksDoneOptions): readonly number[] {
+export function walksDone(
+  lane: LaneWork,
+  options: ForecastOptions & { readonly first: number; readonly concurrency: number },
+): readonly number[] {
   const done = new Map<WalkSize, number>();
   for (const part of restrictedParts(lane)) {
     for (const [i, inMs] of doneInTurn(part, options).entries()) {
@@ -135,7 +132,7 @@ export function walksDone(lane: LaneWork, options: WalksDoneOptions): readonly n
   });
 }
 
-function doneInTurn(lane: LaneWork, { first, concurrency, ...options }: WalksDoneOptions): readonly number[] {
+function doneInTurn(lane: LaneWork, { first, concurrency, ...options }: Parameters<typeof walksDone>[1]): readonly number[] {
   const pages = lane.walks.map((walk) => pagesLeft(walk) ?? 1);
   const { inFlight = 0 } = lane;
   const pace = paceOf(lane, options);
