@@ -1,9 +1,10 @@
 /**
- * The configuration of the command as a module: `defineConfig`, and the pipelines of the two built-in services.
+ * The configuration of the command as a module: `defineConfig`, the pipelines of the two built-in services, and lists from files.
  *
  * @packageDocumentation
  */
 export type { OpenLog, OpenLogOptions } from './config/topics-section.ts';
+export { readList } from './config/read-list.ts';
 export { defineConfig, type HeadgateConfig } from './define-config.ts';
 export { books } from './pipelines/books.ts';
 export { followers } from './pipelines/followers.ts';

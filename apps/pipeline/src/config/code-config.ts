@@ -25,7 +25,7 @@ export interface CodeConfigOptions {
 }
 
 const whole = z.strictObject({
-  topics: z.unknown(),
+  topics: z.unknown().optional(),
   status: statusSection,
   pipelines: z
     .array(z.custom<Pipeline>(isPipeline, 'must be a pipeline called with its options, such as followers({ … }).'))

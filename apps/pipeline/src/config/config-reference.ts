@@ -41,6 +41,7 @@ export default defineConfig({
 \`\`\`
 
 There, paths in a pipeline's options are relative to the working folder. Headgate copies \`.env\` into \`process.env\` before it loads the module.
+\`await readList(new URL('users.txt', import.meta.url))\` of \`headgate\` returns the lines of a list, as \`{ file: users.txt }\` does in YAML.
 
 In code, \`topics\` can also be your own log: a \`TopicLog\` of \`@headgate/topics\`, or a function that opens one. To set \`group\`, \`lanes\`,
 \`prefix\` or \`names\` as well, pass the log as \`log\`. Each command closes the log when it ends.`;

@@ -27,11 +27,11 @@ export function plainFileFlaw(path: string): string | undefined {
   }
 }
 
-/** Why a file can't be read, without its path. */
-export function unreadable(error: unknown): string {
+/** Why a file can't be read, without its path. `relative`: to what a path is. */
+export function unreadable(error: unknown, relative = 'Paths are relative to this file.'): string {
   if (error instanceof UnfitFileError) return error.message;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ENOENT') return "doesn't exist. Paths are relative to this file.";
+  if (code === 'ENOENT') return `doesn't exist. ${relative}`;
   if (code === 'EACCES' || code === 'EPERM') return "can't be read by this user. Grant read permission.";
   if (code === 'EISDIR') return 'is a folder. Name a file.';
   if (code === 'ERR_INVALID_ARG_VALUE') return "has a NUL character, which a path can't contain. Remove it.";

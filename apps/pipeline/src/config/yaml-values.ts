@@ -3,6 +3,7 @@ import { OF_FILE, type Scalar, isScalar, scalar } from '@headgate/pipeline/inter
 import { type ParsedNode, type Scalar as ScalarNode, type YAMLMap, isMap, isSeq, isScalar as isScalarNode } from 'yaml';
 import { unreadable } from './file-text.ts';
 import { type KeyPath, shownPath } from './problem.ts';
+import { type ListLine, listLines } from './read-list.ts';
 import { shownVariable, substituteVariables } from './variables.ts';
 import { type Range, pairsOf } from './yaml-file.ts';
 import { typographicQuotes } from './yaml-syntax.ts';
@@ -148,7 +149,7 @@ export function yamlValues(root: YAMLMap.Parsed, { lookup, folder, readText, pro
       }
     }
 
-    async function linesOf(file: Scalar, origin: Origin): Promise<readonly { readonly number: number; readonly text: string }[]> {
+    async function linesOf(file: Scalar, origin: Origin): Promise<readonly ListLine[]> {
       try {
         const text = await readText(resolve(folder, file.text));
         linesRead += newlinesIn(text);
@@ -160,10 +161,7 @@ export function yamlValues(root: YAMLMap.Parsed, { lookup, folder, readText, pro
           );
           return [];
         }
-        const lines = text
-          .split(/\r\n|\r|\n/)
-          .map((line, i) => ({ number: i + 1, text: line.replace(/(^|\s)#.*$/, '').trim() }))
-          .filter((line) => line.text !== '');
+        const lines = listLines(text);
         if (lines.length === 0) warning(origin, `${shownPath(file.text)} has no entries. Write one per line. Comments start with #.`);
         return lines;
       } catch (error) {
