@@ -74,6 +74,11 @@ function representatives(): readonly Case[] {
 
 const CASES = isTorture ? [...everyCase()] : representatives();
 
+/** In protocol 2, a recovery names partitions only if their end marker is missing; in protocol 1, the next transaction names its own, too. */
+function isSent({ api, beginning, forgotten }: Case, protocol: number): boolean {
+  return protocol === 1 || api !== 'AddPartitionsToTxn' || beginning !== 'looks' || forgotten !== 'offsets';
+}
+
 /** A list commits no offsets. */
 function isOfLists({ api, forgotten }: Case): boolean {
   return !['OffsetFetch', 'AddOffsetsToTxn', 'TxnOffsetCommit'].includes(api) && (forgotten === 'records' || forgotten === 'state');
@@ -275,7 +280,7 @@ describe.skipIf(why !== undefined).for([1, 2])(
     }
 
     const kinds = [
-      { what: 'page', run, cases: CASES },
+      { what: 'page', run, cases: CASES.filter((one) => isSent(one, protocol)) },
       { what: 'entry of a list', run: runList, cases: CASES.filter(isOfLists) },
       { what: 'append', run: runAppend, cases: APPENDS },
     ];
