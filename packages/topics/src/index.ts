@@ -27,7 +27,7 @@ export type {
   OffsetPlace,
   ReadOptions,
   RecordPosition,
-  RecordRoom,
+  RecordLimit,
   RecordSeries,
   SeriesParts,
   StateReading,

@@ -51,10 +51,8 @@ export interface TopicLog extends AsyncDisposable {
    * to create topics.
    */
   missingRights(use: RequiredAccess): Promise<readonly MissingRight[]>;
-  /** Bytes of key, value and headers that a record of `topic` may have. */
-  maxRecordBytes(topic: string): Promise<number>;
-  /** As `maxRecordBytes`, with the setting that decides on it. */
-  recordRoom(topic: string): Promise<RecordRoom>;
+  /** Bytes of key, value and headers that a record of `topic` may have, with the setting that decides on it. */
+  recordLimit(topic: string): Promise<RecordLimit>;
   /** Ends every reader, finishes the transactions already called, releases every lane and closes the log. Idempotent. */
   close(): Promise<void>;
 }
@@ -72,7 +70,7 @@ export interface RequiredAccess {
 }
 
 /** How large a record of a topic may be. */
-export interface RecordRoom {
+export interface RecordLimit {
   /** Bytes of key, value and headers. */
   readonly bytes: number;
   /** The topic setting that decides it, if there is one. */

@@ -15,7 +15,7 @@ it('a record larger than its topic accepts is a dead letter that says so; the ot
     ['books.authors', 100],
   ]);
   await using place = await inProcess({
-    around: (log) => logWith(log, { recordRoom: async (topic) => ({ bytes: room.get(topic) ?? (await log.maxRecordBytes(topic)) }) }),
+    around: (log) => logWith(log, { recordLimit: async (topic) => ({ bytes: room.get(topic) ?? (await log.recordLimit(topic)).bytes }) }),
   });
   const yaml = `${followersYaml({ url: followers.url, users: ['big', 'small'] })}books:
   baseUrl: ${books.url}
@@ -67,8 +67,8 @@ function shrinking(log: TopicLog): TopicLog {
   const topic = 'followers.pages';
   let bytes = 1_000_000;
   return logWith(log, {
-    recordRoom: async (of) =>
-      of === topic ? { bytes, setting: { name: 'room', value: bytes, neededFor: (needed) => needed } } : await log.recordRoom(of),
+    recordLimit: async (of) =>
+      of === topic ? { bytes, setting: { name: 'room', value: bytes, neededFor: (needed) => needed } } : await log.recordLimit(of),
     async openLane(lane, signal) {
       const writer = await log.openLane(lane, signal);
       bytes = 1_000;

@@ -172,7 +172,7 @@ test('a lane reports the slowest of its last 50 commits', async () => {
 test('the size of a record is the bytes of its key, value and headers, checked against the limit of its topic', async () => {
   await using place = await temporaryLog(shelvesTopics());
   const log = logWith(place.log, {
-    recordRoom: (topic) => Promise.resolve({ bytes: topic === 'shelves.state' ? 9 : 20 }),
+    recordLimit: (topic) => Promise.resolve({ bytes: topic === 'shelves.state' ? 9 : 20 }),
   });
   const lane = await shelvesLane({ log, clock });
   const record = { ...deadLetter, key: 'é', value: Uint8Array.of(1, 2, 3), headers: { h: '123', other: '123456' } };
@@ -186,7 +186,7 @@ test('the size of a record is the bytes of its key, value and headers, checked a
   ])
     expect(lane.tooLarge({ ...deadLetter, ...one })).toBeUndefined();
   const change = lane.stateRecord(['a', { page: 2 }]);
-  expect([change, lane.tooLarge(change), lane.room('shelves.state')?.bytes]).toEqual([
+  expect([change, lane.tooLarge(change), lane.recordLimit('shelves.state')?.bytes]).toEqual([
     { topic: 'shelves.state', key: 'g/a', value: '{"page":2}' },
     9,
     9,

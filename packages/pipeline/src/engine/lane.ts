@@ -3,7 +3,7 @@ import type {
   LaneTransaction,
   LaneWriter,
   NewRecord,
-  RecordRoom,
+  RecordLimit,
   RecordSeries,
   StateReading,
   TopicLog,
@@ -50,7 +50,7 @@ export interface Lane {
   /** The record in which a change of its state is written: for `tooLarge`. */
   stateRecord(change: StateChange): NewRecord;
   /** The maximum record size of a topic that the lane writes, as of its opening. */
-  room(topic: string): RecordRoom | undefined;
+  recordLimit(topic: string): RecordLimit | undefined;
   /** Adds the current result of `more` to every transaction's state. */
   beforeCommit(more: () => readonly StateChange[]): void;
   /** Calls back when a commit has failed: no later one will succeed. */
@@ -93,7 +93,9 @@ export async function openLane({
   onlyIfFree = false,
   onCommit = () => undefined,
 }: OpenLaneOptions): Promise<Lane> {
-  const rooms = new Map(await Promise.all([...writes, state].map(async ({ topic: name }) => [name, await log.recordRoom(name)] as const)));
+  const limits = new Map(
+    await Promise.all([...writes, state].map(async ({ topic: name }) => [name, await log.recordLimit(name)] as const)),
+  );
   const commits = [{ group, topic, partition }];
   const writer = await log.openLane({ name: laneName(group, topic, partition), state, writes, commits, onlyIfFree }, signal);
   const kept: LaneState = laneState(group, writer.state);
@@ -137,12 +139,12 @@ export async function openLane({
     stateUnder: kept.under,
     commit: (contribution) => committer.commit(contribution),
     tooLarge(record) {
-      const { bytes = Infinity } = rooms.get(record.topic) ?? {};
+      const { bytes = Infinity } = limits.get(record.topic) ?? {};
       // Counting a page's bytes takes longer than writing them.
       return mostBytes(record) > bytes && recordBytes(record) > bytes ? bytes : undefined;
     },
     stateRecord: ([key, value]) => ({ topic: state.topic, key: kept.prefix + key, value: JSON.stringify(value) }),
-    room: (of) => rooms.get(of),
+    recordLimit: (of) => limits.get(of),
     beforeCommit: (more) => void hooks.push(more),
     onFailure: (callback) => committer.onFailure(callback),
     get slowestCommitMs() {

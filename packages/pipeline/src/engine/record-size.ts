@@ -8,7 +8,7 @@ import { type Lane, recordBytes } from './lane.ts';
 export interface RecordSizeOptions {
   readonly pipeline: string;
   readonly key: string;
-  readonly lane: Pick<Lane, 'room' | 'tooLarge'>;
+  readonly lane: Pick<Lane, 'recordLimit' | 'tooLarge'>;
   /** The function of the definition that created them: `records`. */
   readonly name: string;
   /** Which of the request's records it is: `page 28`. Default `its record`. */
@@ -48,7 +48,7 @@ function tooLarge(
 ): PipelineError {
   const { topic } = record;
   const bytes = recordBytes(record);
-  const setting = lane.room(topic)?.setting;
+  const setting = lane.recordLimit(topic)?.setting;
   const or = orElse === undefined ? '' : `, or ${orElse}`;
   const cure =
     setting === undefined
@@ -65,7 +65,7 @@ function tooLarge(
 function largeOf(series: RecordSeries, options: RecordSizeOptions): NewRecord | undefined {
   const { topic, key, count, valueAt, parts } = series;
   const { partAt = valueAt, before = '', after = '' } = parts ?? {};
-  const { bytes = Infinity } = options.lane.room(topic) ?? {};
+  const { bytes = Infinity } = options.lane.recordLimit(topic) ?? {};
   return callUser({ pipeline: options.pipeline, key: options.key, name: options.name }, () => {
     let longest = 0;
     for (let i = 0; i < count; i += 1) {
@@ -100,9 +100,9 @@ function largestOf({ topic, key, count, valueAt, parts }: RecordSeries): NewReco
 export async function limitLowered(error: unknown, { log, lane }: { readonly log: TopicLog; readonly lane: Lane }): Promise<unknown> {
   if (!(error instanceof InvalidRecordError)) return error;
   const { topic } = error;
-  const before = lane.room(topic);
+  const before = lane.recordLimit(topic);
   if (before === undefined) return error;
-  const { bytes, setting } = await log.recordRoom(topic);
+  const { bytes, setting } = await log.recordLimit(topic);
   if (bytes >= before.bytes) return error;
   const limit = setting === undefined ? `at most ${bytes} bytes` : `its ${setting.name} is now ${setting.value}`;
   const message = `${topic} accepts only smaller records than before (${limit})`;

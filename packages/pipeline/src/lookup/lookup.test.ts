@@ -150,12 +150,12 @@ describe('if a function of the definition throws, the keys it was called for bec
     expect((await deadLetters(place.log)).map(({ request }) => request)).toEqual([{ shelf: 'bad+other' }, { shelf: 'other' }]);
   });
 
-  it('room: its error ends all waiting keys', async () => {
+  it('capacity: its error ends all waiting keys', async () => {
     await using place = await temporaryLog();
     let calls = 0;
     const pipeline = shelves(() =>
       looking({
-        room() {
+        capacity() {
           calls += 1;
           if (calls === 1) boom('bad');
           return Infinity;
@@ -164,7 +164,7 @@ describe('if a function of the definition throws, the keys it was called for bec
     );
     expect(await workedOff(place.log, pipeline, ['a', 'b'])).toMatchObject({ outcome: 'done', failures: [] });
     expect(await deadLetters(place.log)).toMatchObject([
-      { request: { shelf: 'a' }, error: { message: expect.stringMatching(/^a: room of pipeline shelves threw TypeError: boom/) } },
+      { request: { shelf: 'a' }, error: { message: expect.stringMatching(/^a: capacity of pipeline shelves threw TypeError: boom/) } },
     ]);
     expect(await valuesOf(place.log, 'shelves.records')).toEqual([{ item: 'b' }]);
   });
@@ -211,20 +211,20 @@ describe('if a function of the definition throws, the keys it was called for bec
     expect(await valuesOf(place.log, 'shelves.records')).toEqual([{ item: 'good' }]);
   });
 
-  it.each([{}, 'much', NaN])('room that gives %j', async (room) => {
+  it.each([{}, 'much', NaN])('capacity that gives %j', async (capacity) => {
     await using place = await temporaryLog();
-    const pipeline = shelves(() => looking({ room: () => room as never }));
+    const pipeline = shelves(() => looking({ capacity: () => capacity as never }));
     expect(await workedOff(place.log, pipeline, ['a+b'])).toMatchObject({ outcome: 'done', failures: [] });
     expect(await deadLetters(place.log)).toMatchObject([
-      { request: { shelf: 'a' }, error: { message: expect.stringMatching(/^a: room of .*: it returns/) } },
+      { request: { shelf: 'a' }, error: { message: expect.stringMatching(/^a: capacity of .*: it returns/) } },
       { request: { shelf: 'b' } },
     ]);
   });
 
-  it.each([-1, 0.5])('room below one key: %d', async (room) => {
+  it.each([-1, 0.5])('capacity below one key: %d', async (capacity) => {
     await using place = await temporaryLog();
     const api = shelvesApi();
-    const pipeline = shelves(() => looking({ size: 2, room: () => room }, api));
+    const pipeline = shelves(() => looking({ size: 2, capacity: () => capacity }, api));
     expect(await workedOff(place.log, pipeline, ['a+b+c'])).toMatchObject({ outcome: 'done', failures: [] });
     expect(api.requested).toEqual(['a+b', 'c']);
   });
@@ -284,7 +284,7 @@ describe('if some records of a key can’t be written, it becomes one dead lette
   it.each(misfits)('%s', async (_, misfit, says) => {
     await using place = await temporaryLog();
     const small = logWith(place.log, {
-      recordRoom: async (name) => (name === 'shelves.log' ? { bytes: 1_000 } : await place.log.recordRoom(name)),
+      recordLimit: async (name) => (name === 'shelves.log' ? { bytes: 1_000 } : await place.log.recordLimit(name)),
     });
     const pipeline = shelves(() =>
       looking({
@@ -406,7 +406,7 @@ test('an error that is only the stop of a source doesn’t turn a key into a dea
 test('a request with a key too large for the state becomes a dead letter', async () => {
   await using place = await temporaryLog();
   const small = logWith(place.log, {
-    recordRoom: async (name) => (name === 'shelves.state' ? { bytes: 1_000 } : await place.log.recordRoom(name)),
+    recordLimit: async (name) => (name === 'shelves.state' ? { bytes: 1_000 } : await place.log.recordLimit(name)),
   });
   const long = 'x'.repeat(2_000);
   const { outcome, failures } = await workedOff(
@@ -562,13 +562,13 @@ describe('a worker alone', () => {
 
   it('cuts the last batch to the rest of a quota, and lets one more wait for the reset', async () => {
     await using place = await temporaryLog(plainTopics());
-    let room = 6;
-    await using scene = await working(place.log, { room: () => room });
+    let capacity = 6;
+    await using scene = await working(place.log, { capacity: () => capacity });
     const { clock, worker, events, requested, take, answer } = scene;
     take('a+b+c+d+e+f+g+h+i+j+k+l+m');
     const first = ['a+b+c+d', 'e+f'];
     expect(requested).toEqual(first);
-    room = 0;
+    capacity = 0;
     await clock.advance(200);
     await answer();
     expect(requested).toEqual(first);
@@ -578,7 +578,7 @@ describe('a worker alone', () => {
     take('n');
     expect(requested).toEqual([...first, 'g+h+i+j']);
     // The quota is whole again.
-    room = 9;
+    capacity = 9;
     worker.flush();
     expect(requested).toEqual([...first, 'g+h+i+j', 'k+l+m+n']);
     expect(events.filter(({ type }) => type === 'keys-queued')).toMatchObject([{ count: 13 }, { count: 1 }]);
@@ -589,12 +589,12 @@ describe('a worker alone', () => {
 
   it('cuts a batch that has lost its turn to the remaining quota', async () => {
     await using place = await temporaryLog(plainTopics());
-    let room = 6;
+    let capacity = 6;
     const [api, queued] = [shelvesApi(), new Set<object>()];
     const requested: string[] = [];
     const answers: (() => void)[] = [];
     await using scene = await working(place.log, {
-      room: () => room,
+      capacity: () => capacity,
       source: {
         ...api,
         gauges: () => ({ budgets: [], queries: Array.from(queued, (id) => ({ id, subject: '', state: 'queued', for: 'budget' })) }),
@@ -613,10 +613,10 @@ describe('a worker alone', () => {
     scene.take('a+b+c+d+e+f');
     scene.worker.flush();
     expect(requested).toEqual(['a+b+c+d', 'e+f']);
-    room = 3;
+    capacity = 3;
     answers[1]?.();
     await expect.poll(() => requested).toEqual(['a+b+c+d', 'e+f', 'a+b+c']);
-    room = 0;
+    capacity = 0;
     answers[2]?.();
     await expect.poll(() => requested).toEqual(['a+b+c+d', 'e+f', 'a+b+c', 'd']);
     answers[3]?.();

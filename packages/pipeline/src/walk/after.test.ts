@@ -214,7 +214,7 @@ test('unfinished work of a pipeline that no longer has any is dropped, with a wa
 
 test('work whose record its topic does not accept fails, and its lane continues', async () => {
   await using place = await afterPlace();
-  const small = logWith(place.log, { recordRoom: () => Promise.resolve({ bytes: 1_000 }) });
+  const small = logWith(place.log, { recordLimit: () => Promise.resolve({ bytes: 1_000 }) });
   const large: Work = async function* (crawl, _, io) {
     await Promise.resolve();
     yield io.topics.records({ key: crawl.key, value: crawl.id === 'one' ? 'x'.repeat(1_000) : 'small' });

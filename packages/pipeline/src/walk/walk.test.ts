@@ -385,7 +385,7 @@ describe('a record that no log accepts ends its request, not the lane:', () => {
     await using place = await temporaryLog();
     const tight = ['shelves.log', 'shelves.state'];
     const small = logWith(place.log, {
-      recordRoom: async (name) => (tight.includes(name) ? { bytes: 1_000 } : await place.log.recordRoom(name)),
+      recordLimit: async (name) => (tight.includes(name) ? { bytes: 1_000 } : await place.log.recordLimit(name)),
     });
     const { outcome, failures, snapshot } = await workedOff(
       small,

@@ -19,7 +19,7 @@ import type {
   NewTopicSpec,
   ReadOptions,
   RecordPosition,
-  RecordRoom,
+  RecordLimit,
   StateReading,
   TopicInfo,
   TopicLog,
@@ -406,13 +406,9 @@ class KafkaTopicLog implements TopicLog {
     return await this.#cluster.run((cluster) => missingRights(cluster, use));
   }
 
-  async maxRecordBytes(topic: string): Promise<number> {
-    return (await this.recordRoom(topic)).bytes;
-  }
-
-  async recordRoom(topic: string): Promise<RecordRoom> {
+  async recordLimit(topic: string): Promise<RecordLimit> {
     this.#assertOpen();
-    return await this.#metadata.recordRoom(topic);
+    return await this.#metadata.recordLimit(topic);
   }
 
   close(): Promise<void> {

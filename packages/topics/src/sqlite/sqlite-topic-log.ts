@@ -14,7 +14,7 @@ import type {
   NewRecord,
   ReadOptions,
   RecordPosition,
-  RecordRoom,
+  RecordLimit,
   StateReading,
   TopicInfo,
   TopicLog,
@@ -230,11 +230,7 @@ class SqliteTopicLog implements TopicLog {
     return Promise.resolve([]);
   }
 
-  maxRecordBytes(): Promise<number> {
-    return Promise.resolve(MAX_RECORD_BYTES);
-  }
-
-  recordRoom(): Promise<RecordRoom> {
+  recordLimit(): Promise<RecordLimit> {
     return Promise.resolve({ bytes: MAX_RECORD_BYTES });
   }
 

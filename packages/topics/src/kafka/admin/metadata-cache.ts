@@ -1,6 +1,6 @@
 import { partitionForKey } from '../../partition-for-key.ts';
 import { InvalidRecordError, TopicUnknownError } from '../../topic-errors.ts';
-import type { NewRecord, RecordRoom, RecordSeries, TopicPartition } from '../../topic-log.ts';
+import type { NewRecord, RecordLimit, RecordSeries, TopicPartition } from '../../topic-log.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { type TopicDescription, describeTopics } from './topics.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
@@ -64,7 +64,7 @@ export class MetadataCache {
     return this.#topics.get(topic)?.maxMessageBytes ?? 1_000_000;
   }
 
-  async recordRoom(topic: string): Promise<RecordRoom> {
+  async recordLimit(topic: string): Promise<RecordLimit> {
     const { maxMessageBytes: value } = await this.describe(topic);
     return { bytes: recordBytes(value), setting: { name: 'max.message.bytes', value, neededFor: messageBytesFor } };
   }
