@@ -11,7 +11,7 @@ export type Carried = {
 };
 
 /** Records whose digests are kept; if more share the overlap they are written again. */
-export const MOST_DIGESTS = 4_000;
+export const MAX_DIGESTS = 4_000;
 
 interface Dated {
   readonly records: readonly unknown[];
@@ -29,7 +29,7 @@ export function carriedOn(stream: Stream, { records, digests }: Dated, before: C
   const isKept = (record: unknown): boolean => (timeOf(scalarOf(since.from.first(record))) ?? 0) >= from;
   const kept = new Set((timeOf(before?.newest) ?? 0) >= from ? before?.digests : []);
   for (const [i, record] of records.entries()) if (isKept(record)) kept.add(digests[i] ?? '');
-  return { newest, digests: [...kept].slice(-MOST_DIGESTS) };
+  return { newest, digests: [...kept].slice(-MAX_DIGESTS) };
 }
 
 /** The newest time of some records, as the service wrote it. */

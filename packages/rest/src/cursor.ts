@@ -80,12 +80,12 @@ export function nextWindow({ pages, since }: Pick<Stream, 'pages' | 'since'>, { 
 }
 
 /** Maximum times that a listing begins again without a newer record between. */
-const MOST_AGAIN = 3;
+const MAX_AGAIN = 3;
 
 /** The cursor with which a listing begins again; undefined if that has led nowhere. */
 export function againFrom({ pages, since }: Pick<Stream, 'pages' | 'since'>, cursor: Cursor): Cursor | undefined {
   const { began, edge, again = 0, way } = cursor;
-  if (again >= MOST_AGAIN) return undefined;
+  if (again >= MAX_AGAIN) return undefined;
   const isOrdered = since?.order === 'ascending' && edge !== undefined;
   const times =
     since === undefined || began === undefined ? {} : { began, ...windowFrom(since, isOrdered ? edge.newest : cursor.since, began) };

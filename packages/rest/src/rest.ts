@@ -30,7 +30,7 @@ import type { Json } from '@headgate/throttle';
 import * as z from 'zod';
 import { type RestPage, isKeyPart, keyOf, verdictOf } from './answer.ts';
 import { type RestCredential, credentialOf } from './credentials.ts';
-import { type Carried, MOST_DIGESTS, carriedOn } from './carried.ts';
+import { type Carried, MAX_DIGESTS, carriedOn } from './carried.ts';
 import { type Cursor, firstCursor } from './cursor.ts';
 import { evidenceOf } from './evidence.ts';
 import { kindOf, scalarOf } from './json-value.ts';
@@ -173,7 +173,7 @@ function pipelineOf(name: string, section: RestOptions) {
           const before = carried as Carried | undefined;
           const written = new Set(before?.digests);
           if (notice !== undefined) warn(notice);
-          if (page === 1 && written.size >= MOST_DIGESTS) warn(crowded(requestKey(request)));
+          if (page === 1 && written.size >= MAX_DIGESTS) warn(crowded(requestKey(request)));
           for (const [i, record] of records.entries()) {
             if (written.has(digests[i] ?? '')) continue;
             const flaw = flawOf(stream, record, fieldsOf(request));
@@ -288,7 +288,7 @@ function flawOf(stream: Stream, record: unknown, fields: Fields): string | undef
 }
 
 function crowded(subject: string): string {
-  return `${subject}: more than ${MOST_DIGESTS.toLocaleString('en-US')} records are within the overlap before the newest one. Some of them may be written again: make overlap shorter.`;
+  return `${subject}: more than ${MAX_DIGESTS.toLocaleString('en-US')} records are within the overlap before the newest one. Some of them may be written again: make overlap shorter.`;
 }
 
 function neverWritten(): never {

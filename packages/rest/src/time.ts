@@ -2,7 +2,7 @@
 export type Time = string | number;
 
 /** Above it a number counts milliseconds: as seconds it would be the year 5138. */
-const MOST_SECONDS = 1e11;
+const MAX_SECONDS = 1e11;
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const ZONE = /(?:z|[+-]\d\d:?\d\d)$/i;
@@ -12,7 +12,7 @@ const DOT_NET = /^\/Date\((-?\d+)(?:[+-]\d{4})?\)\/$/;
 
 /** Milliseconds since 1970; undefined for a value that isn't a time. A time without a zone is UTC. */
 export function timeOf(value: unknown): number | undefined {
-  if (typeof value === 'number') return value < MOST_SECONDS ? value * 1_000 : value;
+  if (typeof value === 'number') return value < MAX_SECONDS ? value * 1_000 : value;
   if (typeof value !== 'string' || value === '') return undefined;
   if (NUMBER.test(value)) return timeOf(Number(value));
   const dotNet = DOT_NET.exec(value);
@@ -26,10 +26,10 @@ export function timeOf(value: unknown): number | undefined {
 export function shifted(like: Time, byMs: number): Time {
   if (byMs === 0) return like;
   const ms = (timeOf(like) ?? 0) + byMs;
-  if (typeof like === 'number') return like < MOST_SECONDS ? Math.floor(ms / 1_000) : ms;
+  if (typeof like === 'number') return like < MAX_SECONDS ? Math.floor(ms / 1_000) : ms;
   if (WORDS.test(like)) return new Date(ms).toUTCString();
   if (DOT_NET.test(like)) return like.replace(/-?\d+/, String(ms));
-  if (NUMBER.test(like)) return Number(like) < MOST_SECONDS ? (ms / 1_000).toFixed(6) : String(ms);
+  if (NUMBER.test(like)) return Number(like) < MAX_SECONDS ? (ms / 1_000).toFixed(6) : String(ms);
   return DATE.test(like) ? isoOf(ms).slice(0, 10) : isoLike(like, ms);
 }
 

@@ -15,14 +15,14 @@ export interface ReadConfigFileOptions {
 }
 
 /** Maximum characters. Every value of a configuration is kept with its place, which takes some hundred bytes of memory each. */
-const LONGEST_CONFIG = 4 * 2 ** 20;
+const MAX_CONFIG = 4 * 2 ** 20;
 const TOO_LONG = 'is larger than 4 MiB. Put long lists into separate files, for example users: [{ file: users.txt }].';
 
 /** The text of the configuration. Throws a `ConfigError` that says how to create one if it is missing. */
 export async function readConfigText({ file, path, readFile }: ReadConfigFileOptions): Promise<string> {
   try {
     const text = await readFile(path);
-    if (text.length > LONGEST_CONFIG) throw new UnfitFileError(TOO_LONG);
+    if (text.length > MAX_CONFIG) throw new UnfitFileError(TOO_LONG);
     return text;
   } catch (cause) {
     if (!isMissing(cause)) throw new ConfigError({ fileName: file, message: `${file} ${unreadable(cause)}`, cause });

@@ -28,7 +28,7 @@ export interface SectionProblemsOptions {
 /** Longer messages come from users' schemas, and may be endless. */
 const LONGEST = 500;
 /** Further lines of one file are only counted. */
-const MOST_LINES = 20;
+const MAX_LINES = 20;
 
 /** The errors and warnings of a section, with their place in the file and the valid values. */
 export function sectionProblems(
@@ -54,10 +54,10 @@ export function sectionProblems(
     const reported = files.get(node) ?? { origin, lines: 0 };
     files.set(node, reported);
     reported.lines += 1;
-    if (reported.lines <= MOST_LINES) findings.push({ origin, message: `${listName(node)}, line ${line}: ${message}` });
+    if (reported.lines <= MAX_LINES) findings.push({ origin, message: `${listName(node)}, line ${line}: ${message}` });
   }
   for (const { origin, lines } of files.values()) {
-    if (lines > MOST_LINES) findings.push({ origin, message: `${listName(origin.node)}: ${lines - MOST_LINES} more lines like these.` });
+    if (lines > MAX_LINES) findings.push({ origin, message: `${listName(origin.node)}: ${lines - MAX_LINES} more lines like these.` });
   }
   return findings;
 }

@@ -153,8 +153,8 @@ export function yamlValues(root: YAMLMap.Parsed, { lookup, folder, readText, pro
       try {
         const text = await readText(resolve(folder, file.text));
         linesRead += newlinesIn(text);
-        if (linesRead > MOST_LINES) {
-          const limit = MOST_LINES.toLocaleString('en-US');
+        if (linesRead > MAX_LINES) {
+          const limit = MAX_LINES.toLocaleString('en-US');
           tell(
             origin,
             `${shownPath(file.text)} exceeds the ${limit} lines that a section may read from files. Split the file, and add the other parts with enqueue.`,
@@ -214,7 +214,7 @@ function bareValue(text: string): number | boolean | undefined {
 }
 
 /** A run keeps about a kilobyte in memory for each entry of a list. */
-const MOST_LINES = 1_000_000;
+const MAX_LINES = 1_000_000;
 
 function newlinesIn(text: string): number {
   let count = 0;

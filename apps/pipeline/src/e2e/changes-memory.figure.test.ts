@@ -17,11 +17,11 @@ const TORTURE = process.env['HEADGATE_TORTURE'] === '1';
 const IDS = 10_000_000;
 const PAGE_SIZE = 5_000;
 /** Of the whole process. */
-const MOST_MB = 250;
+const MAX_MB = 250;
 
 describe('headgate run, as the repository starts it', () => {
   it.runIf(TORTURE && process.platform === 'linux').each([0.01, 0.5])(
-    `compares ${IDS} ids with ${IDS} of which it knows all but a share of %d, each change exact, in ${MOST_MB} MB`,
+    `compares ${IDS} ids with ${IDS} of which it knows all but a share of %d, each change exact, in ${MAX_MB} MB`,
     async (share) => {
       const changed = IDS * share;
       await using place = await workplace('');
@@ -37,7 +37,7 @@ describe('headgate run, as the repository starts it', () => {
         `${IDS} ids against ${IDS}, ${share * 100} % of them others: first crawl ${words[0]}, second with its comparison ${words[1]}`,
       );
       await expectChanges(place.folder, changed);
-      expect(Math.max(...crawls.map(({ mb }) => mb))).toBeLessThan(MOST_MB);
+      expect(Math.max(...crawls.map(({ mb }) => mb))).toBeLessThan(MAX_MB);
     },
   );
 });

@@ -249,7 +249,7 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
         requestOf: (keys) => (keys.length === 1 && keys[0] !== undefined ? { isbn: keys[0] } : { isbns: keys }),
         query: (api, isbns, given) => api.batch(isbns, given),
         size: batchOf(given),
-        room: (api) => api.gauges().leftToday ?? Infinity,
+        capacity: (api) => api.gauges().leftToday ?? Infinity,
         records: (answers, { requested, topics }) => outcome(answers, requested, topics),
       }),
       author: walk({

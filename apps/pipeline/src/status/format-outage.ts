@@ -17,7 +17,7 @@ const AVAILABLE: Readonly<Record<LogDriver, string>> = {
   own: 'the topic log can be reached again',
 };
 /** A dozen topics, each by its name. */
-const LONGEST_REASON = 800;
+const MAX_REASON = 800;
 
 /** A short description of a log's outage, without its reason: `kafka can't be reached`. */
 export function logOutageLabel({ driver, refused }: Pick<LogUnavailable, 'driver' | 'refused'>): string {
@@ -32,14 +32,14 @@ function comfort({ refused }: Pick<LogUnavailable, 'refused'>): string {
 export function logOutageWords({ now }: Pick<RunView, 'now'>, outage: LogUnavailable, times: TimeWords): string {
   const { since } = outage;
   const elapsed = now - since < 1_000 ? '' : `, for ${durationWords(Math.floor((now - since) / 1_000) * 1_000)}`;
-  const reason = safeText(outage.reason, LONGEST_REASON);
+  const reason = safeText(outage.reason, MAX_REASON);
   return `${logOutageLabel(outage)} since ${times.when(since, now)}${elapsed}: ${comfort(outage)} (${reason})`;
 }
 
 /** A change of the log's availability, on one line. */
 export function logEventWords(event: LogEvent): string {
   if (event.type === 'log-available') return AVAILABLE[event.driver];
-  return `${logOutageLabel(event)} (${safeText(event.reason, LONGEST_REASON)}): ${comfort(event)}`;
+  return `${logOutageLabel(event)} (${safeText(event.reason, MAX_REASON)}): ${comfort(event)}`;
 }
 
 /** Reports each change of the log's availability once, each change of its refusal, and the duration, however often it is notified. */

@@ -10,7 +10,7 @@ import { createTimeWords } from './text/time-words.ts';
 import { budgetName, holdingBudgets, progressWords } from './format-row.ts';
 
 /** Keys and names come from outside, too. */
-const LONGEST_FIELD = 2_000;
+const MAX_FIELD = 2_000;
 const TICK_MS = 1_000;
 const PROGRESS_EVERY_MS = 30_000;
 
@@ -98,7 +98,7 @@ export function progressFields({ done, left, isExact, doneAt }: Progress): Recor
 function bounded(fields: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]: [string, unknown]) => {
-      if (typeof value === 'string' && value.length > LONGEST_FIELD) return [name, `${value.slice(0, LONGEST_FIELD)}…`];
+      if (typeof value === 'string' && value.length > MAX_FIELD) return [name, `${value.slice(0, MAX_FIELD)}…`];
       return [name, typeof value === 'object' && value !== null ? bounded(value) : value];
     }),
   );

@@ -6,7 +6,7 @@ import { topicSpecs } from '../definition/topics.ts';
 import { type DeadLetterOptions, deadLetter } from './dead-letter.ts';
 
 /** The smallest record that a topic of dead letters has to take. */
-const LEAST_RECORD_BYTES =
+const MIN_RECORD_BYTES =
   topicSpecs([{ name: 'shelves', topics: {}, credentials: undefined, usualBytes: {} }], { lanes: 1, names: topicNames() }).find(
     ({ name }) => name.endsWith('dead-letters'),
   )?.minRecordBytes ?? NaN;
@@ -34,8 +34,8 @@ describe('a dead letter that is too large', () => {
   it('takes at most a third of the smallest possible record, whatever its content', () => {
     fc.assert(
       fc.property(options, (about) => {
-        const record = deadLetter({ ...about, tooLarge: () => LEAST_RECORD_BYTES });
-        expect(bytesOf(record)).toBeLessThan(LEAST_RECORD_BYTES / 3);
+        const record = deadLetter({ ...about, tooLarge: () => MIN_RECORD_BYTES });
+        expect(bytesOf(record)).toBeLessThan(MIN_RECORD_BYTES / 3);
         expect(JSON.parse(record.value ?? '')).toMatchObject({ request: null, error: { retryable: about.error.retryable } });
       }),
     );
@@ -50,7 +50,7 @@ describe('a dead letter that is too large', () => {
   });
 
   it('is cut between characters, by bytes', () => {
-    const { key } = deadLetter({ ...base, key: `a${'\u{1F4DA}'.repeat(1_000)}`, tooLarge: () => LEAST_RECORD_BYTES });
+    const { key } = deadLetter({ ...base, key: `a${'\u{1F4DA}'.repeat(1_000)}`, tooLarge: () => MIN_RECORD_BYTES });
     expect(key).toBe(`a${'\u{1F4DA}'.repeat(124)}…`);
   });
 });
@@ -79,7 +79,7 @@ const base = {
 };
 
 function idOf(about: Partial<DeadLetterOptions>): string | undefined {
-  return deadLetter({ ...base, ...about, tooLarge: () => LEAST_RECORD_BYTES }).headers?.['ce_id'];
+  return deadLetter({ ...base, ...about, tooLarge: () => MIN_RECORD_BYTES }).headers?.['ce_id'];
 }
 
 function bytesOf({ key, value, headers }: ReturnType<typeof deadLetter>): number {

@@ -34,7 +34,7 @@ export interface DeadLetterOptions {
 export const DEAD_LETTERS = 'dead-letters';
 
 /** Limits of a dead letter that must be short. Quoted as JSON, a byte may become six. */
-const LONGEST_BYTES = { key: 500, message: 500, id: 100, code: 100 } as const;
+const MAX_BYTES = { key: 500, message: 500, id: 100, code: 100 } as const;
 
 /** A request, or its unchanged JSON text, or its bytes if it isn't text, or a record that can't be processed. */
 export type DeadLetterContent =
@@ -61,16 +61,16 @@ export function deadLetter(options: DeadLetterOptions): DeadLetterRecord {
   const { code, message, retryable } = reasonOf(options.error);
   const id = shortId(options.id);
   const error = {
-    code: shortened(code, LONGEST_BYTES.code),
+    code: shortened(code, MAX_BYTES.code),
     retryable,
-    message: `${shortened(message, LONGEST_BYTES.message)} (The job is omitted, because ${options.topic} accepts at most ${limit} bytes. It is ${id}.)`,
+    message: `${shortened(message, MAX_BYTES.message)} (The job is omitted, because ${options.topic} accepts at most ${limit} bytes. It is ${id}.)`,
   };
-  return letterRecord({ ...options, resume: undefined, key: shortened(options.key, LONGEST_BYTES.key), id, error }, { request: null });
+  return letterRecord({ ...options, resume: undefined, key: shortened(options.key, MAX_BYTES.key), id, error }, { request: null });
 }
 
 /** Different IDs stay different. */
 function shortId(id: string): string {
-  const short = shortened(id, LONGEST_BYTES.id);
+  const short = shortened(id, MAX_BYTES.id);
   return short === id ? id : `${short}${digest(id, 22)}`;
 }
 

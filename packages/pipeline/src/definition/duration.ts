@@ -7,7 +7,7 @@ const UNITS: readonly (readonly [unit: string, ms: number, aliases: RegExp])[] =
   ['s', 1_000, /^s(ec(ond)?s?)?$/i],
   ['ms', 1, /^(ms|milli(second)?s?)$/i],
 ];
-const LONGEST_MS = 3_650 * 86_400_000;
+const MAX_MS = 3_650 * 86_400_000;
 
 /** Options of {@link duration}. */
 export interface DurationOptions {
@@ -37,7 +37,7 @@ function msOf(text: string): number | undefined {
 
 function flawOf(ms: number, zero: boolean): string | undefined {
   if (ms < 0 || (ms === 0 && !zero)) return 'must be longer than 0.';
-  return ms > LONGEST_MS ? 'is longer than the maximum of 3650d.' : undefined;
+  return ms > MAX_MS ? 'is longer than the maximum of 3650d.' : undefined;
 }
 
 /** Every spelling of the duration that the text probably means, largest unit first; examples if its meaning is unclear. */
@@ -46,7 +46,7 @@ function proposal(text: string): string {
   const factor = UNITS.find(([, , aliases]) => aliases.test(word))?.[1];
   if (/^\s*[1-9]\d{0,9}\s*$/.test(text)) return `${text.trim()}s or ${text.trim()}ms`;
   const ms = Number(digits) * (factor ?? Number.NaN);
-  if (!Number.isSafeInteger(ms) || ms < 1 || ms > LONGEST_MS) return 'a whole number with ms, s, m, h or d, such as 15m';
+  if (!Number.isSafeInteger(ms) || ms < 1 || ms > MAX_MS) return 'a whole number with ms, s, m, h or d, such as 15m';
   const ways = UNITS.filter(([, unitMs]) => ms % unitMs === 0).map(([name, unitMs]) => `${ms / unitMs}${name}`);
   return ways.length === 1 ? ways.join('') : `${ways.slice(0, -1).join(', ')} or ${ways.at(-1)}`;
 }

@@ -6,9 +6,9 @@ import { DEAD_LETTERS } from '../dead-letters/dead-letter.ts';
 import type { TopicNames } from './topic.ts';
 
 /** A dead letter without its content takes a third of this, however long its key, ID and reason are. */
-const LEAST_RECORD_BYTES = 16_384;
+const MIN_RECORD_BYTES = 16_384;
 /** A walk's checkpoint, and a part of a lookup's keys, take up to 40 kB. */
-const LEAST_STATE_BYTES = 65_536;
+const MIN_STATE_BYTES = 65_536;
 const USUAL_STATE_BYTES = 524_288;
 
 /** The part of a pipeline that determines its topics. */
@@ -19,10 +19,10 @@ export function topicSpecs(
   pipelines: readonly PipelineTopics[],
   { lanes, names }: { readonly lanes: number; readonly names: TopicNames },
 ): NewTopicSpec[] {
-  const state = { compacted: true, minRecordBytes: LEAST_STATE_BYTES, usualRecordBytes: USUAL_STATE_BYTES };
+  const state = { compacted: true, minRecordBytes: MIN_STATE_BYTES, usualRecordBytes: USUAL_STATE_BYTES };
   const specs = pipelines.flatMap((pipeline): NewTopicSpec[] => {
     const partitions = lanesOf(pipeline, lanes);
-    const minRecordBytes = LEAST_RECORD_BYTES;
+    const minRecordBytes = MIN_RECORD_BYTES;
     const own = Object.entries(pipeline.topics).map(([topic, definition]) => ({
       name: names(`${pipeline.name}.${topic}`),
       partitions: definition.partitions ?? partitions,

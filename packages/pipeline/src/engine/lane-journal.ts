@@ -25,8 +25,8 @@ export interface LaneJournalOptions {
 }
 
 /** A permit waits for little more than its transaction; slow disks get more time. */
-const SHORTEST_LEASE_MS = 1_000;
-const LONGEST_LEASE_MS = 60_000;
+const MIN_LEASE_MS = 1_000;
+const MAX_LEASE_MS = 60_000;
 
 /**
  * Keeps the budgets of a lane's credentials in the lane's state. A grant is in the next transaction, usually that of the previous page, so
@@ -52,7 +52,7 @@ export function laneJournal({ lane, clock, inherited = [], lanes = 1 }: LaneJour
 
   return {
     get leaseMs() {
-      return Math.min(LONGEST_LEASE_MS, Math.max(SHORTEST_LEASE_MS, 4 * lane.slowestCommitMs));
+      return Math.min(MAX_LEASE_MS, Math.max(MIN_LEASE_MS, 4 * lane.slowestCommitMs));
     },
     open(credential, snapshot) {
       const [shared] = credential === ALL_CREDENTIALS && lanes > 1 ? snapshot() : [];

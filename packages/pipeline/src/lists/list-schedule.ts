@@ -12,7 +12,7 @@ export interface ListScheduleOptions {
 }
 
 /** The wall clock may be set at any time without a timer noticing. */
-const LONGEST_SLEEP_MS = 60_000;
+const MAX_SLEEP_MS = 60_000;
 const FIRST_RETRY_MS = 1_000;
 
 /** Checks when something is due by the wall clock, and costs nothing in between. Returns a function that stops it. */
@@ -23,7 +23,7 @@ export function listSchedule({ nothingDue, enqueueDue, clock, onFailure }: ListS
   let retryMs = FIRST_RETRY_MS;
 
   const sleep = (ms: number): void => {
-    if (!stopped) cancel = clock.schedule(Math.min(ms, LONGEST_SLEEP_MS), () => void wake());
+    if (!stopped) cancel = clock.schedule(Math.min(ms, MAX_SLEEP_MS), () => void wake());
   };
   const wake = async (): Promise<void> => {
     const now = clock.epochMs();
@@ -38,7 +38,7 @@ export function listSchedule({ nothingDue, enqueueDue, clock, onFailure }: ListS
     } catch (error) {
       if (!stopped) onFailure(error, retryMs);
       sleep(retryMs);
-      retryMs = Math.min(2 * retryMs, LONGEST_SLEEP_MS);
+      retryMs = Math.min(2 * retryMs, MAX_SLEEP_MS);
     }
   };
   if (until < Infinity) sleep(until - clock.epochMs());

@@ -18,7 +18,7 @@ export interface RequestListOptions {
 
 /** Requests in the first transaction; each later one has twice as many, up to the maximum, because a log needs time for each. */
 const FIRST_CHUNK = 1_000;
-const MOST_CHUNK = 8_000;
+const MAX_CHUNK = 8_000;
 /** A request that has been off every list for this long is forgotten: the state must not grow with every list that ever existed. */
 const FORGET_AFTER_MS = 30 * 86_400_000;
 
@@ -46,7 +46,7 @@ export async function enqueueLists(options: RequestListOptions): Promise<Nothing
       const writes = await topicPartitions(log, requests);
       await using lane = await log.openLane({ name: listLane(group), state: { topic, partition: 0 }, writes }, signal);
       const due = dueRequests(options, lane.state, now);
-      for (let size = FIRST_CHUNK; !signal.aborted; size = Math.min(2 * size, MOST_CHUNK)) {
+      for (let size = FIRST_CHUNK; !signal.aborted; size = Math.min(2 * size, MAX_CHUNK)) {
         const { chunk, nothingDue } = nextChunk(due, size);
         await enqueueChunk(lane, chunk, now);
         if (nothingDue === undefined) continue;
@@ -97,9 +97,9 @@ async function forget(lane: LaneWriter, options: ListOptions, now: number): Prom
   if (old.size === 0) return;
   for (const { marker } of listedRequests(options)) old.delete(marker);
   const expired = [...old];
-  for (let i = 0; i < expired.length; i += MOST_CHUNK) {
+  for (let i = 0; i < expired.length; i += MAX_CHUNK) {
     await lane.transaction((tx) => {
-      for (const key of expired.slice(i, i + MOST_CHUNK)) tx.checkpoint(key, null);
+      for (const key of expired.slice(i, i + MAX_CHUNK)) tx.checkpoint(key, null);
     });
   }
 }

@@ -24,7 +24,7 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
   /** Maximum keys of one HTTP request. */
   readonly size: number;
   /** How many more keys a quota permits now. Default: no limit. */
-  room?(api: Api): number;
+  capacity?(api: Api): number;
   /** Maximum time that a key waits for its batch to fill while no other batch is in flight, ms. Default 200. */
   readonly maxWaitMs?: number;
   /** The records and dead letters of one response, which answer every requested key. */

@@ -15,7 +15,7 @@ import type { LookupDeadLetter, LookupDefinition } from './lookup-definition.ts'
 import { type LookupKey, type LookupRequest, keptLookups, lookupRequests } from './lookup-requests.ts';
 import { MAX_IN_WORK } from '../walk/walk.ts';
 
-const LONGEST_WAIT_MS = 200;
+const MAX_WAIT_MS = 200;
 
 interface KeyOutcome {
   readonly pending: PendingRecord[];
@@ -159,7 +159,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     if (refused.length > 0) run(write(refused, [], deadLetters));
     sendBatches(size);
     cancelTimer?.();
-    cancelTimer = waiting.length > 0 ? clock.schedule(definition.maxWaitMs ?? LONGEST_WAIT_MS, sendAfterWait) : undefined;
+    cancelTimer = waiting.length > 0 ? clock.schedule(definition.maxWaitMs ?? MAX_WAIT_MS, sendAfterWait) : undefined;
   };
 
   /**
@@ -167,21 +167,22 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
    * waits for the quota's reset.
    */
   const sendBatches = (least: number): void => {
-    let room = waiting.length >= least ? roomNow() : 0;
-    while (waiting.length >= least && (room > 0 || underWay.size === 0)) {
-      const keys = waiting.splice(0, Math.min(size, room || size));
-      room = Math.max(0, room - keys.length);
+    let capacity = waiting.length >= least ? capacityNow() : 0;
+    while (waiting.length >= least && (capacity > 0 || underWay.size === 0)) {
+      const keys = waiting.splice(0, Math.min(size, capacity || size));
+      capacity = Math.max(0, capacity - keys.length);
       run(traced(keys));
     }
   };
 
-  const roomNow = (): number => {
-    const name = { pipeline, key: waiting[0]?.key ?? '', name: 'room' };
+  const capacityNow = (): number => {
+    const name = { pipeline, key: waiting[0]?.key ?? '', name: 'capacity' };
     try {
-      const room: unknown = callUser(name, () => definition.room?.(source) ?? Infinity);
-      if (typeof room !== 'number' || Number.isNaN(room)) throw misuse(name, `returns ${textOf(room)}`, 'It must return a number');
+      const capacity: unknown = callUser(name, () => definition.capacity?.(source) ?? Infinity);
+      if (typeof capacity !== 'number' || Number.isNaN(capacity))
+        throw misuse(name, `returns ${textOf(capacity)}`, 'It must return a number');
       // A quota may be overdrawn.
-      return Math.max(0, Math.floor(room));
+      return Math.max(0, Math.floor(capacity));
     } catch (error) {
       const keys = waiting;
       waiting = [];
@@ -224,13 +225,13 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
    * requests used a part of its capacity.
    */
   const recutBatches = (): void => {
-    if (definition.room === undefined || stopping) return;
+    if (definition.capacity === undefined || stopping) return;
     const queued = new Set(
       (source.gauges().queries ?? []).flatMap((query) => (query.state === 'queued' && query.for === 'budget' ? [query.id] : [])),
     );
     const unsent = [...underWay].filter(([keys]) => queued.has(keys));
-    const room = unsent.length > 0 ? roomNow() : 0;
-    const tooLarge = unsent.filter(([keys]) => room > 0 && keys.length > room);
+    const capacity = unsent.length > 0 ? capacityNow() : 0;
+    const tooLarge = unsent.filter(([keys]) => capacity > 0 && keys.length > capacity);
     for (const [keys, abort] of tooLarge) {
       underWay.delete(keys);
       abort.abort();

@@ -32,7 +32,7 @@ export interface FuzzedRunOptions {
 }
 
 /** In use at once, garbage included. */
-const MOST_BYTES = 256 * 2 ** 20;
+const MAX_BYTES = 256 * 2 ** 20;
 const HANGS_AFTER_MS = 120_000;
 /** Runs a pipeline until a run finds nothing to do, and gives what it has written. Throws for all that must not be whatever a service answers. */
 export async function fuzzedRun(options: FuzzedRunOptions): Promise<readonly FuzzedRecord[]> {
@@ -77,7 +77,7 @@ export async function fuzzedRun(options: FuzzedRunOptions): Promise<readonly Fuz
     const shown = secretFinder(secrets)(told.join('\n'));
     if (shown !== undefined) throw new Error(`a secret is told, ${shown}`);
     const taken = memory.bytes - memoryBefore;
-    if (taken > MOST_BYTES) throw new Error(`${taken} bytes of memory are taken, garbage included`);
+    if (taken > MAX_BYTES) throw new Error(`${taken} bytes of memory are taken, garbage included`);
     overruns(service, { limit, windowMs });
     return records;
   } finally {

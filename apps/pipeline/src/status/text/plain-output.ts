@@ -10,7 +10,7 @@ export interface Output {
 }
 
 /** A line that is longer repeats what came from outside. */
-const LONGEST_LINE = 16_384;
+const MAX_LINE = 16_384;
 
 /**
  * Messages without terminal control characters except line feeds, and without endless lines, whatever they repeat. On a terminal, lines are
@@ -26,6 +26,6 @@ export function plainOutput(stream: Output): Output {
 function plainLines(text: string, width: number): string {
   return text
     .split('\n')
-    .flatMap((line) => wrappedLine(safeText(line, LONGEST_LINE), width))
+    .flatMap((line) => wrappedLine(safeText(line, MAX_LINE), width))
     .join('\n');
 }

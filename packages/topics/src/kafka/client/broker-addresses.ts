@@ -9,7 +9,7 @@ import { withinTime } from './time-limit.ts';
 /** Try the next broker after this time, even if earlier ones may still respond. */
 const NEXT_AFTER_MS = 1_000;
 const REACHABLE_WITHIN_MS = 7_000;
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 /**
  * The addresses that were tried, and those that have responded. An address known only from the brokers' `advertised.listeners` may be
@@ -74,7 +74,7 @@ export async function assertAdvertised(cluster: Cluster): Promise<void> {
 }
 
 function unreachable(failures: ReadonlyMap<string, string>, cause: unknown): TopicLogError {
-  const named = [...failures].slice(0, MOST_NAMED).map(([address, reason]) => `${address} (${reason})`);
+  const named = [...failures].slice(0, MAX_NAMED).map(([address, reason]) => `${address} (${reason})`);
   const more = failures.size > named.length ? ` and ${failures.size - named.length} more` : '';
   const message = `the brokers advertise ${named.join(', ')}${more}, but no broker answers at its advertised address`;
   return new TopicLogError({ code: 'HEADGATE_KAFKA_ADVERTISED_ADDRESS', retryable: true, message }, { cause });

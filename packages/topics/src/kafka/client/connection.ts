@@ -5,7 +5,7 @@ const AUTHENTICATED_FOR_MS = 1_100;
 /** The size field before a response. */
 const SIZE_BYTES = 4;
 /** A response may contain nothing but the request's ID. */
-const LEAST_ANSWER_BYTES = 4;
+const MIN_ANSWER_BYTES = 4;
 /** How often kafkajs checks requests that it can't send yet. */
 const LOOK_AGAIN_MS = 10;
 
@@ -72,8 +72,7 @@ export function repair(connection: KafkajsConnection): void {
 function assertSizes(bytes: Buffer): void {
   for (let at = 0; at + SIZE_BYTES <= bytes.length;) {
     const size = bytes.readInt32BE(at);
-    if (size < LEAST_ANSWER_BYTES)
-      throw new Error(`The broker sent a response with the invalid size ${size}, so the connection was closed.`);
+    if (size < MIN_ANSWER_BYTES) throw new Error(`The broker sent a response with the invalid size ${size}, so the connection was closed.`);
     at += SIZE_BYTES + size;
   }
 }

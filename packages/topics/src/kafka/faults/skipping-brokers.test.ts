@@ -25,8 +25,8 @@ const whySkipped = why ?? (isTorture ? undefined : 'only in torture');
 const because = whySkipped === undefined ? '' : ` (skipped: ${whySkipped})`;
 const LANES = 10;
 /** As many transactions of ours have to have met a broker that skipped their end markers. */
-const LEAST_SKIPPED = 60;
-const MOST_ROUNDS = 200;
+const MIN_SKIPPED = 60;
+const MAX_ROUNDS = 200;
 /** Where none is skipped: with brokers before Kafka 4.1. */
 const ROUNDS = 30;
 const NO_LEADER = -1;
@@ -77,9 +77,9 @@ describe.skipIf(whySkipped !== undefined).for([
       return { count, text: `${count} skipped, ${javas} of Kafka's producer, ${place.faults} second faults` };
     };
     // Only where all replicas are away at once there is no leader.
-    const least = nodes > 1 || isBeforeFault(broker) ? 0 : LEAST_SKIPPED;
+    const least = nodes > 1 || isBeforeFault(broker) ? 0 : MIN_SKIPPED;
     let rounds = 0;
-    for (let met = 0; rounds < (least === 0 ? ROUNDS : MOST_ROUNDS) && (least === 0 || met < least); rounds += 1) {
+    for (let met = 0; rounds < (least === 0 ? ROUNDS : MAX_ROUNDS) && (least === 0 || met < least); rounds += 1) {
       await furtherEach(ours, 2);
       const ending = rounds % 2 === 0 ? broker.nodes : broker.nodes.slice(rounds % nodes, (rounds % nodes) + 1);
       await ended(place, ending, rounds % 3 === 2 ? 'SIGKILL' : 'SIGTERM');

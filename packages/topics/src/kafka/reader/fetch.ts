@@ -17,7 +17,7 @@ const RECORDS_AT_ONCE = 10_000;
 const PATIENCE_MS = 1_000;
 const RETRIES = 3;
 /** Number of offsets without a record that one call skips. */
-const MOST_STEPS = 1_000;
+const MAX_STEPS = 1_000;
 
 /** A part of a partition's committed records, and the offset of the next part. */
 export interface FetchedRecords {
@@ -140,7 +140,7 @@ export async function fetchMessages(cluster: Cluster, options: FetchOptions): Pr
     // A small response may end within the batch after one without records.
     data = await ask(offset, 0, BYTES.most);
     // kafkajs doesn't report how far a batch without records reaches.
-    for (let steps = 0; steps < MOST_STEPS && lacksMessages(data, offset); steps += 1) {
+    for (let steps = 0; steps < MAX_STEPS && lacksMessages(data, offset); steps += 1) {
       offset += 1;
       if (offset < endOf(data)) data = await ask(offset, 0, BYTES.most);
     }

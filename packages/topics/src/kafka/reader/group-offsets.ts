@@ -7,7 +7,7 @@ import { isOfMembersAlone } from '../client/error-kinds.ts';
 import { offsetCommit, offsetFetch } from '../requests/offsets.ts';
 
 /** Its last members may be about to leave. */
-const MOST_REFUSALS = 10;
+const MAX_REFUSALS = 10;
 const PAUSES = { firstMs: 100, mostMs: 800 };
 
 /** The offsets that a group reads next, of the partitions with a committed one. */
@@ -36,7 +36,7 @@ export async function commitGroupOffset(cluster: Cluster, { group, topic, partit
       return;
     } catch (error) {
       if (!isOfMembersAlone(error)) throw error;
-      if (refusals >= MOST_REFUSALS) {
+      if (refusals >= MAX_REFUSALS) {
         const message =
           `Offsets of group "${group}" can't be committed: the group has active members, and only they can commit. ` +
           'Read with another group, or stop its members first.';

@@ -5,7 +5,7 @@ import type { AuthenticationProviderArgs, Authenticator } from '../client/kafkaj
 const SEPARATOR = '\u0001';
 /** RFC 6750, section 2.1; anything else could end the token's field and begin another. */
 const TOKEN = /^[\w.~+/-]+=*$/;
-const LONGEST_WORD = 100;
+const MAX_WORD = 100;
 
 /** How far a broker's clock may be ahead of ours. */
 const CLOCKS_APART_MS = 60_000;
@@ -83,7 +83,7 @@ function tokenRefused(message: string): Error {
 /** `status` of section 3.2.2; the rest is the brokers' own text, which may be anything. */
 function statusOf(refusal: string): string {
   const [, status] = /"status"\s*:\s*"([\w .-]+)"/.exec(refusal) ?? [];
-  return status?.slice(0, LONGEST_WORD) ?? 'without a status';
+  return status?.slice(0, MAX_WORD) ?? 'without a status';
 }
 
 function expired(token: string): string {

@@ -28,7 +28,7 @@ export class RecordWriter {
   }
 
   varint(value: number): void {
-    this.#reserve(MOST_VARINT_BYTES);
+    this.#reserve(MAX_VARINT_BYTES);
     this.#end = writeVarint(this.#bytes, this.#end, value);
   }
 
@@ -57,7 +57,7 @@ export class RecordWriter {
    */
   alike(offsetDelta: number, head: Uint8Array, text: string, tail: Uint8Array): boolean {
     const length = 2 + varintBytes(offsetDelta) + head.length + text.length + tail.length;
-    this.#reserve(MOST_VARINT_BYTES + length);
+    this.#reserve(MAX_VARINT_BYTES + length);
     const bytes = this.#bytes;
     // Attributes and timestamp are 0.
     let at = writeVarint(bytes, this.#end, length);
@@ -75,7 +75,7 @@ export class RecordWriter {
 
   /** Begins a part with its length in front of it. Returns the argument of `finish`. */
   begin(): number {
-    this.#reserve(MOST_VARINT_BYTES);
+    this.#reserve(MAX_VARINT_BYTES);
     this.#end += this.#prefix;
     return this.#end;
   }
@@ -86,7 +86,7 @@ export class RecordWriter {
     const prefix = varintBytes(length);
     const place = start - this.#prefix;
     if (prefix !== this.#prefix) {
-      this.#reserve(MOST_VARINT_BYTES);
+      this.#reserve(MAX_VARINT_BYTES);
       this.#bytes.copyWithin(place + prefix, start, this.#end);
       this.#prefix = prefix;
       this.#end = place + prefix + length;
@@ -96,7 +96,7 @@ export class RecordWriter {
 
   /** Returns false, and writes nothing, if a short text isn't ASCII. */
   #shortAscii(text: string): boolean {
-    this.#reserve(MOST_VARINT_BYTES + text.length);
+    this.#reserve(MAX_VARINT_BYTES + text.length);
     const start = writeVarint(this.#bytes, this.#end, text.length);
     if (!writeAscii(this.#bytes, start, text)) return false;
     this.#end = start + text.length;
@@ -108,13 +108,13 @@ export class RecordWriter {
    * them.
    */
   #longText(text: string): void {
-    this.#reserve(MOST_VARINT_BYTES + text.length + MOST_CHARACTER_BYTES);
+    this.#reserve(MAX_VARINT_BYTES + text.length + MAX_CHARACTER_BYTES);
     const guess = varintBytes(text.length);
     const start = this.#end + guess;
     let length = this.#bytes.write(text, start, 'utf8');
-    if (start + length > this.#bytes.length - MOST_CHARACTER_BYTES) {
+    if (start + length > this.#bytes.length - MAX_CHARACTER_BYTES) {
       // The text may have been cut off at the end of the buffer.
-      this.#reserve(MOST_VARINT_BYTES + Buffer.byteLength(text));
+      this.#reserve(MAX_VARINT_BYTES + Buffer.byteLength(text));
       length = this.#bytes.write(text, start, 'utf8');
     }
     const prefix = varintBytes(length);
@@ -124,7 +124,7 @@ export class RecordWriter {
   }
 
   #bytesAsTheyAre(bytes: Uint8Array): void {
-    this.#reserve(MOST_VARINT_BYTES + bytes.length);
+    this.#reserve(MAX_VARINT_BYTES + bytes.length);
     const start = writeVarint(this.#bytes, this.#end, bytes.length);
     this.#bytes.set(bytes, start);
     this.#end = start + bytes.length;
@@ -150,7 +150,7 @@ function writeAscii(bytes: Uint8Array, start: number, text: string): boolean {
   return seen <= 0x7f;
 }
 
-const MOST_VARINT_BYTES = 5;
-const MOST_CHARACTER_BYTES = 4;
+const MAX_VARINT_BYTES = 5;
+const MAX_CHARACTER_BYTES = 4;
 /** For longer text, a call out of JavaScript costs less than a loop. */
 export const LONG = 32;

@@ -38,7 +38,7 @@ export class BatchSplitter {
     for (let from = 0; from < records.length;) {
       const room = this.#room;
       this.#room = undefined;
-      const encoded = encodeRecords(records, { from, maxBytes: maxBytes - BATCH_HEADER_BYTES, maxRecords: MOST_RECORDS, room });
+      const encoded = encodeRecords(records, { from, maxBytes: maxBytes - BATCH_HEADER_BYTES, maxRecords: MAX_RECORDS, room });
       const { count } = encoded;
       if (count === 0) throw new RecordTooLargeError({ index: from, bytes: encoded.nextBytes + BATCH_HEADER_BYTES, maxBytes });
       const bytes = encoded.bytes.length + BATCH_HEADER_BYTES;
@@ -57,16 +57,16 @@ export class BatchSplitter {
   }
 
   #keep(room: Buffer<ArrayBuffer>): void {
-    if (room.length <= MOST_ROOM_BYTES && room.length > (this.#room?.length ?? 0)) this.#room = room;
+    if (room.length <= MAX_ROOM_BYTES && room.length > (this.#room?.length ?? 0)) this.#room = room;
   }
 }
 
 /** kafkajs can't read a batch of some 120,000 records, because it passes them to a function as that many arguments. */
-const MOST_RECORDS = 50_000;
+const MAX_RECORDS = 50_000;
 /** Compressing less than this, such as a checkpoint, costs more than it saves. */
 const SMALL_BYTES = 1_024;
 /** A larger buffer isn't kept. */
-const MOST_ROOM_BYTES = 4 * 1024 * 1024;
+const MAX_ROOM_BYTES = 4 * 1024 * 1024;
 
 /** A single record that exceeds the maximum batch. Batches of earlier records may already exist. */
 export class RecordTooLargeError extends Error {
