@@ -36,14 +36,14 @@ describe('headgate run, its budgets', () => {
     expect((await place.headgate('run')).code).toBe(0);
     // oxlint-disable-next-line machine/no-sleep -- the shorter window has to be over
     await sleep(1_100);
-    await place.write('headgate.yaml', withStatus(yaml('{ requests: 3, window: 1m }', ['a', 'b', 'c', 'd'])));
+    await place.write('headgate.yaml', withStatus(yaml('{ requests: 3, window: 15m }', ['a', 'b', 'c', 'd'])));
     const run = place.start('run');
     const { budgets, work } = await statusWhere(run, ({ work }) => work.some(isToldWhen));
     run.child.kill('SIGTERM');
     await run.ended;
     expect(service.requests).toHaveLength(3);
-    expect(budgets).toMatchObject([{ used: 3, window_ms: 60_000 }]);
-    expect(work.find(isToldWhen)?.doing?.until).toBeGreaterThanOrEqual((service.requests[0]?.at ?? Infinity) + 60_000);
+    expect(budgets).toMatchObject([{ used: 3, window_ms: 900_000 }]);
+    expect(work.find(isToldWhen)?.doing?.until).toBeGreaterThanOrEqual((service.requests[0]?.at ?? Infinity) + 900_000);
   });
 
   it('uses the whole quota of a day, cuts the last batch to it, and then waits for the next day', async () => {
