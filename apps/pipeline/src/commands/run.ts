@@ -15,9 +15,10 @@ import type { Reporter } from '../status/reporter.ts';
 import type { DisplayEvent } from '../status/display-event.ts';
 import { type RunView, logEvent, runViewer } from '../status/run-view.ts';
 import { type StatusServerOptions, startStatusServer } from '../status/status-server.ts';
-import { isNothing, summaryText } from '../status/summary-text.ts';
+import { didNothing, summaryText } from '../status/summary-text.ts';
 import { type OpenDeadLettersWatch, watchOpenDeadLetters } from '../status/open-dead-letters-watch.ts';
-import { type CommandFor, openCount } from '../status/open-dead-letters.ts';
+import type { CommandFor } from '../status/open-dead-letters.ts';
+import { totalOf } from '../status/text/number-words.ts';
 import { type CommandContext, commandsFor } from './command-context.ts';
 import { assertKnownKey } from './known-key.ts';
 
@@ -92,7 +93,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     result = await Promise.race([running.done, abandoned]);
     if (result !== undefined && viewer.view().logUnavailable === undefined) await Promise.race([deadLetters.count(), abandoned]);
     const [pipeline] = pipelines;
-    if (key !== undefined && pipeline && result?.outcome === 'done' && isNothing(viewer.view()))
+    if (key !== undefined && pipeline && result?.outcome === 'done' && didNothing(viewer.view()))
       await assertKnownKey({ log, pipeline, topics: config.topics, key, commandFor, signal });
     viewer.end(result?.outcome ?? 'stopped', result?.snapshot);
   } catch (error) {
@@ -166,7 +167,7 @@ async function conclude({ view, wasStopped, failures, names, commandFor, failsOn
   const outcome = failures.length > 0 ? 'failed' : wasStopped ? 'stopped' : 'done';
   const open = view.openDeadLetters ?? {};
   const didFail =
-    failures.length > 0 || view.deadLetters.total > 0 || (failsOnOlder && Object.values(open).some((counts) => openCount(counts) > 0));
+    failures.length > 0 || view.deadLetters.total > 0 || (failsOnOlder && Object.values(open).some((counts) => totalOf(counts) > 0));
   const code = signal.aborted ? 130 : didFail ? 1 : 0;
   // Several lanes may have had the same error.
   const messages = [...new Set(failures.map(failureText))];

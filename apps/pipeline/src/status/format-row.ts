@@ -3,7 +3,7 @@ import { countsWords, itemsWords, reasonWithout, type Units } from './format-eve
 import { failingPipelines } from './format-outage.ts';
 import type { RunView } from './run-view.ts';
 import { durationWords } from './text/duration-words.ts';
-import { countWords, groupedNumber, percentWords } from './text/number-words.ts';
+import { countWords, groupedNumber, percentWords, totalOf } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
 import type { TableRow, Tone } from './text/table.ts';
 import type { TimeWords } from './text/time-words.ts';
@@ -107,7 +107,7 @@ export function othersWords(others: Jobs['others']): string {
   const said = Object.entries(others).flatMap(([state, count]) =>
     count === 0 ? [] : [`${groupedNumber(count)} ${state === 'waiting' ? 'waiting for their turn' : state}`],
   );
-  const total = Object.values(others).reduce((sum, count) => sum + count, 0);
+  const total = totalOf(others);
   return total === 0 ? '' : `and ${groupedNumber(total)} more: ${said.join(', ')}`;
 }
 

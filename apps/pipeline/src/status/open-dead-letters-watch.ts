@@ -1,7 +1,8 @@
 import { type OpenByCode, countOpenDeadLetters } from '@headgate/pipeline';
 import type { Clock } from '@headgate/throttle';
-import { type OpenDeadLetters, openCount } from './open-dead-letters.ts';
+import type { OpenDeadLetters } from './open-dead-letters.ts';
 import { every } from './run-view.ts';
+import { totalOf } from './text/number-words.ts';
 
 /** New dead letters are counted after this time, and a replay or a dismissal by another process is seen after the other. */
 const COUNT_NEW_MS = 10_000;
@@ -44,7 +45,7 @@ export function watchOpenDeadLetters(options: OpenDeadLettersWatchOptions): Open
     if (over.signal.aborted) return;
     countedAtMs = clock.monotonicMs();
     tookMs = countedAtMs - startedMs;
-    total = counts.reduce((sum, [, byCode]) => sum + openCount(byCode), 0);
+    total = counts.reduce((sum, [, byCode]) => sum + totalOf(byCode), 0);
     onCounted(Object.fromEntries(counts));
   };
   const count = async (): Promise<void> => {

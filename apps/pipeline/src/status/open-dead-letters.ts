@@ -1,6 +1,6 @@
 import type { OpenByCode } from '@headgate/pipeline';
 import type { RunView } from './run-view.ts';
-import { countWords, groupedNumber } from './text/number-words.ts';
+import { countWords, groupedNumber, totalOf } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
 
 /** Open dead letters by pipeline and by code. */
@@ -15,7 +15,7 @@ const NAMED = 3;
 /** A line for each pipeline with open dead letters: `followers: 200 dead letters are open (HEADGATE_GONE 200): headgate dead-letters followers`. */
 export function openDeadLetterLines(open: OpenDeadLetters, commandFor: CommandFor): readonly string[] {
   return Object.entries(open).flatMap(([pipeline, counts]) => {
-    const total = openCount(counts);
+    const total = totalOf(counts);
     if (total === 0) return [];
     const codes = Object.entries(counts).toSorted(([, one], [, other]) => other - one);
     const named = codes.slice(0, NAMED).map(([code, count]) => `${safeText(code, 60)} ${groupedNumber(count)}`);
@@ -26,13 +26,9 @@ export function openDeadLetterLines(open: OpenDeadLetters, commandFor: CommandFo
   });
 }
 
-export function openCount(counts: OpenByCode): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
-}
-
 /** Open dead letters of pipelines that have more than this run has written. */
 export function olderOpenDeadLetters({ openDeadLetters = {}, pipelines }: Pick<RunView, 'openDeadLetters' | 'pipelines'>): OpenDeadLetters {
   return Object.fromEntries(
-    Object.entries(openDeadLetters).filter(([pipeline, counts]) => openCount(counts) > (pipelines[pipeline]?.deadLetters ?? 0)),
+    Object.entries(openDeadLetters).filter(([pipeline, counts]) => totalOf(counts) > (pipelines[pipeline]?.deadLetters ?? 0)),
   );
 }

@@ -4,7 +4,7 @@ import { type CommandFor, olderOpenDeadLetters, openDeadLetterLines } from './op
 import type { RunView } from './run-view.ts';
 import { displayWidth, padWidth } from './text/cells.ts';
 import { durationWords } from './text/duration-words.ts';
-import { countWords, groupedNumber } from './text/number-words.ts';
+import { countWords, groupedNumber, totalOf } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
 import { failingPipelines } from './format-outage.ts';
 import { lanesWords, unitsOf } from './format-row.ts';
@@ -37,7 +37,7 @@ export function summaryText(options: SummaryOptions): string {
   const open = openDeadLetterLines(olderOpenDeadLetters(view), options.commandFor).map((words) => `${'Still open:'.padEnd(18)}${words}`);
   const last = topicToRead(view, names);
   const reading = last === undefined ? [] : [`${'Read it:'.padEnd(18)}${read(last)} --max 10`];
-  if (isOver && isNothing(view) && view.logUnavailable === undefined) {
+  if (isOver && didNothing(view) && view.logUnavailable === undefined) {
     return [nothingWords(view, options.only), ...open, ...elsewhere(view)].join('\n');
   }
   const arrived = arrivals(view, names, isOver);
@@ -68,13 +68,13 @@ function totalsOf({ pipelines }: RunView) {
     },
     pages: sum(({ pages }) => pages),
     answered: sum(({ keys }) => keys.answered),
-    records: sum(({ records }) => Object.values(records).reduce((total, count) => total + count, 0)),
-    attempts: sum(({ attempts }) => Object.values(attempts).reduce((total, count) => total + count, 0)),
+    records: sum(({ records }) => totalOf(records)),
+    attempts: sum(({ attempts }) => totalOf(attempts)),
   };
 }
 
 /** Whether a run has taken no job and sent no request. */
-export function isNothing(view: RunView): boolean {
+export function didNothing(view: RunView): boolean {
   const { walks, pages, answered, records, attempts } = totalsOf(view);
   return walks.started + walks.failed + pages + answered + records + attempts + view.deadLetters.total === 0;
 }
@@ -151,11 +151,10 @@ function requestLine({ pipelines }: RunView): string[] {
     add(attempts, one.attempts);
     add(faults, one.faults);
   }
-  const sum = (counts: Readonly<Record<string, number>>): number => Object.values(counts).reduce((total, count) => total + count, 0);
-  const total = sum(attempts);
+  const total = totalOf(attempts);
   if (total === 0) return [];
   const { ok = 0, gone = 0 } = attempts;
-  const inFaults = sum(faults);
+  const inFaults = totalOf(faults);
   const rest = total - ok - gone - inFaults;
   const named = Object.entries(faults)
     .toSorted(([, one], [, other]) => other - one)

@@ -55,7 +55,7 @@ export interface DeadLetterRecord extends NewRecord {
  * has less than 6 kB for every key, ID and reason.
  */
 export function deadLetter(options: DeadLetterOptions): DeadLetterRecord {
-  const whole = letterRecord(options, options.content);
+  const whole = deadLetterRecord(options, options.content);
   const limit = options.tooLarge(whole);
   if (limit === undefined) return whole;
   const { code, message, retryable } = reasonOf(options.error);
@@ -65,7 +65,7 @@ export function deadLetter(options: DeadLetterOptions): DeadLetterRecord {
     retryable,
     message: `${shortened(message, MAX_BYTES.message)} (The job is omitted, because ${options.topic} accepts at most ${limit} bytes. It is ${id}.)`,
   };
-  return letterRecord({ ...options, resume: undefined, key: shortened(options.key, MAX_BYTES.key), id, error }, { request: null });
+  return deadLetterRecord({ ...options, resume: undefined, key: shortened(options.key, MAX_BYTES.key), id, error }, { request: null });
 }
 
 /** Different IDs stay different. */
@@ -80,7 +80,7 @@ function shortened(text: string, bytes: number): string {
   return read === text.length ? text : `${text.slice(0, read)}…`;
 }
 
-function letterRecord(
+function deadLetterRecord(
   { pipeline, topic, partition, key, id, error, at, resume, headers }: DeadLetterOptions,
   content: DeadLetterContent,
 ): DeadLetterRecord {

@@ -15,6 +15,11 @@ export function countWords(count: number, singular: string, plural: string = `${
   return `${numberWords(count)} ${count === 1 ? singular : plural}`;
 }
 
+/** The sum of counts by name. */
+export function totalOf(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
 /** The singular of a pipeline's word for its items or topics: `id`, `status`, `query`, `match`. */
 export function singularOf(plural: string): string {
   if (plural === 'series') return plural;
