@@ -23,15 +23,18 @@ export const fetch: KafkajsRequest<FetchOptions, PartitionAnswers<FetchedPartiti
   answersWithinMs: ({ maxWaitMs }) => maxWaitMs + ANSWERS_WITHIN_MS,
   async send(broker, { topicPartitions: [place], offset, maxWaitMs, maxBytes, isolationLevel }) {
     const { topic, partition } = place;
-    const { responses } = await broker.fetch({
-      isolationLevel,
-      maxWaitTime: maxWaitMs,
-      minBytes: 1,
-      maxBytes,
-      topics: [{ topic, partitions: [{ partition, fetchOffset: String(offset), maxBytes }] }],
-    });
-    const data = responses[0]?.partitions[0];
-    if (data === undefined) throw new Error(`The broker sent an empty response to a fetch from ${partitionKey(place)}.`);
-    return new Map([[partitionKey(place), data]]);
+    for (;;) {
+      const { responses, clientSideThrottleTime = 0 } = await broker.fetch({
+        isolationLevel,
+        maxWaitTime: maxWaitMs,
+        minBytes: 1,
+        maxBytes,
+        topics: [{ topic, partitions: [{ partition, fetchOffset: String(offset), maxBytes }] }],
+      });
+      const data = responses[0]?.partitions[0];
+      if (data !== undefined) return new Map([[partitionKey(place), data]]);
+      // Without a partition a broker says that the user's quota is used up, and for how long.
+      if (clientSideThrottleTime <= 0) throw new Error(`The broker sent an empty response to a fetch from ${partitionKey(place)}.`);
+    }
   },
 };

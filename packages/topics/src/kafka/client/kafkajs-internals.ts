@@ -48,7 +48,11 @@ export interface KafkajsBroker extends Broker, Record<Membership, MembershipRequ
       readonly topic: string;
       readonly partitions: readonly { readonly partition: number; readonly fetchOffset: string; readonly maxBytes: number }[];
     }[];
-  }): Promise<{ readonly responses: readonly { readonly partitions: readonly FetchedPartition[] }[] }>;
+  }): Promise<{
+    readonly responses: readonly { readonly partitions: readonly FetchedPartition[] }[];
+    /** The connection waits for so long before it sends its next request, ms. */
+    readonly clientSideThrottleTime?: number;
+  }>;
 }
 
 type Membership = 'joinGroup' | 'syncGroup' | 'heartbeat' | 'leaveGroup' | 'describeGroups';

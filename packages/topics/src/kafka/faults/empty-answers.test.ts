@@ -117,3 +117,27 @@ describe.skipIf(why !== undefined)(`an answer without records, where records are
     ]);
   });
 });
+
+describe.skipIf(why !== undefined)(`an answer without a partition, where a quota is used up${because}`, () => {
+  afterEach(() => {
+    prototype.fetch = realFetch;
+  });
+
+  it('is requested again on the same connection, and nothing is reported', async ({ expect }) => {
+    const changes: AvailabilityChange[] = [];
+    await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1, onAvailability: (change) => changes.push(change) });
+    const topic = `throttled-${randomUUID()}`;
+    await log.createTopics([{ name: topic, partitions: 1 }]);
+    await log.append([{ topic, key: null, value: '0' }]);
+    const asked = new Set<KafkajsBroker>();
+    let left = 5;
+    prototype.fetch = async function (this: KafkajsBroker, options) {
+      asked.add(this);
+      return left-- > 0 ? { responses: [], clientSideThrottleTime: 1 } : await realFetch.call(this, options);
+    };
+    const read: (string | null)[] = [];
+    for await (const { value } of log.read({ topic })) read.push(value);
+    expect(read).toEqual(['0']);
+    expect([left, asked.size, changes]).toEqual([-1, 1, []]);
+  });
+});
