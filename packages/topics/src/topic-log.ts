@@ -175,6 +175,8 @@ export interface TopicGrowth {
 export interface TopicInfo extends TopicSpec {
   /** Per partition: the first offset kept, and the offset the next committed record will have. */
   readonly offsets: readonly { readonly earliest: number; readonly end: number }[];
+  /** A topic that is deleted and created again has another one. Absent on the embedded log, and on brokers before Kafka 3.7. */
+  readonly id?: string;
 }
 
 /** A record to be written. Text is stored as UTF-8; bytes must not change before the call that writes them resolves. */

@@ -5,6 +5,7 @@ import { topicNames } from '../definition/names.ts';
 import { StateLostError, assertStateKept, assertStatesKept, topicGone } from './state-check.ts';
 
 const REQUESTS: Omit<TopicInfo, 'offsets'> = { name: 'catalogue.requests', partitions: 2, compacted: false };
+const listTopics = async (): Promise<readonly TopicInfo[]> => await Promise.resolve([]);
 const names = topicNames();
 const pipeline = { ...catalogue()({ baseUrl: 'http://127.0.0.1:9', token: 't' }), credentials: ['one', 'two'] };
 const about = { group: 'readers', pipeline, names, lane: 1 };
@@ -32,8 +33,25 @@ test.for<{ what: string; found: readonly TopicInfo[]; says: RegExp }>([
   await expect(assertStateKept({ log, ...about, next: 0 })).resolves.toBeUndefined();
 });
 
+const REFUSED = expect.stringMatching(
+  /partition 1 has the topic ID new, not old, .* Was the topic deleted and created again\?/u,
+) as unknown;
+
+test.for<{ what: string; id?: string; stateOfId?: string; committed?: number; outcome: unknown }>([
+  { what: 'was created again is refused', id: 'new', stateOfId: 'old', outcome: REFUSED },
+  { what: 'is a copy, with the offsets of its group, is worked', id: 'new', stateOfId: 'old', committed: 0, outcome: 'new' },
+  { what: 'is the same, without the expired offsets of its group, is worked', id: 'old', stateOfId: 'old', outcome: 'old' },
+  { what: 'was worked before its ID was kept is worked', id: 'new', outcome: 'new' },
+  { what: 'has no ID is worked', stateOfId: 'old', outcome: undefined },
+])('a topic of requests that $what', async ({ id, stateOfId, committed, outcome }) => {
+  const found = { ...REQUESTS, offsets: [9, 9].map((end) => ({ earliest: 0, end })), ...(id !== undefined && { id }) };
+  const log = logOf({ listTopics: async () => await Promise.resolve([found]), groupOffset: async () => await Promise.resolve(committed) });
+  const kept = assertStateKept({ log, ...about, next: 5, stateOfId });
+  expect(await kept.catch(({ message }: Error) => message)).toEqual(outcome);
+});
+
 test('a lane without state is new only if its group has committed no offset', async () => {
-  const offsetOf = (offset: number | undefined): TopicLog => logOf({ groupOffset: async () => await Promise.resolve(offset) });
+  const offsetOf = (offset: number | undefined): TopicLog => logOf({ listTopics, groupOffset: async () => await Promise.resolve(offset) });
   await expect(assertStateKept({ log: offsetOf(undefined), ...about, next: undefined })).resolves.toBeUndefined();
   const lost = assertStateKept({ log: offsetOf(7), ...about, next: undefined });
   await expect(lost).rejects.toThrow(/catalogue\.state has no records for catalogue\.requests partition 1, .* committed offset 7/u);
@@ -50,6 +68,7 @@ test('lanes without a state are looked up together, and not at all if there is n
       await all.promise;
       throw new TopicUnknownError({ topic, partition, partitions: 1 });
     },
+    listTopics,
     groupOffset: async () => await Promise.resolve(undefined),
   });
   const lanes = { log, group: 'readers', pipelines: [pipeline], names, lanes: 2 };

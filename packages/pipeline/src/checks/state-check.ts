@@ -45,31 +45,37 @@ export interface StateCheckOptions {
   readonly next: number | undefined;
   /** The requests topic of the lane's state, if it says so. */
   readonly stateOf?: string | undefined;
+  /** The ID of that topic, if it says so. */
+  readonly stateOfId?: string | undefined;
 }
 
 /**
  * Throws a `StateLostError` if a lane's state and its requests don't match. If a lane has no state although its group has committed an
  * offset, the state was deleted, because both are written together, and requests would be worked again. If a state is beyond the end of the
- * requests, their topic was recreated, and new requests would count as finished. The same would happen with the state of another topic,
- * which had this name before.
+ * requests, or says that they had another topic ID, their topic was recreated, and new requests would count as finished. The same would
+ * happen with the state of another topic, which had this name before. A copy of the topic has another ID, too; but the offsets of a group
+ * disappear with a deleted topic, so a committed offset proves that the topic is the right one. Resolves to the topic's ID.
  */
-export async function assertStateKept({ log, group, pipeline, names, lane, next, stateOf }: StateCheckOptions): Promise<void> {
+export async function assertStateKept(options: StateCheckOptions): Promise<string | undefined> {
+  const { log, group, pipeline, names, lane, next, stateOf, stateOfId } = options;
   const topic = requestsTopic(pipeline, names);
   if (stateOf !== undefined && stateOf !== topic) {
     const state = stateTopic(pipeline, names);
     const message = `${state} has the progress of group "${group}" in ${stateOf}, but its jobs now come from ${topic}. Restore that topic's name, or rename ${state}, too.`;
     throw new StateLostError({ message, loss: 'requests' });
   }
+  const [requests] = await log.listTopics([topic]);
+  const id = requests?.id;
   if (next !== undefined) {
-    const [requests] = await log.listTopics([topic]);
     const end = requests?.offsets[lane]?.end;
-    if (next <= (end ?? 0)) return;
-    const found = end === undefined ? "doesn't exist" : `ends at offset ${end}`;
+    const isSame = next === 0 || id === undefined || stateOfId === undefined || id === stateOfId;
+    if (next <= (end ?? 0) && (isSame || (await log.groupOffset({ group, topic, partition: lane })) !== undefined)) return id;
+    const found = end === undefined ? "doesn't exist" : next > end ? `ends at offset ${end}` : `has the topic ID ${id}, not ${stateOfId}`;
     const message = `${topic} partition ${lane} ${found}, but group "${group}" has finished everything before ${next}. Was the topic deleted${end === undefined ? '' : ' and created again'}?`;
     throw new StateLostError({ message, loss: 'requests' });
   }
   const offset = await log.groupOffset({ group, topic, partition: lane });
-  if (offset === undefined) return;
+  if (offset === undefined) return id;
   const message = `${stateTopic(pipeline, names)} has no records for ${topic} partition ${lane}, but group "${group}" has committed offset ${offset} there. Was the state topic deleted?`;
   throw new StateLostError({ message, loss: 'state' });
 }
@@ -100,7 +106,8 @@ export async function assertStatesKept({
     const kept = reading && laneState(group, reading);
     const finished = kept?.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined;
     const next = finished && offsetRanges(finished).next;
-    await assertStateKept({ log, group, pipeline, names, lane, next, stateOf: kept?.get(STATE_KEYS.requests) as string | undefined });
+    const [stateOf, stateOfId] = [STATE_KEYS.requests, STATE_KEYS.requestsId].map((key) => kept?.get(key) as string | undefined);
+    await assertStateKept({ log, group, pipeline, names, lane, next, stateOf, stateOfId });
   });
   await Promise.all(checks);
 }

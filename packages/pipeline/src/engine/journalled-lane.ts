@@ -50,7 +50,7 @@ export async function openJournalledLane(options: OpenJournalledLaneOptions): Pr
     onlyIfFree,
   });
   try {
-    await assertStateKept({
+    const id = await assertStateKept({
       log,
       group,
       pipeline,
@@ -58,7 +58,9 @@ export async function openJournalledLane(options: OpenJournalledLaneOptions): Pr
       lane: number,
       next: lane.hasState ? lane.next : undefined,
       stateOf: lane.stateOf,
+      stateOfId: lane.stateOfId,
     });
+    lane.noteTopic(id);
     const lanes = lanesOf(pipeline, options.lanes);
     const inherited = await inheritedBudgets({ journals, stateTopic: state.topic, lane: number, lanes });
     return { lane, journal: laneJournal({ lane, clock, inherited, lanes }) };

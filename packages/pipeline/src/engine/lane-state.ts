@@ -42,6 +42,8 @@ export const STATE_KEYS = {
   finished: 'lane',
   /** Name of the topic of those requests. */
   requests: 'requests',
+  /** ID of that topic. */
+  requestsId: 'requests-id',
   /** `budget/<credential>`: the state of its budgets. */
   budget: 'budget/',
   /** `walk/<offset>`: where the walk of the request at that offset continues. */

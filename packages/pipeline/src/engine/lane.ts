@@ -36,6 +36,10 @@ export interface Lane {
   readonly hasState: boolean;
   /** The requests topic that an earlier holder's state belongs to. */
   readonly stateOf: string | undefined;
+  /** The ID of that topic, if the state says so. */
+  readonly stateOfId: string | undefined;
+  /** Writes the ID of the requests topic into the state, with the next transaction. Default: the state keeps the one it has. */
+  noteTopic(id: string | undefined): void;
   isFinished(offset: number): boolean;
   /** There are no requests between these two offsets: a log has its own markers between records, and deletes old ones. */
   skip(from: number, before: number): void;
@@ -103,6 +107,8 @@ export async function openLane({
   const finished = offsetRanges(finishedBefore);
   /** The first transaction records that there is a state, so that its deletion is noticed. */
   let isKept = finishedBefore !== undefined;
+  const stateOfId = kept.get(STATE_KEYS.requestsId) as string | undefined;
+  let newId: string | undefined;
   const hooks: (() => readonly StateChange[])[] = [];
   const set = (tx: LaneTransaction, [key, value]: StateChange): void =>
     tx.checkpoint(kept.prefix + key, value === null ? null : JSON.stringify(value));
@@ -118,6 +124,8 @@ export async function openLane({
       }
     }
     for (const more of hooks) for (const change of more()) set(tx, change);
+    if (newId !== undefined) set(tx, [STATE_KEYS.requestsId, newId]);
+    newId = undefined;
     if (isKept && !moved) return;
     tx.checkpoint(kept.prefix + STATE_KEYS.finished, JSON.stringify(finished.snapshot()));
     if (!isKept) set(tx, [STATE_KEYS.requests, topic]);
@@ -130,6 +138,10 @@ export async function openLane({
     partition,
     hasState: finishedBefore !== undefined,
     stateOf: kept.get(STATE_KEYS.requests) as string | undefined,
+    stateOfId,
+    noteTopic(id) {
+      if (id !== stateOfId) newId = id;
+    },
     get next() {
       return finished.next;
     },

@@ -190,6 +190,9 @@ async function requestsMadeAnew(place: KafkaPlace, admin: PlainAdmin): Promise<v
     place,
     /followers\.requests partition \d ends at offset \d+, .* finished everything before \d+\. .* set topics\.group/u,
   );
+  // With more of them, too.
+  expect((await place.work.headgate('enqueue', 'followers', ...Array.from({ length: 50 }, () => 'alpha'))).code).toBe(0);
+  await expectTheSame(place, /followers\.requests partition \d has the topic ID \S+, not \S+, but .* set topics\.group/u);
   expect(place.service.requests).toHaveLength(asked);
 }
 

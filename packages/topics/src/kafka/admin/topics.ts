@@ -7,7 +7,7 @@ import type { Cluster } from '../client/cluster.ts';
 import type { Broker } from '../client/send-request.ts';
 import { chain, refusalText, verdictOf } from '../client/driver-errors.ts';
 import { assertPartitions, partitionOffsets } from '../reader/fetch.ts';
-import { createPartitions, createTopics as createTopicsRequest, describeConfigs } from '../requests/topics.ts';
+import { createPartitions, createTopics as createTopicsRequest, describeConfigs, topicId } from '../requests/topics.ts';
 import { type FoundTopic, READ_SETTINGS, isCompacted, maxMessageBytes, mismatches, warnings } from './topic-requirements.ts';
 import { type TopicMetadata, certainTopicMetadata, topicMetadata } from '../client/topic-metadata.ts';
 
@@ -171,7 +171,8 @@ export async function topicInfo(
   const earliest = await partitionOffsets(cluster, name, partitions, 'earliest');
   const stable = await partitionOffsets(cluster, name, partitions, 'stable');
   const offsets = partitions.map((partition) => ({ earliest: earliest.get(partition) ?? 0, end: stable.get(partition) ?? 0 }));
-  return { name, partitions: count, compacted, offsets };
+  const id = await cluster.ask(topicId, { topic: name });
+  return { name, partitions: count, compacted, offsets, ...(id !== undefined && { id }) };
 }
 
 function descriptionsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<string, TopicDescription> {

@@ -171,4 +171,16 @@ describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, ()
     await made(topic);
     await expect(next).rejects.toThrow(`"${topic}" has no partition 1; it has 1`);
   });
+
+  it('one is recreated: it is listed with another ID', async ({ expect }) => {
+    const topic = `again-${OWN}`;
+    const id = async (): Promise<string | undefined> => (await log.listTopics([topic]))[0]?.id;
+    await made(topic);
+    const before = await id();
+    expect([before, await id()]).toEqual([expect.stringMatching(/^[\w-]{22}$/u), before]);
+    await deleted(topic, expect);
+    await made(topic);
+    expect(await id()).toMatch(/^[\w-]{22}$/u);
+    expect(await id()).not.toBe(before);
+  });
 });

@@ -67,6 +67,39 @@ function partitionMetadata(from: AnswerReader, version: number): PartitionMetada
   return { partitionId, leader, replicas };
 }
 
+/**
+ * The ID of a topic, which is another one if the topic is recreated; undefined if the broker doesn't know the topic, or is older than Kafka
+ * 3.7.
+ */
+export const topicId: Request<{ readonly topic: string }, string | undefined> = {
+  api: 'DescribeTopicPartitions',
+  key: 75,
+  versions: [0],
+  flexibleFrom: 0,
+  to: 'any',
+  needs: ({ topic }) => rights('topic', ['Describe'], [topic]),
+  write: (body, { topic }) =>
+    body
+      .array([topic], (name) => body.string(name).tags())
+      // One partition, from the first on.
+      .int32(1)
+      .uint8(0xff)
+      .tags(),
+  read(from) {
+    const throttleMs = from.int32();
+    // The response has one topic. Its partitions follow.
+    const [answer] = from.array(() => {
+      const errorCode = from.int16();
+      from.string();
+      const id = Buffer.alloc(16);
+      for (const at of [0, 8]) id.writeBigInt64BE(from.int64(), at);
+      return errorCode === 0 ? id.toString('base64url') : undefined;
+    });
+    return { throttleMs, refusals: [], answer };
+  },
+  absent: () => undefined,
+};
+
 export type TopicSettings = ReadonlyMap<string, string>;
 
 /** The named settings of each topic. */
