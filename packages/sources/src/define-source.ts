@@ -1,4 +1,4 @@
-import { admission, credentialPool } from '@headgate/throttle';
+import { admission, credentialPool, type PoolMember } from '@headgate/throttle';
 import { anySignal } from '@headgate/throttle/internal';
 import { budgetSlots, type BudgetSlotsOptions } from './budget-slots.ts';
 import { nextReset } from './budgets.ts';
@@ -8,11 +8,11 @@ import { CircuitBreaker } from './retry/circuit-breaker.ts';
 import { executor, type RunningQuery } from './retry/executor.ts';
 import { queryCredentials } from './retry/query-credentials.ts';
 import { sharedBudgets } from './retry/shared-budgets.ts';
-import { sourceCredential } from './retry/source-credential.ts';
+import { type SourceCredential, sourceCredential } from './retry/source-credential.ts';
 import { UnderWay } from './retry/under-way.ts';
 import type { SourceDefinition, WholeDefinition } from './source-definition.ts';
 import { SourceError, ofDefinition } from './source-error.ts';
-import type { SourceOptions } from './source-options.ts';
+import type { Credential, SourceOptions } from './source-options.ts';
 import type { QueryState, QueryStatus, Source, SourceGauges } from './source.ts';
 import { type PagingCalls, walkPages } from './walk-pages.ts';
 
@@ -28,9 +28,10 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
     const options = checkedOptions(service, given, definition);
     const { clock, budgets, concurrency, maxDelayMs, timeoutMs, env, proxy, ca, dispatcher, fetch } = options;
     const shared = sharedBudgets({ budgets, maxDelayMs, clock, journal: options.journal });
-    const members = options.credentials.map((credential) =>
-      sourceCredential({ credential, budgets, shared, maxDelayMs, clock, journal: options.journal }),
-    );
+    const { journal } = options;
+    const opened = (credential: Credential, before?: SourceCredential): SourceCredential =>
+      sourceCredential({ credential, budgets, shared, maxDelayMs, clock, journal, before });
+    const members = options.credentials.map((credential) => opened(credential));
     const breaker = new CircuitBreaker({
       clock,
       random: options.random,
@@ -39,15 +40,13 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
       onChange: () => queue.wake(),
     });
     const underWay = new UnderWay({ max: concurrency, onRoom: () => queue.wake() });
-    const pool = credentialPool({
-      members: members.map(({ name, budgets: own, journal }) => ({
-        name,
-        budgets: own,
-        ...(journal !== undefined && { journal }),
-        heldUntilMs: () => (underWay.isFull(name) ? Infinity : breaker.heldUntilMs(name)),
-      })),
-      clock,
+    const memberOf = ({ name, budgets: own, journal: entry }: SourceCredential): PoolMember => ({
+      name,
+      budgets: own,
+      ...(entry !== undefined && { journal: entry }),
+      heldUntilMs: () => (underWay.isFull(name) ? Infinity : breaker.heldUntilMs(name)),
     });
+    const pool = credentialPool({ members: members.map(memberOf), clock });
     const queue = admission<RunningQuery>({ pool, clock });
     const wires = connections({
       env,
@@ -156,6 +155,21 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
           query: (query, reading) => source.query(query, reading),
         }),
       ...(credentialsOf !== undefined && { credentialsOf }),
+      addCredential(credential) {
+        if (closing.signal.aborted) throw closedError(service);
+        const used = pool.members.map(({ name }) => ({ name, signer: credential.signer }));
+        checkedOptions(service, { ...given, credentials: [...used, credential] }, definition);
+        const added = opened(credential, credentials.get(credential.name));
+        credentials.set(credential.name, added);
+        pool.add(memberOf(added));
+        queue.wake();
+      },
+      removeCredential(name) {
+        const error = removedError(service, name);
+        credentials.get(name)?.retired(error);
+        pool.retire(name, error);
+        queue.wake();
+      },
       gauges,
       slots: () =>
         inUse((one) => ({
@@ -184,6 +198,11 @@ export function pagingCalls(service: string): PagingCalls {
       return new SourceError({ code: 'HEADGATE_DEFINITION', retryable: false, service, message });
     },
   };
+}
+
+function removedError(service: string, credential: string): SourceError {
+  const message = `${service}: the credential ${credential} was removed. Add one that may send the request.`;
+  return new SourceError({ code: 'HEADGATE_NO_CREDENTIAL', retryable: false, service, credential, message });
 }
 
 function stoppedError(service: string): SourceError {

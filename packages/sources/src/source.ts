@@ -1,5 +1,6 @@
 import type { CreditPool, Delivery, Json, PageStream } from '@headgate/throttle';
 import type { BudgetSlots } from './budget-slots.ts';
+import type { Credential } from './source-options.ts';
 import type { Paging, WalkedPage, WalkOptions } from './paging.ts';
 
 /** A service that takes requests. */
@@ -22,6 +23,16 @@ export interface Source<Query, Value> extends AsyncDisposable {
    * any query.
    */
   readonly credentialsOf?: (query: Query) => readonly string[];
+  /**
+   * Uses another credential at once. If one of its name was removed before, it continues that one's budgets; otherwise it continues with
+   * what the journal knows. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` if a credential has its name, or its budgets are invalid.
+   */
+  addCredential(credential: Credential): void;
+  /**
+   * Starts no further request with a credential; its requests in flight run to their end. Requests that no other credential may send end
+   * with `HEADGATE_NO_CREDENTIAL`. Changes nothing if there is no credential of that name.
+   */
+  removeCredential(name: string): void;
   /** The state of its budgets and of each query, and since when the service is down. */
   gauges(): SourceGauges;
   /** When the slots of each budget become free, for forecasts. */

@@ -134,6 +134,8 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         faulted: (fault) => breaker.failed(call, fault),
         retire: (error) => {
           credential.retired(error);
+          // Another one may have taken its name since.
+          if (credentials.get(credential.name) !== credential) return;
           // Only requests that are waiting when the last credential is removed get it.
           pool.retire(credential.name, lastOne(error));
           admission.wake();

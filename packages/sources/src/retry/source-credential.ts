@@ -1,5 +1,5 @@
 import type { Signer } from '@headgate/auth';
-import type { Clock, Journal, JournalEntry, RateBudget } from '@headgate/throttle';
+import type { BudgetSnapshot, Clock, Journal, JournalEntry, RateBudget } from '@headgate/throttle';
 import { budgetOf } from '../budgets.ts';
 import type { SourceError } from '../source-error.ts';
 import type { Budgets, Credential } from '../source-options.ts';
@@ -28,6 +28,8 @@ export interface SourceCredential {
   backOffOneWindow(weights: readonly number[]): number;
   /** Number of refusals of its secret: a refusal of a request signed before the last one says nothing new. */
   readonly secretRefusals: number;
+  /** The state of its budgets, except shared ones. */
+  snapshots(): readonly BudgetSnapshot[];
   /** Why it is no longer used; undefined while it is. */
   readonly retiredBy: SourceError | undefined;
   /** It leaves its source for good. */
@@ -61,6 +63,8 @@ export interface SourceCredentialOptions {
   readonly maxDelayMs: number;
   readonly clock: Clock;
   readonly journal?: Journal | undefined;
+  /** The credential that had its name before, whose budgets it continues. Default: continues with what the journal knows. */
+  readonly before?: SourceCredential | undefined;
 }
 
 const RECENT_MS = 60_000;
@@ -85,9 +89,10 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
   const named = { ...given.budgets, ...credential.budgets };
   const own = new Map(Object.entries(named).flatMap(([budget, of]) => (of.shared === true ? [] : [[budget, budgetOf(of, options)]])));
   const budgets = Object.keys(named).flatMap((budget) => own.get(budget) ?? shared.byName.get(budget) ?? []);
-  const opened = journal?.open(name, () => Array.from(own, ([budget, one]) => ({ name: budget, ...one.snapshot() })));
+  const snapshots = (): readonly BudgetSnapshot[] => Array.from(own, ([budget, one]) => ({ name: budget, ...one.snapshot() }));
+  const opened = journal?.open(name, snapshots);
   // A limit that was shared counts for each credential once it isn't, and the other way around.
-  for (const snapshot of opened?.restored ?? [])
+  for (const snapshot of given.before?.snapshots() ?? opened?.restored ?? [])
     (own.get(snapshot.name ?? '') ?? shared.byName.get(snapshot.name ?? ''))?.restore(snapshot);
   for (const snapshot of shared.restored) own.get(snapshot.name ?? '')?.restore(snapshot);
   const entry = opened && shared.covering(opened);
@@ -155,6 +160,7 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
       const { windowMs, hold } = used(weights);
       return hold(windowMs * 1.0005 + 5);
     },
+    snapshots,
     get retiredBy() {
       return retiredBy;
     },

@@ -68,7 +68,9 @@ export interface CredentialPool {
   take(weights: readonly number[], options?: TakeOptions): Grant;
   /** Like `take`, of the least recently used member that may start now and delays none of `ahead`. Undefined if there is none. */
   tryTake(weights: readonly number[], options?: TakeOptions): Grant | undefined;
-  /** Removes a credential for good: `error` says why. */
+  /** Uses another credential from now on. Throws a `RangeError` if a member has its name. Call `Admission.wake` after it. */
+  add(member: PoolMember): void;
+  /** Removes a credential: `error` says why. Call `Admission.wake` after it. */
   retire(name: string, error: Error): void;
   /** Why the last credential left; undefined while there is one. */
   readonly exhausted: Error | undefined;
@@ -107,21 +109,31 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
   if (members.length === 0) throw new RangeError('credentialPool: at least one credential is needed');
   const heap = new IndexedHeap<Node>((a, b) => a.notBefore - b.notBefore || a.lastTaken - b.lastTaken);
   const nodes = new Map<string, Node>();
-  for (const [i, member] of members.entries()) {
-    if (nodes.has(member.name)) throw new RangeError(`credentialPool: two credentials are named ${member.name}`);
-    const node: Node = { member, notBefore: -Infinity, lastTaken: i - members.length, place: -1 };
-    nodes.set(member.name, node);
-    heap.push(node);
-  }
-  const holders = Map.groupBy(
-    members.flatMap(({ budgets }) => [...new Set(budgets)]),
-    (budget) => budget,
-  );
-  const isShared = (budget: RateBudget): boolean => (holders.get(budget)?.length ?? 0) > 1;
-  const hasShared = [...holders.keys()].some(isShared);
-  const ofAll = members[0]?.budgets.map((budget, i) => isShared(budget) && members.every(({ budgets }) => budgets[i] === budget)) ?? [];
+  /** The number of members, former ones included, that have a budget. */
+  const holders = new Map<RateBudget, number>();
+  const isShared = (budget: RateBudget): boolean => (holders.get(budget) ?? 0) > 1;
+  let hasShared = false;
+  /** The budgets of a member, and which of them all members have. */
+  let first: readonly RateBudget[] = [];
+  let ofAll: readonly boolean[] = [];
   let grants = 0;
   let exhausted: Error | undefined;
+
+  const insert = (member: PoolMember, lastTaken: number): void => {
+    if (nodes.has(member.name)) throw new RangeError(`credentialPool: two credentials are named ${member.name}`);
+    const node: Node = { member, notBefore: -Infinity, lastTaken, place: -1 };
+    nodes.set(member.name, node);
+    heap.push(node);
+    for (const budget of new Set(member.budgets)) holders.set(budget, (holders.get(budget) ?? 0) + 1);
+  };
+  const compareBudgets = (): void => {
+    const all = Array.from(nodes.values(), (node) => node.member.budgets);
+    [first = []] = all;
+    hasShared = [...holders.keys()].some(isShared);
+    ofAll = first.map((budget, i) => isShared(budget) && all.every((budgets) => budgets[i] === budget));
+  };
+  for (const [i, member] of members.entries()) insert(member, i - members.length);
+  compareBudgets();
 
   const budgetsFreeAt = ({ member }: Node, weights: readonly number[], now: number): number => {
     if (!bears(member, weights)) return Infinity;
@@ -137,7 +149,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
   /** No member is free before the budgets are that all of them have. */
   const allFreeAt = (weights: readonly number[], now: number): number => {
     let latest = -Infinity;
-    for (const [i, budget] of members[0]?.budgets.entries() ?? []) {
+    for (const [i, budget] of first.entries()) {
       const weight = weights[i] ?? 1;
       if (ofAll[i] === true && weight !== 0) latest = Math.max(latest, weight <= budget.limit ? budget.freeAt(weight, now) : Infinity);
     }
@@ -306,6 +318,11 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
       return grant;
     },
     tryTake,
+    add(member) {
+      insert(member, grants);
+      compareBudgets();
+      exhausted = undefined;
+    },
     retire(name, error) {
       const node = nodes.get(name);
       if (node === undefined) return;
