@@ -15,6 +15,12 @@ it.each([
   ['Mon, 01 Jan 2024 10:00:00 GMT', 'Mon, 01 Jan 2024 09:55:00 GMT'],
   ['Mon, 1 Jan 2024 12:00:00 +0200', 'Mon, 01 Jan 2024 09:55:00 GMT'],
   ['Mon Jan 01 10:00:00 +0000 2024', 'Mon, 01 Jan 2024 09:55:00 GMT'],
+  ['20240101', '20231231'],
+  [20_240_101, 20_231_231],
+  ['2024', '2023'],
+  ['202401', '202312'],
+  ['20240101100000', '20240101095500'],
+  ['20240101T100000Z', '20240101T095500Z'],
   ['/Date(1704103200000)/', '/Date(1704102900000)/'],
   ['/Date(1704103200000+0200)/', '/Date(1704102900000+0200)/'],
 ])('a time earlier than %s is written as that one: %s', (like, earlier) => {
@@ -30,4 +36,14 @@ it.each(['Mon, 01 Jan', 'Mon', '/Date()/', '/Date(x)/', 'Mon, 99 Foo 2024 10:00:
 
 it('a time in the format of an HTTP header', () => {
   expect(formatTime('2024-01-01T10:00:00.5+02:00', 'http')).toBe('Mon, 01 Jan 2024 08:00:00 GMT');
+});
+
+it('digits are a date of the calendar if they can be one, and else count from 1970', () => {
+  expect(['20240115', 20_240_115, '2024', '20240115103000'].map((date) => new Date(timeOf(date) ?? 0).toISOString())).toEqual([
+    '2024-01-15T00:00:00.000Z',
+    '2024-01-15T00:00:00.000Z',
+    '2024-01-01T00:00:00.000Z',
+    '2024-01-15T10:30:00.000Z',
+  ]);
+  expect([timeOf('20241315'), timeOf(1_704_103_200), timeOf('0')]).toEqual([20_241_315_000, 1_704_103_200_000, 0]);
 });

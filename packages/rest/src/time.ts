@@ -1,4 +1,4 @@
-/** A time as a service writes it: ISO 8601, a date of HTTP or mail, `/Date(ms)/` of .NET, or seconds or milliseconds since 1970. */
+/** A time as a service writes it: ISO 8601, a date of HTTP or mail, `/Date(ms)/` of .NET, digits as in `20240131`, or seconds or milliseconds since 1970. */
 export type Time = string | number;
 
 /** Above it a number counts milliseconds: as seconds it would be the year 5138. */
@@ -8,10 +8,14 @@ const DATE = /^\d{4}-\d\d-\d\d$/;
 const ZONE = /(?:z|[+-]\d\d:?\d\d)$/i;
 /** RFC 9110, RFC 5322, and `Wed Oct 10 20:19:24 +0000 2018`. */
 const WORDS = /^[A-Z][a-z]{2},? .*(?:GMT|[+-]\d{4})/;
+/** From `2024` to `20240131T103000Z`: as seconds since 1970 such digits would be of that year, as milliseconds of one after 2500. */
+const DIGITS = /^((?:19|20)\d\d)(?:(\d\d)(?:(\d\d)(?:T?(\d\d)(\d\d)(\d\d)Z?)?)?)?$/;
 const DOT_NET = /^\/Date\((-?\d+)(?:[+-]\d{4})?\)\/$/;
 
 /** Milliseconds since 1970; undefined for a value that isn't a time. A time without a zone is UTC. */
 export function timeOf(value: unknown): number | undefined {
+  const digits = digitsTime(value);
+  if (digits !== undefined) return digits;
   if (typeof value === 'number') return value < MAX_SECONDS ? value * 1_000 : value;
   if (typeof value !== 'string' || value === '') return undefined;
   if (NUMBER.test(value)) return timeOf(Number(value));
@@ -22,10 +26,25 @@ export function timeOf(value: unknown): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
+/** Milliseconds since 1970 of a date that is written in digits alone; undefined for any other value. */
+function digitsTime(value: unknown): number | undefined {
+  const [found, year = '', month = '01', day = '01', ...clock] = DIGITS.exec(String(value)) ?? [];
+  if (found === undefined) return undefined;
+  const [hours = '00', minutes = '00', seconds = '00'] = clock;
+  const ms = Date.parse(`${year}-${month}-${day}T${hours}:${minutes}:${seconds}Z`);
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
 /** The time in the form of `like`, shifted by this many milliseconds. Without a shift, `like` unchanged, to its last digit. */
 export function shifted(like: Time, byMs: number): Time {
   if (byMs === 0) return like;
   const ms = (timeOf(like) ?? 0) + byMs;
+  if (digitsTime(like) !== undefined) {
+    const digits = isoOf(ms).replaceAll(/\D/g, '');
+    let at = 0;
+    const text = String(like).replaceAll(/\d/g, () => digits.charAt(at++));
+    return typeof like === 'number' ? Number(text) : text;
+  }
   if (typeof like === 'number') return like < MAX_SECONDS ? Math.floor(ms / 1_000) : ms;
   if (WORDS.test(like)) return new Date(ms).toUTCString();
   if (DOT_NET.test(like)) return like.replace(/-?\d+/, String(ms));
