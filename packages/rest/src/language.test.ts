@@ -114,6 +114,14 @@ describe('mistakes, each with its path and fix', () => {
     ],
     [{ pages: { page: { query: 'a', field: 'b' } } }, 'streams.items.pages.page: needs one place: query, header, body or field.'],
     [{ for: { stream: ['a'] } }, 'streams.items.for: has the field stream, whose name is reserved. Choose another.'],
+    [
+      { for: { id: ['a'], part: ['b'] }, query: { part: '{part}' }, batch: { of: 'id', most: 9, match: ['$.id'] } },
+      'streams.items.batch.of: must be the only field that this stream or one below it uses. Used: id, part.',
+    ],
+    [
+      { query: { 'state[]': ['{stat}'] }, for: { state: ['a'] } },
+      'streams.items.query: has {stat}, but for has no such field. Did you mean {state}?',
+    ],
     [{ to: 'requests' }, 'streams.items.to: would write to requests, a topic that every pipeline has. Add to: another name.'],
     [{ errors: [{ then: 'dead' }] }, 'streams.items.errors.0: needs status, when, or both.'],
     [

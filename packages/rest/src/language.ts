@@ -4,7 +4,7 @@ import { proxyAddress } from '@headgate/pipeline/internal';
 import { closest, distance } from 'fastest-levenshtein';
 import * as z from 'zod';
 import { type Path, path, readPath } from './path.ts';
-import { type Placeholder, type Template, fieldsOf, isTemplate, jsonTemplate, template } from './template.ts';
+import { type JsonTemplate, type Placeholder, type Template, fieldsOf, isTemplate, jsonTemplate, parameter, template } from './template.ts';
 import { isTimeFormat, timeOf } from './time.ts';
 
 /** The language of a section with `use: rest`, as one schema: its descriptions are the reference. */
@@ -299,7 +299,7 @@ const forEach = z.union([
 
 const batch = z.strictObject({
   of: fieldName.describe(
-    'Field whose values share a request: the only field of the stream. `{field}` alone in JSON becomes a list; elsewhere it becomes comma-separated text.',
+    'Field whose values share a request: the only field that the stream uses. `{field}` alone in JSON becomes a list, and alone in a list of `query` it repeats the parameter; elsewhere it becomes comma-separated text.',
   ),
   most: z.int().positive().describe('Maximum values per request.'),
   match: z
@@ -368,7 +368,10 @@ const added = template().refine(({ text }) => !/^\$[.[]/.test(text), 'is a path,
 
 const everyStream = {
   headers: z.record(headerName, template()).exactOptional().describe('Headers of each request.'),
-  query: z.record(z.string(), template()).exactOptional().describe('Query parameters. A parameter without a value is omitted.'),
+  query: z
+    .record(z.string(), parameter())
+    .exactOptional()
+    .describe('Query parameters. A list repeats its parameter. A parameter without a value is omitted.'),
   pages: pages.exactOptional().describe('Pagination. Default: one page.'),
   errors: z
     .array(errorRule)
@@ -492,10 +495,10 @@ export function* placeholders({
   add,
   key,
 }: Omit<StreamInput, 'for'>): Generator<readonly [key: string, placeholder: Placeholder]> {
-  const own = (name: string, given: Template | undefined) => (given?.fields ?? []).map((field) => [name, field] as const);
+  const own = (name: string, given: JsonTemplate | undefined) => fieldsOf(given ?? null).map((field) => [name, field] as const);
   yield* own('get', get);
   yield* own('post', post);
-  yield* fieldsOf(body ?? null).map((field) => ['body', field] as const);
+  yield* own('body', body);
   for (const [name, map] of Object.entries({ form, query, headers, add }))
     for (const one of Object.values(map ?? {})) yield* own(name, one);
   if (key !== undefined && 'render' in key) yield* own('key', key);
@@ -606,6 +609,12 @@ export const restOptions = z
       });
       if (flaw !== undefined) refuse([key], flaw);
     }
+    const whole = Object.fromEntries(
+      Object.entries(streams).map(([name, of]) => [
+        name,
+        { ...of, query: { ...query, ...of.query }, headers: { ...headers, ...of.headers } },
+      ]),
+    );
     for (const [name, given] of Object.entries(streams)) {
       const { for: of, to = name } = given;
       if (OWN_TOPICS.includes(to))
@@ -616,15 +625,15 @@ export const restOptions = z
       for (const field of ownFields(of))
         if (OWN_FIELDS.includes(field)) refuse(['streams', name, 'for'], `has the field ${field}, whose name is reserved. Choose another.`);
       const fields = fieldNames(streams, name);
-      if (given.batch !== undefined && (fields.size !== 1 || !fields.has(given.batch.of)))
-        refuse(['streams', name, 'batch', 'of'], `must be the only field of the stream, and for has ${[...fields].join(', ') || 'none'}.`);
+      const needed = given.batch === undefined || isCircle(streams, name) ? undefined : neededFields(whole, name);
+      if (given.batch !== undefined && needed !== undefined && (needed.size !== 1 || !needed.has(given.batch.of)))
+        refuse(
+          ['streams', name, 'batch', 'of'],
+          `must be the only field that this stream or one below it uses. Used: ${[...needed].join(', ') || 'none'}.`,
+        );
       const ways = pageFields(given.pages ?? everyPages);
       const available = new Set([...fields, ...ways]);
-      const used = new Set(
-        [...placeholders({ ...given, query: { ...query, ...given.query }, headers: { ...headers, ...given.headers } })].map(
-          ([, one]) => one.name,
-        ),
-      );
+      const used = new Set([...placeholders(whole[name] ?? given)].map(([, one]) => one.name));
       for (const [key, { name: field, format }] of placeholders(given)) {
         const isOfRecord = key === 'key' || key === 'add';
         const flaw = placeholderFlaw({ field, format, fields: isOfRecord ? fields : available, isSince: given.since !== undefined });

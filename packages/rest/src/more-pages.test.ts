@@ -153,8 +153,11 @@ it('a listing that resumes at its newest record repeats none, even with equal ti
   }
 });
 
-it('an overlap of minutes repeats no record, even if the service filters by day', async () => {
-  const days = some(6).map(({ id }) => ({ id, day: `2024-01-0${Math.ceil(id / 2)}` }));
+it.each([
+  ['2024-01-0', '2024-01-02'],
+  ['2024010', '20240102'],
+])('an overlap of minutes repeats no record, even if the service filters by day, as in %s1', async (month, before) => {
+  const days = some(6).map(({ id }) => ({ id, day: `${month}${Math.ceil(id / 2)}` }));
   const { records, api } = await list(
     {
       ...bearer,
@@ -164,5 +167,64 @@ it('an overlap of minutes repeats no record, even if the service filters by day'
     { runs: 2 },
   );
   expect(records['items']).toEqual(pairs(days));
-  expect(api.answered.map(({ query }) => query.get('since'))).toEqual([null, '2024-01-02']);
+  expect(api.answered.map(({ query }) => query.get('since'))).toEqual([null, before]);
 });
+
+it('a parameter of several values is repeated, on every page', async () => {
+  const items = some(3);
+  const { records, api } = await list(
+    {
+      ...bearer,
+      streams: {
+        items: {
+          get: '/items',
+          for: { kind: ['a b'] },
+          query: { 'state[]': ['open', '{kind}', '{since}'], sort: 'id' },
+          key: '$.id',
+          since: { from: '$.updated_at' },
+          pages: { page: { query: 'page' }, size: { query: 'limit', is: 2 }, short: 'last' },
+        },
+      },
+    },
+    { routes: { 'GET /items': ({ query }) => ({ body: pageOf(items, Number(query.get('page')), 2) }) } },
+  );
+  expect(records['items']).toEqual(pairs(items));
+  expect(api.answered.map(({ query }) => query.getAll('state[]'))).toEqual([
+    ['open', 'a b'],
+    ['open', 'a b'],
+  ]);
+});
+
+it.each([{ body: { filter: 'all' } }, { form: { filter: 'all' } }])(
+  'a cursor that comes alone takes no other content along: %j',
+  async (content) => {
+    const items = some(4);
+    const { records, api } = await list(
+      {
+        ...bearer,
+        streams: {
+          items: {
+            post: '/items',
+            ...content,
+            records: '$.items[*]',
+            key: '$.id',
+            pages: { cursor: '$.next', as: { body: '$.cursor' }, size: { body: '$.limit', is: 2 }, alone: true },
+          },
+        },
+      },
+      {
+        routes: {
+          'POST /items': ({ body }) => {
+            const { cursor } = body as { readonly cursor?: string };
+            return { body: cursor === undefined ? { items: items.slice(0, 2), next: 'n2' } : { items: items.slice(2) } };
+          },
+        },
+      },
+    );
+    expect(records['items']).toEqual(pairs(items));
+    expect(api.answered.map(({ body }) => JSON.stringify(body).replaceAll('"2"', '2'))).toEqual([
+      '{"filter":"all","limit":2}',
+      '{"cursor":"n2"}',
+    ]);
+  },
+);

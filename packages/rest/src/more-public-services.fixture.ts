@@ -480,7 +480,105 @@ function harvest(): PublicService {
   };
 }
 
-/** Twenty more, written from their documentation and docs/any-api.md alone. */
+function pagerduty(): PublicService {
+  const incidents = numbers(9).map((i) => ({ id: `Q${i}`, created_at: iso(BEGAN + i * DAY_MS) }));
+  const entries = incidents.map(({ id }) => ({ id: `R${id}` }));
+  const paged = (name: string, all: readonly unknown[], { query }: ApiCall): ApiAnswer => {
+    const [from, size] = [Number(query.get('offset')), Number(query.get('limit'))];
+    return { body: { [name]: all.slice(from, from + size), limit: size, offset: from, total: null, more: from + size < all.length } };
+  };
+  return {
+    knows: (call) =>
+      signsWith('authorization', 'Token token=secret-KEY')(call) && call.headers['accept'] === 'application/vnd.pagerduty+json;version=2',
+    routes: {
+      'GET /incidents': (call) => {
+        const [start, end] = ['since', 'until'].map((name) => Date.parse(call.query.get(name) ?? ''));
+        if (call.query.getAll('statuses[]').join() !== 'triggered,resolved' || start === undefined || end === undefined) return BAD;
+        const found = incidents.filter(({ created_at: created }) => Date.parse(created) >= start && Date.parse(created) < end);
+        return paged('incidents', found, call);
+      },
+      'GET /incidents/{incident}/log_entries': (call) => paged('log_entries', [{ id: `R${call.params['incident']}` }], call),
+    },
+    truth: { incidents: byId(incidents), entries: byId(entries) },
+  };
+}
+
+function algolia(): PublicService {
+  const hits = numbers(5).map((i) => ({ objectID: `p${i}`, price: 2 }));
+  return {
+    knows: (call) => signsWith('x-algolia-api-key', 'secret-KEY')(call) && call.headers['x-algolia-application-id'] === 'APP',
+    routes: {
+      'POST /1/indexes/products/browse': ({ body }) => {
+        const { cursor, ...others } = body as { readonly cursor?: string };
+        if (cursor === undefined ? !('filters' in others) : Object.keys(others).length > 0) return BAD;
+        const from = Number(cursor ?? 0);
+        return { body: { hits: hits.slice(from, from + 2), ...(from + 2 < hits.length && { cursor: String(from + 2) }) } };
+      },
+    },
+    truth: { objects: keyed(hits, of('objectID')) },
+  };
+}
+
+function youtube(): PublicService {
+  const entries = numbers(5).map((i) => ({ id: `E${i}`, contentDetails: { videoId: `v${Math.min(i, 4)}` } }));
+  const videos = numbers(4).map((i) => ({ id: `v${i}`, statistics: { viewCount: '1' } }));
+  return {
+    knows: ({ query }) => query.get('key') === 'secret-KEY',
+    routes: {
+      'GET /youtube/v3/playlistItems': ({ query }) => {
+        const [from, size] = [Number(query.get('pageToken')?.slice(1) ?? 0), Number(query.get('maxResults'))];
+        return {
+          body: { items: entries.slice(from, from + size), ...(from + size < entries.length && { nextPageToken: `C${from + size}` }) },
+        };
+      },
+      'GET /youtube/v3/videos': ({ query }) => ({ body: { items: videos.filter(({ id }) => query.get('id')?.split(',').includes(id)) } }),
+    },
+    truth: { entries: byId(entries), videos: byId(videos) },
+  };
+}
+
+function openfda(): PublicService {
+  const day = (ms: number): string => iso(ms).slice(0, 10).replaceAll('-', '');
+  const events = [1, 2, 7, 8, 9].flatMap((i) =>
+    numbers(3).map((j) => ({ safetyreportid: `${i}${j}`, receivedate: day(BEGAN + i * DAY_MS) })),
+  );
+  return {
+    knows: ({ query }) => query.get('api_key') === 'secret-KEY',
+    routes: {
+      'GET /drug/event.json': ({ query }) => {
+        const [, start = '', end = ''] = /^receivedate:\[(\d{8}) TO (\d{8})\]$/.exec(query.get('search') ?? '') ?? [];
+        if (start < day(BEGAN)) return BAD;
+        const [skip, size] = [Number(query.get('skip')), Number(query.get('limit'))];
+        const found = events.filter(({ receivedate: date }) => date >= start && date <= end);
+        if (skip >= found.length) return { status: 404, body: { error: { code: 'NOT_FOUND', message: 'No matches found!' } } };
+        return { body: { meta: { results: { skip, limit: size, total: found.length } }, results: found.slice(skip, skip + size) } };
+      },
+    },
+    truth: { events: keyed(events, of('safetyreportid')) },
+  };
+}
+
+function freshdesk(): PublicService {
+  const tickets = numbers(9).map((id) => ({ id, updated_at: at(id) }));
+  return {
+    knows: basicOf('secret-KEY:X'),
+    routes: {
+      'GET /api/v2/tickets': ({ query, url, path }) => {
+        const [page, size] = [Number(query.get('page') ?? 1), Number(query.get('per_page'))];
+        if (query.get('order_type') !== 'asc') return BAD;
+        if (page > 3)
+          return { status: 400, body: { description: 'Validation failed', errors: [{ field: 'page', code: 'invalid_value' }] } };
+        const found = tickets.filter(({ updated_at: updated }) => updated >= (query.get('updated_since') ?? ''));
+        query.set('page', String(page + 1));
+        const headers = page * size < found.length ? { link: `<${url}${path}?${query.toString()}>; rel="next"` } : {};
+        return { headers, body: found.slice((page - 1) * size, page * size) };
+      },
+    },
+    truth: { tickets: byId(tickets) },
+  };
+}
+
+/** More, written from their documentation and docs/any-api.md alone. */
 export const MORE_PUBLIC_SERVICES: Readonly<Record<string, () => PublicService>> = {
   zendesk,
   klaviyo,
@@ -502,4 +600,9 @@ export const MORE_PUBLIC_SERVICES: Readonly<Record<string, () => PublicService>>
   amazon,
   stackexchange,
   harvest,
+  pagerduty,
+  algolia,
+  youtube,
+  openfda,
+  freshdesk,
 };

@@ -2,7 +2,7 @@ import type { SourceRequest } from '@headgate/sources';
 import { type Cursor, firstAt } from './cursor.ts';
 import { scalarOf, spelled } from './json-value.ts';
 import { type Pages, type Stream, requestOf } from './language.ts';
-import { type Placeholder, type ValueOf, jsonOf } from './template.ts';
+import { type Placeholder, type Template, type ValueOf, isTemplate, jsonOf } from './template.ts';
 import { formatTime } from './time.ts';
 
 /** The fields of a request, by name; a list where many keys share it. */
@@ -50,10 +50,11 @@ export function httpRequest(baseUrl: string, stream: Stream, { fields, cursor }:
     ...(to?.field !== undefined && typeof cursor.at !== 'object' && { [to.field]: cursor.at }),
   };
   const valueOf = valuesOf({ ...fields, ...own }, cursor);
-  const query: Record<string, string> = {};
+  const isAlone = pages?.alone === true && cursor.at !== firstAt(pages);
+  const query: Record<string, string | readonly string[]> = {};
   const headers: Record<string, string> = { accept: 'application/json', ...lowerCased(stream.headers, valueOf) };
-  let body = stream.body === undefined ? undefined : jsonOf(stream.body, valueOf);
-  const form = stream.form === undefined ? undefined : rendered(stream.form, valueOf);
+  let body = stream.body === undefined || isAlone ? undefined : jsonOf(stream.body, valueOf);
+  const form = stream.form === undefined ? undefined : rendered(isAlone ? {} : stream.form, valueOf);
 
   const put = ({ query: parameter, header, body: member }: Place, value: NonNullable<Cursor['at']>): void => {
     if (parameter !== undefined) query[parameter] = spelled(value);
@@ -77,15 +78,24 @@ export function httpRequest(baseUrl: string, stream: Stream, { fields, cursor }:
       ...bodyOf(body, form),
     };
   }
-  if (!(pages?.alone === true && cursor.at !== firstAt(pages))) {
-    Object.assign(query, rendered(stream.query ?? {}, valueOf));
+  if (!isAlone) {
+    for (const [name, given] of Object.entries(stream.query ?? {})) {
+      const value = isTemplate(given) ? given.render(valueOf) : valuesIn(given, valueOf);
+      if (value !== undefined) query[name] = value;
+    }
     if (size !== undefined) put(size, size.is);
   }
   if (isFollowing && to !== undefined) put(to, cursor.at);
   return { method, path: pathOf(), query, headers: withType(headers, body, form), ...bodyOf(body, form) };
 }
 
-function rendered(templates: NonNullable<Stream['query']>, valueOf: ValueOf): Record<string, string> {
+/** The values of a repeated parameter: a field that has several gives each of them. */
+function valuesIn(templates: readonly Template[], valueOf: ValueOf): readonly string[] {
+  const values = templates.flatMap((one) => one.value(valueOf) as ReturnType<ValueOf> | readonly string[]);
+  return values.filter((value) => value !== undefined).map(String);
+}
+
+function rendered(templates: NonNullable<Stream['headers']>, valueOf: ValueOf): Record<string, string> {
   const values = Object.entries(templates).map(([name, template]) => [name, template.render(valueOf)] as const);
   return Object.fromEntries(values.filter((pair): pair is readonly [string, string] => pair[1] !== undefined));
 }

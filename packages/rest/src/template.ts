@@ -89,6 +89,13 @@ export function fieldsOf(given: JsonTemplate): readonly Placeholder[] {
   return isTemplate(given) ? given.fields : Object.values(given as Readonly<Record<string, JsonTemplate>>).flatMap(fieldsOf);
 }
 
+type Scalar = string | number | boolean;
+
+/** The schema of a query parameter, which is repeated for each text of a list. */
+export function parameter(): z.ZodType<Template | readonly Template[], Scalar | Scalar[]> {
+  return z.union([template(), z.array(template())]);
+}
+
 /** The JSON value; undefined for a text without a value. */
 export function jsonOf(given: JsonTemplate, valueOf: ValueOf): unknown {
   if (given === null) return null;

@@ -59,7 +59,8 @@ function leftOf(section: RestOptions, answer: HttpResponse, epochMs: number): Bu
 
 function requestText(baseUrl: string, stream: Stream, query: RestQuery): string {
   const { method = 'GET', url, path = '', query: parameters = {}, body } = httpRequest(baseUrl, stream, query);
-  const text = new URLSearchParams(Object.entries(parameters).map(([name, value]): [string, string] => [name, String(value)])).toString();
+  const pairs = Object.entries(parameters).flatMap(([name, value]) => [value ?? []].flat().map((one): [string, string] => [name, one]));
+  const text = new URLSearchParams(pairs).toString();
   return `${method} ${url ?? (text === '' ? path : `${path}?${text}`)}${body === undefined ? '' : ` ${body}`}`;
 }
 
