@@ -122,6 +122,15 @@ describe('mistakes, each with its path and fix', () => {
       { query: { 'state[]': ['{stat}'] }, for: { state: ['a'] } },
       'streams.items.query: has {stat}, but for has no such field. Did you mean {state}?',
     ],
+    [{ key: 'data.id' }, 'streams.items.key: is the same text for every record. Write a path, such as $.id, or a text with fields of for.'],
+    [
+      { pages: { link: '$.next' } },
+      'streams.items.pages.link: is a path, but the Link header has relations. Write link: next, or for an address in the body next: $.next.',
+    ],
+    [
+      { query: { from: '{since}', to: '{untill}' }, since: { from: '$.at' } },
+      'streams.items.query: has {untill}, but for has no such field. Did you mean {until}?',
+    ],
     [{ to: 'requests' }, 'streams.items.to: would write to requests, a topic that every pipeline has. Add to: another name.'],
     [{ errors: [{ then: 'dead' }] }, 'streams.items.errors.0: needs status, when, or both.'],
     [

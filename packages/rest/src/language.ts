@@ -210,7 +210,14 @@ const errorRule = z
 
 const pages = z
   .strictObject({
-    link: z.string().exactOptional().describe('Relation in the Link header with the next address, usually `next`.'),
+    link: z
+      .string()
+      .refine(
+        (text) => !text.startsWith('$'),
+        'is a path, but the Link header has relations. Write link: next, or for an address in the body next: $.next.',
+      )
+      .exactOptional()
+      .describe('Relation in the Link header with the next address, usually `next`.'),
     next: path().exactOptional().describe('Path of the next address in the body.'),
     base: path({ singular: true })
       .exactOptional()
@@ -313,6 +320,11 @@ const pathOrTemplate = z.string().transform((text, context): Path | Template => 
   if (text.startsWith('$')) return readPath(text, context, { singular: true });
   const read = template().safeParse(text);
   for (const { message } of read.error?.issues ?? []) context.addIssue({ code: 'custom', message });
+  if (read.data?.fields.length === 0 && !text.includes('$.'))
+    context.addIssue({
+      code: 'custom',
+      message: 'is the same text for every record. Write a path, such as $.id, or a text with fields of for.',
+    });
   if (text.includes('$.'))
     context.addIssue({
       code: 'custom',
@@ -535,7 +547,8 @@ function placeholderFlaw({ field, format, fields, isSince }: PlaceholderUse): st
     return `has {${field}:${format}}, which is no format. Write seconds, ms, date, http, or as in %Y-%m-%d.`;
   }
   if (format !== undefined) return `has {${field}:${format}}: only since and until have a format.`;
-  return fields.has(field) ? undefined : `has {${field}}, but for has no such field.${nearest(field, fields)}`;
+  const known = isSince ? new Set([...fields, 'since', 'until']) : fields;
+  return fields.has(field) ? undefined : `has {${field}}, but for has no such field.${nearest(field, known)}`;
 }
 
 function addressFlaw(text: string): string | undefined {
