@@ -13,7 +13,11 @@ import { leaveGroup } from '../requests/groups.ts';
 const SESSION_TIMEOUT_MS = 6_000;
 const PAUSES = { firstMs: 100, mostMs: 2_000 };
 const ASK_AGAIN_MS = 200;
-/** From the response that names the newcomer until the broker has its second request, which joins. */
+/**
+ * From the response that names the newcomer until the broker has its second request, which joins. A guess: kafkajs reports a request when it
+ * is answered, which for this one is the end of the rebalance, and gives the newcomer's ID to nobody before that. With the ID,
+ * `describeGroup` would show when the broker has the request.
+ */
 const JOIN_UNDER_WAY_MS = 50;
 
 export interface GroupMembershipOptions {
