@@ -6,8 +6,8 @@ import type { Place } from './yaml-file.ts';
 
 /** Packages that a user's module finds in this installation if its own folder has none. */
 const OURS = /^(headgate|@headgate\/[\w-]+|rxjs|zod)(\/|$)/;
-/** Maximum time for a module to load. */
-const LOADED_WITHIN_MS = 30_000;
+/** Maximum time for a module to load; a busy machine may take half a minute for one without fault. */
+const LOADED_WITHIN_MS = 120_000;
 /** Hooks belong to the process. */
 let isHooked = false;
 /** By a package's name, the URL of the file that names it: the search for the package starts there. */
@@ -38,7 +38,7 @@ export async function defaultExportOf(module: string, from?: string): Promise<un
   }
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    late.reject(new Error(`it hasn't loaded after ${LOADED_WITHIN_MS / 1_000} s: a top-level await is still pending`));
+    late.reject(new Error(`it hasn't loaded after ${LOADED_WITHIN_MS / 1_000} s. Does it wait for a promise that never settles?`));
   }, LOADED_WITHIN_MS);
   try {
     if (from !== undefined) namedBy.set(module, pathToFileURL(from).href);
