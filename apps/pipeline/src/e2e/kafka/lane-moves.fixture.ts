@@ -37,7 +37,7 @@ export async function statusOf(runner: Runner): Promise<string> {
   return /http:\S+/.exec(msg)?.[0] ?? '';
 }
 
-const READY_WITHIN_MS = 30_000;
+const READY_WITHIN_MS = 120_000;
 
 /** Resolves when the process is in the group, with lanes or standing by: then it is ready. Answers where it serves its status. */
 export async function joined(runner: Runner): Promise<string> {

@@ -3,7 +3,7 @@ import { plainKafka } from './kafkajs.fixture.ts';
 
 const TOPICS = ['followers.ids', 'followers.pages', 'followers.crawls', 'followers.state'];
 const NODES = [1, 2, 3];
-const WITHIN_MS = 30_000;
+const WITHIN_MS = 120_000;
 
 /** Gives every partition that a lane writes another leader, `times` times. Answers how many partitions were led by another in the end, in sum. */
 export async function moveLeaders(
