@@ -89,10 +89,8 @@ export function fieldsOf(given: JsonTemplate): readonly Placeholder[] {
   return isTemplate(given) ? given.fields : Object.values(given as Readonly<Record<string, JsonTemplate>>).flatMap(fieldsOf);
 }
 
-type Scalar = string | number | boolean;
-
 /** The schema of a query parameter, which is repeated for each text of a list. */
-export function parameter(): z.ZodType<Template | readonly Template[], Scalar | Scalar[]> {
+export function parameter(): z.ZodType<Template | readonly Template[], string | number | boolean | (string | number | boolean)[]> {
   return z.union([template(), z.array(template())]);
 }
 
