@@ -110,7 +110,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
   const heap = new IndexedHeap<Node>((a, b) => a.notBefore - b.notBefore || a.lastTaken - b.lastTaken);
   const nodes = new Map<string, Node>();
   /** The number of members, former ones included, that have a budget. */
-  const holders = new Map<RateBudget, number>();
+  const holders = new WeakMap<RateBudget, number>();
   const isShared = (budget: RateBudget): boolean => (holders.get(budget) ?? 0) > 1;
   let hasShared = false;
   /** The budgets of a member, and which of them all members have. */
@@ -129,7 +129,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
   const compareBudgets = (): void => {
     const all = Array.from(nodes.values(), (node) => node.member.budgets);
     [first = []] = all;
-    hasShared = [...holders.keys()].some(isShared);
+    hasShared = all.some((budgets) => budgets.some(isShared));
     ofAll = first.map((budget, i) => isShared(budget) && all.every((budgets) => budgets[i] === budget));
   };
   for (const [i, member] of members.entries()) insert(member, i - members.length);
