@@ -63,7 +63,7 @@ export async function layOutCluster(options: ClusterOptions): Promise<readonly O
         readyWithinMs,
         ready: async () => {
           const running = nodes.filter((node) => node.pid !== undefined);
-          return running.some(({ id }) => id === place.id) && everyNodeKnowsAll(running);
+          return running.some(({ id }) => id === place.id) && everyNodeKnowsAll(running, clusterId);
         },
       }),
     );
@@ -71,10 +71,10 @@ export async function layOutCluster(options: ClusterOptions): Promise<readonly O
   return nodes;
 }
 
-/** Whether each node that isn't frozen lists all of them. An open port isn't enough. */
-async function everyNodeKnowsAll(running: readonly OwnedNode[]): Promise<boolean> {
+/** Whether each node that isn't frozen lists all of them. An open port isn't enough: another cluster may have taken it meanwhile. */
+async function everyNodeKnowsAll(running: readonly OwnedNode[], clusterId: string): Promise<boolean> {
   const asked = running.filter((node) => !node.paused());
-  const answers = await Promise.all(asked.map(async ({ address }) => knownNodes(address).catch((): readonly number[] => [])));
+  const answers = await Promise.all(asked.map(async ({ address }) => knownNodes(address, clusterId).catch((): readonly number[] => [])));
   return answers.every((ids) => running.every(({ id }) => ids.includes(id)));
 }
 

@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 import { describe, expect, test, vi } from 'vitest';
 
+import { layOutCluster } from './cluster.ts';
 import { runCommand } from './command.ts';
 import { findJava } from './java.ts';
 import { startKafkaBroker } from './kafka-broker.ts';
@@ -74,6 +77,18 @@ describe.skipIf(reason !== undefined)(`a broker of Kafka${reason === undefined ?
     const start = startKafkaBroker({ settings: { 'log.retention.hours': 'never' } });
     await expect(start).rejects.toThrow(/Kafka node 1 at 127\.0\.0\.1:\d+ ended while it started:\n[^]*log\.retention\.hours/u);
     await expect(start).rejects.toMatchObject({ code: 'HEADGATE_KAFKA_BROKER' });
+  });
+
+  test('a node whose port another cluster has taken meanwhile is not ready', async () => {
+    await using broker = await startKafkaBroker();
+    const folder = join(broker.folder, 'other');
+    const bootstrapCheckpoint = join(broker.folder, 'bootstrap.checkpoint');
+    await writeFile(bootstrapCheckpoint, '');
+    const port = Number(broker.nodes[0]?.address.split(':')[1]);
+    const rest = { settings: {}, folder, environment: process.env, readyWithinMs: 1_000 };
+    // It runs for longer, and listens nowhere.
+    const [node] = await layOutCluster({ ...rest, size: 1, port, bootstrapCheckpoint, command: ['tail', '-f'] });
+    await expect(node?.start()).rejects.toThrow(`Kafka node 1 at 127.0.0.1:${port} was not ready after 1 s`);
   });
 
   test.concurrent.each([

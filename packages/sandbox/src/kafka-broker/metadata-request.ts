@@ -3,11 +3,12 @@ import { connect } from 'node:net';
 const answerWithinMs = 2000;
 
 /**
- * The IDs of the nodes that one node knows as alive: a Metadata request of version 1 without topics (Kafka protocol guide, "Messages").
+ * The IDs of the nodes that one node knows as alive; none if it belongs to another cluster than `clusterId`, by default to any. A Metadata
+ * request of version 2 without topics (Kafka protocol guide, "Messages").
  *
  * Rejects if the node doesn't answer within two seconds, or in another form.
  */
-export async function knownNodes(address: string): Promise<readonly number[]> {
+export async function knownNodes(address: string, clusterId?: string): Promise<readonly number[]> {
   const [host = '', port = ''] = address.split(':');
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port: Number(port) });
@@ -24,7 +25,8 @@ export async function knownNodes(address: string): Promise<readonly number[]> {
       read = Buffer.concat([read, piece]);
       if (read.length < 4 || read.length < 4 + read.readInt32BE(0)) return;
       try {
-        resolve(nodeIds(read));
+        const answer = readAnswer(read);
+        resolve(clusterId === undefined || clusterId === answer.clusterId ? answer.nodeIds : []);
         socket.destroy();
       } catch (error) {
         end(new Error(`${address} sent an unreadable response.`, { cause: error }));
@@ -37,22 +39,23 @@ function metadataRequest(): Buffer {
   const request = Buffer.alloc(4 + 2 + 2 + 4 + 2 + 4);
   request.writeInt32BE(request.length - 4, 0);
   request.writeInt16BE(3, 4);
-  request.writeInt16BE(1, 6);
+  request.writeInt16BE(2, 6);
   request.writeInt32BE(1, 8);
   request.writeInt16BE(-1, 12);
   request.writeInt32BE(0, 14);
   return request;
 }
 
-/** Length, correlation ID, then the brokers: ID, host, port, rack. */
-function nodeIds(answer: Buffer): readonly number[] {
-  const ids: number[] = [];
+/** Length, correlation ID, then the brokers: ID, host, port, rack; then the cluster's ID. */
+function readAnswer(answer: Buffer): { readonly nodeIds: readonly number[]; readonly clusterId: string } {
+  const nodeIds: number[] = [];
   let at = 12;
   for (let left = answer.readInt32BE(8); left > 0; left -= 1) {
-    ids.push(answer.readInt32BE(at));
+    nodeIds.push(answer.readInt32BE(at));
     at += 4;
     at += 2 + answer.readInt16BE(at) + 4;
     at += 2 + Math.max(0, answer.readInt16BE(at));
   }
-  return ids;
+  const length = Math.max(0, answer.readInt16BE(at));
+  return { nodeIds, clusterId: answer.toString('utf8', at + 2, at + 2 + length) };
 }
