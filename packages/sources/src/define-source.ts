@@ -26,9 +26,8 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
   const definition: WholeDefinition<Query, Value> = { subject: () => service, items: () => 1, itemsOf: () => 1, ...defined };
   return (given) => {
     const options = checkedOptions(service, given, definition);
-    const { clock, budgets, concurrency, maxDelayMs, timeoutMs, env, proxy, ca, dispatcher, fetch } = options;
-    const shared = sharedBudgets({ budgets, maxDelayMs, clock, journal: options.journal });
-    const { journal } = options;
+    const { clock, journal, budgets, concurrency, maxDelayMs, timeoutMs, env, proxy, ca, dispatcher, fetch } = options;
+    const shared = sharedBudgets({ budgets, maxDelayMs, clock, journal });
     const opened = (credential: Credential, before?: SourceCredential): SourceCredential =>
       sourceCredential({ credential, budgets, shared, maxDelayMs, clock, journal, before });
     const members = options.credentials.map((credential) => opened(credential));

@@ -15,7 +15,7 @@ export interface PipelineDefinition<
   Topics extends TopicMap,
   Credential extends NamedCredential,
 > {
-  /** Prefix of its topics and its key in a configuration: lowercase dead letters, digits and hyphens. */
+  /** Prefix of its topics and its key in a configuration: lowercase letters, digits and hyphens. */
   readonly name: string;
   /** Its section of a configuration. `every`, `maxOutstanding` and `stopAfterFailures` are added to it. */
   readonly options: Options;

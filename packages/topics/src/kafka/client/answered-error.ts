@@ -4,9 +4,16 @@ import { chain } from './driver-errors.ts';
 import { newerError } from './kafka-errors.ts';
 import { createErrorFromCode } from './kafkajs-internals.ts';
 
+const UNKNOWN_TOPIC_OR_PARTITION = 3;
+
 /** The error for a number that a broker returned, as kafkajs throws it. */
 export function answeredError(code: number, about: { readonly topic?: string } = {}): Error {
   return Object.assign(createErrorFromCode(code), newerError(code), { code }, about);
+}
+
+/** The error of a broker that doesn't know a topic, or one of its partitions. */
+export function unknownTopicError(topic: string): Error {
+  return answeredError(UNKNOWN_TOPIC_OR_PARTITION, { topic });
 }
 
 /** The refusals of a response as one error; undefined if there are none. */

@@ -6,14 +6,13 @@ import { findCoordinator } from '../requests/groups.ts';
 import { READ_COMMITTED } from '../requests/offsets.ts';
 import { type AboutPartitions, type Answered, type PartitionAnswers, type Request, type Routed, rights } from '../requests/request.ts';
 import { metadata } from '../requests/topics.ts';
-import { answeredError, missingRight, oneError, refusalError } from './answered-error.ts';
+import { answeredError, missingRight, oneError, refusalError, unknownTopicError } from './answered-error.ts';
 import { repair } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { kindOf } from './driver-errors.ts';
 import { BaseCluster, EventEmitter, type KafkajsBroker, createConsumer, createLogger } from './kafkajs-internals.ts';
 import { type Broker, sendRequest } from './send-request.ts';
 
-const UNKNOWN_TOPIC_OR_PARTITION = 3;
 const LEADER_NOT_AVAILABLE = 5;
 const NO_LEADER = -1;
 /** kafkajs's COORDINATOR_TYPES. */
@@ -190,7 +189,7 @@ export class Cluster extends BaseCluster {
 
   #leaderOf({ topic, partition }: TopicPartition): string {
     const [nodeId] = Object.keys(this.findLeaderForPartitions(topic, [partition]));
-    if (nodeId === undefined) throw answeredError(UNKNOWN_TOPIC_OR_PARTITION, { topic });
+    if (nodeId === undefined) throw unknownTopicError(topic);
     return nodeId;
   }
 

@@ -4,7 +4,7 @@ import type { NewRecord, OffsetCommit, RecordSeries, TopicPartition, TopicRecord
 import { partitionKey } from '../../topic-partition.ts';
 import type { TransactionContent } from '../../transaction-content.ts';
 import type { Cluster } from '../client/cluster.ts';
-import { answeredError } from '../client/answered-error.ts';
+import { unknownTopicError } from '../client/answered-error.ts';
 import { soon } from '../client/time-limit.ts';
 import { certainTopicMetadata } from '../client/topic-metadata.ts';
 import { groupOffsets } from '../reader/group-offsets.ts';
@@ -34,7 +34,6 @@ export interface TransactionSessionOptions {
   readonly signal: AbortSignal;
 }
 
-const UNKNOWN_TOPIC_OR_PARTITION = 3;
 /** How often to ask partitions whether a transaction has ended there. */
 const LOOKS = { firstMs: 4, mostMs: 50 };
 /** How long they may take before the transaction is ended again. */
@@ -185,7 +184,7 @@ export class TransactionSession {
     const topicPartitions = Array.from(partitions.values(), ({ topic, partition }) => ({ topic, partition }));
     // It has been created again, or wasn't deleted: what may be open there must be ended first.
     const reappeared = topicPartitions.find((place) => !this.#exists(place));
-    if (reappeared !== undefined) throw answeredError(UNKNOWN_TOPIC_OR_PARTITION, { topic: reappeared.topic });
+    if (reappeared !== undefined) throw unknownTopicError(reappeared.topic);
     places.add({ topicPartitions, offsets });
     // Appends may follow a recreated topic; a lane's state would still describe the old one.
     const assertAppended = notes === undefined ? undefined : readYourWrites.appendGuard(topicPartitions);
