@@ -438,6 +438,32 @@ const stream = z
 
 type StreamInput = Pick<z.output<typeof stream>, 'get' | 'post' | 'body' | 'form' | 'for' | 'query' | 'headers' | 'add' | 'key'>;
 
+type SectionStreams = Pick<z.output<typeof stream>, 'pages' | 'query' | 'headers' | 'errors'> & {
+  readonly streams: Readonly<Record<string, z.output<typeof stream>>>;
+};
+
+/** The streams, each with what its section says for all of them. */
+export function wholeStreams({
+  streams,
+  pages,
+  query,
+  headers,
+  errors,
+}: SectionStreams): Readonly<Record<string, z.output<typeof stream>>> {
+  return Object.fromEntries(
+    Object.entries(streams).map(([name, own]) => [
+      name,
+      {
+        ...(pages !== undefined && own.batch === undefined && { pages }),
+        ...own,
+        query: { ...query, ...own.query },
+        headers: { ...headers, ...own.headers },
+        errors: [...(own.errors ?? []), ...(errors ?? [])],
+      },
+    ]),
+  );
+}
+
 /** Method and path of the stream's request. */
 export function requestOf({ get, post }: Pick<StreamInput, 'get' | 'post'>): {
   readonly method: 'GET' | 'POST';
@@ -591,7 +617,8 @@ export const restOptions = z
       .record(z.string().regex(NAME, 'is no name of a stream. Write letters, digits and dashes.'), stream)
       .describe('Streams by name, each with its own topic.'),
   })
-  .superRefine(({ limit: one, budgets, credentials, streams, pages: everyPages, query, headers }, context) => {
+  .superRefine((section, context) => {
+    const { limit: one, budgets, credentials, streams, pages: everyPages, query, headers } = section;
     const refuse = (at: PropertyKey[], message: string): void => context.addIssue({ code: 'custom', path: at, message });
     if (one === undefined && budgets === undefined)
       refuse(['limit'], "is missing. Write the service's limit, such as { requests: 15, window: 15m }.");
@@ -622,12 +649,7 @@ export const restOptions = z
       });
       if (flaw !== undefined) refuse([key], flaw);
     }
-    const whole = Object.fromEntries(
-      Object.entries(streams).map(([name, of]) => [
-        name,
-        { ...of, query: { ...query, ...of.query }, headers: { ...headers, ...of.headers } },
-      ]),
-    );
+    const whole = wholeStreams(section);
     for (const [name, given] of Object.entries(streams)) {
       const { for: of, to = name } = given;
       if (OWN_TOPICS.includes(to))

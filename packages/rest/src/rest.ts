@@ -34,7 +34,7 @@ import { type Carried, MAX_DIGESTS, carriedOn } from './carried.ts';
 import { type Cursor, firstCursor } from './cursor.ts';
 import { evidenceOf } from './evidence.ts';
 import { kindOf, scalarOf } from './json-value.ts';
-import { type RestOptions, type Stream, fieldNames, isEach, keyPaths, neededFields, restOptions } from './language.ts';
+import { type RestOptions, type Stream, fieldNames, isEach, keyPaths, neededFields, restOptions, wholeStreams } from './language.ts';
 import { type Fields, type RestQuery, httpRequest, valuesOf, withFields } from './request.ts';
 import { timeOf } from './time.ts';
 import { type TriedStream, triedStream } from './try.ts';
@@ -66,18 +66,7 @@ function nothing(): never {
 }
 
 function pipelineOf(name: string, section: RestOptions) {
-  const streams: Readonly<Record<string, Stream>> = Object.fromEntries(
-    Object.entries(section.streams).map(([of, stream]) => [
-      of,
-      {
-        ...(section.pages !== undefined && stream.batch === undefined && { pages: section.pages }),
-        ...stream,
-        query: { ...section.query, ...stream.query },
-        headers: { ...section.headers, ...stream.headers },
-        errors: [...(stream.errors ?? []), ...(section.errors ?? [])],
-      },
-    ]),
-  );
+  const streams = wholeStreams(section);
   const keyParameters = section.credentials.flatMap(({ query }) => query ?? []);
   const streamOf = (of: string): Stream => {
     const stream = streams[of];
