@@ -39,9 +39,28 @@ test('a number stays one where it is the number that was sent, and is its text o
   );
 });
 
-test.each(['21.0', '1.50', '-0', '1e3', '0.1', '1.00000000000000000000', '123456789012345'])('%s stays a number', (spelled) => {
+test.each([
+  '21.0',
+  '1.50',
+  '-0',
+  '1e3',
+  '0.1',
+  '0e-400',
+  '5e-324',
+  '1.5e-310',
+  '2.2250738585072014e-308',
+  '1.00000000000000000000',
+  '123456789012345',
+])('%s stays a number', (spelled) => {
   expect(parseExact(`[${spelled}, 9007199254740993]`)).toEqual([Number(spelled), '9007199254740993']);
 });
+
+test.each(['8e-324', '1.23e-323', '4.1234567e-320', '1e-400'])(
+  '%s is its text: the nearest JavaScript number is another one',
+  (spelled) => {
+    expect(parseExact(`[${spelled}]`)).toEqual([spelled]);
+  },
+);
 
 test('numbers of another spelling are their text, where that is asked for', () => {
   expect(parseSpelled('[21.0, 1e3, 9007199254740993, 7]')).toEqual(['21.0', '1e3', '9007199254740993', 7]);

@@ -62,12 +62,14 @@ function isLossless(source: string, value: number): boolean {
     .replace(/(\.\d*?)0+$/, '$1')
     .replaceAll(/[-.]/g, '')
     .replace(/^0+/, '');
-  if (!Number.isFinite(value) || (value === 0 && digits !== '')) return false;
-  return digits.length <= MOST_DIGITS || (isExact(source, value) && !isWide(value));
+  if (digits === '') return true;
+  const isNormal = Number.isFinite(value) && Math.abs(value) >= SMALLEST_NORMAL;
+  return (isNormal && digits.length <= MOST_DIGITS) || (isExact(source, value) && !isWide(value));
 }
 
-/** A JavaScript number keeps every decimal number of up to this many digits. */
+/** A normal JavaScript number keeps every decimal number of up to this many digits; a smaller one has fewer bits (IEEE 754). */
 const MOST_DIGITS = 15;
+const SMALLEST_NORMAL = 2 ** -1022;
 
 function isExact(source: string, value: number): boolean {
   return JSON.stringify(value) === source;
