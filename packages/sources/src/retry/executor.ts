@@ -200,7 +200,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
     let settle: (() => void) | undefined;
     try {
       for (;;) {
-        settle ??= await options.allowance?.take(waiting.signal);
+        if (options.allowance !== undefined) settle ??= await options.allowance.take(waiting.signal);
         const permit = await permitted();
         running.state = { state: 'requesting', credential: permit.credential, since: clock.epochMs() };
         inFlight.add(running);

@@ -60,8 +60,9 @@ export function drain<T, R>(
           }
           if (delivery === undefined) end = {};
           else waiting.push(delivery);
-          hand();
+          // First, so that a journal can make the next grant durable together with this page.
           ask();
+          hand();
         },
         (error: unknown) => {
           end = { error };

@@ -24,7 +24,7 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
   constructor(begin: () => PageReader<T>, { signal }: PageStreamOptions = {}) {
     const open = signal === undefined ? begin : () => endedBy(begin(), signal);
     // A page is acknowledged when `next` has returned, and only then is the next page requested.
-    super((subscriber) => drain(open, (page) => of(page)).subscribe(subscriber));
+    super((subscriber) => drain(open, (page) => of(page), { readAhead: 0 }).subscribe(subscriber));
     this.#open = open;
   }
 
