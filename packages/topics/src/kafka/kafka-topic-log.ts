@@ -29,7 +29,7 @@ import type {
 import { type Availability, type AvailabilityChange, availability } from '../availability.ts';
 import { BrokerAddresses, assertAdvertised } from './client/broker-addresses.ts';
 import { Connections } from './client/connections.ts';
-import { assertKnownKafkajs, type ConsumerConfig, type KafkaConfig } from './client/kafkajs-internals.ts';
+import { assertKnownKafkajs, type KafkaConfig } from './client/kafkajs-internals.ts';
 import { failureText, refusal, verdictOf } from './client/driver-errors.ts';
 import { type Cluster, type ClusterConfig, newCluster, newConsumer } from './client/cluster.ts';
 import { isNoneReady, refusesUser } from './client/error-kinds.ts';
@@ -364,10 +364,9 @@ class KafkaTopicLog implements TopicLog {
   async joinGroup(options: JoinGroupOptions): Promise<GroupMember> {
     this.#assertOpen();
     const { sessionTimeoutMs = SESSION_TIMEOUT_MS } = this.#options;
-    const kafka = { consumer: (consumer: ConsumerConfig) => newConsumer(this.#config, consumer) };
     const faults = this.#patience();
     const membership = new Member({
-      kafka,
+      newConsumer: (config) => newConsumer(this.#config, config),
       cluster: () => newCluster(this.#config),
       ...options,
       sessionTimeoutMs,

@@ -31,7 +31,11 @@ export type AnyRequest<Options, Answer> = Request<Options, Answer> | KafkajsRequ
 interface ConnectionOptions {
   /** Watches all connections. Default: they are only repaired. */
   readonly connections?: Connections;
+  readonly onJoining?: OnJoining | undefined;
 }
+
+/** Called before a member sends a request to join the group under its ID. A newcomer sends one before, which only asks for an ID. */
+export type OnJoining = (memberId: string) => void;
 
 export type ClusterConfig = KafkaConfig & ConnectionOptions;
 
@@ -61,11 +65,13 @@ class NoBrokerReadyError extends Error {
  * kafkajs drops.
  */
 export class Cluster extends BaseCluster {
+  readonly #onJoining: OnJoining | undefined;
   /** By kind and name, until a request to it fails. */
   readonly #coordinators = new Map<string, Broker>();
 
   constructor(options: ConnectionOptions) {
     super(options);
+    this.#onJoining = options.onJoining;
     const { brokerPool, connectionPoolBuilder } = this;
     const build = connectionPoolBuilder.build.bind(connectionPoolBuilder);
     connectionPoolBuilder.build = async (address) => {
@@ -209,6 +215,18 @@ export class Cluster extends BaseCluster {
       const coordinator = await this.#send(broker, findCoordinator, { of, name: groupId });
       return { coordinator, host: coordinator.host };
     };
+    // kafkajs sends both requests of a newcomer within one call: the second has the ID from the response to the first.
+    const { joinGroup } = broker;
+    broker.joinGroup = async (options) => {
+      const lookupRequest: KafkajsBroker['lookupRequest'] = (...request) => {
+        const encoded = broker.lookupRequest(...request);
+        return (fields) => {
+          if (fields.memberId !== undefined && fields.memberId !== '') this.#onJoining?.(fields.memberId);
+          return encoded(fields);
+        };
+      };
+      return await joinGroup.call(Object.create(broker, { lookupRequest: { value: lookupRequest } }), options);
+    };
     for (const method of ['joinGroup', 'syncGroup', 'heartbeat', 'leaveGroup', 'describeGroups'] as const) {
       const asDelivered = broker[method].bind(broker);
       broker[method] = async (options) => {
@@ -250,13 +268,18 @@ export function newCluster(config: ClusterConfig): Cluster {
   return new Cluster(clusterOptions(config));
 }
 
+export interface OwnConsumerConfig extends ConsumerConfig {
+  readonly onJoining?: OnJoining;
+}
+
 /** kafkajs's own consumer. */
-export function newConsumer(config: ClusterConfig, options: ConsumerConfig): Consumer {
+export function newConsumer(config: ClusterConfig, { onJoining, ...options }: OwnConsumerConfig): Consumer {
   const instrumentationEmitter = new EventEmitter();
   const { metadataMaxAge, allowAutoTopicCreation } = options;
   const cluster = new Cluster(
     Object.assign(clusterOptions(config), {
       instrumentationEmitter,
+      onJoining,
       ...(metadataMaxAge !== undefined && { metadataMaxAge }),
       ...(allowAutoTopicCreation !== undefined && { allowAutoTopicCreation }),
     }),

@@ -37,6 +37,8 @@ const KNOWN_VERSION = '2.2.4';
 
 /** Internals of kafkajs's broker. */
 export interface KafkajsBroker extends Broker, Record<Membership, MembershipRequest> {
+  /** Set by `connect`. */
+  readonly lookupRequest: LookupRequest;
   metadata(topics?: readonly string[]): Promise<Metadata>;
   findGroupCoordinator(options: CoordinatorOptions): Promise<{ readonly coordinator: { readonly nodeId: number }; readonly host: string }>;
   fetch(options: {
@@ -54,6 +56,9 @@ export interface KafkajsBroker extends Broker, Record<Membership, MembershipRequ
     readonly clientSideThrottleTime?: number;
   }>;
 }
+
+/** Finds out how to encode a request for the broker's versions; the result takes the request's fields. */
+type LookupRequest = (apiKey: number, definition: object) => (fields: { readonly memberId?: string }) => object;
 
 type Membership = 'joinGroup' | 'syncGroup' | 'heartbeat' | 'leaveGroup' | 'describeGroups';
 type MembershipRequest = (options: { readonly groupId?: string; readonly groupIds?: readonly string[] }) => Promise<unknown>;

@@ -1,4 +1,5 @@
-import type { Consumer, GroupDescription, Kafka } from '../client/kafkajs-internals.ts';
+import type { OwnConsumerConfig } from '../client/cluster.ts';
+import type { Consumer, GroupDescription } from '../client/kafkajs-internals.ts';
 import type { TopicPartition } from '../../topic-log.ts';
 import type { Joined } from './group-session.ts';
 import { stickyAssigner } from './sticky-assigner.ts';
@@ -11,7 +12,7 @@ const CHECK_MS = 250;
 const RETRY = { retries: 6, initialRetryTime: 50, maxRetryTime: 400, restartOnFailure: async (): Promise<boolean> => false };
 
 export interface MemberConsumerOptions {
-  readonly kafka: Pick<Kafka, 'consumer'>;
+  readonly newConsumer: (config: OwnConsumerConfig) => Consumer;
   readonly group: string;
   readonly topics: readonly string[];
   readonly sessionTimeoutMs: number;
@@ -30,12 +31,13 @@ export class MemberConsumer {
   readonly #joining: PromiseWithResolvers<void> = Promise.withResolvers();
   /** Duration of the latest answered request with this name. */
   readonly #agesMs = new Map<string, number>();
+  #joiningAs: string | undefined;
   #joined = false;
   #over = false;
 
   constructor(options: MemberConsumerOptions) {
     this.#options = options;
-    this.#consumer = options.kafka.consumer({
+    this.#consumer = options.newConsumer({
       groupId: options.group,
       partitionAssigners: [stickyAssigner({ agreement: options.agreement, owned: options.onJoin })],
       sessionTimeout: options.sessionTimeoutMs,
@@ -45,6 +47,9 @@ export class MemberConsumer {
       metadataMaxAge: 30_000,
       allowAutoTopicCreation: false,
       retry: RETRY,
+      onJoining: (memberId) => {
+        this.#joiningAs = memberId;
+      },
     });
     this.#listen();
   }
@@ -52,6 +57,11 @@ export class MemberConsumer {
   /** Resolves with the reason when it has crashed or was ended. */
   get ended(): Promise<Error> {
     return this.#ended.promise;
+  }
+
+  /** The member ID in its latest request to join; undefined before that. */
+  get joiningAs(): string | undefined {
+    return this.#joiningAs;
   }
 
   /** It hasn't joined yet, and may still. */

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Member } from './member.ts';
-import { quietCluster, quietConsumers, quietKafka } from './quiet-kafka.fixture.ts';
+import { quietCluster, quietConsumer, quietKafka } from './quiet-kafka.fixture.ts';
 
 /**
  * Joins, prints each assignment as `<ms since the epoch> <partitions>` and, with `measureMs`, the CPU time of idling, and leaves when its
@@ -13,7 +13,7 @@ process.on('warning', ({ name }) => say(`warning ${name}`));
 const stdinEnded = new Promise((resolve) => process.stdin.once('end', resolve));
 process.stdin.resume();
 const membership = new Member({
-  kafka: patch === 'patched' ? quietConsumers([broker]) : quietKafka([broker]),
+  newConsumer: patch === 'patched' ? quietConsumer([broker]) : (config) => quietKafka([broker]).consumer(config),
   cluster: () => quietCluster([broker]),
   group,
   topics: [topic],

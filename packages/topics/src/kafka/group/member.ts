@@ -4,24 +4,19 @@ import { TopicLogError } from '../../topic-log-error.ts';
 import { disagreementError, disagrees, waitForAgreement } from './group-agreement.ts';
 import { chain, driverError, verdictOf } from '../client/driver-errors.ts';
 import { GroupSession, type Joined } from './group-session.ts';
-import type { Kafka } from '../client/kafkajs-internals.ts';
 import type { TopicPartition } from '../../topic-log.ts';
 import { MemberConsumer } from './member-consumer.ts';
-import type { Cluster } from '../client/cluster.ts';
-import { leaveGroup } from '../requests/groups.ts';
+import type { Consumer } from '../client/kafkajs-internals.ts';
+import type { Cluster, OwnConsumerConfig } from '../client/cluster.ts';
+import { describeGroup, leaveGroup } from '../requests/groups.ts';
 
 const SESSION_TIMEOUT_MS = 6_000;
 const PAUSES = { firstMs: 100, mostMs: 2_000 };
 const ASK_AGAIN_MS = 200;
-/**
- * From the response that names the newcomer until the broker has its second request, which joins. A guess: kafkajs reports a request when it
- * is answered, which for this one is the end of the rebalance, and gives the newcomer's ID to nobody before that. With the ID,
- * `describeGroup` would show when the broker has the request.
- */
-const JOIN_UNDER_WAY_MS = 50;
 
 export interface GroupMembershipOptions {
-  readonly kafka: Pick<Kafka, 'consumer'>;
+  /** Creates a consumer on the driver's own connections. */
+  readonly newConsumer: (config: OwnConsumerConfig) => Consumer;
   /** Creates a connection for one request: a broker answers nothing else on a connection on which a join waits. */
   readonly cluster: () => Cluster;
   readonly group: string;
@@ -133,9 +128,9 @@ export class Member implements GroupMembership {
   }
 
   #consumer(): MemberConsumer {
-    const { kafka, group, topics } = this.#options;
+    const { newConsumer, group, topics } = this.#options;
     const consumer: MemberConsumer = new MemberConsumer({
-      kafka,
+      newConsumer,
       group,
       topics,
       sessionTimeoutMs: this.#sessionTimeoutMs,
@@ -164,18 +159,22 @@ export class Member implements GroupMembership {
     }
   }
 
-  /** Runs after the new consumer's join has begun; otherwise the leader would divide this process's partitions between the two. */
-  async #remove(consumer: MemberConsumer, memberId: string): Promise<void> {
-    await sleep(JOIN_UNDER_WAY_MS);
-    while (consumer.isJoining && !(await this.#isRemoved(memberId))) await this.#pause(ASK_AGAIN_MS);
+  async #remove(consumer: MemberConsumer, former: string): Promise<void> {
+    while (consumer.isJoining && !(await this.#isRemoved(consumer, former))) await this.#pause(ASK_AGAIN_MS);
   }
 
-  /** Takes a former member of this process, whose consumer crashed, out of the group: a join then need not wait for its session to end. */
-  async #isRemoved(memberId: string): Promise<boolean> {
+  /**
+   * Takes a former member of this process, whose consumer crashed, out of the group: a join then need not wait for its session to end. But
+   * not before the group has the new consumer's request to join; otherwise, the others would get this process's partitions for a moment.
+   */
+  async #isRemoved({ joiningAs = '' }: MemberConsumer, former: string): Promise<boolean> {
     const cluster = this.#options.cluster();
+    const groupId = this.#options.group;
     try {
       await cluster.connect();
-      await cluster.ask(leaveGroup, { groupId: this.#options.group, memberId });
+      const members = await cluster.ask(describeGroup, { groupId });
+      if (members.has(former) && !members.has(joiningAs)) return false;
+      await cluster.ask(leaveGroup, { groupId, memberId: former });
       return true;
     } catch (error) {
       return [...chain(error)].some(({ type }) => type === 'UNKNOWN_MEMBER_ID');

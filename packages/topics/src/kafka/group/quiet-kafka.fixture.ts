@@ -1,3 +1,4 @@
+import type { MemberConsumerOptions } from './member-consumer.ts';
 import { Kafka, type KafkaConfig, logLevel } from 'kafkajs';
 import { type Cluster, newCluster, newConsumer } from '../client/cluster.ts';
 import { kafkajsSockets } from '../faults/kafkajs-sockets.fixture.ts';
@@ -20,9 +21,9 @@ export function quietCluster(brokers: readonly string[]): Cluster {
   return newCluster(configOf(brokers));
 }
 
-/** Consumers on such connections. */
-export function quietConsumers(brokers: readonly string[]): Pick<Kafka, 'consumer'> {
-  return { consumer: (options) => newConsumer(configOf(brokers), options) };
+/** A consumer on such connections. */
+export function quietConsumer(brokers: readonly string[]): MemberConsumerOptions['newConsumer'] {
+  return (config) => newConsumer(configOf(brokers), config);
 }
 
 function configOf(brokers: readonly string[]): KafkaConfig {
