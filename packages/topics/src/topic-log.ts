@@ -7,8 +7,11 @@ export interface TopicLog extends AsyncDisposable {
    * topic that can't become the specified one. With `validateOnly` (default false) it returns and throws the same, and changes nothing.
    */
   createTopics(topics: readonly NewTopicSpec[], options?: { readonly validateOnly?: boolean }): Promise<CreatedTopics>;
-  /** The existing topics, or those among `names`; sorted by name. */
-  listTopics(names?: readonly string[]): Promise<readonly TopicInfo[]>;
+  /**
+   * The existing topics, or those among `names`; sorted by name. `withOffsets: false` spares the requests for `offsets`, which may be empty
+   * then; default true.
+   */
+  listTopics(names?: readonly string[], options?: { readonly withOffsets?: boolean }): Promise<readonly TopicInfo[]>;
   /**
    * Becomes the only writer of a lane, then reads the state its predecessors committed.
    * Throws `LaneHeldError` if the driver refuses a second holder while the first one lives, and `signal.reason` if that aborts before
@@ -175,7 +178,7 @@ export interface TopicGrowth {
 export interface TopicInfo extends TopicSpec {
   /** Per partition: the first offset kept, and the offset the next committed record will have. */
   readonly offsets: readonly { readonly earliest: number; readonly end: number }[];
-  /** A topic that is deleted and created again has another one. Absent on the embedded log, and on brokers before Kafka 3.7. */
+  /** A topic that is deleted and created again has another one. Absent on the embedded log, and on brokers before Kafka 2.8. */
   readonly id?: string;
 }
 

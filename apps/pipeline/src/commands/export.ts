@@ -48,7 +48,7 @@ export async function exportTopic(
   await using log = await openLogToRead(context, topics);
   const [found] = (await log?.listTopics([topic])) ?? [];
   if (found === undefined && known === undefined) {
-    const existing = ((await log?.listTopics()) ?? []).map(({ name }) => name);
+    const existing = ((await log?.listTopics(undefined, { withOffsets: false })) ?? []).map(({ name }) => name);
     throw new UsageError(`export: there is no topic ${shown(requested)}. There are: ${existing.join(', ')}.`);
   }
   const target = out === undefined ? undefined : await targetOf(resolve(cwd, out));

@@ -44,7 +44,7 @@ export async function read(
   if (log === undefined || found === undefined) {
     // A topic that a run will create has no records yet.
     if (own.includes(topic)) return 0;
-    const existing = ((await log?.listTopics()) ?? []).map(({ name }) => name);
+    const existing = ((await log?.listTopics(undefined, { withOffsets: false })) ?? []).map(({ name }) => name);
     const known = [...new Set([...own, ...existing])];
     const meant = nearest(topic, known);
     throw new UsageError(

@@ -29,7 +29,10 @@ export async function prepareTopics({ log, config, validateOnly = false }: Prepa
  */
 export async function partitionsOf({ log, config }: Pick<PrepareTopicsOptions, 'log' | 'config'>): Promise<ReadonlyMap<string, number>> {
   const specs = runTopics(config);
-  const existing = await log.listTopics(specs.map(({ name }) => name));
+  const existing = await log.listTopics(
+    specs.map(({ name }) => name),
+    { withOffsets: false },
+  );
   const partitions = new Map(existing.map((topic) => [topic.name, topic.partitions]));
   const whole = specs.filter((spec) => (partitions.get(spec.name) ?? 0) >= spec.partitions);
   if (whole.length > 0) await withAdvice(config, log.createTopics(whole, { validateOnly: true }));

@@ -51,11 +51,21 @@ test.for<{ what: string; id?: string; stateOfId?: string; committed?: number; ou
 });
 
 test('a lane without state is new only if its group has committed no offset', async () => {
-  const offsetOf = (offset: number | undefined): TopicLog => logOf({ listTopics, groupOffset: async () => await Promise.resolve(offset) });
+  const withOffsets: unknown[] = [];
+  const offsetOf = (offset: number | undefined): TopicLog =>
+    logOf({
+      listTopics: async (_, options) => {
+        withOffsets.push(options?.withOffsets);
+        return await listTopics();
+      },
+      groupOffset: async () => await Promise.resolve(offset),
+    });
   await expect(assertStateKept({ log: offsetOf(undefined), ...about, next: undefined })).resolves.toBeUndefined();
   const lost = assertStateKept({ log: offsetOf(7), ...about, next: undefined });
   await expect(lost).rejects.toThrow(/catalogue\.state has no records for catalogue\.requests partition 1, .* committed offset 7/u);
   await expect(lost).rejects.toMatchObject({ loss: 'state' });
+  // It asks for the topic's ID alone: a pipeline may open hundreds of lanes.
+  expect(withOffsets).toEqual([false, false]);
 });
 
 test('lanes without a state are looked up together, and not at all if there is no topic for it', async () => {

@@ -64,7 +64,8 @@ export async function assertStateKept(options: StateCheckOptions): Promise<strin
     const message = `${state} has the progress of group "${group}" in ${stateOf}, but its jobs now come from ${topic}. Restore that topic's name, or rename ${state}, too.`;
     throw new StateLostError({ message, loss: 'requests' });
   }
-  const [requests] = await log.listTopics([topic]);
+  // A new lane has no place in it yet.
+  const [requests] = await log.listTopics([topic], { withOffsets: next !== undefined });
   const id = requests?.id;
   if (next !== undefined) {
     const end = requests?.offsets[lane]?.end;

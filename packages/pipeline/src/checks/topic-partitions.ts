@@ -2,6 +2,6 @@ import type { TopicLog, TopicPartition } from '@headgate/topics';
 
 /** Every partition of existing topics. */
 export async function topicPartitions(log: TopicLog, topics: readonly string[]): Promise<readonly TopicPartition[]> {
-  const found = await log.listTopics(topics);
+  const found = await log.listTopics(topics, { withOffsets: false });
   return found.flatMap(({ name, partitions }) => Array.from({ length: partitions }, (_, partition) => ({ topic: name, partition })));
 }

@@ -46,7 +46,7 @@ export async function* openDeadLetters(options: DeadLettersOptions): AsyncGenera
   const { log, names = topicNames() } = options;
   const topic = names(`${options.pipeline}.${DEAD_LETTERS}`);
   const state = names(GROUP_STATE);
-  const existing = await log.listTopics([topic, state]);
+  const existing = await log.listTopics([topic, state], { withOffsets: false });
   const hasState = existing.some(({ name }) => name === state);
   const closed = hasState ? await log.readState(state, 0) : undefined;
   for (const partition of await deadLettersOf(options, closed ?? noState())) yield* partition.open();

@@ -729,7 +729,8 @@ test('a log that can’t say where a walk’s records begin ends the lane, not t
   await using place = await temporaryLog();
   const failed = new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_FAILED', message: 'no answer' });
   const silent = logWith(place.log, {
-    listTopics: (topics) => (topics?.includes('shelves.requests') ? place.log.listTopics(topics) : Promise.reject(failed)),
+    listTopics: (topics, options) =>
+      topics?.includes('shelves.requests') ? place.log.listTopics(topics, options) : Promise.reject(failed),
   });
   const pipeline = shelves(() => walking({ async *after() {} }));
   expect(await workedOff(silent, pipeline, ['good'])).toMatchObject({ outcome: 'failed', failures: [failed] });

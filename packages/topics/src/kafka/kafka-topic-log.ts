@@ -33,7 +33,7 @@ import { assertKnownKafkajs, type KafkaConfig } from './client/kafkajs-internals
 import { failureText, refusal, verdictOf } from './client/driver-errors.ts';
 import { type Cluster, type ClusterConfig, newCluster, newConsumer } from './client/cluster.ts';
 import { isNoneReady, refusesUser } from './client/error-kinds.ts';
-import { createTopics, describeAllTopics, topicInfo } from './admin/topics.ts';
+import { createTopics, describeAllTopics, topicOffsets } from './admin/topics.ts';
 import { groupOffsets } from './reader/group-offsets.ts';
 import { awaitHandover, holderToSpare } from './lane/handover.ts';
 import { TransactionalProducer } from './producer/transactional-producer.ts';
@@ -264,7 +264,10 @@ class KafkaTopicLog implements TopicLog {
     return done;
   }
 
-  async listTopics(names?: readonly string[]): Promise<readonly TopicInfo[]> {
+  async listTopics(
+    names?: readonly string[],
+    { withOffsets = true }: { readonly withOffsets?: boolean } = {},
+  ): Promise<readonly TopicInfo[]> {
     this.#assertOpen();
     const topics =
       names === undefined
@@ -273,8 +276,9 @@ class KafkaTopicLog implements TopicLog {
     return await this.#cluster.run(async (cluster) => {
       const infos: TopicInfo[] = [];
       for (const [name, description] of topics) {
-        const info = await topicInfo(cluster, name, description);
-        if (info !== undefined) infos.push(info);
+        const { id, partitions, compacted } = description;
+        const offsets = withOffsets ? await topicOffsets(cluster, name, description) : [];
+        if (offsets !== undefined) infos.push({ name, partitions, compacted, offsets, ...(id !== undefined && { id }) });
       }
       return infos;
     });

@@ -4,6 +4,8 @@ import { messageBytesFor } from '../wire/record-size.ts';
 
 /** A topic as the brokers describe it. */
 export interface FoundTopic {
+  /** Undefined on brokers before Kafka 2.8. */
+  readonly id?: string | undefined;
   readonly partitions: number;
   /** The replica count of the partition that has the fewest. */
   readonly copies: number;

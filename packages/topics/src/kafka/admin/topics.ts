@@ -7,9 +7,9 @@ import type { Cluster } from '../client/cluster.ts';
 import type { Broker } from '../client/send-request.ts';
 import { chain, refusalText, verdictOf } from '../client/driver-errors.ts';
 import { assertPartitions, partitionOffsets } from '../reader/fetch.ts';
-import { createPartitions, createTopics as createTopicsRequest, describeConfigs, topicId } from '../requests/topics.ts';
+import { createPartitions, createTopics as createTopicsRequest, describeConfigs } from '../requests/topics.ts';
 import { type FoundTopic, READ_SETTINGS, isCompacted, maxMessageBytes, mismatches, warnings } from './topic-requirements.ts';
-import { type TopicMetadata, certainTopicMetadata, topicMetadata } from '../client/topic-metadata.ts';
+import { type FoundTopics, certainTopicMetadata, topicMetadata } from '../client/topic-metadata.ts';
 
 /** Settings of a compacted topic: one clock, the brokers', stamps the records, and opening a lane reads little. */
 const STATE_SETTINGS: Readonly<Record<string, string>> = {
@@ -34,6 +34,7 @@ const PAUSES = { leastMs: 50, firstMs: 200, mostMs: 400 };
 
 /** A topic's partitions and limits, as a writer needs them. */
 export interface TopicDescription {
+  readonly id: string | undefined;
   readonly partitions: number;
   readonly compacted: boolean;
   /** Maximum bytes of a record batch. */
@@ -128,7 +129,7 @@ async function knownTopics(
     const broker = await cluster.brokerPool.findConnectedBroker();
     const existing = await topicMetadata(cluster, names, broker);
     const isKnown = ({ name, partitions }: TopicSpec): boolean => {
-      const found = existing.get(name) ?? [];
+      const found = existing.get(name)?.partitionMetadata ?? [];
       const old = before.get(name)?.partitions ?? 0;
       return found.length >= partitions && found.every(({ partitionId, leader }) => partitionId < old || leader >= 0);
     };
@@ -155,12 +156,12 @@ export async function describeTopics(
   return descriptionsOf(await describedTopics(cluster, await cluster.brokerPool.findConnectedBroker(), found));
 }
 
-/** With its current offsets; undefined if it has been deleted since, which can happen to any topic. */
-export async function topicInfo(
+/** A topic's current offsets; undefined if it has been deleted since, which can happen to any topic. */
+export async function topicOffsets(
   cluster: Cluster,
   name: string,
-  { partitions: count, compacted }: TopicDescription,
-): Promise<TopicInfo | undefined> {
+  { partitions: count }: TopicDescription,
+): Promise<TopicInfo['offsets'] | undefined> {
   const partitions = Array.from({ length: count }, (_, partition) => partition);
   try {
     await assertPartitions(cluster, name, partitions);
@@ -170,16 +171,14 @@ export async function topicInfo(
   }
   const earliest = await partitionOffsets(cluster, name, partitions, 'earliest');
   const stable = await partitionOffsets(cluster, name, partitions, 'stable');
-  const offsets = partitions.map((partition) => ({ earliest: earliest.get(partition) ?? 0, end: stable.get(partition) ?? 0 }));
-  const id = await cluster.ask(topicId, { topic: name });
-  return { name, partitions: count, compacted, offsets, ...(id !== undefined && { id }) };
+  return partitions.map((partition) => ({ earliest: earliest.get(partition) ?? 0, end: stable.get(partition) ?? 0 }));
 }
 
 function descriptionsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<string, TopicDescription> {
   return new Map(
     [...topics].map(([name, topic]) => [
       name,
-      { partitions: topic.partitions, compacted: isCompacted(topic), maxMessageBytes: maxMessageBytes(topic) },
+      { id: topic.id, partitions: topic.partitions, compacted: isCompacted(topic), maxMessageBytes: maxMessageBytes(topic) },
     ]),
   );
 }
@@ -230,15 +229,15 @@ async function findTopics(cluster: Cluster, names: readonly string[]): Promise<R
  * With their settings, sorted by name. `broker` must know these topics, because other brokers may not yet. kafkajs would look up the
  * controller first.
  */
-async function describedTopics(cluster: Cluster, broker: Broker, topics: TopicMetadata): Promise<ReadonlyMap<string, FoundTopic>> {
+async function describedTopics(cluster: Cluster, broker: Broker, topics: FoundTopics): Promise<ReadonlyMap<string, FoundTopic>> {
   if (topics.size === 0) return new Map();
   const names = [...topics.keys()].toSorted();
   const settings = await cluster.ask(describeConfigs, { topics: names, settings: READ_SETTINGS }, { broker });
   return new Map(
     names.map((name) => {
-      const all = topics.get(name) ?? [];
-      const copies = Math.min(...all.map(({ replicas }) => replicas.length));
-      return [name, { partitions: all.length, copies, settings: settings.get(name) ?? new Map<string, string>() }];
+      const { topicId: id, partitionMetadata: partitions = [] } = topics.get(name) ?? {};
+      const copies = Math.min(...partitions.map(({ replicas }) => replicas.length));
+      return [name, { id, partitions: partitions.length, copies, settings: settings.get(name) ?? new Map<string, string>() }];
     }),
   );
 }

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type MissingRight, MissingRightError } from '../../missing-right-error.ts';
-import { type Metadata, type PartitionMetadata, metadata } from '../requests/topics.ts';
+import { type Metadata, type TopicMetadata, metadata } from '../requests/topics.ts';
 import { answeredError } from './answered-error.ts';
 import type { Cluster } from './cluster.ts';
 import type { Broker } from './send-request.ts';
 import { withinTime } from './time-limit.ts';
 
-/** The partitions of each topic that is there. */
-export type TopicMetadata = ReadonlyMap<string, readonly PartitionMetadata[]>;
+/** By name, the topics that exist. */
+export type FoundTopics = ReadonlyMap<string, TopicMetadata>;
 
 /** UNKNOWN_TOPIC_OR_PARTITION, and INVALID_TOPIC_EXCEPTION: no topic can have that name. */
 const ABSENT: ReadonlySet<number> = new Set([3, 17]);
@@ -22,27 +22,27 @@ const ASK_AGAIN_MS = 200;
 const ANSWER_WITHIN_MS = 1_000;
 
 /** The topics as one broker knows them now; those it doesn't know are left out. `topics`: null for all. Throws a `MissingRightError`. */
-export async function topicMetadata(cluster: Cluster, topics: readonly string[] | null, broker?: Broker): Promise<TopicMetadata> {
-  return partitionsOfEach(await cluster.ask(metadata, { topics }, { broker }));
+export async function topicMetadata(cluster: Cluster, topics: readonly string[] | null, broker?: Broker): Promise<FoundTopics> {
+  return foundTopics(await cluster.ask(metadata, { topics }, { broker }));
 }
 
 /**
  * The topics as the cluster knows them. A topic counts as missing, or as having fewer partitions than `wanted`, only after the brokers have
  * been queried in turn for 3 s. For callers that treat a missing topic as an error; all topics of a call share the wait.
  */
-export async function certainTopicMetadata(cluster: Cluster, wanted: ReadonlyMap<string, number>): Promise<TopicMetadata> {
+export async function certainTopicMetadata(cluster: Cluster, wanted: ReadonlyMap<string, number>): Promise<FoundTopics> {
   const names = [...wanted.keys()];
-  const found = new Map<string, readonly PartitionMetadata[]>();
+  const found = new Map<string, TopicMetadata>();
   if (wanted.size === 0) return found;
-  const isThere = (name: string): boolean => (found.get(name)?.length ?? 0) >= Math.max(1, wanted.get(name) ?? 1);
+  const isComplete = (name: string): boolean => partitionCount(found.get(name)) >= Math.max(1, wanted.get(name) ?? 1);
   const deadline = performance.now() + CERTAIN_WITHIN_MS;
   let hasAnswer = false;
   for (let turn = 0; ; turn += 1) {
     try {
       const answer = await withinTime(ANSWER_WITHIN_MS, askInTurn(cluster, turn, names));
-      for (const [name, partitions] of answer) if (partitions.length >= (found.get(name)?.length ?? 0)) found.set(name, partitions);
+      for (const [name, topic] of answer) if (partitionCount(topic) >= partitionCount(found.get(name))) found.set(name, topic);
       hasAnswer = true;
-      if (names.every(isThere)) return found;
+      if (names.every(isComplete)) return found;
     } catch (error) {
       if (error instanceof MissingRightError) throw error;
       if (!hasAnswer && performance.now() + ASK_AGAIN_MS >= deadline) throw error;
@@ -52,19 +52,25 @@ export async function certainTopicMetadata(cluster: Cluster, wanted: ReadonlyMap
   }
 }
 
-async function askInTurn(cluster: Cluster, turn: number, names: readonly string[]): Promise<TopicMetadata> {
+async function askInTurn(cluster: Cluster, turn: number, names: readonly string[]): Promise<FoundTopics> {
   if (turn === 0) return await topicMetadata(cluster, names);
   if (cluster.getNodeIds().length === 0) await cluster.refreshMetadata();
   const nodeIds = cluster.getNodeIds();
   return await topicMetadata(cluster, names, await cluster.findBroker({ nodeId: nodeIds[turn % nodeIds.length] ?? '' }));
 }
 
-function partitionsOfEach({ topicMetadata: topics }: Metadata): TopicMetadata {
-  const found = new Map<string, readonly PartitionMetadata[]>();
+/** 0 if the topic doesn't exist. */
+export function partitionCount(topic: TopicMetadata | undefined): number {
+  return topic?.partitionMetadata.length ?? 0;
+}
+
+function foundTopics({ topicMetadata: topics }: Metadata): FoundTopics {
+  const found = new Map<string, TopicMetadata>();
   const hidden: MissingRight[] = [];
-  for (const { topic, topicErrorCode, partitionMetadata } of topics) {
+  for (const described of topics) {
+    const { topic, topicErrorCode } = described;
     if (topicErrorCode === HIDDEN) hidden.push({ operation: 'Describe', kind: 'topic', name: topic });
-    else if (topicErrorCode === 0) found.set(topic, partitionMetadata);
+    else if (topicErrorCode === 0) found.set(topic, described);
     else if (!ABSENT.has(topicErrorCode)) throw answeredError(topicErrorCode);
   }
   if (hidden.length > 0) throw new MissingRightError(hidden);

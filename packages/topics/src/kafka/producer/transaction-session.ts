@@ -6,7 +6,7 @@ import type { TransactionContent } from '../../transaction-content.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { unknownTopicError } from '../client/answered-error.ts';
 import { soon } from '../client/time-limit.ts';
-import { certainTopicMetadata } from '../client/topic-metadata.ts';
+import { certainTopicMetadata, partitionCount } from '../client/topic-metadata.ts';
 import { groupOffsets } from '../reader/group-offsets.ts';
 import { type WhichOffset, listOffsets } from '../requests/offsets.ts';
 import type { ReadYourWrites, SentBatch } from '../reader/read-your-writes.ts';
@@ -135,7 +135,7 @@ export class TransactionSession {
     const wanted = new Map<string, number>();
     for (const { topic, partition } of places) wanted.set(topic, Math.max(partition + 1, wanted.get(topic) ?? 0));
     const found = await certainTopicMetadata(this.#options.cluster, wanted);
-    this.#deleted = new Set(places.filter(({ topic, partition }) => partition >= (found.get(topic)?.length ?? 0)).map(partitionKey));
+    this.#deleted = new Set(places.filter(({ topic, partition }) => partition >= partitionCount(found.get(topic))).map(partitionKey));
     // The log of a group's offsets remains.
     return { topicPartitions: topicPartitions.filter(this.#exists), offsets };
   }

@@ -216,7 +216,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     const { topic, partitions } = this.#options.read;
     if (partitions !== undefined || performance.now() - this.#partitionsCheckedMs < PARTITIONS_CHECK_MS) return;
     await this.#run(async (cluster) => {
-      const found = (await topicMetadata(cluster, [topic])).get(topic) ?? [];
+      const found = (await topicMetadata(cluster, [topic])).get(topic)?.partitionMetadata ?? [];
       const known = new Set(positions.map(({ partition }) => partition));
       const added = found.map(({ partitionId }) => partitionId).filter((partition) => !known.has(partition));
       if (added.length === 0) return;

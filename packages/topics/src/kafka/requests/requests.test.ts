@@ -5,7 +5,7 @@ import { type RecordingBroker, recordingBroker } from '../client/recording-broke
 import { AnswerReader } from '../wire/answer-reader.ts';
 import { RequestWriter } from '../wire/request-writer.ts';
 import { readPartitions } from './partition-answers.ts';
-import { createPartitions, createTopics } from './topics.ts';
+import { createPartitions, createTopics, metadata } from './topics.ts';
 import { findCoordinator, heartbeat, leaveGroup } from './groups.ts';
 import { offsetCommit } from './offsets.ts';
 import {
@@ -278,6 +278,53 @@ it('an error that kafkajs does not know has its name', async () => {
   await expect(broker.ask(endTxn[1], { ...producer, transactionResult: true })).rejects.toMatchObject({
     type: 'PRODUCER_FENCED',
     code: 90,
+  });
+});
+
+describe('metadata', () => {
+  const answer = (id: string) => (body: RequestWriter) => {
+    const ints = (...values: readonly number[]): unknown => body.array(values, (value) => body.int32(value));
+    body
+      .tags()
+      .int32(0)
+      .array(['broker'], (host) => body.int32(1).string(host).int32(9092).string(null).tags())
+      .string('cluster')
+      .int32(1)
+      .array(['pages'], (topic) => {
+        body.int16(0).string(topic);
+        for (const half of [0, 8]) body.int64(Buffer.from(id, 'base64url').readBigInt64BE(half).toString());
+        body.boolean(false).array([0], (partition) => {
+          body.int16(0).int32(partition).int32(1).int32(7);
+          for (const nodes of [[1, 2], [1], [2]]) ints(...nodes);
+          body.tags();
+        });
+        body.int32(0).tags();
+      })
+      .tags();
+  };
+  const ID = 'AAAAAAAAAAAAAAAAAAAAAQ';
+
+  it.each([
+    { id: ID, topicId: ID },
+    { id: 'AAAAAAAAAAAAAAAAAAAAAA', topicId: undefined },
+  ])('names the ID of each topic, if the topic has one: $topicId', async ({ id, topicId }) => {
+    const broker = recordingBroker({ version: 99, flexible: true, answer: answer(id) });
+    expect(await broker.ask(metadata, { topics: ['pages'] })).toEqual({
+      brokers: [{ nodeId: 1, host: 'broker', port: 9092, rack: '' }],
+      controllerId: 1,
+      topicMetadata: [{ topic: 'pages', topicId, topicErrorCode: 0, partitionMetadata: [{ partitionId: 0, leader: 1, replicas: [1, 2] }] }],
+    });
+  });
+
+  it('is requested for all topics, or for none', async () => {
+    const body = async (topics: readonly string[] | null): Promise<string> => {
+      const broker = recordingBroker({ version: 99, flexible: true, answer: answer(ID) });
+      await broker.ask(metadata, { topics });
+      // After the head: the size, the request, its version and number, the client's name, and no tagged fields.
+      return broker.requests[0]?.toString('hex', 23) ?? '';
+    };
+    // No array, or an empty one; creates no topic, and names no operations.
+    expect([await body(null), await body([])]).toEqual(['00000000', '01000000']);
   });
 });
 

@@ -14,15 +14,20 @@ export interface PartitionMetadata {
   readonly replicas: readonly number[];
 }
 
+/** A topic as a broker describes it. */
+export interface TopicMetadata {
+  readonly topic: string;
+  /** Another one if the topic is recreated; undefined if the broker is older than Kafka 2.8. */
+  readonly topicId?: string | undefined;
+  readonly topicErrorCode: number;
+  readonly partitionMetadata: readonly PartitionMetadata[];
+}
+
 export interface Metadata {
   /** The brokers that are up. */
   readonly brokers: readonly { readonly nodeId: number; readonly host: string; readonly port: number; readonly rack: string }[];
   readonly controllerId: number;
-  readonly topicMetadata: readonly {
-    readonly topic: string;
-    readonly topicErrorCode: number;
-    readonly partitionMetadata: readonly PartitionMetadata[];
-  }[];
+  readonly topicMetadata: readonly TopicMetadata[];
 }
 
 /**
@@ -32,25 +37,40 @@ export interface Metadata {
 export const metadata: Request<{ readonly topics: readonly string[] | null }, Metadata> = {
   api: 'Metadata',
   key: 3,
-  versions: [4, 5, 6],
+  versions: [4, 5, 6, 11],
+  flexibleFrom: 9,
   to: 'any',
   needs: ({ topics }) => rights('topic', ['Describe'], topics ?? []),
-  write(body, { topics }) {
-    if (topics === null) body.int32(-1);
-    else body.array(topics, (topic) => body.string(topic));
+  write(body, { topics }, version) {
+    body.array(topics, (topic) => {
+      // Requested by name, so without an ID.
+      if (version >= 10) body.int64(0).int64(0);
+      body.string(topic).tags();
+    });
     body.boolean(false);
+    // Without the operations that the user may perform.
+    if (version >= 8) body.boolean(false);
+    body.tags();
   },
   read(from, _, version) {
     const throttleMs = from.int32();
-    const brokers = from.array(() => ({ nodeId: from.int32(), host: from.string(), port: from.int32(), rack: from.string() }));
+    const brokers = from.array(() => {
+      const broker = { nodeId: from.int32(), host: from.string(), port: from.int32(), rack: from.string() };
+      from.tags();
+      return broker;
+    });
     // The cluster's ID.
     from.string();
     const controllerId = from.int32();
     const topicMetadata = from.array(() => {
       const topicErrorCode = from.int16();
       const topic = from.string();
+      const topicId = version >= 10 ? from.uuid() : undefined;
       from.boolean();
-      return { topic, topicErrorCode, partitionMetadata: from.array(() => partitionMetadata(from, version)) };
+      const partitions = from.array(() => partitionMetadata(from, version));
+      if (version >= 8) from.int32();
+      from.tags();
+      return { topic, topicId, topicErrorCode, partitionMetadata: partitions };
     });
     return { throttleMs, refusals: [], answer: { brokers, controllerId, topicMetadata } };
   },
@@ -61,44 +81,14 @@ function partitionMetadata(from: AnswerReader, version: number): PartitionMetada
   from.int16();
   const partitionId = from.int32();
   const leader = from.int32();
+  // The leader's epoch.
+  if (version >= 7) from.int32();
   const replicas = from.array(() => from.int32());
   from.array(() => from.int32());
   if (version >= 5) from.array(() => from.int32());
+  from.tags();
   return { partitionId, leader, replicas };
 }
-
-/**
- * The ID of a topic, which is another one if the topic is recreated; undefined if the broker doesn't know the topic, or is older than Kafka
- * 3.7.
- */
-export const topicId: Request<{ readonly topic: string }, string | undefined> = {
-  api: 'DescribeTopicPartitions',
-  key: 75,
-  versions: [0],
-  flexibleFrom: 0,
-  to: 'any',
-  needs: ({ topic }) => rights('topic', ['Describe'], [topic]),
-  write: (body, { topic }) =>
-    body
-      .array([topic], (name) => body.string(name).tags())
-      // One partition, from the first on.
-      .int32(1)
-      .uint8(0xff)
-      .tags(),
-  read(from) {
-    const throttleMs = from.int32();
-    // The response has one topic. Its partitions follow.
-    const [answer] = from.array(() => {
-      const errorCode = from.int16();
-      from.string();
-      const id = Buffer.alloc(16);
-      for (const at of [0, 8]) id.writeBigInt64BE(from.int64(), at);
-      return errorCode === 0 ? id.toString('base64url') : undefined;
-    });
-    return { throttleMs, refusals: [], answer };
-  },
-  absent: () => undefined,
-};
 
 export type TopicSettings = ReadonlyMap<string, string>;
 

@@ -1,3 +1,6 @@
+const UUID_BYTES = 16;
+const NO_UUID = Buffer.alloc(UUID_BYTES);
+
 /** Reads a response (Kafka protocol, "Protocol Primitive Types"): the counterpart of `RequestWriter`. */
 export class AnswerReader {
   readonly #bytes: Buffer;
@@ -34,6 +37,13 @@ export class AnswerReader {
     const length = Math.max(0, this.#flexible ? this.#unsignedVarint() - 1 : this.int16());
     const start = this.#skip(length);
     return this.#bytes.toString('utf8', start, start + length);
+  }
+
+  /** As Kafka prints it; undefined if all of it is zero. */
+  uuid(): string | undefined {
+    const start = this.#skip(UUID_BYTES);
+    const id = this.#bytes.subarray(start, start + UUID_BYTES);
+    return id.equals(NO_UUID) ? undefined : id.toString('base64url');
   }
 
   /** Skips bytes of any kind. */

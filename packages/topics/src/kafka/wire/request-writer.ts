@@ -57,9 +57,10 @@ export class RequestWriter {
     return this;
   }
 
-  array<Item>(items: readonly Item[], write: (item: Item) => void): this {
-    this.#length(items.length);
-    for (const item of items) write(item);
+  /** null if the protocol allows that. */
+  array<Item>(items: readonly Item[] | null, write: (item: Item) => void): this {
+    this.#length(items?.length ?? -1);
+    for (const item of items ?? []) write(item);
     return this;
   }
 
