@@ -29,7 +29,7 @@ export async function virtualDays({ pipelines, onEvent }: VirtualDaysOptions): P
   let running: Running | undefined;
   // Whoever waits for an answer or a commit waits in the time of the machine.
   const isBusy = (): boolean =>
-    running === undefined || running.snapshot().work.some(({ doing }) => ['asking', 'writing', 'behind'].includes(doing?.state ?? ''));
+    running === undefined || running.snapshot().work.some(({ doing }) => ['requesting', 'writing', 'behind'].includes(doing?.state ?? ''));
   const clock = skippingClock({ isBusy });
   const log = await sqliteTopicLog({ file: join(folder, 'headgate.db'), now: () => clock.epochMs() });
   const startedAt = clock.monotonicMs();

@@ -62,7 +62,7 @@ describe('a row says what its request does now', () => {
     await run.shows(/@alpha +first page +response pending for 3 s$/mu);
     expect(lines(run)).not.toMatch(/nothing left|waits for/u);
     expect(run.plain.text).not.toMatch(/nothing left|waits/u);
-    expect(run.view().work).toMatchObject([{ key: '@alpha', doing: { state: 'asking', since: START } }]);
+    expect(run.view().work).toMatchObject([{ key: '@alpha', doing: { state: 'requesting', since: START } }]);
     run.stop();
     expect(lines(run)).toContain('stopping: waiting for 1 answer, at most 10 s; the next run continues with the remaining jobs');
     silent.closeAllConnections();
@@ -300,7 +300,7 @@ it('tells an outage of a service as one fact, however many requests meet it, and
   };
   await expect.poll(during).toBeGreaterThan(25);
   expect(run.frame({ columns: 500 }).join('\n')).toMatch(/down since 10:00:0\d.* \(\d+ attempts, (?:19|20) jobs waiting\): /u);
-  expect(run.frame({ columns: 500 }).join('\n')).toMatch(/@user_0 +first page +(?:waits for the service|asking)/u);
+  expect(run.frame({ columns: 500 }).join('\n')).toMatch(/@user_0 +first page +(?:waits for the service|response pending)/u);
   isDown = false;
   const after = async (): Promise<string> => {
     await here.clock.advance(2_500);

@@ -13,7 +13,7 @@ type Budget = RunView['budgets'][number];
 /** The activity of a request: `waits for budget until 11:21:49`. */
 function doingWords(doing: Doing, now: number, times: TimeWords): string {
   switch (doing.state) {
-    case 'asking':
+    case 'requesting':
       return now - doing.since < 1_000
         ? 'response pending'
         : `response pending for ${durationWords(Math.floor((now - doing.since) / 1_000) * 1_000)}`;

@@ -28,7 +28,7 @@ const OUTCOMES = Object.keys({
   gone: true,
   fatal: true,
 } satisfies Record<AttemptEvent['outcome'], true>);
-const DOINGS = Object.keys({ asking: true, retrying: true, waiting: true, writing: true, behind: true } satisfies Record<
+const DOINGS = Object.keys({ requesting: true, retrying: true, waiting: true, writing: true, behind: true } satisfies Record<
   Doing['state'],
   true
 >);

@@ -128,7 +128,7 @@ function stoppingWords({ work, logUnavailable }: RunView): string {
   const count = (state: NonNullable<RunView['work'][number]['doing']>['state']): number =>
     work.filter(({ doing }) => doing?.state === state).length;
   const parts = [
-    count('asking') > 0 ? countWords(count('asking'), 'answer') : '',
+    count('requesting') > 0 ? countWords(count('requesting'), 'answer') : '',
     count('writing') > 0 ? countWords(count('writing'), 'write') : '',
     count('behind') > 0 ? 'the work after a crawl' : '',
     logUnavailable === undefined ? '' : 'the log',

@@ -10,13 +10,14 @@ const shelves = Array.from({ length: 20 }, (_, i) => `shelf${String.fromCharCode
 
 /** Time goes by only while no request is being answered. */
 function pacer(clock: ReturnType<typeof virtualClock>, running: Running): (isOver: () => boolean) => Promise<void> {
-  const isAsking = (): boolean => running.snapshot().work.some(({ doing }) => doing?.state === 'asking' || doing?.state === 'writing');
+  const isRequesting = (): boolean =>
+    running.snapshot().work.some(({ doing }) => doing?.state === 'requesting' || doing?.state === 'writing');
   return async (isOver) => {
     await expect
       .poll(
         async () => {
           const { retryAt = 0 } = running.snapshot().pipelines['catalogue']?.failing ?? {};
-          if (!isAsking()) await clock.advance(Math.max(500, retryAt - clock.epochMs()));
+          if (!isRequesting()) await clock.advance(Math.max(500, retryAt - clock.epochMs()));
           return isOver();
         },
         { interval: 0, timeout: 60_000 },

@@ -224,7 +224,7 @@ export interface WorkGauge {
 /** The current activity of a request in work. */
 export type Doing =
   /** Its HTTP request is being answered since then. */
-  | { readonly state: 'asking'; readonly since: number }
+  | { readonly state: 'requesting'; readonly since: number }
   /** The last attempt failed, and the next one starts then. */
   | { readonly state: 'retrying'; readonly at: number; readonly reason: string }
   /**

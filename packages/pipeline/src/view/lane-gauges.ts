@@ -30,7 +30,7 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
   // If a source reports its queries, it reports all, so a walk without one waits for its grant to be written.
   const areReported = gauges.every(({ queries }) => queries !== undefined);
   const walks = new Map<object, Doing>(
-    inWork.walks.map(({ walk, isWriting, since }) => [walk, isWriting || areReported ? { state: 'writing' } : { state: 'asking', since }]),
+    inWork.walks.map(({ walk, isWriting, since }) => [walk, isWriting || areReported ? { state: 'writing' } : { state: 'requesting', since }]),
   );
   const lookups: Doing[] = [];
   const writing = new Set(inWork.walks.flatMap(({ walk, isWriting }) => (isWriting ? [walk] : [])));
@@ -79,7 +79,7 @@ function doingOf(query: QueryStatus, now: number): Doing {
     case 'service-down':
       return { state: 'waiting', for: 'service', ...until };
     case 'requesting':
-      return { state: 'asking', since: query.since };
+      return { state: 'requesting', since: query.since };
     case 'retrying':
       return { state: 'retrying', at: query.until, reason: query.reason };
   }
@@ -92,11 +92,11 @@ function behindGauge(pipeline: string, lane: number, { key, request, name }: Non
 /** The most active state among several lookups, because none of them blocks the others. */
 function together(all: readonly Doing[]): Doing {
   const when = (doing: Doing): number => {
-    if (doing.state === 'asking') return doing.since;
+    if (doing.state === 'requesting') return doing.since;
     if (doing.state === 'retrying') return doing.at;
     return doing.state === 'waiting' ? (doing.until ?? Infinity) : 0;
   };
-  const order = ['asking', 'retrying', 'waiting'];
+  const order = ['requesting', 'retrying', 'waiting'];
   const [first] = all.toSorted((one, other) => order.indexOf(one.state) - order.indexOf(other.state) || when(one) - when(other));
   return first ?? { state: 'writing' };
 }

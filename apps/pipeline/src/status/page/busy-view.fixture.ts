@@ -63,7 +63,7 @@ export function busyView({ now = NOW, requests = 6, changed = {} }: BusyViewOpti
         known: 2_400,
         isExact: true,
         records: { records: 1_888, missing: 12 },
-        doing: { state: 'asking', since: now - 200 },
+        doing: { state: 'requesting', since: now - 200 },
       },
     ],
     budgets: [
