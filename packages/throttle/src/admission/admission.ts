@@ -35,7 +35,7 @@ export interface AcquireOptions<Label = string> {
   /** The walk's share of the turns, against 1 of others. Default 1. */
   readonly share?: number;
   /** Removes the request from the queue. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Called with the credential's name in the step of the grant, before any other request is served. It must not throw. */
   readonly onGranted?: (credential: string) => void;
 }

@@ -159,6 +159,27 @@ describe('limiter', () => {
     );
   });
 
+  it('gives work to the credentials that may carry it, while other work passes', async () => {
+    const clock = virtualClock();
+    const budgets = () => [rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock })];
+    const { run } = limiter({ credentials: ['a', 'b'], budgets, clock, maxQueue: 3 });
+    const starts: string[] = [];
+    const start = (among?: readonly string[]) => run((name) => starts.push(`${name} ${clock.monotonicMs()}`), { among });
+    for (const among of [['a'], ['a'], ['b'], undefined]) void start(among);
+    await clock.advance(3_000);
+    expect(starts).toEqual(['a 0', 'b 0', 'a 1000', 'b 1000']);
+    await expect(start(['c'])).rejects.toThrow(/only c may carry this request/);
+  });
+
+  it('refuses work that would wait for its own credential, and no other, where none may wait', async () => {
+    const clock = virtualClock();
+    const budgets = () => [rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock })];
+    const { run } = limiter({ credentials: ['a', 'b'], budgets, clock, maxQueue: 0 });
+    await run((name) => name, { among: ['a'] });
+    await expect(run((name) => name, { among: ['a'] })).rejects.toThrow(QueueFullError);
+    expect(await run((name) => name, { among: ['b'] })).toBe('b');
+  });
+
   it('runs no more at a time than concurrency allows', async () => {
     const { clock, budgets } = perSecond(1_000);
     const api = limiter({ budgets, clock, concurrency: 3 });

@@ -28,6 +28,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined;
   /** Its cost in every budget, or one cost for each budget in their order. Default 1. */
   readonly weight?: number | readonly number[] | undefined;
+  /** Names of the credentials that may carry the work. Default: any. */
+  readonly among?: readonly string[] | undefined;
 }
 
 /** Work for a {@link Limiter}: called with the credential that carries it, and again each time it returns {@link refused}. */
@@ -39,7 +41,7 @@ export interface Limiter<C extends LimiterCredential = string> {
    * Runs `work` once its budgets permit, first come first served, and resolves with its result. Work that returns `refused` runs again.
    *
    * Rejects with the error of `work`, with `signal.reason` when aborted before its turn, with a `QueueFullError` if `maxQueue` others wait,
-   * with a `RangeError` for a weight above a limit, and with a `RefusedError` when the service has refused it ten times.
+   * with a `RangeError` for a weight above a limit or if no credential is `among` those that may carry it, and with a `RefusedError` when the service has refused it ten times.
    *
    * Work that throws is charged as if the service had counted it as late as `maxDelayMs` of its budgets allows (default 5 s), because the
    * caller can't know whether and when it did. It costs nothing if it throws before the event loop turns, when no request can have failed
@@ -126,8 +128,7 @@ export class RefusedError extends Error {
   readonly retryable = true;
 }
 
-interface Attempt {
-  readonly signal: AbortSignal | undefined;
+interface Attempt extends Pick<RunOptions, 'signal' | 'among'> {
   readonly weights: readonly number[];
 }
 
@@ -162,14 +163,15 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
       : (weight ?? []);
   let begun = 0;
   const waiting = (): number => begun - credits.outstanding;
-  const isFree = (weights: readonly number[]): boolean => pool.freeAt(weights) <= clock.monotonicMs() && credits.hasRoom(1);
+  const isFree = ({ weights, among }: Attempt): boolean =>
+    pool.freeAt(weights, undefined, among) <= clock.monotonicMs() && credits.hasRoom(1);
 
   /** Runs the work once. Returns undefined if it must wait again. */
   const attempt = async <R>(
     work: Work<C, R>,
-    { signal, weights }: Attempt,
+    { signal, weights, among }: Attempt,
   ): Promise<{ readonly result: R | Refused | Failed } | undefined> => {
-    const permit = await door.acquire({ credits, items: 1, weights, ...(signal !== undefined && { signal }) });
+    const permit = await door.acquire({ credits, items: 1, weights, among, signal });
     let isNew = true;
     const turned = (): void => void (isNew = false);
     // The next turn of the event loop, and in virtual time the next instant.
@@ -198,13 +200,13 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
   };
 
   return {
-    async run(work, { signal, weight } = {}) {
-      const weights = weightsOf(weight);
-      if (waiting() >= maxQueue && (waiting() > 0 || !isFree(weights))) throw queueFull(maxQueue);
+    async run(work, { signal, weight, among } = {}) {
+      const asked = { signal, weights: weightsOf(weight), among };
+      if (waiting() >= maxQueue && (waiting() > 0 || !isFree(asked))) throw queueFull(maxQueue);
       begun += 1;
       try {
         for (let refusals = 0; refusals < MAX_REFUSALS;) {
-          const outcome = await attempt(work, { signal, weights });
+          const outcome = await attempt(work, asked);
           if (outcome === undefined) continue;
           if (outcome.result instanceof Failed) throw outcome.result.error;
           if (!(outcome.result instanceof Refused)) return outcome.result;
