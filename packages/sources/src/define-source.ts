@@ -57,6 +57,14 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
     });
     const credentials = new Map(members.map((member) => [member.name, member]));
     const credentialsOf = queryCredentials({ definition, credentials, pool });
+    const retire = (some: Iterable<SourceCredential>, error: SourceError, last = error): void => {
+      for (const credential of some) {
+        credential.retired(error);
+        // Another one may have taken its name since.
+        if (credentials.get(credential.name) === credential) pool.retire(credential.name, last);
+      }
+      queue.wake();
+    };
     const stopping = new AbortController();
     const inFlight = new Set<RunningQuery>();
     const execute = executor({
@@ -64,6 +72,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
       options,
       admission: queue,
       pool,
+      retire,
       credentials,
       credentialsOf,
       connections: wires,
@@ -164,10 +173,8 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
         queue.wake();
       },
       removeCredential(name) {
-        const error = removedError(service, name);
-        credentials.get(name)?.retired(error);
-        pool.retire(name, error);
-        queue.wake();
+        const removed = credentials.get(name);
+        if (removed !== undefined) retire([removed], removedError(service, name));
       },
       gauges,
       slots: () =>

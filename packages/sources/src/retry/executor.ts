@@ -12,6 +12,7 @@ import { FailureStreak } from './failure-streak.ts';
 import { type Progress, retryDecision, type RetryDecision } from './retry-decision.ts';
 import { sharedSecret } from './shared-secret.ts';
 import type { QueryCredentials } from './query-credentials.ts';
+import type { SourceCredential } from './source-credential.ts';
 import type { UnderWay } from './under-way.ts';
 
 export interface ExecutorOptions<Query, Value> extends AttemptContext<Query, Value> {
@@ -19,6 +20,8 @@ export interface ExecutorOptions<Query, Value> extends AttemptContext<Query, Val
   readonly pool: CredentialPool;
   /** Undefined: each credential may send any query. */
   readonly credentialsOf: QueryCredentials<Query> | undefined;
+  /** Stops using credentials for good. `last`: the error of requests for which no other one is left. Default: `error`. */
+  readonly retire: (some: Iterable<SourceCredential>, error: SourceError, last?: SourceError) => void;
   readonly breaker: CircuitBreaker;
   readonly underWay: UnderWay;
   /** Contains the queries that have a permit, for gauges. */
@@ -42,7 +45,7 @@ export interface RunningQuery {
 export type Executor<Query, Value> = (query: Query, options: QueryOptions & { readonly signal: AbortSignal }) => Promise<Delivery<Value>>;
 
 export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Executor<Query, Value> {
-  const { definition, options, connections, credentials, credentialsOf, admission, pool, breaker, underWay, inFlight, stop } = given;
+  const { definition, options, connections, credentials, credentialsOf, admission, pool, retire, breaker, underWay, inFlight, stop } = given;
   const { service } = definition;
   const { clock, random, retryForMs } = options;
   const shared = sharedSecret();
@@ -132,24 +135,15 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         secretRefusals,
         progress,
         faulted: (fault) => breaker.failed(call, fault),
-        retire: (error) => {
-          credential.retired(error);
-          // Another one may have taken its name since.
-          if (credentials.get(credential.name) !== credential) return;
-          // Only requests that are waiting when the last credential is removed get it.
-          pool.retire(credential.name, lastOne(error));
-          admission.wake();
-        },
+        // Only requests that are waiting when the last credential is removed get the second one.
+        retire: (error) => retire([credential], error, lastOne(error)),
       });
       // No page's transaction will include what this response has shown about the budgets.
       if (decision.kind === 'retry' && status !== undefined) credential.journal?.learned();
       const { outcome } = decision;
       if (decision.kind === 'reject' && status !== undefined) {
         const end = streak.failed(decision.error, { status, isGone: outcome === 'gone' });
-        if (end !== undefined) {
-          for (const { name } of pool.members) pool.retire(name, end);
-          admission.wake();
-        }
+        if (end !== undefined) retire(credentials.values(), end);
       }
       tell(
         decision.kind === 'retry'

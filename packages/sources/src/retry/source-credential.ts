@@ -32,7 +32,7 @@ export interface SourceCredential {
   snapshots(): readonly BudgetSnapshot[];
   /** Why it is no longer used; undefined while it is. */
   readonly retiredBy: SourceError | undefined;
-  /** It leaves its source for good. */
+  /** It leaves its source for good; the first reason stays. */
   retired(error: SourceError): void;
   /** The service refused its secret. Returns false if its signer can't provide another, or has had its chance since the last response. */
   secretRefused(secret: string | undefined, error: SourceError): boolean;
@@ -165,7 +165,7 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
       return retiredBy;
     },
     retired(error) {
-      retiredBy = error;
+      retiredBy ??= error;
     },
     get secretRefusals() {
       return secretRefusals;
