@@ -31,13 +31,16 @@ export interface BudgetSlots {
   readonly quota?: Quota;
 }
 
-export interface BudgetSlotsOptions {
-  /** Undefined for a limit over all credentials. */
-  readonly credential?: string;
-  /** The budget's name. */
+/** A budget with its name and its definition. */
+export interface NamedBudget {
   readonly name: string;
   readonly budget: RateBudget;
   readonly of: Limit | Quota;
+}
+
+export interface BudgetSlotsOptions extends NamedBudget {
+  /** Undefined for a limit over all credentials. */
+  readonly credential?: string;
   readonly clock: Clock;
 }
 

@@ -1,7 +1,5 @@
 import { admission, credentialPool, type PoolMember } from '@headgate/throttle';
 import { anySignal } from '@headgate/throttle/internal';
-import { budgetSlots, type BudgetSlotsOptions } from './budget-slots.ts';
-import { nextReset } from './budgets.ts';
 import { checkedOptions } from './checked-options.ts';
 import { connections } from './http/connections.ts';
 import { CircuitBreaker } from './retry/circuit-breaker.ts';
@@ -13,7 +11,8 @@ import { UnderWay } from './retry/under-way.ts';
 import type { SourceDefinition, WholeDefinition } from './source-definition.ts';
 import { SourceError, ofDefinition } from './source-error.ts';
 import type { Credential, SourceOptions } from './source-options.ts';
-import type { QueryState, QueryStatus, Source, SourceGauges } from './source.ts';
+import type { Source } from './source.ts';
+import { sourceGauges } from './source-gauges.ts';
 import { type PagingCalls, walkPages } from './walk-pages.ts';
 
 /**
@@ -83,66 +82,6 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
     });
     const closing = new AbortController();
 
-    /** Something of each budget of the credentials that have not left, and of those that they share. */
-    const inUse = <Of>(read: (one: Omit<BudgetSlotsOptions, 'clock'>) => Of): Of[] => {
-      const own = pool.members.flatMap(({ name: credential, budgets: all }) => {
-        const named = Object.entries(credentials.get(credential)?.named ?? {});
-        return all.flatMap((budget, i) =>
-          named.slice(i, i + 1).flatMap(([name, of]) => (of.shared === true ? [] : [read({ credential, name, budget, of })])),
-        );
-      });
-      if (pool.members.length === 0) return own;
-      const ofAll = Object.entries(budgets).flatMap(([name, of]) => {
-        const budget = shared.byName.get(name);
-        return budget === undefined ? [] : [read({ name, budget, of })];
-      });
-      return [...own, ...ofAll];
-    };
-    const budgetGauges = (): SourceGauges['budgets'] => {
-      const offset = clock.epochMs() - clock.monotonicMs();
-      return inUse(({ credential, name, budget, of }) => {
-        const { limit, windowMs, used } = budget;
-        const at = budget.freeAt();
-        const resetsAt = 'per' in of ? nextReset(of, clock.epochMs()) : undefined;
-        return {
-          ...(credential !== undefined && { credential }),
-          budget: name,
-          limit,
-          windowMs,
-          used,
-          ...(at < Infinity && { freeAt: at + offset }),
-          ...(of.unit !== undefined && { unit: of.unit }),
-          ...(resetsAt !== undefined && { resetsAt }),
-        };
-      });
-    };
-    const gauges = (): SourceGauges => {
-      const queued = queue.waiting();
-      const outage = breaker.outage(queued.filter((one) => one.for === 'budget').length);
-      const isBusy = (credentials: readonly string[] = pool.members.map(({ name }) => name)): boolean =>
-        credentials.length > 0 && credentials.every((name) => underWay.isFull(name));
-      const state = ({ credentials: own }: RunningQuery, reason: 'budget' | 'downstream', at: number | undefined): QueryState => {
-        const isHeld = outage !== undefined && reason === 'budget';
-        const until = isHeld ? outage.retryAt : at;
-        return {
-          ...(isHeld ? { state: 'service-down' } : { state: 'queued', for: reason === 'budget' && isBusy(own) ? 'concurrency' : reason }),
-          ...(until !== undefined && { until }),
-        };
-      };
-      const row = ({ id, subject, weights, credentials: own }: RunningQuery, now: QueryState): QueryStatus => ({
-        id,
-        subject,
-        weights: Object.fromEntries(Object.keys(budgets).map((name, i) => [name, weights[i] ?? 1])),
-        ...(own !== undefined && { credentials: own }),
-        ...now,
-      });
-      const queries = [
-        ...queued.flatMap(({ label, for: reason, until }) => (label === undefined ? [] : [row(label, state(label, reason, until))])),
-        ...Array.from(inFlight, (running) => row(running, running.state)),
-      ];
-      return { budgets: budgetGauges(), queries, ...(outage !== undefined && { outage }) };
-    };
-
     const source: Source<Query, Value> = {
       async query(query, { signal, ...rest }) {
         if (closing.signal.aborted) throw closedError(service);
@@ -176,12 +115,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
         const removed = credentials.get(name);
         if (removed !== undefined) retire([removed], removedError(service, name));
       },
-      gauges,
-      slots: () =>
-        inUse((one) => ({
-          ...budgetSlots({ ...one, clock }),
-          ...(concurrency < Infinity && one.credential !== undefined && { concurrency }),
-        })),
+      ...sourceGauges({ clock, names: Object.keys(budgets), concurrency, pool, credentials, shared, queue, breaker, underWay, inFlight }),
       stop() {
         stopping.abort(stoppedError(service));
       },

@@ -1,10 +1,12 @@
 import type { BudgetSnapshot, Clock, Journal, JournalEntry, RateBudget } from '@headgate/throttle';
 import { ALL_CREDENTIALS } from '@headgate/throttle/internal';
+import type { NamedBudget } from '../budget-slots.ts';
 import { budgetOf } from '../budgets.ts';
 import type { Budgets } from '../source-options.ts';
 
 /** The limits over all credentials of a source, which the journal keeps once. */
 export interface SharedBudgets {
+  readonly all: readonly NamedBudget[];
   readonly byName: ReadonlyMap<string, RateBudget>;
   /** The state in which an earlier process left the budgets that are shared now, or were then. */
   readonly restored: readonly BudgetSnapshot[];
@@ -27,13 +29,15 @@ export interface SharedBudgetsOptions {
 
 export function sharedBudgets({ budgets, maxDelayMs, clock, journal }: SharedBudgetsOptions): SharedBudgets {
   const options = { maxDelayMs, clock, ...(journal !== undefined && { leaseMs: () => journal.leaseMs }) };
-  const byName = new Map(Object.entries(budgets).flatMap(([name, of]) => (of.shared === true ? [[name, budgetOf(of, options)]] : [])));
-  const shared = journal?.open(ALL_CREDENTIALS, () => Array.from(byName, ([name, budget]) => ({ name, ...budget.snapshot() })));
+  const all = Object.entries(budgets).flatMap(([name, of]) => (of.shared === true ? [{ name, of, budget: budgetOf(of, options) }] : []));
+  const byName = new Map(all.map(({ name, budget }) => [name, budget]));
+  const shared = journal?.open(ALL_CREDENTIALS, () => all.map(({ name, budget }) => ({ name, ...budget.snapshot() })));
   const restored = shared?.restored ?? [];
   for (const snapshot of restored) byName.get(snapshot.name ?? '')?.restore(snapshot);
   let last = { credential: ALL_CREDENTIALS, untilMs: -Infinity };
 
   return {
+    all,
     byName,
     restored,
     covering(entry) {

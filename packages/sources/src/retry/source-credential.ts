@@ -1,5 +1,6 @@
 import type { Signer } from '@headgate/auth';
 import type { BudgetSnapshot, Clock, Journal, JournalEntry, RateBudget } from '@headgate/throttle';
+import type { NamedBudget } from '../budget-slots.ts';
 import { budgetOf } from '../budgets.ts';
 import type { SourceError } from '../source-error.ts';
 import type { Budgets, Credential } from '../source-options.ts';
@@ -13,6 +14,8 @@ export interface SourceCredential {
   readonly budgets: readonly RateBudget[];
   /** The budgets' definitions by name, in the same order. */
   readonly named: Budgets;
+  /** The budgets that it doesn't share. */
+  readonly own: readonly NamedBudget[];
   readonly journal?: JournalEntry;
   /** True if it was refused for its rate during the last minute. */
   readonly recentlyRefused: boolean;
@@ -87,14 +90,17 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
   let preparationMs = 0;
   const options = { maxDelayMs, clock, ...(journal !== undefined && { leaseMs: () => journal.leaseMs + Math.round(preparationMs) }) };
   const named = { ...given.budgets, ...credential.budgets };
-  const own = new Map(Object.entries(named).flatMap(([budget, of]) => (of.shared === true ? [] : [[budget, budgetOf(of, options)]])));
-  const budgets = Object.keys(named).flatMap((budget) => own.get(budget) ?? shared.byName.get(budget) ?? []);
-  const snapshots = (): readonly BudgetSnapshot[] => Array.from(own, ([budget, one]) => ({ name: budget, ...one.snapshot() }));
+  const own = Object.entries(named).flatMap(([budget, of]) =>
+    of.shared === true ? [] : [{ name: budget, of, budget: budgetOf(of, options) }],
+  );
+  const ownByName = new Map(own.map((one) => [one.name, one.budget]));
+  const budgets = Object.keys(named).flatMap((budget) => ownByName.get(budget) ?? shared.byName.get(budget) ?? []);
+  const snapshots = (): readonly BudgetSnapshot[] => own.map((one) => ({ name: one.name, ...one.budget.snapshot() }));
   const opened = journal?.open(name, snapshots);
   // A limit that was shared counts for each credential once it isn't, and the other way around.
   for (const snapshot of given.before?.snapshots() ?? opened?.restored ?? [])
-    (own.get(snapshot.name ?? '') ?? shared.byName.get(snapshot.name ?? ''))?.restore(snapshot);
-  for (const snapshot of shared.restored) own.get(snapshot.name ?? '')?.restore(snapshot);
+    (ownByName.get(snapshot.name ?? '') ?? shared.byName.get(snapshot.name ?? ''))?.restore(snapshot);
+  for (const snapshot of shared.restored) ownByName.get(snapshot.name ?? '')?.restore(snapshot);
   const entry = opened && shared.covering(opened);
   const longestHoldMs = Math.max(LONGEST_HOLD_MS, ...budgets.map((budget) => budget.windowMs));
   let refusedAtMs = -Infinity;
@@ -128,6 +134,7 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
     signer,
     budgets,
     named,
+    own,
     ...(entry !== undefined && { journal: entry }),
     get recentlyRefused() {
       return clock.monotonicMs() - refusedAtMs <= RECENT_MS;

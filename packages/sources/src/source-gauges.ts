@@ -1,0 +1,89 @@
+import type { Admission, Clock, CredentialPool } from '@headgate/throttle';
+import { budgetSlots, type NamedBudget } from './budget-slots.ts';
+import { nextReset } from './budgets.ts';
+import type { CircuitBreaker } from './retry/circuit-breaker.ts';
+import type { RunningQuery } from './retry/executor.ts';
+import type { SharedBudgets } from './retry/shared-budgets.ts';
+import type { SourceCredential } from './retry/source-credential.ts';
+import type { UnderWay } from './retry/under-way.ts';
+import type { QueryState, QueryStatus, Source, SourceBudgetGauge } from './source.ts';
+
+export interface SourceGaugesOptions {
+  readonly clock: Clock;
+  /** Names of the source's budgets, in the order of a query's weights. */
+  readonly names: readonly string[];
+  /** Maximum requests of a credential that are under way. */
+  readonly concurrency: number;
+  readonly pool: CredentialPool;
+  /** By name; includes the pool's former members. */
+  readonly credentials: ReadonlyMap<string, SourceCredential>;
+  readonly shared: SharedBudgets;
+  readonly queue: Admission<RunningQuery>;
+  readonly breaker: CircuitBreaker;
+  readonly underWay: UnderWay;
+  readonly inFlight: ReadonlySet<RunningQuery>;
+}
+
+/** Shows the state of a source. */
+export function sourceGauges(options: SourceGaugesOptions): Pick<Source<unknown, unknown>, 'gauges' | 'slots'> {
+  const { clock, names, concurrency, pool, credentials, shared, queue, breaker, underWay, inFlight } = options;
+
+  /** Each budget of the credentials that have not left, then those that they share. */
+  const inUse = (): readonly (NamedBudget & { readonly credential?: string })[] => {
+    const own = pool.members.flatMap(({ name: credential }) =>
+      (credentials.get(credential)?.own ?? []).map((one) => ({ credential, ...one })),
+    );
+    return pool.members.length === 0 ? [] : [...own, ...shared.all];
+  };
+  const budgetGauge = ({ credential, name, budget, of }: NamedBudget & { readonly credential?: string }): SourceBudgetGauge => {
+    const { limit, windowMs, used } = budget;
+    const freeAt = budget.freeAt() + clock.epochMs() - clock.monotonicMs();
+    return {
+      ...(credential !== undefined && { credential }),
+      budget: name,
+      limit,
+      windowMs,
+      used,
+      ...(freeAt < Infinity && { freeAt }),
+      ...(of.unit !== undefined && { unit: of.unit }),
+      ...('per' in of && { resetsAt: nextReset(of, clock.epochMs()) }),
+    };
+  };
+  const isBusy = (some: readonly string[] = pool.members.map(({ name }) => name)): boolean =>
+    some.length > 0 && some.every((name) => underWay.isFull(name));
+  const row = ({ id, subject, weights, credentials: own }: RunningQuery, state: QueryState): QueryStatus => ({
+    id,
+    subject,
+    weights: Object.fromEntries(names.map((name, i) => [name, weights[i] ?? 1])),
+    ...(own !== undefined && { credentials: own }),
+    ...state,
+  });
+
+  return {
+    gauges() {
+      const queued = queue.waiting();
+      const outage = breaker.outage(queued.filter((one) => one.for === 'budget').length);
+      const stateOf = ({ credentials: own }: RunningQuery, reason: 'budget' | 'downstream', at: number | undefined): QueryState => {
+        const isHeld = outage !== undefined && reason === 'budget';
+        const until = isHeld ? outage.retryAt : at;
+        return {
+          ...(isHeld ? { state: 'service-down' } : { state: 'queued', for: reason === 'budget' && isBusy(own) ? 'concurrency' : reason }),
+          ...(until !== undefined && { until }),
+        };
+      };
+      return {
+        budgets: inUse().map(budgetGauge),
+        queries: [
+          ...queued.flatMap(({ label, for: reason, until }) => (label === undefined ? [] : [row(label, stateOf(label, reason, until))])),
+          ...Array.from(inFlight, (running) => row(running, running.state)),
+        ],
+        ...(outage !== undefined && { outage }),
+      };
+    },
+    slots: () =>
+      inUse().map((one) => ({
+        ...budgetSlots({ ...one, clock }),
+        ...(concurrency < Infinity && one.credential !== undefined && { concurrency }),
+      })),
+  };
+}
