@@ -1,13 +1,18 @@
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { bearer } from '@headgate/auth';
+import { definePipeline, walk } from '@headgate/pipeline';
+import { defineSource } from '@headgate/sources';
 import { systemClock } from '@headgate/throttle';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { expect, it } from 'vitest';
+import * as z from 'zod';
 import { BOOKS, ENV, configFolder } from '../config/config-folder.fixture.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { smallDisk } from '../e2e/kafka/small-disk.fixture.ts';
 import type { ProbeResult } from './check.ts';
+import type { CommandContext } from './command-context.ts';
 import { environmentProbes } from './environment-probes.ts';
 
 it('reports whether a missing log can be created, and leaves nothing behind', async () => {
@@ -41,11 +46,54 @@ it('reports that the disk of an embedded log is full, or almost full', async ({ 
   expect(await probed(cwd, file)).toMatchObject({ ok: true, message: 'can be read and written, 7 topics will be created' });
 });
 
-async function probed(cwd: string, file: string): Promise<ProbeResult | undefined> {
-  const { config } = await loadConfig({ cwd, env: ENV });
+it('reports a pipeline that works with one lane only, as a run does', async () => {
+  const source = defineSource<string, string>({
+    service: 'orders',
+    limit: { requests: 1, windowMs: 1_000 },
+    toRequest: (shop) => ({ path: `/${shop}` }),
+    classify: () => ({ kind: 'transient', reason: 'never requested' }),
+    credentialsOf: (shop) => [shop],
+  });
+  const orders = definePipeline({
+    name: 'orders',
+    options: z.strictObject({ shops: z.array(z.string()) }),
+    request: z.string(),
+    topics: {},
+    keyOf: (shop) => shop,
+    credentials: ({ shops }) => shops.map((name) => ({ name })),
+    open: (_, io) =>
+      walk({
+        source: source({
+          ...io,
+          baseUrl: 'http://127.0.0.1:1',
+          credentials: io.credentials.map((one) => ({ ...one, signer: bearer('t') })),
+        }),
+        paging: (shop: string) => ({ first: 1, query: () => shop, next: () => 'last' }),
+        records: () => [],
+      }),
+  });
+  const pipelines = [orders({ shops: ['berlin', 'paris'] })];
+  const cwd = await configFolder({ 'headgate.yaml': BOOKS });
+  const probesOf = async (lanes: number) => {
+    const { config } = await loadConfig({ cwd, env: ENV });
+    return environmentProbes({ valid: { topics: { ...config.topics, lanes }, pipelines }, online: false, context: contextIn(cwd) });
+  };
+  expect((await probesOf(1)).map(({ name }) => name)).toEqual([expect.stringContaining('log ')]);
+  const [, refused] = await probesOf(2);
+  expect(refused?.name).toBe('orders');
+  await expect(refused?.run()).rejects.toThrow(
+    "orders: its source has credentialsOf, so 2 lanes can't divide its credentials. Set lanes to 1",
+  );
+});
+
+function contextIn(cwd: string): CommandContext {
   const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough(), terminal: new PassThrough() };
   const signal = new AbortController().signal;
-  const context = { ...streams, file: 'headgate.yaml', cwd, env: ENV, clock: systemClock(), signal, json: false };
+  return { ...streams, file: 'headgate.yaml', cwd, env: ENV, clock: systemClock(), signal, json: false };
+}
+
+async function probed(cwd: string, file: string): Promise<ProbeResult | undefined> {
+  const { config } = await loadConfig({ cwd, env: ENV });
   const valid = { ...config, topics: { ...config.topics, driver: 'sqlite', file: resolve(cwd, file) } as const };
-  return await environmentProbes({ valid, online: false, context })[0]?.run();
+  return await environmentProbes({ valid, online: false, context: contextIn(cwd) })[0]?.run();
 }

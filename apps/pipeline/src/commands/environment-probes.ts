@@ -1,7 +1,7 @@
 import { access, mkdtemp, rmdir, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type OpenByCode, type Pipeline, countOpenDeadLetters, topicNames } from '@headgate/pipeline';
-import { assertStatesKept, findOtherGroups, replayPermissions } from '@headgate/pipeline/internal';
+import { assertStatesKept, findOtherGroups, lanesOf, replayPermissions } from '@headgate/pipeline/internal';
 import { type Journal, creditPool } from '@headgate/throttle';
 import { MissingRightError, type TopicLog, rightsWords } from '@headgate/topics';
 import type { ValidSections } from '../config/config-error.ts';
@@ -43,7 +43,7 @@ export function environmentProbes({ valid, online, context }: EnvironmentProbesO
   }
   const unusable = [
     ...pipelines.flatMap((pipeline) => secretProbes(pipeline)),
-    ...pipelines.flatMap((pipeline) => failedProbe(pipeline, context)),
+    ...pipelines.flatMap((pipeline) => failedProbe(pipeline, topics?.lanes ?? 1, context)),
   ];
   if (!online || unusable.length > 0) return [...probes, ...unusable];
   return [...probes, ...onlineProbes({ valid, context, isLogUsable: () => isLogUsable })];
@@ -57,15 +57,18 @@ function secretProbes(pipeline: Pipeline): Probe[] {
   });
 }
 
-/** Probes that explain why a pipeline's source can't be opened, such as an invalid proxy address in the environment. Empty if it can. */
-function failedProbe(pipeline: Pipeline, { clock, env, signal }: CommandContext): Probe[] {
+/**
+ * Probes that explain why a pipeline's source can't be opened, such as an invalid proxy address in the environment, or several lanes if it
+ * works with one only. Empty if it can.
+ */
+function failedProbe(pipeline: Pipeline, lanes: number, { clock, env, signal }: CommandContext): Probe[] {
+  const credits = creditPool({ max: pipeline.maxOutstanding });
+  const io = { clock, env, signal, credits, journal: NO_JOURNAL, onAttempt: () => undefined };
   try {
-    const credits = creditPool({ max: pipeline.maxOutstanding });
-    const { sources } = pipeline.open(
-      { clock, env, signal, credits, journal: NO_JOURNAL, onAttempt: () => undefined },
-      { lane: 0, lanes: 1 },
-    );
-    for (const source of sources) void source.close();
+    // With all of its credentials, and as a lane of a run.
+    for (const count of new Set([1, lanesOf(pipeline, lanes)])) {
+      for (const source of pipeline.open(io, { lane: 0, lanes: count }).sources) void source.close();
+    }
     return [];
   } catch (error) {
     return [{ name: pipeline.name, run: () => Promise.reject(error) }];
