@@ -226,7 +226,8 @@ function shelf(gate: Promise<void>) {
       walk({
         source: {
           query: async (value: string, { credits }: QueryOptions) => await Promise.resolve({ value, credit: credits.reserve(1) }),
-          gauges: () => ({ budgets: [], waiting: [] }),
+          gauges: () => ({ budgets: [], queries: [] }),
+          slots: () => [],
           stop: () => undefined,
           close: async () => undefined,
         },

@@ -1,5 +1,5 @@
-import type { BudgetSlots, QueryStatus, SourceBudgetGauge, SourceOutage } from '@headgate/sources';
-import type { Clock, CreditPool, Json } from '@headgate/throttle';
+import type { BudgetSlots, SourceGauges } from '@headgate/sources';
+import type { Clock, CreditPool } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import type { RequestEvent, RunEvent } from '../view/events.ts';
 import type { Lane } from './lane.ts';
@@ -11,15 +11,9 @@ import type { Tracing } from '../view/tracing.ts';
 /** The part of a source that every kind of work needs. */
 export interface SourceControls {
   /** The state of its budgets and queries. */
-  gauges(): {
-    readonly budgets: readonly SourceBudgetGauge[];
-    /** One for each unfinished query. Default: not known. */
-    readonly queries?: readonly QueryStatus[];
-    /** Set while its service is down, if the source waits that out. */
-    readonly outage?: SourceOutage;
-  };
-  /** When its budgets' slots come free, for forecasts. Default: not known. */
-  slots?(): readonly BudgetSlots[];
+  gauges(): SourceGauges;
+  /** When its budgets' slots come free, for forecasts. */
+  slots(): readonly BudgetSlots[];
   /** Set if only some of its credentials may send a query, whose names it returns. Such a source works with one lane only. */
   readonly credentialsOf?: ((query: never) => readonly string[]) | undefined;
   /** Starts no further request; requests in flight run to their end. An error after this makes no dead letter. */
@@ -60,7 +54,6 @@ export type Left =
   | {
       readonly kind: 'walk';
       readonly page: number;
-      readonly from: Json | undefined;
       readonly whole: boolean;
       /** Names of the credentials that may send its next request. Default: any. */
       readonly credentials?: readonly string[];
@@ -138,6 +131,4 @@ export interface WalkInWork {
   /** Represents the walk in its source's gauges. */
   readonly walk: object;
   readonly isWriting: boolean;
-  /** Epoch ms at which the request for its next page began. */
-  readonly since: number;
 }

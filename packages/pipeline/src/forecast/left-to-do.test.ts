@@ -67,7 +67,6 @@ describe('leftToDo', () => {
               key,
               request: JSON.stringify({ shelf: key }),
               page: 1,
-              from: undefined,
               whole: key === 'ada',
             })),
           },
@@ -109,7 +108,7 @@ describe('leftToDo', () => {
       {
         walks: [
           // The page in flight at the stop was written.
-          { key: 'ada', page: 3, from: 4, pages: 3, whole: true },
+          { key: 'ada', page: 3, pages: 3, whole: true },
           { key: 'some', whole: false },
           { key: 'cleo', whole: true },
         ],
@@ -127,7 +126,7 @@ describe('leftToDo', () => {
     await workedOff(place.log, walking(shelvesApi({ onPage })), ['ada']);
     await replayDeadLetters({ log: place.log, requests: walking().definition.requests });
     const [left] = await leftToDo({ log: place.log, pipelines: [walking()({})] });
-    expect(left?.lanes[0]?.walks).toMatchObject([{ key: 'ada', page: 1, from: 4, whole: false }]);
+    expect(left?.lanes[0]?.walks).toMatchObject([{ key: 'ada', page: 1, whole: false }]);
     expect(left?.lanes[0]?.walks[0]).not.toHaveProperty('pages');
   });
 

@@ -1,4 +1,4 @@
-import { type Clock, type Journal, type Json, creditPool, systemClock } from '@headgate/throttle';
+import { type Clock, type Journal, creditPool, systemClock } from '@headgate/throttle';
 import { type ReadOptions, type TopicLog, type TopicRecord, partitionForKey } from '@headgate/topics';
 import type { KeyedRequest } from '../definition/pipeline-requests.ts';
 import type { Pipeline } from '../definition/pipeline.ts';
@@ -61,8 +61,6 @@ export interface WalkLeft extends WalkSize {
   readonly key: string;
   /** The request, JSON. */
   readonly request: string;
-  /** The checkpoint it continues at; undefined at the start. */
-  readonly from: Json | undefined;
   /** Whether the request is for all pages. */
   readonly whole: boolean;
 }
@@ -107,7 +105,6 @@ async function leftOf(
             key: size.key,
             request: request ?? 'null',
             page: size.page,
-            from: size.from,
             whole: size.whole,
             ...expectedOf(size),
           });
@@ -116,7 +113,7 @@ async function leftOf(
       for await (const record of requestsInOrder({ log, topic, partition: lane, from: finished.next, resumed }))
         if (!finished.has(record.offset)) add(record);
       for (const { key, value } of listed) if (count === 1 || partitionForKey(key, count) === lane) add({ offset: -1, value });
-      const budgets = processor.sources.flatMap((source) => source.slots?.() ?? []);
+      const budgets = processor.sources.flatMap((source) => source.slots());
       lanes.push({ pipeline: pipeline.name, lane, walks, keys, keysPerRequest, budgets });
       after += state.under(STATE_KEYS.after).length;
     } finally {

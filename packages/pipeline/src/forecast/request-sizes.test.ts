@@ -15,7 +15,7 @@ function sizeOf(one: Size | undefined): RequestSize | undefined {
   if (one === undefined || one.kind === 'malformed') return undefined;
   if (one.kind === 'lookup') return { ...one, size: 7 };
   const { page, pages } = one;
-  return { kind: 'walk', key: 'k', page, from: undefined, whole: true, ...(pages !== null && { pages }) };
+  return { kind: 'walk', key: 'k', page, whole: true, ...(pages !== null && { pages }) };
 }
 
 /** A topic that others add requests to, read one turn of the event loop after the other. */
@@ -156,16 +156,14 @@ describe('requestSizes', () => {
       left:
         () =>
         ({ offset }, job) =>
-          shelfOf(job) === 'keys'
-            ? { kind: 'lookup', keys: 3, size: 2 }
-            : { kind: 'walk', page: offset, from: undefined, whole: shelfOf(job) !== 'some' },
+          shelfOf(job) === 'keys' ? { kind: 'lookup', keys: 3, size: 2 } : { kind: 'walk', page: offset, whole: shelfOf(job) !== 'some' },
       lastCrawl: () => (_, key) => (key === 'ada' || key === 'some' ? { pages: 8, items: 0 } : undefined),
     },
     () => [],
   );
 
   it('expects as many pages as the last walk of the key had, and no number for a walk of some pages', () => {
-    const rest = { kind: 'walk', page: 2, from: undefined };
+    const rest = { kind: 'walk', page: 2 };
     expect(sizes({ offset: 2, value: request('ada') })).toEqual({ ...rest, whole: true, key: 'ada', pages: 8 });
     expect(sizes({ offset: 2, value: request('bert') })).toEqual({ ...rest, whole: true, key: 'bert' });
     expect(sizes({ offset: 2, value: request('some') })).toEqual({ ...rest, whole: false, key: 'some' });

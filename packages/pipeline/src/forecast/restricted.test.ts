@@ -105,7 +105,6 @@ test('walks that are not in work are counted by their credentials, and no longer
     kind: 'walk' as const,
     key: `${i}`,
     page: 1,
-    from: undefined,
     whole: true,
     ...(credentials !== undefined && { credentials }),
     ...(i > 0 && { pages: 2 }),

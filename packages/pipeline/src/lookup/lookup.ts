@@ -227,7 +227,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   const recutBatches = (): void => {
     if (definition.capacity === undefined || stopping) return;
     const queued = new Set(
-      (source.gauges().queries ?? []).flatMap((query) => (query.state === 'queued' && query.for === 'budget' ? [query.id] : [])),
+      source.gauges().queries.flatMap((query) => (query.state === 'queued' && query.for === 'budget' ? [query.id] : [])),
     );
     const unsent = [...underWay].filter(([keys]) => queued.has(keys));
     const capacity = unsent.length > 0 ? capacityNow() : 0;

@@ -62,7 +62,8 @@ export function shelvesApi({
       await request(keys.join('+'), signal);
       return { value: [...keys], credit: credits.reserve(keys.length) };
     },
-    gauges: () => ({ budgets: [] }),
+    gauges: () => ({ budgets: [], queries: [] }),
+    slots: () => [],
     stop() {
       isStopped = true;
     },

@@ -27,18 +27,15 @@ const NO_WAIT_MS = 20;
 export function laneGauges(options: LaneGaugesOptions): RunGauges {
   const { pipeline, lane, sources, credits, inWork, load, expected, behind, now } = options;
   const gauges = sources.map((source) => source.gauges());
-  // If a source reports its queries, it reports all, so a walk without one waits for its grant to be written.
-  const areReported = gauges.every(({ queries }) => queries !== undefined);
-  const walks = new Map<object, Doing>(
-    inWork.walks.map(({ walk, isWriting, since }) => [walk, isWriting || areReported ? { state: 'writing' } : { state: 'requesting', since }]),
-  );
+  const areWriting = new Map(inWork.walks.map(({ walk, isWriting }) => [walk, isWriting]));
+  const walks = new Map<object, Doing>();
   const lookups: Doing[] = [];
-  const writing = new Set(inWork.walks.flatMap(({ walk, isWriting }) => (isWriting ? [walk] : [])));
-  for (const query of gauges.flatMap(({ queries = [] }) => queries)) {
+  for (const query of gauges.flatMap(({ queries }) => queries)) {
     const doing = doingOf(query, now);
-    if (!walks.has(query.id)) lookups.push(doing);
+    const isWriting = areWriting.get(query.id);
+    if (isWriting === undefined) lookups.push(doing);
     // A walk requests its next page while the one before is written.
-    else if (doing.state !== 'waiting' || !writing.has(query.id)) walks.set(query.id, doing);
+    else if (doing.state !== 'waiting' || !isWriting) walks.set(query.id, doing);
   }
   return {
     budgets: gauges.flatMap(({ budgets }) =>
@@ -58,6 +55,7 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
           key,
           request,
           ...(pages !== undefined && { expected: pages }),
+          // A walk without a query is written, or waits for its grant to be.
           doing: walks.get(walk) ?? { state: 'writing' },
         };
       }),
@@ -104,7 +102,7 @@ function together(all: readonly Doing[]): Doing {
 /** The remaining work of a lane, for forecasts. */
 export function laneWork(options: Omit<LaneGaugesOptions, 'credits' | 'load' | 'now'>): LaneWork {
   const { pipeline, lane, sources, inWork, expected, behind } = options;
-  const queries = sources.flatMap((source) => source.gauges().queries ?? []);
+  const queries = sources.flatMap((source) => source.gauges().queries);
   const carriers = queries.flatMap((query) => (query.state === 'requesting' ? [query.credential] : []));
   return {
     pipeline,
@@ -121,6 +119,6 @@ export function laneWork(options: Omit<LaneGaugesOptions, 'credits' | 'load' | '
         ([name, all]) => [name, all.length],
       ),
     ),
-    budgets: sources.flatMap((source) => source.slots?.() ?? []),
+    budgets: sources.flatMap((source) => source.slots()),
   };
 }

@@ -116,7 +116,6 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
       await lane.commit({ records, state: [checkpoint, ...(ending?.state ?? [])], finished: isLast ? [offset] : [], work: walk });
       walk.state = written;
       walk.isWriting = false;
-      walk.since = context.clock.epochMs();
       const subject = { pipeline, key, request: id };
       emit({ type: 'page-written', ...subject, page: number, items, last: isLast, ...(credential !== undefined && { credential }) });
       emit({ type: 'records-written', pipeline, kind: 'walk', counts: countRecords(pending) });

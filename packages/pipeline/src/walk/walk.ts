@@ -52,7 +52,7 @@ export function walk<Query, Page, Cursor extends NonNullable<Json>, Request, Top
         const { at, isRest, carried } = (saved?.at === undefined ? rest<Cursor>(record) : saved) ?? {};
         const whole = isRest !== true && (callUser({ pipeline, name: 'whole' }, () => definition.whole?.(request)) ?? true);
         const credentials = credentialsOf(pipeline, request, at?.cursor, carried?.before);
-        return { kind: 'walk', page: pageAfter(at), from: at?.cursor, whole, ...(credentials !== undefined && { credentials }) };
+        return { kind: 'walk', page: pageAfter(at), whole, ...(credentials !== undefined && { credentials }) };
       };
     },
     lastCrawl(state, { kind }) {
@@ -70,8 +70,6 @@ export interface Walk<Request, Cursor extends NonNullable<Json>> {
   readonly record: RequestRecord;
   state: WalkState<Cursor>;
   isWriting: boolean;
-  /** Epoch ms at which the request for its next page began. */
-  since: number;
   subscription?: Subscription;
   /** True for a walk of all pages. */
   isWhole(): boolean;
@@ -135,7 +133,6 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
       record,
       state: isBegun ? kept : { key, items: 0, request: kept?.request ?? record.value, ...carried, ...resumed },
       isWriting: false,
-      since: context.clock.epochMs(),
       isWhole: () => current.state.isRest !== true && (call('whole', () => definition.whole?.(request)) ?? true),
       call,
     };
@@ -255,8 +252,8 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
     },
     inWork: () => ({
       walks: walks().map((walking) => {
-        const { id, key, record, state, isWriting, since } = walking;
-        return { offset: record.offset, request: id, key, page: pageAfter(state.at), walk: walking, isWriting, since };
+        const { id, key, record, state, isWriting } = walking;
+        return { offset: record.offset, request: id, key, page: pageAfter(state.at), walk: walking, isWriting };
       }),
       keys: 0,
       behind: after.current,
