@@ -15,7 +15,7 @@ declare module 'vitest' {
 }
 
 /** Kafka's default. The sandbox's session is short, so that a killed broker starts again soon; this one would only lose it on a busy machine. */
-const SESSION = { 'broker.session.timeout.ms': '9000', 'broker.heartbeat.interval.ms': '2000' };
+export const DEFAULT_SESSION = { 'broker.session.timeout.ms': '9000', 'broker.heartbeat.interval.ms': '2000' };
 
 /** Starts one broker for all tests that only need any. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -24,7 +24,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     project.provide('kafkaBroker', { brokers: [], jars: '', why });
     return async () => undefined;
   }
-  const { brokers, jars, close } = await startKafkaBroker({ settings: SESSION });
+  const { brokers, jars, close } = await startKafkaBroker({ settings: DEFAULT_SESSION });
   project.provide('kafkaBroker', { brokers, jars });
   return close;
 }

@@ -22,6 +22,7 @@ import {
   produce,
   txnOffsetCommit,
 } from '../requests/transactions.ts';
+import { DEFAULT_SESSION } from '../../../../../scripts/kafka-broker-under-test.ts';
 import { kafkajsSockets } from './kafkajs-sockets.fixture.ts';
 import { plainKafka } from './committed-records.fixture.ts';
 
@@ -32,8 +33,7 @@ const KafkajsCluster = require('kafkajs/src/cluster') as new (options: object) =
 /** A broker that lets transactions write where they have not said they would, and that a busy machine doesn't fence. */
 export const FORGETFUL = {
   'transaction.partition.verification.enable': 'false',
-  'broker.session.timeout.ms': '9000',
-  'broker.heartbeat.interval.ms': '2000',
+  ...DEFAULT_SESSION,
 };
 
 /**
