@@ -82,10 +82,10 @@ describe('mistakes, each with its path and fix', () => {
       { pages: { cursor: [{ header: 'a' }, { header: 'b' }], as: { query: 'a' } } },
       'streams.items.pages.cursor: must be text or a mapping of keys to values.',
     ],
-    [{ query: { since: '{since}' } }, 'streams.items.query: has {since}, but the stream has no since.'],
+    [{ query: { since: '{since}' } }, 'streams.items.query.since: has {since}, but the stream has no since.'],
     [
       { query: { a: '{since:hours}' }, since: { from: '$.at' } },
-      'streams.items.query: has {since:hours}, which is no format. Write seconds, ms, date, http, or as in %Y-%m-%d.',
+      'streams.items.query.a: has {since:hours}, which is no format. Write seconds, ms, date, http, or as in %Y-%m-%d.',
     ],
     [{ pages: { cursor: '$.next' } }, 'streams.items.pages.cursor: needs a place in the next request. Add as: { query: cursor }.'],
     [{ pages: { next: '$.next', page: { query: 'page' } } }, 'streams.items.pages: has next and page. Keep one of them.'],
@@ -120,7 +120,7 @@ describe('mistakes, each with its path and fix', () => {
     ],
     [
       { query: { 'state[]': ['{stat}'] }, for: { state: ['a'] } },
-      'streams.items.query: has {stat}, but for has no such field. Did you mean {state}?',
+      'streams.items.query.state[]: has {stat}, but for has no such field. Did you mean {state}?',
     ],
     [{ key: 'data.id' }, 'streams.items.key: is the same text for every record. Write a path, such as $.id, or a text with fields of for.'],
     [
@@ -129,8 +129,9 @@ describe('mistakes, each with its path and fix', () => {
     ],
     [
       { query: { from: '{since}', to: '{untill}' }, since: { from: '$.at' } },
-      'streams.items.query: has {untill}, but for has no such field. Did you mean {until}?',
+      'streams.items.query.to: has {untill}, but for has no such field. Did you mean {until}?',
     ],
+    [{ query: { a: { b: 1 } } }, 'streams.items.query.a: must be text or a number or true or false or a list.'],
     [{ to: 'requests' }, 'streams.items.to: would write to requests, a topic that every pipeline has. Add to: another name.'],
     [{ errors: [{ then: 'dead' }] }, 'streams.items.errors.0: needs status, when, or both.'],
     [

@@ -523,6 +523,7 @@ export function keyPaths(key: StreamInput['key']): readonly Path[] {
   return key === undefined || 'render' in key ? [] : 'first' in key ? [key] : key;
 }
 
+/** The placeholders of a stream, each with the keys under which it is written. */
 export function* placeholders({
   get,
   post,
@@ -532,14 +533,12 @@ export function* placeholders({
   headers,
   add,
   key,
-}: Omit<StreamInput, 'for'>): Generator<readonly [key: string, placeholder: Placeholder]> {
-  const own = (name: string, given: JsonTemplate | undefined) => fieldsOf(given ?? null).map((field) => [name, field] as const);
-  yield* own('get', get);
-  yield* own('post', post);
-  yield* own('body', body);
+}: Omit<StreamInput, 'for'>): Generator<readonly [at: readonly string[], placeholder: Placeholder]> {
+  const own = (at: readonly string[], given: JsonTemplate | undefined) => fieldsOf(given ?? null).map((field) => [at, field] as const);
+  for (const [name, given] of Object.entries({ get, post, body })) yield* own([name], given);
   for (const [name, map] of Object.entries({ form, query, headers, add }))
-    for (const one of Object.values(map ?? {})) yield* own(name, one);
-  if (key !== undefined && 'render' in key) yield* own('key', key);
+    for (const [member, one] of Object.entries(map ?? {})) yield* own([name, member], one);
+  if (key !== undefined && 'render' in key) yield* own(['key'], key);
 }
 
 /** The name that was probably meant. */
@@ -637,7 +636,7 @@ export const restOptions = z
     const all = new Set(
       Object.entries(streams).flatMap(([name, of]) => [...fieldNames(streams, name), ...pageFields(of.pages ?? everyPages)]),
     );
-    for (const [key, { name: field, format }] of placeholders({
+    for (const [at, { name: field, format }] of placeholders({
       ...(query !== undefined && { query }),
       ...(headers !== undefined && { headers }),
     })) {
@@ -647,7 +646,7 @@ export const restOptions = z
         fields: all,
         isSince: Object.values(streams).some(({ since: of }) => of !== undefined),
       });
-      if (flaw !== undefined) refuse([key], flaw);
+      if (flaw !== undefined) refuse([...at], flaw);
     }
     const whole = wholeStreams(section);
     for (const [name, given] of Object.entries(streams)) {
@@ -669,10 +668,10 @@ export const restOptions = z
       const ways = pageFields(given.pages ?? everyPages);
       const available = new Set([...fields, ...ways]);
       const used = new Set([...placeholders(whole[name] ?? given)].map(([, one]) => one.name));
-      for (const [key, { name: field, format }] of placeholders(given)) {
-        const isOfRecord = key === 'key' || key === 'add';
+      for (const [at, { name: field, format }] of placeholders(given)) {
+        const isOfRecord = at[0] === 'key' || at[0] === 'add';
         const flaw = placeholderFlaw({ field, format, fields: isOfRecord ? fields : available, isSince: given.since !== undefined });
-        if (flaw !== undefined) refuse(['streams', name, key], flaw);
+        if (flaw !== undefined) refuse(['streams', name, ...at], flaw);
       }
       for (const field of ways) {
         const at = given.pages === undefined ? ['pages'] : ['streams', name, 'pages'];

@@ -167,9 +167,7 @@ function codeOf(issue: z.core.$ZodIssue): Pick<OptionIssue, 'code'> {
  */
 function closest(alternatives: readonly (readonly z.core.$ZodIssue[])[], path: OptionIssue['path']): OptionIssue[] | undefined {
   const ranked = alternatives.map((issues) => {
-    const wrongKind = issues.filter(
-      (issue) => issue.path.length === 0 && (issue.code === 'invalid_type' || issue.code === 'invalid_value'),
-    );
+    const wrongKind = issues.filter(isOfWrongKind);
     const unknown = issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 0), 0);
     return { issues, rank: [wrongKind.length, unknown, issues.length] };
   });
@@ -181,7 +179,14 @@ function closest(alternatives: readonly (readonly z.core.$ZodIssue[])[], path: O
   return kinds.length === 0 ? undefined : [{ path, ...ofType(kinds) }];
 }
 
+function isOfWrongKind(issue: z.core.$ZodIssue): boolean {
+  if (issue.path.length > 0) return false;
+  if (issue.code === 'invalid_union') return issue.errors.every((alternative) => alternative.some(isOfWrongKind));
+  return issue.code === 'invalid_type' || issue.code === 'invalid_value';
+}
+
 function kindsOf(issue: z.core.$ZodIssue): readonly string[] {
+  if (issue.code === 'invalid_union') return issue.errors.flat().flatMap(kindsOf);
   if (issue.code === 'invalid_type') return [issue.expected];
   return issue.code === 'invalid_value' ? issue.values.map(String) : [];
 }
