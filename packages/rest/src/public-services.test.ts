@@ -60,7 +60,7 @@ it.concurrent.each(Object.keys(SERVICES))('%s: each record of it once, however o
 /** Keeps nothing, as a trial in a test is followed by no run. */
 const journal: Journal = {
   leaseMs: 1_000,
-  open: () => ({ restored: undefined, granted: async () => await Promise.resolve(), settled: nothing, learned: nothing }),
+  open: () => ({ restored: undefined, granted: async () => await Promise.resolve(), settled: nothing, flush: nothing }),
 };
 
 function nothing(): undefined {

@@ -83,7 +83,7 @@ test('a journal is continued by name, whatever else has become of the budgets', 
       settled: () => {
         written = snapshots();
       },
-      learned: () => undefined,
+      flush: () => undefined,
     }),
   });
   const before = await play([], { limit: undefined, journal: journal() }, { budgets, weights });

@@ -92,7 +92,7 @@ test('a credential that is added continues with what the journal knows of it', a
       restored: name === 'b' ? restored : undefined,
       granted: async () => await Promise.resolve(),
       settled: () => undefined,
-      learned: () => undefined,
+      flush: () => undefined,
     }),
   };
   const scene = await play([], { limit, journal }, each);

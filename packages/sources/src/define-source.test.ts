@@ -59,7 +59,7 @@ test('what a response without a page says about budgets is written at once; a pa
         leases.push((snapshot()[0]?.busy.at(-1)?.[0] ?? 0) - 5_000 - MINUTE_MS * 1.0005 - 5);
       },
       settled: () => undefined,
-      learned: () => undefined,
+      flush: () => undefined,
     }),
   };
   let slowMs = 10_000;
@@ -86,7 +86,7 @@ test('what a response without a page says about the budgets is written at once; 
       restored: undefined,
       granted: () => Promise.resolve(),
       settled: () => undefined,
-      learned: () => void written.push(snapshots()),
+      flush: () => void written.push(snapshots()),
     }),
   };
   const scene = await play([said('rate-limited', { retryInMs: 900_000 }), said('transient'), reset, ok], { journal });

@@ -39,7 +39,7 @@ function found({ kind, windowMs, ours, others }: Told): readonly LimitMismatch[]
     const resetAt = (kind === 'rolling' ? (counted[0] ?? at) : began) + windowMs;
     const resetInMs = (Math.ceil(resetAt / 1_000) - Math.floor(at / 1_000)) * 1_000;
     const evidence = [{ remaining: 15 - counted.length, resetInMs, limit: 15, refused }];
-    check.heard({ evidence, names: ['rate'], budgets, named: { rate: { requests: 15, windowMs: MINUTE_MS } }, now: at, isNamed: true });
+    check.check({ evidence, names: ['rate'], budgets, named: { rate: { requests: 15, windowMs: MINUTE_MS } }, now: at, isNamed: true });
     const mismatch = check.take();
     if (mismatch !== undefined) mismatches.push(mismatch);
   }
@@ -87,11 +87,11 @@ test.each(['day', 'month'] as const)('a quota of a %s that is shorter or longer 
   const [shorter, longer] = per === 'day' ? [23 * HOUR_MS, 25 * HOUR_MS] : [28 * 24 * HOUR_MS, 31 * 24 * HOUR_MS + HOUR_MS];
   let now = 0;
   for (const resetInMs of [shorter, longer, shorter]) {
-    check.heard({ evidence: [{ remaining: 14, resetInMs }], names: ['quota'], budgets, named, now, isNamed: true });
+    check.check({ evidence: [{ remaining: 14, resetInMs }], names: ['quota'], budgets, named, now, isNamed: true });
     expect(check.take()).toBeUndefined();
     now += resetInMs;
   }
-  check.heard({ evidence: [{ remaining: 9, resetInMs: shorter, limit: 10 }], names: ['quota'], budgets, named, now, isNamed: true });
+  check.check({ evidence: [{ remaining: 9, resetInMs: shorter, limit: 10 }], names: ['quota'], budgets, named, now, isNamed: true });
   expect(check.take()?.stated).toEqual({ requests: 10 });
 });
 
@@ -101,7 +101,7 @@ describe('headers that say of no budget in particular', () => {
   const stated = (evidence: BudgetEvidence, isNamed: boolean): LimitMismatch['stated'] | undefined => {
     const check = new LimitCheck();
     const budgets = Object.values(named).map((one) => budgetOf(one, { clock: systemClock() }));
-    check.heard({ evidence: [evidence], names, budgets, named, now: 0, isNamed });
+    check.check({ evidence: [evidence], names, budgets, named, now: 0, isNamed });
     return check.take()?.stated;
   };
 

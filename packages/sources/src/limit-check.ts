@@ -1,7 +1,7 @@
 import type { BudgetEvidence, RateBudget } from '@headgate/throttle';
 import type { Budgets, LimitMismatch } from './source-options.ts';
 
-export interface HeardEvidence {
+export interface LimitEvidence {
   readonly evidence: readonly (BudgetEvidence | undefined)[];
   /** Names of the budgets, and the credential's, in the order of the evidence. */
   readonly names: readonly string[];
@@ -26,12 +26,12 @@ const LONGEST_MS = 32 * 86_400_000;
  * a request, by the clock, or roll. Other clients of the credential look like neither.
  */
 export class LimitCheck {
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   /** Reset of the last window that began with a request of ours, by budget. */
   readonly #lastReset = new WeakMap<RateBudget, number>();
   #found: LimitMismatch | undefined;
 
-  heard({ evidence, names, budgets, named, now, isNamed }: HeardEvidence): void {
+  check({ evidence, names, budgets, named, now, isNamed }: LimitEvidence): void {
     for (const [i, said] of evidence.entries()) {
       const [name, budget] = [names[i], budgets[i]];
       if (said === undefined || name === undefined || budget === undefined) continue;
@@ -47,9 +47,9 @@ export class LimitCheck {
           !others.some((one) => one.limit === requests) && { requests }),
         ...(!isQuota && this.#span(said, requests, budget, others, now)),
       };
-      const isNew = Object.keys(stated).some((kind) => !this.#told.has(`${name} ${kind}`));
+      const isNew = Object.keys(stated).some((kind) => !this.#reported.has(`${name} ${kind}`));
       if (!isNew) continue;
-      for (const kind of Object.keys(stated)) this.#told.add(`${name} ${kind}`);
+      for (const kind of Object.keys(stated)) this.#reported.add(`${name} ${kind}`);
       this.#found = { budget: name, configured: { requests: limit, windowMs }, stated };
     }
   }

@@ -190,7 +190,7 @@ test('a grant is written with the shared limit that it uses, before its response
           await Promise.resolve();
         },
         settled: () => void changed.add(name),
-        learned: () => undefined,
+        flush: () => undefined,
       };
     },
   };

@@ -78,7 +78,7 @@ function failedProbe(pipeline: Pipeline, lanes: number, { clock, env, signal }: 
 /** Sends no request. */
 const NO_JOURNAL: Journal = {
   leaseMs: Infinity,
-  open: () => ({ restored: undefined, granted: () => Promise.resolve(), settled: () => undefined, learned: () => undefined }),
+  open: () => ({ restored: undefined, granted: () => Promise.resolve(), settled: () => undefined, flush: () => undefined }),
 };
 
 async function probeLog(config: ConfigOfLog, context: CommandContext): Promise<ProbeResult> {

@@ -31,7 +31,7 @@ test('evidence from a response is written even without other changes, and a sett
   own.take().answered();
   entry.settled();
   own.holdUntil(clock.monotonicMs() + 600_000);
-  entry.learned();
+  entry.flush();
   await expect.poll(() => kept(place.log)).toMatchObject([{ heldMs: 600_000, busy: [[expect.any(Number), 1]], freedMs: null }]);
   await lane.close();
 });
@@ -172,7 +172,7 @@ test('a lane that can’t write evidence fails, even if no request waits for it'
   lane.beforeCommit(() => {
     throw new Error('disk full');
   });
-  entry.learned();
+  entry.flush();
   expect(await failed.promise).toMatchObject({ message: expect.stringContaining('disk full') });
   await lane.close();
 });

@@ -69,7 +69,7 @@ export function laneJournal({ lane, clock, inherited = [], lanes = 1 }: LaneJour
           changed.add(credential);
         },
         // The lane itself reports that it can no longer be written.
-        learned: () => void granted().catch(() => undefined),
+        flush: () => void granted().catch(() => undefined),
       };
     },
   };

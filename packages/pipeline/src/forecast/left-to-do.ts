@@ -139,7 +139,7 @@ function openReadOnly(pipeline: Pipeline, { clock, env, lane, lanes, journals }:
       restored: restored(journals, credential, { sinceMs: 0, boot: clock.boot?.() }),
       granted: () => Promise.resolve(),
       settled: () => undefined,
-      learned: () => undefined,
+      flush: () => undefined,
     }),
   };
   const credits = creditPool({ max: pipeline.maxOutstanding });

@@ -453,7 +453,7 @@ describe('a worker alone', () => {
     const api = shelvesApi({ onPage: () => new Promise<void>((resolve) => answers.push(resolve)) });
     const pipeline = shelves(() => looking({ size: 4, records: () => ({ records: [] }), ...more }, api))({});
     const [credits, names] = [creditPool({ max: Infinity }), topicNames()];
-    const open = () => ({ restored: undefined, granted: () => Promise.resolve(), settled: () => undefined, learned: () => undefined });
+    const open = () => ({ restored: undefined, granted: () => Promise.resolve(), settled: () => undefined, flush: () => undefined });
     const lane = await shelvesLane({ log, clock });
     const events: RequestEvent[] = [];
     const waker = notifier({ clock });

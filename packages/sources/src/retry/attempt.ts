@@ -109,7 +109,7 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
   const names = Object.keys(options.budgets);
   const answered = (evidence: readonly (BudgetEvidence | undefined)[]): void => {
     permit.answered(evidence);
-    given.limitCheck.heard({
+    given.limitCheck.check({
       evidence,
       names,
       budgets: credential.budgets,

@@ -57,7 +57,7 @@ export interface Call {
   sent: number;
   sentFromMs: number;
   /** Monotonic ms until which its last response asked it to wait. */
-  toldUntilMs: number;
+  waitUntilMs: number;
 }
 
 interface Outage {
@@ -109,8 +109,8 @@ export class CircuitBreaker {
   /** Total ms of past outages. */
   #downMs = 0;
   /** Faults in a row that requested a wait, the latest end of the waits, and when the waits end that a response has contradicted. */
-  #told = 0;
-  #toldUntilMs = -Infinity;
+  #waits = 0;
+  #waitUntilMs = -Infinity;
   #deniedUntilMs = -Infinity;
 
   constructor(options: CircuitBreakerOptions) {
@@ -120,7 +120,7 @@ export class CircuitBreaker {
 
   begin({ requests = 1, among }: { readonly requests?: number | undefined; readonly among?: readonly string[] | undefined } = {}): Call {
     const suspect = new Suspect();
-    const attempt = { credential: '', fromMs: 0, startedAt: 0, toldUntilMs: -Infinity };
+    const attempt = { credential: '', fromMs: 0, startedAt: 0, waitUntilMs: -Infinity };
     const call: Call = { suspect, among, requests, ...attempt, outage: undefined, sent: 0, sentFromMs: 0 };
     this.#calls.add(call);
     return call;
@@ -133,7 +133,7 @@ export class CircuitBreaker {
 
   /** A permit was granted. Call it in the same synchronous step. */
   granted(call: Call, credential: string): void {
-    Object.assign(call, { credential, fromMs: this.#options.clock.monotonicMs(), startedAt: this.#answers, toldUntilMs: -Infinity });
+    Object.assign(call, { credential, fromMs: this.#options.clock.monotonicMs(), startedAt: this.#answers, waitUntilMs: -Infinity });
     this.#service.granted(call);
     this.#of(credential).circuit.granted(call);
   }
@@ -144,8 +144,8 @@ export class CircuitBreaker {
     const wasOpen = this.#service.isOpen || circuit.isOpen;
     this.#answers += 1;
     this.#answeredAtMs = this.#options.clock.monotonicMs();
-    this.#told = 0;
-    this.#deniedUntilMs = this.#toldUntilMs;
+    this.#waits = 0;
+    this.#deniedUntilMs = this.#waitUntilMs;
     call.suspect.answered(this.#answers);
     suspect.answered(this.#answers);
     circuit.close();
@@ -159,10 +159,10 @@ export class CircuitBreaker {
     const { clock, waitsOutOutages, onChange } = this.#options;
     const now = clock.monotonicMs();
     const waitMs = retryInMs <= LONGEST_WAIT_MS ? retryInMs : 0;
-    const toldUntilMs = now + waitMs;
-    this.#told = waitMs > 0 ? this.#told + 1 : 0;
-    this.#toldUntilMs = Math.max(this.#toldUntilMs, toldUntilMs);
-    if (this.#isCredentials(call, toldUntilMs)) {
+    const waitUntilMs = now + waitMs;
+    this.#waits = waitMs > 0 ? this.#waits + 1 : 0;
+    this.#waitUntilMs = Math.max(this.#waitUntilMs, waitUntilMs);
+    if (this.#isCredentials(call, waitUntilMs)) {
       onChange();
       return { kind: 'wait', ms: 0, retryInMs: 0 };
     }
@@ -181,9 +181,9 @@ export class CircuitBreaker {
     if (outage === undefined) return { kind: 'back off', isAtFault };
     outage.reason = reason;
     outage.attempts += 1;
-    call.toldUntilMs = toldUntilMs;
-    const isForAll = this.#told >= (waitMs > SHORT_WAIT_MS ? LONG_WAITS : SHORT_WAITS) && now >= this.#deniedUntilMs;
-    this.#service.failed(call, isForAll ? toldUntilMs : undefined);
+    call.waitUntilMs = waitUntilMs;
+    const isForAll = this.#waits >= (waitMs > SHORT_WAIT_MS ? LONG_WAITS : SHORT_WAITS) && now >= this.#deniedUntilMs;
+    this.#service.failed(call, isForAll ? waitUntilMs : undefined);
     onChange();
     if (isSent && this.#isHopeless(call, outage)) {
       return { kind: 'give up', why: 'Headgate retried it for 24 hours without getting any response.' };
@@ -228,7 +228,7 @@ export class CircuitBreaker {
     const now = clock.monotonicMs();
     const offset = clock.epochMs() - now;
     const { fromMs, attempts, reason } = this.#outage;
-    const atMs = Math.max(this.#service.freeAtMs, Math.min(...Array.from(this.#calls, ({ toldUntilMs }) => toldUntilMs)));
+    const atMs = Math.max(this.#service.freeAtMs, Math.min(...Array.from(this.#calls, ({ waitUntilMs }) => waitUntilMs)));
     const retryAt = atMs > now && atMs < Infinity ? { retryAt: atMs + offset } : {};
     return { since: fromMs + offset, attempts, reason, ...retryAt, waiting: queued + this.#untilUp.size };
   }
@@ -249,7 +249,7 @@ export class CircuitBreaker {
   }
 
   /** True if the credential is at fault: others get responses, and one that may send the request is well. */
-  #isCredentials(call: Call, toldUntilMs: number): boolean {
+  #isCredentials(call: Call, waitUntilMs: number): boolean {
     const { circuit, suspect } = this.#of(call.credential);
     suspect.failed(call.startedAt, this.#answers);
     const isWell = (name: string): boolean =>
@@ -259,7 +259,7 @@ export class CircuitBreaker {
       circuit.open();
       this.#service.released(call);
     }
-    circuit.failed(call, toldUntilMs);
+    circuit.failed(call, waitUntilMs);
     return isIll;
   }
 

@@ -45,7 +45,8 @@ export interface RunningQuery {
 export type Executor<Query, Value> = (query: Query, options: QueryOptions & { readonly signal: AbortSignal }) => Promise<Delivery<Value>>;
 
 export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Executor<Query, Value> {
-  const { definition, options, connections, credentials, credentialsOf, admission, pool, retire, breaker, underWay, inFlight, stop } = given;
+  const { definition, options, connections, credentials, credentialsOf, admission, pool, retire, breaker, underWay, inFlight, stop } =
+    given;
   const { service } = definition;
   const { clock, random, retryForMs } = options;
   const shared = sharedSecret();
@@ -105,7 +106,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       if (attempted === 'lapsed') return attempted;
       const { verdict, status } = attempted;
       const limitMismatch = limitCheck.take();
-      const tell = (event: Pick<AttemptEvent, 'outcome' | 'reason' | 'retryInMs'>): void =>
+      const report = (event: Pick<AttemptEvent, 'outcome' | 'reason' | 'retryInMs'>): void =>
         options.onAttempt({
           service,
           credential: credential.name,
@@ -120,7 +121,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       if (verdict.kind === 'ok') {
         credential.accepted();
         streak.succeeded();
-        tell({ outcome: 'ok' });
+        report({ outcome: 'ok' });
         return { kind: 'answered', value: verdict.value };
       }
       const about = { service, subject, credential: credential.name, ...(status !== undefined && { status }) };
@@ -139,13 +140,13 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         retire: (error) => retire([credential], error, lastOne(error)),
       });
       // No page's transaction will include what this response has shown about the budgets.
-      if (decision.kind === 'retry' && status !== undefined) credential.journal?.learned();
+      if (decision.kind === 'retry' && status !== undefined) credential.journal?.flush();
       const { outcome } = decision;
       if (decision.kind === 'reject' && status !== undefined) {
         const end = streak.failed(decision.error, { status, isGone: outcome === 'gone' });
         if (end !== undefined) retire(credentials.values(), end);
       }
-      tell(
+      report(
         decision.kind === 'retry'
           ? { outcome, reason: decision.reason, retryInMs: decision.retryInMs }
           : { outcome, reason: decision.error.message },

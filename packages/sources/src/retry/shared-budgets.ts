@@ -52,9 +52,9 @@ export function sharedBudgets({ budgets, maxDelayMs, clock, journal }: SharedBud
           shared.settled();
           entry.settled();
         },
-        learned() {
+        flush() {
           shared.settled();
-          entry.learned();
+          entry.flush();
         },
       };
     },

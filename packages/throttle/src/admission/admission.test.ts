@@ -179,7 +179,7 @@ describe('admission', () => {
       restored: undefined,
       granted: () => new Promise<void>((resolve, reject) => written.push({ resolve, reject })),
       settled: () => undefined,
-      learned: () => undefined,
+      flush: () => undefined,
     };
     const budget = rateBudget({ limit: 1, windowMs: 1_000, guardMs: 0, clock });
     const pool = credentialPool({ members: [{ name: 'app', budgets: [budget], journal }], clock });

@@ -152,7 +152,7 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
         scan.granted(waiter);
         // A waiter that passes others has not had its turn: for later ones the round is still that of those who wait.
         if (!ahead.some((one) => isRival(waiter, one))) queue.served(waiter);
-        hand(waiter, grant, credits.reserve(items));
+        deliver(waiter, grant, credits.reserve(items));
       }
     } finally {
       scan.end();
@@ -165,7 +165,7 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
     queue.isEmpty && credits.hasRoom(items) && pool.freeAt(weights, now, among) <= now;
 
   /** Delivers the permit, once its grant is durable. */
-  const hand = (waiter: Waiter, grant: Grant, credit: Credit): void => {
+  const deliver = (waiter: Waiter, grant: Grant, credit: Credit): void => {
     waiter.onGranted?.(grant.credential);
     const permit = permitOf(grant, credit, grantReady);
     if (grant.durable === undefined) {
@@ -186,16 +186,16 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
   const waiting = (): readonly Waiting<Label>[] => {
     const offset = clock.epochMs() - clock.monotonicMs();
     let first: number | undefined;
-    const stands = new Map<object | undefined, { readonly hasRoom: boolean; readonly own: number }>();
-    const standing = ({ weights, among, credits, items }: Waiter) => {
+    const waits = new Map<object | undefined, { readonly hasRoom: boolean; readonly own: number }>();
+    const waitOf = ({ weights, among, credits, items }: Waiter) => {
       const hasRoom = credits.hasRoom(items);
       return { hasRoom, own: hasRoom && pool.bears(weights, among) ? pool.freeAt(weights, undefined, among) : Infinity };
     };
     return Array.from(queue, (waiter) => {
       const { label } = waiter;
       const line = lines.lineOf(waiter);
-      const { hasRoom, own } = stands.get(line) ?? standing(waiter);
-      stands.set(line, { hasRoom, own });
+      const { hasRoom, own } = waits.get(line) ?? waitOf(waiter);
+      waits.set(line, { hasRoom, own });
       const said = label === undefined ? {} : { label };
       if (!hasRoom) return { ...said, for: 'downstream' as const };
       // A waiter that could go but still waits is waiting for earlier ones.
@@ -245,7 +245,7 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
           const grant = pool.take(weights, { nowMs: now, among });
           if (grant.durable !== undefined) watch();
           queue.pass(waiter);
-          hand(waiter, grant, options.credits.reserve(options.items));
+          deliver(waiter, grant, options.credits.reserve(options.items));
           return;
         }
         watch();

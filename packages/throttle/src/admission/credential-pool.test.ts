@@ -11,7 +11,7 @@ function countingJournal() {
     restored: undefined,
     granted: () => Promise.resolve(),
     settled: () => (count += 1),
-    learned: () => undefined,
+    flush: () => undefined,
     get count() {
       return count;
     },

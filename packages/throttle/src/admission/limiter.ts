@@ -156,7 +156,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
   const pool = credentialPool({ members, clock });
   const byName = new Map(members.map((member) => [member.name, member]));
   const credits = creditPool({ max: concurrency });
-  const door = admission({ pool, clock });
+  const queue = admission({ pool, clock });
   const weightsOf = (weight: RunOptions['weight']): readonly number[] =>
     typeof weight === 'number'
       ? Array.from({ length: Math.max(...members.map((one) => one.budgets.length)) }, () => weight)
@@ -171,7 +171,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
     work: Work<C, R>,
     { signal, weights, among }: Attempt,
   ): Promise<{ readonly result: R | Refused | Failed } | undefined> => {
-    const permit = await door.acquire({ credits, items: 1, weights, among, signal });
+    const permit = await queue.acquire({ credits, items: 1, weights, among, signal });
     let isNew = true;
     const turned = (): void => void (isNew = false);
     // The next turn of the event loop, and in virtual time the next instant.

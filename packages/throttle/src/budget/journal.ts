@@ -23,7 +23,7 @@ export interface JournalEntry {
   /** The budgets have changed: the journal's next write includes this entry. */
   settled(): void;
   /** Writes the budgets in the background: a response without a page has changed them. */
-  learned(): void;
+  flush(): void;
 }
 
 /** The state of a budget as JSON. */

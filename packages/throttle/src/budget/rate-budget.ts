@@ -178,7 +178,7 @@ export class RollingBudget implements RateBudget {
 
   freeAt(weight = 1, now: number = this.#clock.monotonicMs()): number {
     this.#checkWeight(weight);
-    return Math.max(this.#heldUntil, this.#besideOthers(weight, now), this.#vouchedAt(weight, now));
+    return Math.max(this.#heldUntil, this.#besideOthers(weight, now), this.#confirmedAt(weight, now));
   }
 
   soonestAt(weight = 1): number {
@@ -211,11 +211,11 @@ export class RollingBudget implements RateBudget {
   }
 
   /** When a request may start for which no response confirms capacity: alone, but without waiting for a slow one. */
-  #vouchedAt(weight: number, now: number): number {
+  #confirmedAt(weight: number, now: number): number {
     if (this.#others === undefined || this.#weightInFlight === 0) return now;
     const patienceMs = this.windowMs / (PATIENCE * this.limit);
-    const isVouched = this.#others.remaining(now, patienceMs) - this.#weightInFlight >= weight;
-    return isVouched ? now : this.#lastTakenAt + patienceMs;
+    const isConfirmed = this.#others.remaining(now, patienceMs) - this.#weightInFlight >= weight;
+    return isConfirmed ? now : this.#lastTakenAt + patienceMs;
   }
 
   take(weight = 1, now: number = this.#clock.monotonicMs()): Slot {

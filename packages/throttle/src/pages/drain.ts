@@ -38,20 +38,20 @@ export function drain<T, R>(
       return;
     }
     subscriber.add(onAbort(signal, (reason) => subscriber.error(reason)));
-    const room = credits ?? creditPool({ max: maxOutstanding });
+    const pool = credits ?? creditPool({ max: maxOutstanding });
     const reader = open();
     const abort = new AbortController();
     const waiting: Delivery<T>[] = [];
     let current: { readonly delivery: Delivery<T>; subscription?: Subscription } | undefined;
     let reading = false;
     let end: { readonly error?: unknown } | undefined;
-    let handing = false;
+    let delivering = false;
 
-    const ask = (): void => {
+    const request = (): void => {
       if (reading || end !== undefined || abort.signal.aborted) return;
       if (waiting.length + (current === undefined ? 0 : 1) > readAhead) return;
       reading = true;
-      reader.read({ credits: room, signal: abort.signal, ...(walk !== undefined && { walk }) }).then(
+      reader.read({ credits: pool, signal: abort.signal, ...(walk !== undefined && { walk }) }).then(
         (delivery) => {
           reading = false;
           if (abort.signal.aborted) {
@@ -61,26 +61,26 @@ export function drain<T, R>(
           if (delivery === undefined) end = {};
           else waiting.push(delivery);
           // First, so that a journal can make the next grant durable together with this page.
-          ask();
-          hand();
+          request();
+          deliver();
         },
         (error: unknown) => {
           end = { error };
-          hand();
+          deliver();
         },
       );
     };
 
     // A loop, not a recursion: a thousand projections that complete synchronously must not fill the stack.
-    const hand = (): void => {
-      if (handing) return;
-      handing = true;
+    const deliver = (): void => {
+      if (delivering) return;
+      delivering = true;
       while (current === undefined && !subscriber.closed) {
         const delivery = waiting.shift();
         if (delivery === undefined) break;
         begin(delivery);
       }
-      handing = false;
+      delivering = false;
       if (current !== undefined || end === undefined || subscriber.closed) return;
       if ('error' in end) subscriber.error(end.error);
       else subscriber.complete();
@@ -92,8 +92,8 @@ export function drain<T, R>(
       const acknowledged = (): void => {
         current = undefined;
         delivery.credit.release();
-        hand();
-        ask();
+        deliver();
+        request();
       };
       try {
         const inner = from(project(delivery.value));
@@ -116,6 +116,6 @@ export function drain<T, R>(
       current?.delivery.credit.release();
       for (const delivery of waiting.splice(0)) delivery.credit.release();
     });
-    ask();
+    request();
   });
 }

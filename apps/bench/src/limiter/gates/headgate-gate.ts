@@ -59,7 +59,7 @@ function memoryJournal({ store, clock }: GateOptions): Journal {
           return Promise.resolve();
         },
         settled: () => undefined,
-        learned: write,
+        flush: write,
       };
     },
   };

@@ -68,7 +68,7 @@ export async function fileJournal({ file, clock = systemClock() }: FileJournalOp
         granted,
         settled: () => void changed.add(credential),
         // If this fails, so does the next grant, which reports it.
-        learned: () => void granted().catch(() => undefined),
+        flush: () => void granted().catch(() => undefined),
       };
     },
     close,
