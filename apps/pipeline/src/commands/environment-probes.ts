@@ -1,6 +1,6 @@
 import { access, mkdtemp, rmdir, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type OpenByCode, type Pipeline, countOpenDeadLetters, topicNames } from '@headgate/pipeline';
+import { type Pipeline, topicNames } from '@headgate/pipeline';
 import { assertStatesKept, findOtherGroups, lanesOf, replayPermissions } from '@headgate/pipeline/internal';
 import { type Journal, creditPool } from '@headgate/throttle';
 import { MissingRightError, type TopicLog, rightsWords } from '@headgate/topics';
@@ -13,6 +13,7 @@ import type { Probe, ProbeResult } from './check.ts';
 import { onlineProbes } from './online-probes.ts';
 import { ANSWER_WITHIN_MS, withLog } from './with-log.ts';
 import { openDeadLetterLines } from '../status/open-dead-letters.ts';
+import { countOpenOf } from '../status/open-dead-letters-watch.ts';
 import { type CommandContext, commandsFor } from './command-context.ts';
 
 export interface EnvironmentProbesOptions {
@@ -139,9 +140,7 @@ async function checkOpenLog(log: TopicLog, config: ConfigOfLog, context: Command
   const target = { log, group, pipelines, names: topicNames(topics), missing: made.created };
   await assertStatesKept({ ...target, lanes }).catch((error: unknown) => Promise.reject(withStateAdvice(error, topics)));
   warnings.push(...(await findOtherGroups(target)));
-  const openDeadLetters: Record<string, OpenByCode> = {};
-  for (const { name: pipeline } of pipelines)
-    openDeadLetters[pipeline] = await countOpenDeadLetters({ log, group, pipeline, names: topicNames(topics) });
+  const openDeadLetters = await countOpenOf({ log, group, pipelines, names: topicNames(topics) });
   warnings.push(...openDeadLetterLines(openDeadLetters, commandsFor(context)));
   const growth = made.grown.length === 0 ? '' : `, partitions will be added to ${growthWords(made.grown)}`;
   return { ok: true, message: `${found}, ${topicsToMake(made.created)}${growth}`, warnings, openDeadLetters };

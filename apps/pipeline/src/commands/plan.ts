@@ -5,16 +5,15 @@ import {
   type Pipeline,
   type PipelineLeft,
   type WalkLeft,
-  countOpenDeadLetters,
   forecast,
   leftToDo,
   topicNames,
 } from '@headgate/pipeline';
 import { MAX_IN_WORK, savedByCredential, walksDone } from '@headgate/pipeline/internal';
 import type { StateReading, TopicLog } from '@headgate/topics';
-import type { Config } from '../config/config.ts';
 import { partitionsOf } from '../run/topics.ts';
-import { type OpenDeadLetters, openDeadLetterLines } from '../status/open-dead-letters.ts';
+import { openDeadLetterLines } from '../status/open-dead-letters.ts';
+import { countOpenOf } from '../status/open-dead-letters-watch.ts';
 import { padWidth, displayWidth } from '../status/text/cells.ts';
 import { durationWords } from '../status/text/duration-words.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
@@ -49,21 +48,13 @@ export async function plan(context: CommandContext): Promise<number> {
       now,
     ),
   );
-  const open = await openDeadLettersOf(opened, config);
+  const open = opened === undefined ? {} : await countOpenOf({ log: opened, pipelines, group: topics.group, names: topicNames(topics) });
   if (json) stdout.write(`${escapedControls(JSON.stringify({ ...planJson(plans, now), open_dead_letters: open }))}\n`);
   else
     plainOutput(stdout).write(
       [planText(plans, now), ...openDeadLetterLines(open, commandsFor(context)).map((line) => `${line}\n`)].join(''),
     );
   return 0;
-}
-
-async function openDeadLettersOf(log: TopicLog | undefined, { pipelines, topics }: Config): Promise<OpenDeadLetters> {
-  if (log === undefined) return {};
-  const where = { log, group: topics.group, names: topicNames(topics) };
-  return Object.fromEntries(
-    await Promise.all(pipelines.map(async ({ name: pipeline }) => [pipeline, await countOpenDeadLetters({ ...where, pipeline })] as const)),
-  );
 }
 
 /** Reads a log without creating anything there. `partitions`: of existing topics. */

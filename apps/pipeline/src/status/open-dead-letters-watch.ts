@@ -10,10 +10,18 @@ const COUNT_AGAIN_MS = 60_000;
 /** Counting takes at most this part of the time. */
 const SHARE = 20;
 
-export interface OpenDeadLettersWatchOptions extends Pick<Parameters<typeof countOpenDeadLetters>[0], 'log'> {
+interface CountOptions extends Omit<Parameters<typeof countOpenDeadLetters>[0], 'pipeline'> {
   readonly pipelines: readonly { readonly name: string }[];
-  readonly group: string;
-  readonly names: (topic: string) => string;
+}
+
+/** Counts the open dead letters of pipelines, one after the other. */
+export async function countOpenOf({ pipelines, ...where }: CountOptions): Promise<OpenDeadLetters> {
+  const counts: [string, OpenByCode][] = [];
+  for (const { name: pipeline } of pipelines) counts.push([pipeline, await countOpenDeadLetters({ ...where, pipeline })]);
+  return Object.fromEntries(counts);
+}
+
+export interface OpenDeadLettersWatchOptions extends Omit<CountOptions, 'signal'> {
   readonly clock: Clock;
   readonly onCounted: (open: OpenDeadLetters) => void;
 }
@@ -28,7 +36,7 @@ export interface OpenDeadLettersWatch {
 
 /** Counts the open dead letters at once and from time to time: other processes write and close them, too. */
 export function watchOpenDeadLetters(options: OpenDeadLettersWatchOptions): OpenDeadLettersWatch {
-  const { clock, pipelines, onCounted, ...where } = options;
+  const { clock, onCounted, ...where } = options;
   const over = new AbortController();
   let counting: Promise<void> | undefined;
   let hasChanged = false;
@@ -39,14 +47,12 @@ export function watchOpenDeadLetters(options: OpenDeadLettersWatchOptions): Open
   const countAll = async (): Promise<void> => {
     const startedMs = clock.monotonicMs();
     hasChanged = false;
-    const counts: [string, OpenByCode][] = [];
-    for (const { name: pipeline } of pipelines)
-      counts.push([pipeline, await countOpenDeadLetters({ ...where, pipeline, signal: over.signal })]);
+    const open = await countOpenOf({ ...where, signal: over.signal });
     if (over.signal.aborted) return;
     countedAtMs = clock.monotonicMs();
     tookMs = countedAtMs - startedMs;
-    total = counts.reduce((sum, [, byCode]) => sum + totalOf(byCode), 0);
-    onCounted(Object.fromEntries(counts));
+    total = Object.values(open).reduce((sum, byCode) => sum + totalOf(byCode), 0);
+    onCounted(open);
   };
   const count = async (): Promise<void> => {
     await counting;
