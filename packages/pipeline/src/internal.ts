@@ -9,7 +9,7 @@ export { assertStatesKept } from './checks/state-check.ts';
 export { lanesOf } from './definition/names.ts';
 export { becomesSecret, isPem, isScalar, OF_FILE, type Scalar, scalar, type ScalarOptions } from './definition/scalar.ts';
 export { proxyAddress, readNow } from './definition/secret.ts';
-export { type PipelineTopics, topicSpecs } from './definition/topics.ts';
+export { definedTopics, type PipelineTopics, topicSpecs } from './definition/topics.ts';
 export { openJournalledLane, type OpenJournalledLaneOptions } from './engine/journalled-lane.ts';
 export type { JournalReader } from './engine/lane-journal.ts';
 export type { LastCrawlOf, Left, StateOfLane, Worker, WorkerContext } from './engine/processor.ts';

@@ -1,11 +1,12 @@
 import { cancelRequests, topicNames } from '@headgate/pipeline';
+import { definedTopics } from '@headgate/pipeline/internal';
 import { LaneHeldError } from '@headgate/topics';
 import { failureText } from '../run/failure-text.ts';
 import { prepareTopics } from '../run/topics.ts';
 import { countWords } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { type CommandContext, commandsFor, openLog, readLogConfig } from './command-context.ts';
-import { UsageError } from './usage-error.ts';
+import { noPipeline } from './usage-error.ts';
 
 export interface CancelOptions {
   /** Name of the pipeline. */
@@ -19,19 +20,16 @@ export async function cancel({ of, key }: CancelOptions, context: CommandContext
   const { stderr, clock, signal } = context;
   const { topics, pipelines, definitions } = await readLogConfig(context);
   const definition = definitions.find(({ name }) => name === of);
-  if (definition === undefined)
-    throw new UsageError(`cancel: there is no pipeline ${of}. There are ${definitions.map(({ name }) => name).join(', ')}.`);
+  if (definition === undefined) throw noPipeline('cancel', of, definitions);
   const { group, lanes } = topics;
   const names = topicNames(topics);
   const log = await openLog(context, topics);
   try {
     await prepareTopics({ log, config: { topics, pipelines, definitions: [definition] } });
-    const { name, topics: own, splitsCredentials } = definition;
-    const pipeline = { name, topics: own, credentials: splitsCredentials ? [] : undefined, usualBytes: {} };
-    const { canceled, begun } = await cancelRequests({ log, pipeline, key, group, lanes, names, clock, signal });
+    const { canceled, begun } = await cancelRequests({ log, pipeline: definedTopics(definition), key, group, lanes, names, clock, signal });
     const stay =
       begun === 0 ? '' : `; ${countWords(begun, 'job')} with this key ${begun === 1 ? 'has' : 'have'} started and can't be canceled`;
-    const list = `To list the jobs: ${commandsFor(context)('read', names(`${name}.requests`))}`;
+    const list = `To list the jobs: ${commandsFor(context)('read', names(`${definition.name}.requests`))}`;
     const none = canceled + begun === 0 ? `: no job of ${safeText(key, 100)} is waiting. ${list}` : '';
     stderr.write(`${countWords(canceled, 'job')} withdrawn${stay}${none}\n`);
     return canceled > 0 ? 0 : 1;

@@ -5,7 +5,7 @@ import { countWords } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { prepareTopics } from '../run/topics.ts';
 import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError, noPipeline } from './usage-error.ts';
 
 export interface EnqueueOptions {
   readonly pipeline: string;
@@ -19,9 +19,7 @@ export interface EnqueueOptions {
 export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, context: CommandContext): Promise<number> {
   const { topics, pipelines, definitions, configured } = await readLogConfig(context);
   const definition = definitions.find(({ name }) => name === pipeline);
-  if (definition === undefined) {
-    throw new UsageError(`enqueue: there is no pipeline ${pipeline}. There are ${definitions.map(({ name }) => name).join(', ')}.`);
-  }
+  if (definition === undefined) throw noPipeline('enqueue', pipeline, definitions);
   if (authors.length > 0 && pipeline !== 'books') throw new UsageError('enqueue: --author works only with books.');
   const wanted = entries.length === 0 && authors.length === 0 ? ['-'] : entries;
   const lines = wanted.length === 1 && wanted[0] === '-' ? await readLines(context) : wanted.map((text) => ({ text, place: '' }));

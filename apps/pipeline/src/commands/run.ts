@@ -9,7 +9,7 @@ import { logShown, openTopicLog } from '../run/open-topic-log.ts';
 import { growthWords, prepareTopics } from '../run/topics.ts';
 import { runAbout } from '../run/run-about.ts';
 import { needsRepair, withStateAdvice } from '../run/state-lost.ts';
-import { UsageError } from './usage-error.ts';
+import { noPipeline } from './usage-error.ts';
 import { createReporter } from '../status/create-reporter.ts';
 import type { Reporter } from '../status/reporter.ts';
 import type { DisplayEvent } from '../status/display-event.ts';
@@ -123,8 +123,7 @@ function chosen({ config, only }: RunOptions): { readonly config: Config; readon
   if (only === undefined) return { config };
   const [name = '', key] = only.split(/:(.*)/s, 2);
   const pipelines = config.pipelines.filter((one) => one.name === name);
-  if (pipelines.length === 0)
-    throw new UsageError(`run --only: there is no pipeline ${name}. There are ${config.pipelines.map((one) => one.name).join(', ')}.`);
+  if (pipelines.length === 0) throw noPipeline('run --only', name, config.pipelines);
   return { config: { ...config, pipelines }, ...(key !== undefined && { key }) };
 }
 

@@ -1,5 +1,5 @@
 import { type DefinitionInfo, type Pipeline, topicNames } from '@headgate/pipeline';
-import { topicSpecs } from '@headgate/pipeline/internal';
+import { definedTopics, topicSpecs } from '@headgate/pipeline/internal';
 import type { StatusConfig } from './status-section.ts';
 import type { TopicsConfig } from './topics-section.ts';
 import { nearest } from './nearest.ts';
@@ -44,12 +44,7 @@ export function crossProblems(read: ReadConfig): Problem[] {
     const message = `${lanes} lanes need at least ${lanes} ${name} credentials, but ${found}. Write ${length} or less, or add credentials.`;
     problems.push(read.problemAt(['topics', 'lanes'], message));
   }
-  const plain = definitions.map(({ name, topics: own, splitsCredentials }) => ({
-    name,
-    topics: own,
-    credentials: splitsCredentials ? [] : undefined,
-    usualBytes: {},
-  }));
+  const plain = definitions.map(definedTopics);
   const known = topicSpecs(plain, { lanes: 1, names: topicNames() }).map(({ name }) => name);
   for (const name of Object.keys(names)) {
     if (known.includes(name)) continue;

@@ -1,5 +1,5 @@
 import { type DefinitionInfo, type Pipeline, topicNames } from '@headgate/pipeline';
-import { type PipelineTopics, lanesOf, topicSpecs } from '@headgate/pipeline/internal';
+import { type PipelineTopics, definedTopics, lanesOf, topicSpecs } from '@headgate/pipeline/internal';
 import { type CreatedTopics, type NewTopicSpec, type TopicLog, type TopicMismatch, TopicMismatchError } from '@headgate/topics';
 import { BUILT_IN } from '../config/built-in.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
@@ -61,9 +61,7 @@ function pipelinesWithTopics({ pipelines, definitions = [] }: ConfigOfLog): read
   const builtIn = BUILT_IN.map(({ definition }) => definition);
   const none = pipelines.length + definitions.length === 0;
   const all = new Map<string, PipelineTopics>();
-  for (const { name, topics, splitsCredentials } of [...(none ? builtIn : []), ...definitions]) {
-    all.set(name, { name, topics, credentials: splitsCredentials ? [] : undefined, usualBytes: {} });
-  }
+  for (const definition of [...(none ? builtIn : []), ...definitions]) all.set(definition.name, definedTopics(definition));
   for (const pipeline of pipelines) all.set(pipeline.name, pipeline);
   return [...all.values()];
 }

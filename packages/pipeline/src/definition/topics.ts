@@ -1,5 +1,5 @@
 import type { NewTopicSpec } from '@headgate/topics';
-import type { Pipeline } from './pipeline.ts';
+import type { DefinitionInfo, Pipeline } from './pipeline.ts';
 import { GROUP_STATE, lanesOf, requestsTopic, stateTopic } from './names.ts';
 import { PipelineError } from './pipeline-error.ts';
 import { DEAD_LETTERS } from '../dead-letters/dead-letter.ts';
@@ -13,6 +13,11 @@ const USUAL_STATE_BYTES = 524_288;
 
 /** The part of a pipeline that determines its topics. */
 export type PipelineTopics = Pick<Pipeline, 'name' | 'topics' | 'credentials' | 'usualBytes'> & Partial<Pick<Pipeline, 'makesRequests'>>;
+
+/** The topics of a pipeline whose options aren't known. */
+export function definedTopics({ name, topics, splitsCredentials }: DefinitionInfo): PipelineTopics {
+  return { name, topics, credentials: splitsCredentials ? [] : undefined, usualBytes: {} };
+}
 
 /** Every topic of a run. Throws a `PipelineError` (HEADGATE_DEFINITION) for two of one name. */
 export function topicSpecs(
