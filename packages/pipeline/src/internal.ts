@@ -6,7 +6,12 @@
 export { findOtherGroups, type OtherGroupsOptions } from './checks/other-groups.ts';
 export { replayPermissions, requiredPermissions, type RequiredPermissionsOptions } from './checks/required-permissions.ts';
 export { assertStatesKept } from './checks/state-check.ts';
+export { byteSize } from './definition/byte-size.ts';
+export { timeOfDay, timeZone } from './definition/calendar.ts';
+export { plainFileFlaw, plainFileText, unreadable } from './definition/file-text.ts';
+export { httpOptions, sourceOptions } from './definition/http-options.ts';
 export { lanesOf } from './definition/names.ts';
+export { pemText } from './definition/pem.ts';
 export { becomesSecret, isPem, isScalar, OF_FILE, type Scalar, scalar, type ScalarOptions } from './definition/scalar.ts';
 export { proxyAddress, readNow } from './definition/secret.ts';
 export { definedTopics, type PipelineTopics, topicSpecs } from './definition/topics.ts';

@@ -16,9 +16,8 @@ import { kindOf, scalarOf } from './json-value.ts';
 /** A credential of a section, read. */
 export type RestCredential = RestOptions['credentials'][number];
 
-/** How a section's tokens are requested: through the same proxy, with the same authority, within the same time. */
-export interface TokenOptions extends Pick<SourceOptions, 'env' | 'timeoutMs' | 'proxy' | 'ca'> {
-  readonly baseUrl: string;
+/** How a section's tokens are requested: as its streams are, through the same proxy and within the same time. */
+export interface TokenOptions extends Omit<SourceOptions, 'credentials' | 'limit'> {
   readonly clock: Clock;
 }
 

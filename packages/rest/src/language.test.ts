@@ -147,8 +147,8 @@ describe('mistakes, each with its path and fix', () => {
   });
 
   it.each([
-    [{ ca: 'none.pem' }, "ca: can't be read (ENOENT). Write the path of a file."],
-    [{ ca: '-----BEGIN KEY-----' }, 'ca: holds no PEM text with BEGIN CERTIFICATE. Write a path, such as ./ca.pem.'],
+    [{ ca: 'none.pem' }, "ca: doesn't exist. Paths are relative to this file."],
+    [{ ca: '-----BEGIN KEY-----' }, 'ca: has no PEM text with BEGIN CERTIFICATE. Write a path, such as ./ca.pem.'],
     [{ proxy: 'proxy:3128' }, "proxy: isn't a proxy address. Write, for example, http://proxy.example.com:3128, or false for none."],
     [{ limit: undefined }, "limit: is missing. Write the service's limit, such as { requests: 15, window: 15m }."],
     [{ budgets: { day: { requests: 5, per: 'day' } } }, "budgets: can't be combined with limit. Keep one of them."],

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { duration, secret } from '@headgate/pipeline';
-import { proxyAddress } from '@headgate/pipeline/internal';
+import { httpOptions, plainFileText, timeOfDay, timeZone } from '@headgate/pipeline/internal';
 import { closest, distance } from 'fastest-levenshtein';
 import * as z from 'zod';
 import { type Path, path, readPath } from './path.ts';
@@ -129,16 +128,9 @@ const limit = z.strictObject({
 const quota = z.strictObject({
   requests: z.int().positive().describe('Maximum requests per day or month.'),
   per: z.enum(['day', 'month']).describe('Period between resets.'),
-  resetsAt: z
-    .string()
-    .regex(/^([01]\d|2[0-3]):[0-5]\d$/, `isn't a time of day. Write hours and minutes, such as "00:00".`)
-    .exactOptional(),
+  resetsAt: timeOfDay().exactOptional().describe('Time of day of the reset. Default: 00:00.'),
   resetsOn: z.int().min(1).max(31).exactOptional().describe('Day of the month on which the limit resets.'),
-  zone: z
-    .string()
-    .refine(isZone, 'is no time zone. Write one as in Europe/Berlin.')
-    .exactOptional()
-    .describe('Time zone of the reset. Default: UTC.'),
+  zone: timeZone().exactOptional().describe('Time zone of the reset. Default: UTC.'),
   ...everyLimit,
 });
 
@@ -151,14 +143,6 @@ const budget = z.union([limit, quota]).superRefine(({ left, reset }, context) =>
     message: `needs ${missing} beside it. Write both, or neither: Headgate reads the usual headers itself.`,
   });
 });
-
-function isZone(zone: string): boolean {
-  try {
-    return Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false;
-  }
-}
 
 const statuses = z.union([z.int().min(100).max(599), z.array(z.int().min(100).max(599)).min(1)]);
 
@@ -333,43 +317,26 @@ const pathOrTemplate = z.string().transform((text, context): Path | Template => 
   return read.success ? read.data : z.NEVER;
 });
 
-/** The schema of a file, which is read together with the section. */
-function fileOf<Value>(example: string, valueOf: (text: string, refuse: (message: string) => Value) => Value): z.ZodType<Value, string> {
-  return z
-    .string()
-    .min(1)
-    .transform((file, context): Value => {
-      const refuse = (message: string): Value => {
-        context.addIssue({ code: 'custom', message });
-        return z.NEVER;
-      };
-      let text = file;
-      try {
-        if (!text.startsWith('-----BEGIN ')) text = readFileSync(file, 'utf8');
-      } catch (error) {
-        const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
-        return refuse(`can't be read (${reason}). Write the path of a file.`);
-      }
-      return valueOf(text, refuse);
-    })
-    .meta({ format: 'path', examples: [example] });
-}
-
-/** A file of JSON Schema. */
-const schemaFile = fileOf<z.ZodType>('./issue.schema.json', (text, refuse) => {
-  try {
-    return z.fromJSONSchema(JSON.parse(text) as z.core.JSONSchema.BaseSchema);
-  } catch (error) {
-    return refuse(
-      error instanceof SyntaxError ? "isn't JSON. Write a JSON Schema into it." : `isn't a supported JSON Schema: ${textOf(error)}`,
-    );
-  }
-});
-
-/** A certificate authority: a file, or PEM text. */
-const authority = fileOf<string>('./ca.pem', (text, refuse) =>
-  text.includes('BEGIN CERTIFICATE-----') ? text : refuse('holds no PEM text with BEGIN CERTIFICATE. Write a path, such as ./ca.pem.'),
-);
+/** A file of JSON Schema, which is read together with the section. */
+const schemaFile = z
+  .string()
+  .min(1)
+  .transform((file, context): z.ZodType => {
+    const refuse = (message: string): z.ZodType => {
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    };
+    const text = plainFileText(file);
+    if (typeof text !== 'string') return refuse(text.flaw);
+    try {
+      return z.fromJSONSchema(JSON.parse(text) as z.core.JSONSchema.BaseSchema);
+    } catch (error) {
+      return refuse(
+        error instanceof SyntaxError ? "isn't JSON. Write a JSON Schema into it." : `isn't a supported JSON Schema: ${textOf(error)}`,
+      );
+    }
+  })
+  .meta({ format: 'path', examples: ['./issue.schema.json'] });
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
@@ -605,12 +572,7 @@ export const restOptions = z
       .min(1)
       .exactOptional()
       .describe('Maximum number of requests under way at a time for each credential. Default: no maximum.'),
-    retryFor: duration({ zero: true }).prefault('10m').describe('Maximum time to retry a request before it becomes a dead letter.'),
-    timeout: duration().prefault('30s').describe('Maximum duration of one attempt, including its whole response.'),
-    proxy: proxyAddress()
-      .exactOptional()
-      .describe('Proxy address, or `false` for none. Default: from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.'),
-    ca: authority.exactOptional().describe("Certificate of the service's own certificate authority, as a path or PEM text."),
+    ...httpOptions,
     ...everyStream,
     streams: z
       .record(z.string().regex(NAME, 'is no name of a stream. Write letters, digits and dashes.'), stream)

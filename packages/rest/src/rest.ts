@@ -16,6 +16,7 @@ import {
   topic,
   walk,
 } from '@headgate/pipeline';
+import { sourceOptions } from '@headgate/pipeline/internal';
 import {
   type Budgets,
   type HttpResponse,
@@ -99,14 +100,13 @@ function pipelineOf(name: string, section: RestOptions) {
     ...(evidence !== undefined && { evidence: (answer, { epochMs }) => evidence(answer, epochMs) }),
   };
   const optionsOf = ({ credentials, ...io }: PipelineIo<RestCredential>): SourceOptions => {
-    const { baseUrl, timeout, retryFor, concurrency, proxy, ca } = section;
-    const way = { baseUrl, timeoutMs: timeout, ...(proxy !== undefined && { proxy: proxy() }), ...(ca !== undefined && { ca }) };
+    const { baseUrl, concurrency } = section;
+    const common = sourceOptions(baseUrl, section);
     return {
-      retryForMs: retryFor,
+      ...common,
       ...(concurrency !== undefined && { concurrency }),
       ...io,
-      ...way,
-      credentials: credentials.map((one) => credentialOf(one, { ...way, clock: io.clock, env: io.env })),
+      credentials: credentials.map((one) => credentialOf(one, { ...common, clock: io.clock, env: io.env })),
     };
   };
 

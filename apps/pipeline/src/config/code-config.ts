@@ -1,10 +1,9 @@
 import { dirname } from 'node:path';
 import { type Pipeline, parseOptions } from '@headgate/pipeline';
-import { OF_FILE, isScalar, scalar } from '@headgate/pipeline/internal';
+import { OF_FILE, isScalar, plainFileFlaw, scalar } from '@headgate/pipeline/internal';
 import * as z from 'zod';
 import { isInvalidOptions, isPipeline } from './built-in.ts';
 import { ConfigError } from './config-error.ts';
-import { plainFileFlaw } from './file-text.ts';
 import { jsonSchemaOf } from './json-schema.ts';
 import type { Importing } from './load-config.ts';
 import type { KeyPath, Problem } from './problem.ts';

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { parseEnv } from 'node:util';
+import { unreadable } from '@headgate/pipeline/internal';
 import { ConfigError } from './config-error.ts';
 import { DEFAULT_FILE, isCode } from './default-config-file.ts';
-import { unreadable } from './file-text.ts';
 import { UnfitFileError } from './read-text-file.ts';
 
 export interface ReadConfigFileOptions {

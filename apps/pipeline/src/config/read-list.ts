@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { unreadable } from './file-text.ts';
+import { unreadable } from '@headgate/pipeline/internal';
 import { readTextFile } from './read-text-file.ts';
 
 /** An entry of a list in a file, and its line, 1-based. */

@@ -1,9 +1,8 @@
 import { type OptionIssue, type SecretReader, duration, secret } from '@headgate/pipeline';
+import { pemText, plainFileText } from '@headgate/pipeline/internal';
 import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import * as z from 'zod';
 import { isLoopback } from './address.ts';
-import { plainFileText } from './file-text.ts';
-import { pemText } from './pem.ts';
 
 /** RFC 6750, section 2.1. */
 const TOKEN = /^[\w.~+/-]+=*$/;

@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type OptionIssue, type ParsedOptions, type Pipeline, parseOptions } from '@headgate/pipeline';
-import { isPem } from '@headgate/pipeline/internal';
+import { isPem, plainFileFlaw } from '@headgate/pipeline/internal';
 import { type ParsedNode, isMap, isScalar, isSeq } from 'yaml';
 import type * as z from 'zod';
 import { type AnyPipeline, BUILT_IN, isDefinedPipeline, isInvalidOptions } from './built-in.ts';
 import { ConfigError } from './config-error.ts';
 import { withExcerpts } from './excerpt.ts';
-import { plainFileFlaw } from './file-text.ts';
 import { type JsonSchema, jsonSchemaOf, keysOf, schemasAt } from './json-schema.ts';
 import type { Importing } from './load-config.ts';
 import { type KeyPath, type Problem, formatKey, isShowable, quoted, shownKeys, shownPath } from './problem.ts';

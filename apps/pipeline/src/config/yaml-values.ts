@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
-import { OF_FILE, type Scalar, isScalar, scalar } from '@headgate/pipeline/internal';
+import { OF_FILE, type Scalar, isScalar, scalar, unreadable } from '@headgate/pipeline/internal';
 import { type ParsedNode, type Scalar as ScalarNode, type YAMLMap, isMap, isSeq, isScalar as isScalarNode } from 'yaml';
-import { unreadable } from './file-text.ts';
 import { type KeyPath, shownPath } from './problem.ts';
 import { type ListLine, listLines } from './read-list.ts';
 import { shownVariable, substituteVariables } from './variables.ts';

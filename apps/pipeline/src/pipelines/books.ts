@@ -16,6 +16,7 @@ import {
   topic,
   walk,
 } from '@headgate/pipeline';
+import { sourceOptions, timeOfDay, timeZone } from '@headgate/pipeline/internal';
 import {
   AUTHOR_PAGE_SIZE,
   authorFlaw,
@@ -30,7 +31,7 @@ import { address } from '../config/address.ts';
 import { shown } from '../config/problem.ts';
 import { type BooksRequest, booksRequest } from '../records/requests.ts';
 import { recordSchemas } from '../records/schemas.ts';
-import { httpOptions, plainHttpWarning, sourceOptions } from './http-options.ts';
+import { httpOptions, plainHttpWarning } from './http-options.ts';
 
 const booksTopics = {
   records: topic({ value: recordSchemas['books.records'] }),
@@ -82,16 +83,8 @@ const options = z
           .positive()
           .describe('Maximum ISBNs and author pages per day.')
           .meta({ examples: [5_000] }),
-        resetsAt: z
-          .string()
-          .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'isn\'t a time of day. Write hours and minutes, such as "00:00".')
-          .default('00:00')
-          .describe('Time of day at which the daily limit resets.'),
-        zone: z
-          .string()
-          .refine(isZone, "isn't a time zone. Write one such as UTC or Europe/Berlin.")
-          .default('UTC')
-          .describe('Time zone of `resetsAt`.'),
+        resetsAt: timeOfDay().default('00:00').describe('Time of day at which the daily limit resets.'),
+        zone: timeZone().default('UTC').describe('Time zone of `resetsAt`.'),
       })
       .exactOptional()
       .describe('Daily limit, if the service has one.')
@@ -131,14 +124,6 @@ const options = z
 
 /** The options of the books pipeline, as its schema gives them. */
 export type BooksOptions = z.output<typeof options>;
-
-function isZone(zone: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: zone }).format(0) !== '';
-  } catch {
-    return false;
-  }
-}
 
 /** An option of every pipeline. */
 function maxOutstandingOf(given: object): number {

@@ -16,6 +16,7 @@ import {
   topic,
   walk,
 } from '@headgate/pipeline';
+import { sourceOptions } from '@headgate/pipeline/internal';
 import { readNow } from '@headgate/pipeline/internal';
 import { type FollowersAnswer, followers as followersSource, followersPaging } from '@headgate/sources/followers';
 import { type UserChoice, isScreenName, isUserId, userLabel } from '@headgate/sources/followers/user';
@@ -25,7 +26,7 @@ import { shown } from '../config/problem.ts';
 import { FIRST_CURSOR, type FollowersRequest, followersRequest, screenName, userId } from '../records/requests.ts';
 import { recordSchemas } from '../records/schemas.ts';
 import { followerChanges } from './follower-changes.ts';
-import { httpOptions, plainHttpWarning, sourceOptions } from './http-options.ts';
+import { httpOptions, plainHttpWarning } from './http-options.ts';
 
 const followersTopics = {
   pages: topic({ value: recordSchemas['followers.pages'] }),

@@ -1,8 +1,8 @@
 import { createSecureContext } from 'node:tls';
 import type { ConnectionOptions } from 'node:tls';
+import { unreadable } from '@headgate/pipeline/internal';
 import type { KafkaTopicLogOptions } from '@headgate/topics/kafka';
 import type { KafkaTopicsConfig, SaslConfig } from '../config/topics-section.ts';
-import { unreadable } from '../config/file-text.ts';
 import { readTextFile } from '../config/read-text-file.ts';
 
 type Sasl = NonNullable<KafkaTopicLogOptions['sasl']>;

@@ -1,6 +1,6 @@
-import { isPem } from '@headgate/pipeline/internal';
 import * as z from 'zod';
 import { plainFileText } from './file-text.ts';
+import { isPem } from './scalar.ts';
 
 /** The schema of a certificate or private key: PEM text, or the path of a file that holds it. Gives the text. */
 export function pemText(label: 'CERTIFICATE' | 'PRIVATE KEY', example: string): z.ZodType<string, string> {

@@ -1,5 +1,4 @@
 import { readFileSync, statSync } from 'node:fs';
-import { UnfitFileError } from './read-text-file.ts';
 
 /** Larger than any certificate or token. */
 const LARGEST_BYTES = 16 * 2 ** 20;
@@ -29,8 +28,8 @@ export function plainFileFlaw(path: string): string | undefined {
 
 /** Why a file can't be read, without its path. `relative`: to what a path is. */
 export function unreadable(error: unknown, relative = 'Paths are relative to this file.'): string {
-  if (error instanceof UnfitFileError) return error.message;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'HEADGATE_UNFIT_FILE') return (error as Error).message;
   if (code === 'ENOENT') return `doesn't exist. ${relative}`;
   if (code === 'EACCES' || code === 'EPERM') return "can't be read by this user. Grant read permission.";
   if (code === 'EISDIR') return 'is a folder. Name a file.';

@@ -1,0 +1,19 @@
+import * as z from 'zod';
+
+/** The schema of a time of day, as `HH:MM`. */
+export function timeOfDay(): z.ZodString {
+  return z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'isn\'t a time of day. Write hours and minutes, such as "00:00".');
+}
+
+/** The schema of a time zone's IANA name. */
+export function timeZone(): z.ZodString {
+  return z.string().refine(isZone, "isn't a time zone. Write one such as UTC or Europe/Berlin.");
+}
+
+function isZone(zone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: zone }).format(0) !== '';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,54 @@
+import type { SourceOptions } from '@headgate/sources';
+import * as z from 'zod';
+import { byteSize } from './byte-size.ts';
+import { duration } from './duration.ts';
+import { pemText } from './pem.ts';
+import { type SecretInput, type SecretReader, proxyAddress } from './secret.ts';
+
+type Amount = z.ZodPrefault<z.ZodType<number, string | number>>;
+
+/** The options that every service has for its HTTP requests. */
+export const httpOptions: {
+  readonly timeout: Amount;
+  readonly retryFor: Amount;
+  readonly maxBody: Amount;
+  readonly maxDelay: Amount;
+  readonly userAgent: z.ZodExactOptional<z.ZodString>;
+  readonly proxy: z.ZodExactOptional<z.ZodType<SecretReader, SecretInput | false>>;
+  readonly ca: z.ZodExactOptional<z.ZodType<string, string>>;
+} = {
+  timeout: duration().prefault('30s').describe('Maximum duration of one attempt, including its whole response.'),
+  retryFor: duration({ zero: true })
+    .prefault('10m')
+    .describe("Maximum time to retry a request before it becomes a dead letter. Service outages don't count."),
+  maxBody: byteSize().prefault('16MiB').describe('Maximum size of a response, both compressed and decompressed.'),
+  maxDelay: duration({ zero: true }).prefault('5s').describe('Maximum delay between sending a request and the service counting it.'),
+  userAgent: z
+    .string()
+    .regex(/^[\x20-\x7e]+$/, "has characters that a header can't carry. Write printable ASCII, such as my-crawler/1.0.")
+    .exactOptional()
+    .describe('`User-Agent` header of each request.')
+    .meta({ examples: ['my-crawler/1.0'] }),
+  proxy: proxyAddress().exactOptional().describe('Proxy address, or `false` for none. Default: from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.'),
+  ca: pemText('CERTIFICATE', './ca.pem')
+    .exactOptional()
+    .describe("Certificate of the service's own certificate authority, as a path or PEM text."),
+};
+
+/** These options in the form that a source takes. */
+export function sourceOptions(
+  baseUrl: string,
+  options: z.output<z.ZodObject<typeof httpOptions>>,
+): Omit<SourceOptions, 'credentials' | 'limit'> {
+  const { timeout, maxBody, maxDelay, retryFor, userAgent, proxy: through, ca } = options;
+  return {
+    baseUrl,
+    timeoutMs: timeout,
+    maxBodyBytes: maxBody,
+    maxDelayMs: maxDelay,
+    retryForMs: retryFor,
+    ...(userAgent !== undefined && { userAgent }),
+    ...(through !== undefined && { proxy: through() }),
+    ...(ca !== undefined && { ca }),
+  };
+}
