@@ -6,40 +6,43 @@ import type { Lane } from '../engine/lane.ts';
 export interface DeletedOffsets {
   /** Maximum number of requests; it may include end markers of transactions, which the log can no longer tell apart. */
   readonly count: number;
-  /** The first offset after them. */
-  readonly before: number;
+  /** The last of the offsets. */
+  readonly last: number;
+}
+
+/** The part of a lane's requests topic to search. */
+export interface UnreadOffsets extends Pick<Lane, 'topic' | 'partition' | 'isFinished'> {
+  /** The first offset that the lane hasn't read. */
+  readonly from: number;
+  /** Offsets of requests in the lane's state. */
+  readonly kept: ReadonlySet<number>;
 }
 
 /**
- * Offsets of a lane's requests topic that the log deleted before the lane read them; undefined if there are none. `kept`: offsets of
- * requests in the lane's state. A single offset after a known request isn't counted: it is the end marker of the request's own transaction.
+ * Offsets of a lane's requests topic that the log deleted before the lane read them; undefined if there are none. A single offset after a
+ * known request isn't counted: it is the end marker of the request's own transaction.
  */
 export async function deletedOffsets(
   log: Pick<TopicLog, 'listTopics'>,
-  lane: DeletingLane,
-  kept: ReadonlySet<number>,
+  { topic, partition, from, isFinished, kept }: UnreadOffsets,
 ): Promise<DeletedOffsets | undefined> {
-  // A new lane has missed nothing.
-  if (!lane.hasState) return undefined;
-  const [topic] = await log.listTopics([lane.topic]);
-  const earliest = topic?.offsets[lane.partition]?.earliest ?? 0;
-  const isKnown = (offset: number): boolean => offset < lane.next || lane.isFinished(offset) || kept.has(offset);
-  let unknown = 0;
+  const [found] = await log.listTopics([topic]);
+  const earliest = found?.offsets[partition]?.earliest ?? 0;
+  const isKnown = (offset: number): boolean => offset < from || isFinished(offset) || kept.has(offset);
+  let last: number | undefined;
   let count = 0;
-  for (let offset = lane.next; offset < earliest; offset += 1) {
+  for (let offset = from; offset < earliest; offset += 1) {
     if (isKnown(offset)) continue;
-    unknown += 1;
+    last = offset;
     const isMarker = isKnown(offset - 1) && (offset + 1 >= earliest || isKnown(offset + 1));
     if (!isMarker) count += 1;
   }
-  return unknown === 0 ? undefined : { count, before: earliest };
+  return last === undefined ? undefined : { count, last };
 }
-
-type DeletingLane = Pick<Lane, 'topic' | 'partition' | 'next' | 'hasState' | 'isFinished'>;
 
 /** The error of a lane whose log deleted requests. */
 export function requestsDeleted(
-  { count }: DeletedOffsets,
+  count: number,
   { pipeline, lane: { topic, partition } }: { readonly pipeline: string; readonly lane: Pick<Lane, 'topic' | 'partition'> },
 ): PipelineError {
   return new PipelineError({

@@ -1,5 +1,5 @@
 import { onAbort } from '@headgate/throttle/internal';
-import type { DeletedOffsets } from '../checks/deleted-offsets.ts';
+import { type DeletedOffsets, deletedOffsets } from '../checks/deleted-offsets.ts';
 import { openTransactionWatch } from '../checks/open-transaction-watch.ts';
 import { refuse } from '../dead-letters/pending-dead-letter.ts';
 import type { PipelineRequests } from '../definition/pipeline-requests.ts';
@@ -27,8 +27,8 @@ export interface LaneRunnerOptions extends Pick<LaneRun, 'log' | 'follow' | 'clo
   readonly backlog: LaneBacklog;
   /** Unfinished requests from before the lane was opened. */
   readonly resumed: readonly RequestRecord[];
-  /** Requests that the log deleted before the lane read them. */
-  readonly deleted: DeletedOffsets | undefined;
+  /** Called with requests that the log has deleted before the lane read them. */
+  readonly onDeleted: (deleted: DeletedOffsets) => void;
   /** False for a job that stays in the topic. */
   readonly isChosen: (record: RequestRecord) => boolean;
   /** Called with each request before the worker takes it. */
@@ -129,11 +129,26 @@ function requestIntake({
 }
 
 async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): Promise<void> {
-  const { log, lane, worker, notifier, backlog, resumed, isChosen, follow, signal } = options;
-  const { topic, partition } = lane;
+  const { log, lane, worker, notifier, backlog, resumed, isChosen, follow, signal, onDeleted } = options;
+  const { topic, partition, isFinished } = lane;
   const watch = blockingWatch(options);
-  let { deleted } = options;
+  const kept = new Set(resumed.map(({ offset }) => offset));
   let position = lane.next;
+  /** A new lane has missed nothing before its first request. */
+  let isNew = !lane.hasState;
+  let searchedAt: number | undefined;
+  let lastDeleted = -1;
+  let isNoted = true;
+  const searchDeleted = async (): Promise<void> => {
+    if (isNew) return;
+    searchedAt = position;
+    const deleted = await deletedOffsets(log, { topic, partition, from: Math.max(position, lastDeleted + 1), isFinished, kept });
+    if (deleted === undefined) return;
+    lastDeleted = deleted.last;
+    isNoted = false;
+    onDeleted(deleted);
+  };
+  await searchDeleted();
   const repeated = repeatedRequests({ log, topic, partition, from: position, signal });
   let pauseMs = POLL.firstMs;
   while (!signal.aborted) {
@@ -142,6 +157,9 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
     // Before reading: it sees requests committed by then, unless an open transaction blocks them.
     const isBlocked = await watch.check(isIdle && !follow);
     for await (const record of requestsInOrder({ log, topic, partition, from, resumed, signal })) {
+      // A single offset is the end marker of a transaction.
+      if (record.offset > position + 1) await searchDeleted();
+      isNew = false;
       lane.skip(position, record.offset);
       position = record.offset + 1;
       const isRepeated = await repeated.has(record);
@@ -158,12 +176,13 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
       } else intake.take(record);
     }
     worker.flush();
-    if (isIdle) repeated.forget(position);
-    if (isIdle && deleted !== undefined) {
-      lane.skip(lane.next, deleted.before - 1);
+    if (isIdle) {
+      repeated.forget(position);
+      if (searchedAt !== position) await searchDeleted();
+      lane.skip(position, lastDeleted);
       // They are reported only once.
-      await lane.commit({ records: [], finished: [deleted.before - 1] });
-      deleted = undefined;
+      if (!isNoted) await lane.commit({ records: [], finished: [lastDeleted] });
+      isNoted = true;
     }
     if (isIdle && !follow && !isBlocked) return;
     pauseMs = position > from ? POLL.firstMs : Math.min(2 * pauseMs, POLL.maxMs);

@@ -40,7 +40,7 @@ export interface Lane {
   readonly stateOfId: string | undefined;
   /** Writes the ID of the requests topic into the state, with the next transaction. Default: the state keeps the one it has. */
   noteTopic(id: string | undefined): void;
-  isFinished(offset: number): boolean;
+  isFinished(this: void, offset: number): boolean;
   /** There are no requests between these two offsets: a log has its own markers between records, and deletes old ones. */
   skip(from: number, before: number): void;
   /** The current state of its partition, including that of other groups. */

@@ -1,7 +1,7 @@
 import type { RequestAllowance } from '@headgate/sources';
 import { type Clock, creditPool } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
-import { deletedOffsets, requestsDeleted } from '../checks/deleted-offsets.ts';
+import { requestsDeleted } from '../checks/deleted-offsets.ts';
 import { limitNotice } from '../checks/limit-notice.ts';
 import { otherGroupsWarnings } from '../checks/other-groups.ts';
 import { pileWarning } from '../checks/pile-warning.ts';
@@ -195,14 +195,10 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
   notifier.onFailure(() => {
     unfinished = laneWork(view());
   });
-  let lost: PipelineError | undefined;
+  let deletedCount = 0;
+  const deleted = (count: number): PipelineError => requestsDeleted(count, { pipeline: name, lane });
   return {
     async run(leave) {
-      const deleted = await deletedOffsets(log, lane, new Set(resumed.map(({ offset }) => offset)));
-      if (deleted !== undefined && deleted.count > 0) {
-        lost = requestsDeleted(deleted, { pipeline: name, lane });
-        warn(lost.message);
-      }
       try {
         await runLane({
           ...run,
@@ -213,7 +209,10 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
           notifier,
           backlog,
           resumed,
-          deleted,
+          onDeleted({ count }) {
+            if (count > 0) warn(deleted(count).message);
+            deletedCount += count;
+          },
           isChosen,
           onTake,
           signal: leave,
@@ -227,6 +226,6 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
     },
     gauges: () => laneGauges({ ...view(), credits, load: worker.load, now: clock.epochMs() }),
     left: () => unfinished ?? laneWork(view()),
-    lost: () => lost,
+    lost: () => (deletedCount > 0 ? deleted(deletedCount) : undefined),
   };
 }

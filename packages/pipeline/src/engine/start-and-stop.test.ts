@@ -332,6 +332,51 @@ test('requests that the log deleted before they were processed fail the run once
   expect(await third.done).toMatchObject({ outcome: 'done', failures: [] });
 });
 
+/** A log that has deleted the requests below `earliest`, as a broker does by retention or for `kafka-delete-records`. */
+function deletingLog(log: TopicLog, earliest: () => number): TopicLog {
+  const isRequests = (topic: string): boolean => topic === 'shelves.requests';
+  return logWith(log, {
+    listTopics: async (names) =>
+      (await log.listTopics(names)).map((one) =>
+        isRequests(one.name) ? { ...one, offsets: one.offsets.map((offsets) => ({ ...offsets, earliest: earliest() })) } : one,
+      ),
+    readBytes: (options) => {
+      const from = typeof options.from === 'number' ? options.from : 0;
+      return log.readBytes(isRequests(options.topic) ? { ...options, from: Math.max(from, earliest()) } : options);
+    },
+  });
+}
+
+test.each([
+  { what: 'before others', later: ['d'] },
+  { what: 'up to the end', later: [] },
+])('requests $what that the log deletes during the run, before it takes them, fail it once', async ({ later }) => {
+  await using place = await temporaryLog();
+  const gate = Promise.withResolvers<void>();
+  let earliest = 0;
+  const log = deletingLog(place.log, () => earliest);
+  const warnings: string[] = [];
+  const api = shelvesApi({ onPage: () => gate.promise });
+  const running = await start({
+    log,
+    pipelines: [shelves(() => walking(api))({ shelves: ['a'] })],
+    onEvent: (event) => void (event.type === 'notice' && warnings.push(event.message)),
+  });
+  await expect.poll(() => running.snapshot().lanes[0]?.inWork).toBe(1);
+  earliest = 3;
+  await place.log.append(['b', 'c', ...later].map((key) => ({ topic: 'shelves.requests', key, value: JSON.stringify({ shelf: key }) })));
+  gate.resolve();
+  const lost = {
+    code: 'HEADGATE_REQUESTS_DELETED',
+    message: expect.stringContaining('the log deleted up to 2 jobs before a run processed them') as string,
+  };
+  expect(await running.done).toMatchObject({ outcome: 'failed', failures: [lost] });
+  expect(warnings).toEqual([lost.message]);
+  expect(await itemsOf(place.log)).toEqual(wanted('a', ...later));
+  const next = await start({ log, pipelines: [pipeline()({ shelves: ['a'] })] });
+  expect(await next.done).toMatchObject({ outcome: 'done', failures: [] });
+});
+
 test('topics have a prefix; custom names are used without it', async () => {
   await using place = await temporaryLog();
   const topics = { prefix: 'prod.', names: { 'shelves.records': 'team.items', 'headgate.state': 'team.state' } };
