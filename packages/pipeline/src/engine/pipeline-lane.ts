@@ -1,13 +1,13 @@
 import type { RequestAllowance } from '@headgate/sources';
 import { type Clock, creditPool } from '@headgate/throttle';
-import type { TopicLog } from '@headgate/topics';
+import { type TopicLog, TopicMismatchError } from '@headgate/topics';
 import { requestsDeleted } from '../checks/deleted-offsets.ts';
 import { limitNotice } from '../checks/limit-notice.ts';
 import { otherGroupsWarnings } from '../checks/other-groups.ts';
 import { pileWarning } from '../checks/pile-warning.ts';
 import { topicGone } from '../checks/state-check.ts';
 import { reasonOf } from '../dead-letters/dead-letter.ts';
-import { lanesOf } from '../definition/names.ts';
+import { lanesOf, requestsTopic } from '../definition/names.ts';
 import type { Pipeline } from '../definition/pipeline.ts';
 import type { PipelineIo } from '../definition/pipeline-definition.ts';
 import type { PipelineError } from '../definition/pipeline-error.ts';
@@ -72,10 +72,15 @@ export interface PipelineLane {
   close(): Promise<void>;
 }
 
-/** Takes the lane of a partition of the requests topic. Throws the errors of `TopicLog.openLane`, and a `StateLostError`. */
+/**
+ * Takes the lane of a partition of the requests topic. Throws the errors of `TopicLog.openLane`, a `StateLostError`, and a
+ * `TopicMismatchError` for a partition that was added to the topic during the run.
+ */
 export async function openPipelineLane(run: LaneRun, pipeline: Pipeline, number: number, signal: AbortSignal): Promise<PipelineLane> {
   const { clock, emit, tracing } = run;
   const { name } = pipeline;
+  const lanes = lanesOf(pipeline, run.lanes);
+  if (number >= lanes) throw noSuchLane(pipeline, { number, lanes, topic: requestsTopic(pipeline, run.names) });
   const onCommit = (ms: number, works: readonly object[]): void => {
     run.onCommit(name, ms);
     tracing?.committed({ pipeline: name, lane: number, ms }, works);
@@ -101,13 +106,25 @@ export async function openPipelineLane(run: LaneRun, pipeline: Pipeline, number:
       ...(run.allowance && { allowance: run.allowance }),
       onAttempt: attempts(run, pipeline, number),
     };
-    const processor = pipeline.open(io, { lane: number, lanes: lanesOf(pipeline, run.lanes) });
+    const processor = pipeline.open(io, { lane: number, lanes });
     sources = processor.sources;
     return { ...workedLane(run, { pipeline, lane, processor, credits: io.credits, signal: io.signal }), close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+function noSuchLane(
+  { name, credentials }: Pick<Pipeline, 'name' | 'credentials'>,
+  { number, lanes, topic }: { readonly number: number; readonly lanes: number; readonly topic: string },
+): TopicMismatchError {
+  const cure =
+    credentials === undefined
+      ? 'Start over with another topics.prefix.'
+      : `Set lanes to ${number + 1}, with a credential for each, and start again.`;
+  const reason = `has more partitions than the ${lanes === 1 ? '1 lane' : `${lanes} lanes`} of ${name}: no run works the jobs in partition ${number}. ${cure}`;
+  return new TopicMismatchError({ topic, partitions: number + 1, reason });
 }
 
 /** If one source can't be closed, the others and the lane must still be closed. */

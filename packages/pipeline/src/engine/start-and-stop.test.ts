@@ -377,6 +377,29 @@ test.each([
   expect(await next.done).toMatchObject({ outcome: 'done', failures: [] });
 });
 
+test('a partition that is added to the requests topic during the run is no lane: that is reported, and the others continue', async () => {
+  await using place = await temporaryLog();
+  const topic = 'shelves.requests';
+  let addPartition = (): void => undefined;
+  const log = logWith(place.log, {
+    joinGroup: (options) => {
+      addPartition = () => options.onAssigned([0, 1].map((partition) => ({ topic, partition })));
+      return place.log.joinGroup(options);
+    },
+  });
+  const left: unknown[] = [];
+  const onEvent = (event: RunEvent): void => void (event.type === 'lane-left' && left.push(event));
+  const running = await start({ log, pipelines: [pipeline()({ shelves: ['a'] })], follow: true, onEvent });
+  addPartition();
+  const message =
+    'Topic "shelves.requests" has more partitions than the 1 lane of shelves: no run works the jobs in partition 1. ' +
+    'Start over with another topics.prefix.';
+  await expect.poll(() => left).toMatchObject([{ lane: 1, failed: true, reason: message }]);
+  await place.log.append([{ topic, key: 'b', value: JSON.stringify({ shelf: 'b' }) }]);
+  await expect.poll(() => itemsOf(place.log)).toEqual(wanted('a', 'b'));
+  expect(await running.stop()).toMatchObject({ failures: [{ code: 'HEADGATE_TOPIC_MISMATCH', message }] });
+});
+
 test('topics have a prefix; custom names are used without it', async () => {
   await using place = await temporaryLog();
   const topics = { prefix: 'prod.', names: { 'shelves.records': 'team.items', 'headgate.state': 'team.state' } };
