@@ -65,6 +65,18 @@ test('books have one partition whatever the lanes; a state that is too large ask
   );
 });
 
+test('to delete jobs, dead letters or state is never advised: the next run would refuse the others, or do nothing', async () => {
+  for (const topic of ['books.requests', 'books.dead-letters', 'books.state', 'headgate.state']) {
+    const refused = prepareTopics({
+      log: refusing(new TopicMismatchError({ topic, reason: '…', partitions: 2 })),
+      config: { topics: KAFKA, pipelines: [] },
+    });
+    await expect(refused).rejects.toThrow(
+      `Topic "${topic}" has 2 partitions, but must have one. Start over with another topics.prefix: all topics are new there, and all jobs run again.`,
+    );
+  }
+});
+
 /** A log that only says why topics don't fit. */
 function refusing(error: Error): TopicLog {
   const log: Pick<TopicLog, 'createTopics'> = {

@@ -73,7 +73,7 @@ function advised(error: TopicMismatchError, config: ConfigOfLog): TopicMismatchE
   const [first, ...others] = [
     ...[...ofLanes].flatMap(([name, own]) => (name === undefined ? [] : [tooManyForLanes(own, name, config)])),
     ...(ofLanes.get(undefined) ?? []).map(({ topic, partitions }) => {
-      return { topic, reason: `has ${partitions} partitions, but must have one. ${startOver([topic], config.topics)}` };
+      return { topic, reason: `has ${partitions} partitions, but must have one. ${startOver([topic], config)}` };
     }),
     ...error.mismatches.filter((mismatch) => !large.includes(mismatch)).map((mismatch) => withCommand(mismatch, config.topics)),
   ];
@@ -91,7 +91,8 @@ function withCommand(mismatch: TopicMismatch, topics: TopicsConfig): TopicMismat
   return { ...mismatch, reason: `${reason.replace(/\.$/, '')}: ${command}` };
 }
 
-function tooManyForLanes(large: readonly TopicMismatch[], pipeline: string, { topics, pipelines }: ConfigOfLog): TopicMismatch {
+function tooManyForLanes(large: readonly TopicMismatch[], pipeline: string, config: ConfigOfLog): TopicMismatch {
+  const { topics, pipelines } = config;
   const names = large.map(({ topic }) => topic);
   const [topic = ''] = names;
   const lanes = Math.max(...large.map(({ partitions = 1 }) => partitions));
@@ -100,7 +101,7 @@ function tooManyForLanes(large: readonly TopicMismatch[], pipeline: string, { to
   const advice =
     credentials >= lanes
       ? `Set topics.lanes to ${lanes}.`
-      : `Add ${pipeline} credentials (there ${credentials === 1 ? 'is' : 'are'} ${credentials}) and set topics.lanes to ${lanes}. Or: ${startOver(names, topics)}`;
+      : `Add ${pipeline} credentials (there ${credentials === 1 ? 'is' : 'are'} ${credentials}) and set topics.lanes to ${lanes}. Or: ${startOver(names, config)}`;
   return {
     topic,
     reason: `${counts.join(', ')}: more than topics.lanes (${topics.lanes}) can use, and partitions can't be removed. ${advice}`,
@@ -121,8 +122,12 @@ export function startOverKey({ driver }: TopicsConfig): string {
   return driver === 'sqlite' ? 'topics.file' : 'topics.prefix';
 }
 
-function startOver(names: readonly string[], topics: TopicsConfig): string {
-  if (topics.driver !== 'kafka') return `Start over with another ${startOverKey(topics)}.`;
+function startOver(names: readonly string[], config: ConfigOfLog): string {
+  const { topics } = config;
+  // Jobs, dead letters and state belong together: without one of them, a run would refuse the others, or believe that all jobs are done.
+  const isProgress = runTopics(config).some(({ name, keepsRecords, compacted }) => names.includes(name) && (keepsRecords ?? compacted));
+  if (topics.driver !== 'kafka' || isProgress)
+    return `Start over with another ${startOverKey(topics)}: all topics are new there, and all jobs run again.`;
   const servers = topics.brokers.join(',');
   const [it, is] = names.length === 1 ? ['it', 'it is'] : ['them', 'they are'];
   return (
