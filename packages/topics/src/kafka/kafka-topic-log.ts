@@ -203,8 +203,9 @@ class KafkaTopicLog implements TopicLog {
     this.#metadata = new MetadataCache(this.#admin);
     this.#appender = new Appender({
       session: (transactionalId, session) => this.#session(transactionalId, { ...session, signal: this.#closing.signal }),
-      client: this.#cluster,
-      assertThere: (topicPartitions) => this.#metadata.assertStillThere(topicPartitions),
+      patience: this.#patience,
+      explained: (error, topicPartitions) => this.#metadata.explained(error, topicPartitions),
+      signal: this.#closing.signal,
     });
     this.#sender = new RecordSender({
       compression: COMPRESSIONS[options.compression ?? 'gzip'],
@@ -299,7 +300,7 @@ class KafkaTopicLog implements TopicLog {
         for (const { topic, partition } of content.offsets) await this.#metadata.assertPartition(topic, partition);
         return { ...content, records: await this.#metadata.withPartitions(content.records) };
       },
-      assertThere: (places) => this.#metadata.assertStillThere(places),
+      explained: (error, places) => this.#metadata.explained(error, places),
       member: () => this.#member(),
       skewMs: () => (this.#brokers > 1 ? BROKERS_APART_MS : 0),
       onClose: (closed) => this.#lanes.delete(closed),

@@ -7,6 +7,7 @@ import { Connections } from '../client/connections.ts';
 import { ReconnectingClient } from '../client/reconnecting-client.ts';
 import { createTopics, plainKafka } from '../faults/committed-records.fixture.ts';
 import { type ProxiedBroker, holdFirst, proxiedBroker } from '../faults/proxied-broker.fixture.ts';
+import { unknownTopicError } from '../client/answered-error.ts';
 import { newCluster } from '../client/cluster.ts';
 import { patienceOf } from '../client/patience.fixture.ts';
 import { MetadataCache } from './metadata-cache.ts';
@@ -43,9 +44,16 @@ describe.skipIf(why !== undefined)(`what is known of topics${because}`, () => {
     expect(await metadata.describe('roomy')).toMatchObject({ partitions: 1 });
     asked.letGo();
     await looking;
+    const unknown = unknownTopicError('roomy');
+    const final = new TopicUnknownError({ topic: 'roomy', partition: null, partitions: null }, { cause: unknown });
+    const other = new Error('other');
+    const explained = async (): Promise<readonly unknown[]> =>
+      await Promise.all([unknown, final, other].map((error) => metadata.explained(error, places)));
+    expect(await explained()).toEqual([unknown, unknown, other]);
     await admin.deleteTopics({ topics: ['roomy'] });
     await admin.disconnect();
-    await expect(metadata.assertStillThere(places)).rejects.toThrow(TopicUnknownError);
+    const gone = expect.any(TopicUnknownError) as unknown;
+    expect(await explained()).toEqual([gone, gone, other]);
     expect(metadata.maxMessageBytes('roomy')).toBe(8_388_608);
     await expect(metadata.describe('roomy')).rejects.toThrow(TopicUnknownError);
     await client.close();

@@ -2,6 +2,7 @@ import { partitionForKey } from '../../partition-for-key.ts';
 import { InvalidRecordError, TopicUnknownError } from '../../topic-errors.ts';
 import type { NewRecord, RecordLimit, RecordSeries, TopicPartition } from '../../topic-log.ts';
 import type { Cluster } from '../client/cluster.ts';
+import { isTopicUnknown } from '../client/error-kinds.ts';
 import { type TopicDescription, describeTopics } from './topics.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
 import { messageBytesFor, recordBytes } from '../wire/record-size.ts';
@@ -34,6 +35,18 @@ export class MetadataCache {
   async assertStillThere(topicPartitions: readonly TopicPartition[]): Promise<void> {
     const found = await this.refresh(topicPartitions);
     for (const topicPartition of topicPartitions) assertThere(found, topicPartition);
+  }
+
+  /**
+   * The error to report for one of a request about these partitions. A broker that has just started may not know its topics yet, and someone
+   * may have taken that as final: it passes, unless a topic was deleted. Then it is the `TopicUnknownError`.
+   */
+  async explained(error: unknown, topicPartitions: readonly TopicPartition[]): Promise<unknown> {
+    if (!isTopicUnknown(error)) return error;
+    return await this.assertStillThere(topicPartitions).then(
+      () => (error instanceof TopicUnknownError ? error.cause : error),
+      (reason: unknown) => reason,
+    );
   }
 
   /**

@@ -19,6 +19,10 @@ export class FakeCluster extends Cluster {
     return { throttleMs: 0, refusals: [], answer: undefined, ...(await this.#exchange(api, options as never)) } as Answered<Answer>;
   }
 
+  override async connect(): Promise<void> {
+    await Promise.resolve();
+  }
+
   override async refreshMetadata(): Promise<void> {
     await Promise.resolve(this.#onRefresh());
   }

@@ -5,6 +5,14 @@ import { patience } from './patience.ts';
 beforeEach(() => vi.useFakeTimers({ toFake: ['Date'] }));
 afterEach(() => vi.useRealTimers());
 
+it('does not report brokers as unreachable because they refuse an older producer', () => {
+  const told: string[] = [];
+  const watcher = { missed: (reason: string) => void told.push(reason), reached: () => undefined, gaveUp: () => undefined };
+  const waiting = patience({ watcher, failureText, waitsForRights: false });
+  waiting.missed(Object.assign(new Error('fenced'), { type: 'INVALID_PRODUCER_EPOCH' }));
+  expect(told).toEqual([]);
+});
+
 it('does not report brokers as unreachable because of an unknown topic, before it has lasted longer than a missing topic would', () => {
   const told: string[] = [];
   const watcher = { missed: (reason: string) => void told.push(reason), reached: () => void told.push('reached'), gaveUp: () => undefined };

@@ -1,7 +1,7 @@
 import type { AvailabilityWatcher } from '../../availability.ts';
 import { MissingRightError, rightsWords } from '../../missing-right-error.ts';
 import { chain, verdictOf } from './driver-errors.ts';
-import { isTopicUnknown } from './error-kinds.ts';
+import { isFenced, isTopicUnknown } from './error-kinds.ts';
 
 /** Decides for one client of the brokers whether to wait out an error, and reports that it waits. */
 export interface Patience {
@@ -33,6 +33,8 @@ export function patience({ watcher, failureText, waitsForRights }: PatienceOptio
       return verdict === 'passes' || (verdict === 'right' && waitsForRights);
     },
     missed(error, sinceMs) {
+      // The brokers respond.
+      if (isFenced(error)) return;
       if (isTopicUnknown(error)) {
         unknownSinceMs ??= Date.now();
         if (Date.now() - unknownSinceMs < CERTAIN_WITHIN_MS) return;

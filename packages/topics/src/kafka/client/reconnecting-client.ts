@@ -1,9 +1,7 @@
-import { Backoff } from '../../backoff.ts';
-import { driverError, verdictOf } from './driver-errors.ts';
+import { verdictOf } from './driver-errors.ts';
 import type { Patience } from './patience.ts';
-import { abortable, soon } from './time-limit.ts';
-
-const PAUSES = { firstMs: 50, mostMs: 1_000 };
+import { retry } from './retry.ts';
+import { soon } from './time-limit.ts';
 
 /** A client object that connects once, and is discarded after a fault. */
 interface Connection {
@@ -26,30 +24,10 @@ export class ReconnectingClient<C extends Connection> {
     this.#options = options;
   }
 
-  /**
-   * Runs `work` until it succeeds, fails for good, or `signal` aborts. Then it rejects with the signal's reason at once, even if a broker
-   * owes `work` a response. Waits for unreachable brokers.
-   */
+  /** Retries `work` until it succeeds, fails for good, or `signal` aborts. */
   async run<T>(work: (connection: C) => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const over = signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal]);
-    const patience = this.#options.patience();
-    try {
-      for (const backoff = new Backoff(PAUSES); ;) {
-        over.throwIfAborted();
-        const requestedMs = Date.now();
-        try {
-          return await abortable(this.once(work), over);
-        } catch (error) {
-          over.throwIfAborted();
-          if (!patience.waitsOut(error)) throw driverError(error);
-          patience.missed(error, requestedMs);
-        }
-        await backoff.pause(over);
-      }
-    } finally {
-      if (over.aborted) patience.gaveUp();
-      else patience.reached();
-    }
+    const either = signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal]);
+    return await retry(() => this.once(work), { patience: this.#options.patience(), signal: either });
   }
 
   /** As `run`, once: throws what `work` throws. */

@@ -2,6 +2,7 @@ import { LaneLostError } from '../../lane-errors.ts';
 import type { LiveState } from '../../state-reading.ts';
 import type { LaneSpec } from '../../topic-log.ts';
 import type { Cluster } from '../client/cluster.ts';
+import type { ReconnectingClient } from '../client/reconnecting-client.ts';
 import type { ReadYourWrites } from '../reader/read-your-writes.ts';
 import type { TransactionNote } from '../producer/find-transaction.ts';
 import type { Noted } from '../producer/transaction-session.ts';
@@ -26,6 +27,13 @@ export interface LaneHolder {
   readonly released?: boolean | undefined;
 }
 
+export interface LaneLogOptions {
+  readonly lane: LaneSpec;
+  readonly incarnation: string;
+  readonly client: ReconnectingClient<Cluster>;
+  readonly readYourWrites: ReadYourWrites;
+}
+
 /**
  * A lane's state as the log holds it. Each take of the lane and each transaction leave a record there, so that a read shows what the newest
  * transactions have written, and whether another process has taken the lane.
@@ -33,8 +41,7 @@ export interface LaneHolder {
 export class LaneLog {
   readonly holderKey: string;
   readonly transactionKey: string;
-  readonly #lane: LaneSpec;
-  readonly #incarnation: string;
+  readonly #options: LaneLogOptions;
   readonly #partition: StatePartition;
   #taken = false;
   #successor: LaneHolder | undefined;
@@ -44,9 +51,9 @@ export class LaneLog {
   /** The number of the newest transaction of this incarnation that counts: the log shows it, or its writer knows. */
   counted = 0;
 
-  constructor(lane: LaneSpec, incarnation: string) {
-    this.#lane = lane;
-    this.#incarnation = incarnation;
+  constructor(options: LaneLogOptions) {
+    const { lane } = options;
+    this.#options = options;
     this.#partition = new StatePartition(lane.state);
     this.holderKey = `${OWN_KEYS}${lane.name}/holder`;
     this.transactionKey = `${OWN_KEYS}${lane.name}/transaction`;
@@ -63,16 +70,17 @@ export class LaneLog {
   }
 
   /** Reads up to the last stable offset. Throws `LaneLostError` if another process has taken the lane since we did. */
-  async look(cluster: Cluster, readYourWrites: ReadYourWrites): Promise<void> {
-    await this.#partition.readToEnd({ cluster, readYourWrites, onRecord: (record) => this.#note(record) });
-    this.#assertOurs();
+  async readToEnd(): Promise<void> {
+    const { client, readYourWrites } = this.#options;
+    await client.once((cluster) => this.#partition.readToEnd({ cluster, readYourWrites, onRecord: (record) => this.#note(record) }));
+    this.assertOurs();
   }
 
-  /** Reads until the taking with that nonce: by then everything that earlier holders committed is known. Throws like `look`. */
-  async readTo(cluster: Cluster, nonce: string): Promise<void> {
+  /** Reads until the taking with that nonce: by then everything that earlier holders committed is known. Throws like `readToEnd`. */
+  async readTo(nonce: string): Promise<void> {
     this.#awaited = nonce;
-    await this.#partition.readUntil(cluster, (record) => this.#note(record) === nonce);
-    this.#assertOurs();
+    await this.#options.client.once((cluster) => this.#partition.readUntil(cluster, (record) => this.#note(record) === nonce));
+    this.assertOurs();
   }
 
   /** The state as of the last taking. `skewMs`: maximum difference between two brokers' clocks. */
@@ -86,8 +94,8 @@ export class LaneLog {
     if (value === null) return undefined;
     if (key === this.transactionKey) {
       const note = JSON.parse(value) as TransactionNote;
-      if (!isAborted && note.incarnation === this.#incarnation) this.counted = Math.max(this.counted, note.number);
-      this.#noted = [...(isAborted ? this.#noted : []), { id: note, isWhole: !isAborted, note }];
+      if (!isAborted && note.incarnation === this.#options.incarnation) this.counted = Math.max(this.counted, note.number);
+      this.#noted = [...(isAborted ? this.#noted : []), { id: note, isWhole: !isAborted, note, placed: new Map() }];
     }
     if (key !== this.holderKey) return undefined;
     const holder = JSON.parse(value) as LaneHolder;
@@ -96,7 +104,7 @@ export class LaneLog {
       return undefined;
     }
     if (holder.released === true) this.#noted = [];
-    if (holder.incarnation === this.#incarnation) {
+    if (holder.incarnation === this.#options.incarnation) {
       this.#taken = true;
       return holder.nonce;
     }
@@ -104,9 +112,10 @@ export class LaneLog {
     return undefined;
   }
 
-  #assertOurs(): void {
+  /** Throws `LaneLostError` if another process is known to have taken the lane since we did. */
+  assertOurs(): void {
     if (this.#successor === undefined) return;
     const { host, pid, sinceMs } = this.#successor;
-    throw new LaneLostError({ lane: this.#lane.name, by: `process ${pid} on ${host} since ${new Date(sinceMs).toISOString()}` });
+    throw new LaneLostError({ lane: this.#options.lane.name, by: `process ${pid} on ${host} since ${new Date(sinceMs).toISOString()}` });
   }
 }

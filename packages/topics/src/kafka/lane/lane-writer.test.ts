@@ -1,7 +1,8 @@
 import { expect, test, vi } from 'vitest';
 import { TopicUnknownError } from '../../topic-errors.ts';
-import { verdictOf } from '../client/driver-errors.ts';
 import type { Cluster } from '../client/cluster.ts';
+import { isTopicUnknown } from '../client/error-kinds.ts';
+import { patience } from '../client/patience.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
 import { ReadYourWrites } from '../reader/read-your-writes.ts';
 import type { TransactionSession } from '../producer/transaction-session.ts';
@@ -88,7 +89,7 @@ interface Parts {
 /** A lane whose broker is no more than that; its topics are there. */
 async function writer({ look, begin, write, missed = () => undefined }: Parts): Promise<KafkaLaneWriter> {
   const nothing = async (): Promise<void> => await Promise.resolve();
-  const session = { begin: begin ?? nothing, write: write ?? nothing, settle: nothing, discard: () => undefined, disconnect: nothing };
+  const session = { begin: begin ?? nothing, write: write ?? nothing, settle: nothing, disconnect: nothing };
   const client: Pick<ReconnectingClient<Cluster>, 'once'> = { once: (look ?? nothing) as () => Promise<never> };
   const options: KafkaLaneWriterOptions = {
     lane: { name: 'lane', state: { topic: 'state', partition: 0 } },
@@ -96,14 +97,13 @@ async function writer({ look, begin, write, missed = () => undefined }: Parts): 
     session: () => session as object as TransactionSession,
     readYourWrites: new ReadYourWrites(),
     client: client as ReconnectingClient<Cluster>,
-    patience: {
-      waitsOut: (error) => verdictOf(error) === 'passes',
-      missed,
-      reached: () => undefined,
-      gaveUp: () => undefined,
-    },
+    patience: patience({
+      watcher: { missed, reached: () => undefined, gaveUp: () => undefined },
+      failureText: String,
+      waitsForRights: false,
+    }),
     placed: async (content) => await Promise.resolve(content),
-    assertThere: nothing,
+    explained: async (error) => await Promise.resolve(isTopicUnknown(error) ? UNKNOWN : error),
     member: () => undefined,
     skewMs: () => 0,
     onClose: () => undefined,

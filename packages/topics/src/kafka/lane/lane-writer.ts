@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { Backoff } from '../../backoff.ts';
 import { LaneLostError } from '../../lane-errors.ts';
-import { TopicLostError, TopicUnknownError } from '../../topic-errors.ts';
+import { TopicLostError } from '../../topic-errors.ts';
 import { QueuedLaneWriter } from '../../queued-lane-writer.ts';
 import type { LiveState } from '../../state-reading.ts';
 import type { LaneSpec, LaneTransaction, StateReading, TopicPartition } from '../../topic-log.ts';
 import { type TransactionContent, collectTransaction, stateChanges } from '../../transaction-content.ts';
 import type { Cluster } from '../client/cluster.ts';
-import { driverError } from '../client/driver-errors.ts';
-import { isFenced, isTopicUnknown } from '../client/error-kinds.ts';
+import { isFenced } from '../client/error-kinds.ts';
 import type { Patience } from '../client/patience.ts';
 import { type LaneHolder, LaneLog } from './lane-log.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
+import { retry } from '../client/retry.ts';
 import { abortable } from '../client/time-limit.ts';
 import type { ReadYourWrites } from '../reader/read-your-writes.ts';
 import { byPartition } from '../producer/record-sender.ts';
@@ -30,15 +30,14 @@ export interface KafkaLaneWriterOptions {
   readonly patience: Patience;
   /** Chooses the partitions of records without one. Throws for records that can't be written. */
   readonly placed: (content: TransactionContent) => Promise<TransactionContent>;
-  /** Throws `TopicUnknownError` if one of them was deleted. */
-  readonly assertThere: (topicPartitions: readonly TopicPartition[]) => Promise<void>;
+  /** As `MetadataCache.explained`. */
+  readonly explained: (error: unknown, topicPartitions: readonly TopicPartition[]) => Promise<unknown>;
   readonly member: () => LaneHolder['member'];
   /** By how much the clocks of two brokers may differ, ms. */
   readonly skewMs: () => number;
   readonly onClose: (writer: KafkaLaneWriter) => void;
 }
 
-const PAUSES = { firstMs: 50, mostMs: 1_000 };
 /**
  * Until a successor's taking can be read: a holder that returns at once would fence it again. Over a slow link a taking lasts some seconds,
  * so several processes that take a lane at once wait longer and longer.
@@ -64,13 +63,12 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   readonly #places = new Places();
   #session: TransactionSession | undefined;
   #settling: NodeJS.Timeout | undefined;
-  #lost: LaneLostError | undefined;
 
   constructor(options: KafkaLaneWriterOptions) {
     super(options.lane.name);
     this.#options = options;
     const { state, writes = [], commits = [] } = options.lane;
-    this.#log = new LaneLog(options.lane, this.#incarnation);
+    this.#log = new LaneLog({ ...options, incarnation: this.#incarnation });
     this.#places.add({ topicPartitions: [state, ...writes], offsets: commits });
   }
 
@@ -81,7 +79,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
 
   /** The holder the log knows of now. */
   async currentHolder(): Promise<LaneHolder | undefined> {
-    await this.#options.client.run((cluster) => this.#log.look(cluster, this.#options.readYourWrites), this.#over.signal);
+    await retry(() => this.#log.readToEnd(), { patience: this.#options.patience, signal: this.#over.signal });
     return this.#log.holder;
   }
 
@@ -95,25 +93,21 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     const late = setTimeout(() => this.#over.abort(this.closedError()), CLOSE_WITHIN_MS);
     await pending;
     clearTimeout(this.#settling);
-    if (this.#session !== undefined && this.#lost === undefined)
-      await this.#abortable(this.#released(this.#session)).catch(() => undefined);
+    if (this.#session !== undefined) await this.#abortable(this.#released(this.#session)).catch(() => undefined);
     clearTimeout(late);
     this.#over.abort(this.closedError());
     const session = this.#session;
     this.#session = undefined;
-    this.#options.patience.gaveUp();
     await session?.disconnect();
   }
 
   protected override async write(work: (tx: LaneTransaction) => void): Promise<void> {
-    if (this.#lost !== undefined) throw this.#lost;
+    this.#log.assertOurs();
     const { lane, placed } = this.#options;
     const content = await placed(collectTransaction(work, lane));
     const id = { incarnation: this.#incarnation, number: this.#log.counted + 1 };
     clearTimeout(this.#settling);
     await this.#untilDone(async (session) => {
-      // An error has hidden that it was written.
-      if (this.#log.counted >= id.number) return;
       await session.write(content, id);
       this.#log.counted = id.number;
     }, content).catch((error: unknown) => {
@@ -138,66 +132,43 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   }
 
   /** Runs `work`, which writes `content`, with a session until it succeeds. After each error it takes the lane again first. */
-  async #untilDone(work: (session: TransactionSession) => Promise<void>, content?: TransactionContent): Promise<void> {
-    const { patience } = this.#options;
-    const backoff = new Backoff(PAUSES);
+  async #untilDone(
+    work: (session: TransactionSession) => Promise<void>,
+    { records, offsets }: TransactionContent = { records: [], offsets: [] },
+  ): Promise<void> {
+    const { lane, patience, explained } = this.#options;
+    const { signal } = this.#over;
     const whenFenced = new Backoff(FENCED_PAUSES);
-    for (;;) {
+    const attempt = async (): Promise<void> => {
       try {
-        const session = (this.#session ??= await this.#abortable(this.#take()));
-        await this.#abortable(work(session));
-        patience.reached();
-        return;
-      } catch (fault) {
-        this.#session?.discard();
+        this.#session ??= await this.#take();
+        await work(this.#session);
+      } catch (error) {
+        void this.#session?.disconnect();
         this.#session = undefined;
-        const error = isTopicUnknown(fault) ? await this.#whyUnknown(fault, content) : fault;
-        if (this.#over.signal.aborted) throw this.closedError();
-        if (error instanceof LaneLostError) this.#lost = error;
-        if (!patience.waitsOut(error)) {
-          patience.reached();
-          // Its sent records must not keep readers waiting until the transaction times out.
-          if (this.#lost === undefined) this.#session = await this.#abortable(this.#take()).catch(() => undefined);
-          throw driverError(error);
-        }
-        const fenced = isFenced(error);
-        // The brokers respond.
-        if (!fenced) patience.missed(error);
-        await (fenced ? whenFenced : backoff).pause(this.#over.signal);
+        if (isFenced(error)) await whenFenced.pause(signal);
+        throw await explained(error, [lane.state, ...(lane.writes ?? []), ...byPartition(records).values(), ...offsets]);
       }
-    }
-  }
-
-  /** A broker that has just started may not know its topics yet: the fault passes, even if a caller took it as final. */
-  async #whyUnknown(fault: unknown, { records, offsets }: TransactionContent = { records: [], offsets: [] }): Promise<unknown> {
-    const { lane, assertThere } = this.#options;
-    const places = [lane.state, ...(lane.writes ?? []), ...byPartition(records).values(), ...offsets];
-    return await this.#abortable(assertThere(places)).then(
-      () =>
-        new Error('A broker did not recognize its own topics or producers.', {
-          cause: fault instanceof TopicUnknownError ? fault.cause : fault,
-        }),
-      (error: unknown) => error,
-    );
+    };
+    await retry(attempt, { patience, signal }).catch(async (error: unknown) => {
+      // Its sent records must not keep readers waiting until the transaction times out.
+      if (!signal.aborted && !(error instanceof LaneLostError)) this.#session = await this.#abortable(this.#take()).catch(() => undefined);
+      throw error;
+    });
   }
 
   /** Fence every other holder FIRST, then read what is committed. In the other order, we could believe an older state. */
   async #take(): Promise<TransactionSession> {
-    const { client } = this.#options;
     // Read first, and trust the result only for bad news: a lane that another process has taken is not taken back.
-    await client.once((cluster) => this.#log.look(cluster, this.#options.readYourWrites));
+    await this.#log.readToEnd();
     this.#over.signal.throwIfAborted();
     for (const { note } of this.#log.noted) this.#places.add({ topicPartitions: note.parts, offsets: note.offsets });
     const nonce = randomUUID();
-    let reads = 0;
     const session = this.#options.session({
       places: this.#places,
       notes: { ...this.#options.lane.state, key: this.#log.transactionKey },
       noted: async () => {
-        const isFirst = (reads += 1) === 1;
-        await client.once((cluster) =>
-          isFirst ? this.#log.readTo(cluster, nonce) : this.#log.look(cluster, this.#options.readYourWrites),
-        );
+        await (this.#log.holder?.nonce === nonce ? this.#log.readToEnd() : this.#log.readTo(nonce));
         return this.#log.noted;
       },
       // A writer that was closed meanwhile would fence its successor, or take the lane from it.
@@ -206,14 +177,14 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     try {
       await session.begin([this.#holderRecord({ nonce })]);
       this.#over.signal.throwIfAborted();
-      const { id } = session.noted ?? {};
+      const { id } = session.newest ?? {};
       const counted = id?.incarnation === this.#incarnation ? id.number : 0;
       if (counted < this.#log.counted) throw new TopicLostError({ topic: this.#options.lane.state.topic });
       this.#log.counted = counted;
       this.#state ??= this.#log.state(this.#options.skewMs());
       return session;
     } catch (error) {
-      session.discard();
+      void session.disconnect();
       throw error;
     }
   }

@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { SerialQueue } from '../../serial-queue.ts';
 import type { NewRecord, RecordPosition, TopicPartition } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
-import { isTopicUnknown } from '../client/error-kinds.ts';
-import type { ReconnectingClient } from '../client/reconnecting-client.ts';
-import type { Cluster } from '../client/cluster.ts';
+import type { Patience } from '../client/patience.ts';
+import { retry } from '../client/retry.ts';
 import type { SentRecords } from '../reader/read-your-writes.ts';
 import { Places } from './transactional-producer.ts';
 import type { Noted, TransactionSession, TransactionSessionOptions } from './transaction-session.ts';
@@ -12,9 +11,11 @@ import type { Noted, TransactionSession, TransactionSessionOptions } from './tra
 export interface AppenderOptions {
   /** A new producer of that transactional ID. */
   readonly session: (transactionalId: string, options: Pick<TransactionSessionOptions, 'places' | 'noted'>) => TransactionSession;
-  readonly client: ReconnectingClient<Cluster>;
-  /** Throws `TopicUnknownError` if a topic of the records was deleted. */
-  readonly assertThere: (topicPartitions: readonly TopicPartition[]) => Promise<void>;
+  readonly patience: () => Patience;
+  /** As `MetadataCache.explained`. */
+  readonly explained: (error: unknown, topicPartitions: readonly TopicPartition[]) => Promise<unknown>;
+  /** Aborts when the log is closed. */
+  readonly signal: AbortSignal;
 }
 
 type PlacedRecord = NewRecord & { readonly partition: number };
@@ -47,38 +48,28 @@ export class Appender {
 
   async #append(records: readonly PlacedRecord[]): Promise<readonly RecordPosition[]> {
     const id = { incarnation: this.#incarnation, number: (this.#number += 1) };
-    /**
-     * Earlier attempts since the last complete one, and the offsets of their records: if a complete one lost records, the next attempt is a
-     * part of it.
-     */
+    /** Earlier attempts since the last complete one: if that lost records, the next attempt is a part of it. */
     let noted: readonly Noted[] = [];
-    let placed: SentRecords = new Map();
-    return await this.#options.client.run(async () => {
-      let session = this.#session;
+    const { session: newSession, patience, signal, explained } = this.#options;
+    const attempt = async (): Promise<readonly RecordPosition[]> => {
+      const isNew = this.#session === undefined;
+      const session = (this.#session ??= newSession(`append-${this.#incarnation}`, {
+        places: this.#places,
+        noted: () => Promise.resolve(noted),
+      }));
       try {
-        if (session === undefined) {
-          session = this.#options.session(`append-${this.#incarnation}`, {
-            places: this.#places,
-            noted: () => Promise.resolve(noted),
-          });
-          await session.begin();
-          this.#session = session;
-        }
-        if (session.noted?.id.number !== id.number) await session.write({ records, offsets: [] }, id);
+        if (isNew) await session.begin();
+        await session.write({ records, offsets: [] }, id);
         await session.settle();
-        return positionsOf(records, new Map([...placed, ...session.placed]));
+        return positionsOf(records, session.newest?.placed ?? new Map());
       } catch (error) {
-        const newest = session?.noted;
-        if (session !== undefined && newest?.id.number === id.number) {
-          noted = [...(newest.isWhole ? [] : noted), newest];
-          if (newest.isWhole) placed = new Map([...placed, ...session.placed]);
-        }
-        session?.discard();
-        this.#session = undefined;
-        if (isTopicUnknown(error)) await this.#options.assertThere(records);
-        throw error;
+        const { newest } = session;
+        if (newest?.id.number === id.number) noted = [...(newest.isWhole ? [] : noted), newest];
+        void this.close();
+        throw await explained(error, records);
       }
-    });
+    };
+    return await retry(attempt, { patience: patience(), signal });
   }
 }
 

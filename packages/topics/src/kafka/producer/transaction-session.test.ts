@@ -21,16 +21,16 @@ function sessionOf(producer: Partial<TransactionalProducer>, options: Partial<Tr
   });
   return new TransactionSession({
     producer: {
-      connect: nothing,
       fence: nothing,
       endAgain: nothing,
       begin: nothing,
       sendOffsets: nothing,
       commit: nothing,
+      openPartitions: async () => await Promise.resolve([]),
       pendingOffsets: async () => await Promise.resolve([]),
       ...producer,
     } as TransactionalProducer,
-    cluster: {} as Cluster,
+    cluster: { connect: nothing } as Cluster,
     sender,
     readYourWrites: new ReadYourWrites(),
     places: new Places(),

@@ -1,6 +1,6 @@
 import { Backoff } from '../../backoff.ts';
 import { textOf } from '../../record-fields.ts';
-import type { NewRecord, OffsetCommit, RecordSeries, TopicPartition, TopicRecord } from '../../topic-log.ts';
+import type { NewRecord, OffsetCommit, TopicPartition, TopicRecord } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import type { TransactionContent } from '../../transaction-content.ts';
 import type { Cluster } from '../client/cluster.ts';
@@ -9,15 +9,17 @@ import { soon } from '../client/time-limit.ts';
 import { certainTopicMetadata, partitionCount } from '../client/topic-metadata.ts';
 import { groupOffsets } from '../reader/group-offsets.ts';
 import { type WhichOffset, listOffsets } from '../requests/offsets.ts';
-import type { ReadYourWrites, SentBatch } from '../reader/read-your-writes.ts';
+import type { ReadYourWrites, SentBatch, SentRecords } from '../reader/read-your-writes.ts';
 import { type TransactionNote, findTransaction, placeOf } from './find-transaction.ts';
-import { type RecordSender, byPartition } from './record-sender.ts';
-import { type Find, type Law, type NotedTransaction, type Step, type TransactionId, begin, settle, write } from './transaction-law.ts';
-import type { Places, Touched, TransactionalProducer } from './transactional-producer.ts';
+import { type RecordSender, type RecordsByPartition, byPartition } from './record-sender.ts';
+import { type Find, type NotedTransaction, type Step, type TransactionId, begin, settle, write } from './transaction-law.ts';
+import { type Places, type Touched, type TransactionalProducer, isAnywhere } from './transactional-producer.ts';
 
-/** A transaction of an earlier session, as noted. */
+/** A transaction, as noted. */
 export interface Noted extends NotedTransaction {
   readonly note: TransactionNote;
+  /** Its records' places, as far as they are known. */
+  readonly placed: SentRecords;
 }
 
 export interface TransactionSessionOptions {
@@ -49,8 +51,6 @@ export class TransactionSession {
   #deleted: ReadonlySet<string> = new Set();
   #endsWithinMs = ENDS_WITHIN.firstMs;
   #newest: Noted | undefined;
-  #placed: ReadonlyMap<string, readonly SentBatch[]> = new Map();
-  #lost: TransactionContent | undefined;
   #hasFailed = false;
 
   constructor(options: TransactionSessionOptions) {
@@ -58,24 +58,21 @@ export class TransactionSession {
   }
 
   /** The newest transaction that was found or written. */
-  get noted(): Noted | undefined {
+  get newest(): Noted | undefined {
     return this.#newest;
-  }
-
-  /** The places of its records, by `partitionKey`. */
-  get placed(): ReadonlyMap<string, readonly SentBatch[]> {
-    return this.#placed;
   }
 
   /** Fences every older session, and writes again the records that those lost. */
   async begin(barrier?: readonly NewRecord[]): Promise<void> {
-    await this.#options.producer.connect();
+    await this.#options.cluster.connect();
     await this.#follow(begin(barrier && { records: barrier, offsets: [] }));
   }
 
-  /** Writes all or nothing. An error leaves the outcome unknown: the next session finds it. */
+  /** Writes all or nothing, unless it was found in the log. An error leaves the outcome unknown: the next session finds it. */
   async write(content: TransactionContent, id?: TransactionId): Promise<void> {
-    await this.#follow(write(content, id));
+    const newest = this.#newest?.id;
+    const isFound = id !== undefined && newest?.incarnation === id.incarnation && newest.number === id.number;
+    await this.#follow(isFound ? [] : write(content, id));
   }
 
   /** Resolves when every reader can read what was written. */
@@ -83,16 +80,12 @@ export class TransactionSession {
     await this.#follow(settle(true));
   }
 
-  /** Doesn't wait for the connection to close. */
-  discard(): void {
-    this.#options.producer.disconnect().catch(() => undefined);
-  }
-
+  /** Never rejects. */
   async disconnect(): Promise<void> {
-    await soon(this.#options.producer.disconnect());
+    await soon(this.#options.cluster.disconnect());
   }
 
-  async #follow(law: Law<TransactionContent, Noted>): Promise<void> {
+  async #follow(law: Iterable<Step<TransactionContent, Noted>>): Promise<void> {
     if (this.#hasFailed) throw new TypeError("A session can't be used after an error. Begin a new one.");
     // Until everything has succeeded.
     this.#hasFailed = true;
@@ -160,28 +153,30 @@ export class TransactionSession {
   async #isEnded(): Promise<boolean> {
     const { producer, signal } = this.#options;
     const deadline = performance.now() + this.#endsWithinMs;
-    for (const backoff = new Backoff(LOOKS); ; await backoff.pause(signal)) {
+    for (const backoff = new Backoff(LOOKS); isAnywhere(this.#unended); await backoff.pause(signal)) {
       const { topicPartitions, offsets } = this.#unended;
-      if (topicPartitions.length + offsets.length === 0) break;
       const stable = await this.#offsets(topicPartitions, 'stable');
       const open = topicPartitions.filter((place) => (stable.get(partitionKey(place)) ?? 0) < (this.#ends.get(partitionKey(place)) ?? 0));
       this.#unended = { topicPartitions: open, offsets: await producer.pendingOffsets(offsets) };
-      if (performance.now() < deadline) continue;
-      // Another client's transaction may be open before ours.
-      this.#unended = { ...this.#unended, topicPartitions: await producer.openPartitions(open) };
-      if (this.#unended.topicPartitions.length + this.#unended.offsets.length === 0) break;
-      this.#endsWithinMs = Math.min(2 * this.#endsWithinMs, ENDS_WITHIN.mostMs);
-      return false;
+      if (performance.now() >= deadline) break;
     }
-    this.#endsWithinMs = ENDS_WITHIN.firstMs;
-    return true;
+    // Another client's transaction may be open before ours.
+    this.#unended = { ...this.#unended, topicPartitions: await producer.openPartitions(this.#unended.topicPartitions) };
+    const isEnded = !isAnywhere(this.#unended);
+    this.#endsWithinMs = isEnded ? ENDS_WITHIN.firstMs : Math.min(2 * this.#endsWithinMs, ENDS_WITHIN.mostMs);
+    return isEnded;
   }
 
-  async #write(content: TransactionContent, id: TransactionId | undefined): Promise<void> {
+  async #write({ records, offsets }: TransactionContent, id: TransactionId | undefined): Promise<void> {
     const { producer, sender, readYourWrites, notes, places } = this.#options;
-    const { offsets } = content;
-    const partitions = byPartition(id === undefined ? content.records : await this.#withNote(content, id));
+    const noteRecord = id && notes && { ...notes, value: '' };
+    const partitions = byPartition(noteRecord === undefined ? records : [...records, noteRecord]);
     const topicPartitions = Array.from(partitions.values(), ({ topic, partition }) => ({ topic, partition }));
+    const noted = id && (await this.#noted(id, partitions, offsets));
+    if (noted !== undefined) {
+      this.#newest = noted;
+      if (noteRecord !== undefined) noteRecord.value = JSON.stringify(noted.note);
+    }
     // It has been created again, or wasn't deleted: what may be open there must be ended first.
     const reappeared = topicPartitions.find((place) => !this.#exists(place));
     if (reappeared !== undefined) throw unknownTopicError(reappeared.topic);
@@ -193,26 +188,24 @@ export class TransactionSession {
     await producer.sendOffsets(offsets);
     const sent = await sender.write(producer, partitions);
     assertAppended?.(sent);
-    if (id !== undefined && this.#newest !== undefined) this.#newest = { ...this.#newest, isWhole: true };
+    if (noted !== undefined) this.#newest = whole(noted, sent);
     readYourWrites.committed(sent, offsets);
     for (const [key, batches] of sent) for (const { first, count } of batches) this.#ends.set(key, first + count);
-    this.#placed = new Map([...(content === this.#lost ? this.#placed : []), ...sent]);
     this.#unended = { topicPartitions, offsets };
   }
 
-  async #withNote({ records, offsets }: TransactionContent, id: TransactionId): Promise<readonly (NewRecord | RecordSeries)[]> {
-    const { producer, notes } = this.#options;
-    const noted = (value: string): typeof records => (notes === undefined ? records : [...records, { ...notes, value }]);
-    const partitions = [...byPartition(noted('')).values()];
-    await this.#learnEnds(partitions.filter((place) => !this.#ends.has(partitionKey(place))));
-    const parts = partitions.map(({ topic, partition, runs }) => {
+  async #noted(id: TransactionId, partitions: RecordsByPartition, offsets: readonly OffsetCommit[]): Promise<Noted> {
+    const { producer } = this.#options;
+    const places = [...partitions.values()];
+    await this.#learnEnds(places.filter((place) => !this.#ends.has(partitionKey(place))));
+    const parts = places.map(({ topic, partition, runs }) => {
       const place = { topic, partition };
       const count = runs.reduce((sum, { length }) => sum + length, 0);
       return { ...place, count, from: this.#ends.get(partitionKey(place)) ?? 0, sequence: producer.sequence(place) };
     });
-    const note = { ...id, ...producer.epoch, parts, offsets };
-    this.#newest = { id, isWhole: false, note };
-    return noted(JSON.stringify(note));
+    // If it is written again, the rest of its records are where they were found.
+    const placed = id === this.#newest?.id ? this.#newest.placed : new Map<string, never>();
+    return { id, isWhole: false, note: { ...id, ...producer.epoch, parts, offsets }, placed };
   }
 
   async #find(step: Find<TransactionContent, Noted>): Promise<void> {
@@ -221,17 +214,14 @@ export class TransactionSession {
     const found = await findTransaction(cluster, { ...note, parts: note.parts.filter(this.#exists) });
     step.isWhole = step.transaction.isWhole || found.every(({ part, records }) => records.length === part.count);
     if (!step.isWhole) return;
-    this.#newest = { ...step.transaction, isWhole: true };
-    this.#placed = new Map(found.filter(({ records }) => records.length > 0).map(placeOf));
+    this.#newest = whole(step.transaction, found.filter(({ records }) => records.length > 0).map(placeOf));
     const aborted = found.flatMap(({ isCommitted, records }) => (isCommitted ? [] : records));
     // The note is written again.
     const isNote = ({ topic, partition, key }: TopicRecord<Uint8Array>): boolean =>
       notes?.topic === topic && notes.partition === partition && key !== null && textOf(key) === notes.key;
     const records = aborted.filter((record) => !isNote(record));
     const offsets = await this.#uncommitted(note.offsets.filter(this.#exists));
-    const isLost = aborted.length + offsets.length > 0;
-    this.#lost = isLost ? { records, offsets } : undefined;
-    step.lost = this.#lost;
+    if (aborted.length + offsets.length > 0) step.lost = { records, offsets };
   }
 
   async #uncommitted(offsets: readonly OffsetCommit[]): Promise<readonly OffsetCommit[]> {
@@ -243,4 +233,9 @@ export class TransactionSession {
     }
     return lost;
   }
+}
+
+/** All of its records are in the log, at these places. */
+function whole(noted: Noted, placed: Iterable<readonly [key: string, batches: readonly SentBatch[]]>): Noted {
+  return { ...noted, isWhole: true, placed: new Map([...noted.placed, ...placed]) };
 }

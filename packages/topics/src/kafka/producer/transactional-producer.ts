@@ -19,7 +19,6 @@ import {
 } from '../requests/transactions.ts';
 
 export interface TransactionalProducerOptions {
-  /** The producer connects and disconnects it. */
   readonly cluster: Cluster;
   readonly transactionalId: string;
   /** How long brokers keep the transaction of a silent producer. Shortened if they allow less, for all producers that share it. */
@@ -35,6 +34,11 @@ export interface PartitionBatch extends TopicPartition {
 export interface Touched {
   readonly topicPartitions: readonly TopicPartition[];
   readonly offsets: readonly OffsetPlace[];
+}
+
+/** Whether it names any place. */
+export function isAnywhere({ topicPartitions, offsets }: Touched): boolean {
+  return topicPartitions.length + offsets.length > 0;
 }
 
 /** Collects where transactions write, each place once. */
@@ -77,15 +81,6 @@ export class TransactionalProducer {
 
   constructor(options: TransactionalProducerOptions) {
     this.#options = options;
-  }
-
-  /** Fences no other producer yet. */
-  async connect(): Promise<void> {
-    await this.#options.cluster.connect();
-  }
-
-  async disconnect(): Promise<void> {
-    await this.#options.cluster.disconnect();
   }
 
   /** The identity under which the next transaction is written. */
@@ -146,8 +141,9 @@ export class TransactionalProducer {
   /**
    * Writes an end marker to each of these partitions and groups, in an otherwise empty transaction. In protocol 1, that keeps the epoch.
    */
-  async endAgain({ topicPartitions, offsets }: Touched, transactionResult: boolean): Promise<void> {
-    if (topicPartitions.length + offsets.length === 0) return;
+  async endAgain(touched: Touched, transactionResult: boolean): Promise<void> {
+    if (!isAnywhere(touched)) return;
+    const { topicPartitions, offsets } = touched;
     const { cluster } = this.#options;
     const { transaction } = this.#begun;
     if (topicPartitions.length > 0) await cluster.ask(addPartitionsToTxn, { ...transaction, topicPartitions });

@@ -75,12 +75,9 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
 
   /** One transaction; answers the first offset of each batch. */
   async function write(topic: string, batches: Iterable<RecordBatch | Promise<RecordBatch>>): Promise<number[]> {
-    const producer = new TransactionalProducer({
-      cluster: newCluster(config),
-      transactionalId: randomUUID(),
-      transactionTimeout: { ms: 60_000 },
-    });
-    await producer.connect();
+    const cluster = newCluster(config);
+    const producer = new TransactionalProducer({ cluster, transactionalId: randomUUID(), transactionTimeout: { ms: 60_000 } });
+    await cluster.connect();
     await producer.fence();
     await producer.begin([{ topic, partition: 0 }]);
     try {
@@ -89,7 +86,7 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
       await producer.commit();
       return offsets;
     } finally {
-      await producer.disconnect();
+      await cluster.disconnect();
     }
   }
 

@@ -1,0 +1,34 @@
+import { Backoff } from '../../backoff.ts';
+import { driverError } from './driver-errors.ts';
+import type { Patience } from './patience.ts';
+import { abortable } from './time-limit.ts';
+
+const PAUSES = { firstMs: 50, mostMs: 1_000 };
+
+export interface RetryOptions {
+  readonly patience: Patience;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Repeats `work` until it succeeds, fails for good, or `signal` aborts. Then it rejects with the signal's reason at once, even if a broker
+ * owes `work` a response. Waits for unreachable brokers.
+ */
+export async function retry<T>(work: () => Promise<T>, { patience, signal }: RetryOptions): Promise<T> {
+  try {
+    for (const backoff = new Backoff(PAUSES); ; await backoff.pause(signal)) {
+      signal.throwIfAborted();
+      const requestedMs = Date.now();
+      try {
+        return await abortable(work(), signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!patience.waitsOut(error)) throw driverError(error);
+        patience.missed(error, requestedMs);
+      }
+    }
+  } finally {
+    if (signal.aborted) patience.gaveUp();
+    else patience.reached();
+  }
+}
