@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { Cluster } from '../client/cluster.ts';
 import { FakeCluster } from '../client/fake-cluster.fixture.ts';
 import { ReadYourWrites } from '../reader/read-your-writes.ts';
@@ -53,6 +53,29 @@ it('does nothing more after an error: how far the brokers have got is unknown', 
   for (const use of [write, () => session.settle(), () => session.begin()])
     await expect(use()).rejects.toThrow("A session can't be used after an error. Begin a new one.");
   expect(sent).toBe(1);
+});
+
+it('does not ask whether a transaction has ended before a broker can have told its partitions', async () => {
+  vi.useFakeTimers();
+  try {
+    let polls = 0;
+    const cluster = new FakeCluster((api) => {
+      if (api === 'ListOffsets') polls += 1;
+      return { answer: new Map([['pages-0', 2]]) };
+    });
+    const session = sessionOf({ produce: async () => await Promise.resolve(new Map([['pages-0', 0]])) }, { cluster });
+    await session.write({ records: [{ ...PAGE, value: '0' }], offsets: [] });
+    const settled = session.settle();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(polls).toBe(0);
+    await vi.advanceTimersByTimeAsync(4);
+    await settled;
+    expect(polls).toBe(1);
+    await session.settle();
+    expect(polls).toBe(1);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 it('believes no leader that appends below what the transaction has written: the topic was recreated', async () => {

@@ -36,8 +36,8 @@ export interface TransactionSessionOptions {
   readonly signal: AbortSignal;
 }
 
-/** How often to ask partitions whether a transaction has ended there. */
-const LOOKS = { firstMs: 4, mostMs: 50 };
+/** How often to ask partitions whether a transaction has ended there. A coordinator responds before it writes the end markers. */
+const POLLS = { leastMs: 1, firstMs: 4, mostMs: 50 };
 /** How long they may take before the transaction is ended again. */
 const ENDS_WITHIN = { firstMs: 400, mostMs: 5_000 };
 
@@ -153,12 +153,12 @@ export class TransactionSession {
   async #isEnded(): Promise<boolean> {
     const { producer, signal } = this.#options;
     const deadline = performance.now() + this.#endsWithinMs;
-    for (const backoff = new Backoff(LOOKS); isAnywhere(this.#unended); await backoff.pause(signal)) {
+    for (const backoff = new Backoff(POLLS); isAnywhere(this.#unended) && performance.now() < deadline;) {
+      await backoff.pause(signal);
       const { topicPartitions, offsets } = this.#unended;
       const stable = await this.#offsets(topicPartitions, 'stable');
       const open = topicPartitions.filter((place) => (stable.get(partitionKey(place)) ?? 0) < (this.#ends.get(partitionKey(place)) ?? 0));
       this.#unended = { topicPartitions: open, offsets: await producer.pendingOffsets(offsets) };
-      if (performance.now() >= deadline) break;
     }
     // Another client's transaction may be open before ours.
     this.#unended = { ...this.#unended, topicPartitions: await producer.openPartitions(this.#unended.topicPartitions) };
