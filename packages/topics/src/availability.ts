@@ -15,11 +15,11 @@ export interface AvailabilityWatcher {
   /**
    * `sinceMs`: start of the outage, epoch ms; default now, or the first report. `refused` (default false): the brokers answer, and refuse.
    */
-  missed(reason: string, sinceMs?: number, refused?: boolean): void;
+  unavailable(reason: string, sinceMs?: number, refused?: boolean): void;
   /** It works again, or its failure is none of availability. */
-  reached(): void;
+  available(): void;
   /** It closes without having reached them. They stay reported as unreachable until another watcher reaches them. */
-  gaveUp(): void;
+  abandoned(): void;
 }
 
 /**
@@ -65,18 +65,18 @@ export function availability(onChange: (change: AvailabilityChange) => void): Av
   return {
     watcher() {
       const watcher: AvailabilityWatcher = {
-        missed(reason, sinceMs = Date.now(), refused = false) {
+        unavailable(reason, sinceMs = Date.now(), refused = false) {
           missing.set(watcher, { reason, sinceMs: missing.get(watcher)?.sinceMs ?? sinceMs, refused });
           report();
         },
-        reached() {
+        available() {
           const wasMissing = missing.delete(watcher);
           if (missing.size > 0) return wasMissing ? report() : undefined;
           forget();
           if (reported !== undefined && !closed) onChange({ available: true });
           reported = undefined;
         },
-        gaveUp() {
+        abandoned() {
           if (!missing.delete(watcher)) return;
           if (missing.size > 0) report();
           else forget();

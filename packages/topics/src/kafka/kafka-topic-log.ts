@@ -376,16 +376,16 @@ class KafkaTopicLog implements TopicLog {
       ...options,
       sessionTimeoutMs,
       waitsOut: (error) => faults.waitsOut(error),
-      onFault: (error) => faults.missed(error),
-      onAnswer: () => faults.reached(),
+      onFault: (error) => faults.unavailable(error),
+      onAnswer: () => faults.available(),
       onFailed: (error) => {
-        faults.reached();
+        faults.available();
         options.onFailed(error);
       },
     });
     this.#memberships.set(membership, options.group);
     const leave = async (): Promise<void> => {
-      faults.gaveUp();
+      faults.abandoned();
       this.#memberships.delete(membership);
       await membership.leave();
     };

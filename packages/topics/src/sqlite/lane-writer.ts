@@ -76,15 +76,15 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
     for (;;) {
       try {
         const written = await write();
-        availability?.reached();
+        availability?.available();
         return written;
       } catch (error) {
         if (error instanceof LaneLostError) this.#lost = error;
         const passing = error instanceof TopicLogError ? PASSING[error.code] : undefined;
-        if (passing === undefined) availability?.reached();
-        else if (this.#closing.signal.aborted) availability?.gaveUp();
+        if (passing === undefined) availability?.available();
+        else if (this.#closing.signal.aborted) availability?.abandoned();
         if (passing === undefined || availability === undefined || this.#closing.signal.aborted) throw error;
-        availability.missed(passing(file));
+        availability.unavailable(passing(file));
       }
       await sleep(TRY_AGAIN_MS, undefined, { signal: this.#closing.signal }).catch(() => undefined);
     }

@@ -3,7 +3,7 @@ import kafkajs, { type Admin, type SASLOptions } from 'kafkajs';
 import { plainKafka } from '../faults/committed-records.fixture.ts';
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
-const LOOK_AGAIN_MS = 20;
+const POLL_MS = 20;
 const TYPES = { topic: AclResourceTypes.TOPIC, group: AclResourceTypes.GROUP, id: AclResourceTypes.TRANSACTIONAL_ID } as const;
 const OPERATIONS = {
   Read: AclOperationTypes.READ,
@@ -102,7 +102,7 @@ function acls(user: string, { on, name, operations }: Rights) {
 }
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(LOOK_AGAIN_MS);
+  while (!(await isSo())) await sleep(POLL_MS);
 }
 
 function passwordOf(user: string): string {

@@ -27,18 +27,18 @@ describe.skipIf(why !== undefined)(`what is known of topics${because}`, () => {
     const admin = kafka.admin();
     await admin.connect();
     await createTopics(admin, [{ topic: 'roomy', numPartitions: 1, configEntries: [{ name: 'max.message.bytes', value: '8388608' }] }]);
-    const untold = availability(() => undefined);
+    const silent = availability(() => undefined);
     const config = {
       brokers: [...proxied.brokers],
       clientId: 'book',
-      connections: new Connections({ availability: untold, addresses: new BrokerAddresses([]), joinsWithinMs: 1 }),
+      connections: new Connections({ availability: silent, addresses: new BrokerAddresses([]), joinsWithinMs: 1 }),
     };
-    const client = new ReconnectingClient({ create: () => newCluster(config), patience: () => patienceOf(untold) });
+    const client = new ReconnectingClient({ create: () => newCluster(config), patience: () => patienceOf(silent) });
     const metadata = new MetadataCache(client);
     const places = [{ topic: 'roomy', partition: 0 }];
     await metadata.withPartitions([{ topic: 'roomy', key: 'k', value: 'v' }]);
     const asked = holdFirst(proxied, 'book', ({ api }) => api === 'Metadata');
-    const looking = metadata.assertStillThere(places);
+    const looking = metadata.assertAllExist(places);
     await asked.reached;
     expect(metadata.maxMessageBytes('roomy')).toBe(8_388_608);
     expect(await metadata.describe('roomy')).toMatchObject({ partitions: 1 });

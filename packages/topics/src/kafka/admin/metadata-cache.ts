@@ -28,13 +28,13 @@ export class MetadataCache {
   async assertPartition(topic: string, partition: number): Promise<TopicDescription> {
     const known = this.#topics.get(topic);
     if (known !== undefined && partition >= 0 && partition < known.partitions) return known;
-    return assertThere(await this.refresh([{ topic, partition }]), { topic, partition });
+    return assertExists(await this.refresh([{ topic, partition }]), { topic, partition });
   }
 
   /** Like `assertPartition`, with fresh metadata of all of them in one request. */
-  async assertStillThere(topicPartitions: readonly TopicPartition[]): Promise<void> {
+  async assertAllExist(topicPartitions: readonly TopicPartition[]): Promise<void> {
     const found = await this.refresh(topicPartitions);
-    for (const topicPartition of topicPartitions) assertThere(found, topicPartition);
+    for (const topicPartition of topicPartitions) assertExists(found, topicPartition);
   }
 
   /**
@@ -43,7 +43,7 @@ export class MetadataCache {
    */
   async explained(error: unknown, topicPartitions: readonly TopicPartition[]): Promise<unknown> {
     if (!isTopicUnknown(error)) return error;
-    return await this.assertStillThere(topicPartitions).then(
+    return await this.assertAllExist(topicPartitions).then(
       () => (error instanceof TopicUnknownError ? error.cause : error),
       (reason: unknown) => reason,
     );
@@ -102,7 +102,7 @@ export class MetadataCache {
   }
 }
 
-function assertThere(found: ReadonlyMap<string, TopicDescription>, { topic, partition }: TopicPartition): TopicDescription {
+function assertExists(found: ReadonlyMap<string, TopicDescription>, { topic, partition }: TopicPartition): TopicDescription {
   const description = found.get(topic);
   if (description === undefined) throw new TopicUnknownError({ topic, partition: null, partitions: null });
   if (partition < 0 || partition >= description.partitions)

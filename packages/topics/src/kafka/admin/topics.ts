@@ -27,7 +27,7 @@ const RECORD_SETTINGS: Readonly<Record<string, string>> = { 'max.message.bytes':
 const KEPT_SETTINGS: Readonly<Record<string, string>> = { 'retention.ms': '-1', 'retention.bytes': '-1' };
 
 const KNOWN_WITHIN_MS = 10_000;
-const LOOK_AGAIN_MS = 20;
+const POLL_MS = 20;
 /** A cluster that starts may not have all its brokers yet. */
 const BROKERS_WITHIN_MS = 3_000;
 const PAUSES = { leastMs: 50, firstMs: 200, mostMs: 400 };
@@ -125,7 +125,7 @@ async function knownTopics(
   before: ReadonlyMap<string, FoundTopic>,
 ): Promise<ReadonlyMap<string, FoundTopic>> {
   const names = wanted.map(({ name }) => name);
-  for (const deadline = performance.now() + KNOWN_WITHIN_MS; performance.now() < deadline; await sleep(LOOK_AGAIN_MS)) {
+  for (const deadline = performance.now() + KNOWN_WITHIN_MS; performance.now() < deadline; await sleep(POLL_MS)) {
     const broker = await cluster.brokerPool.findConnectedBroker();
     const existing = await topicMetadata(cluster, names, broker);
     const isKnown = ({ name, partitions }: TopicSpec): boolean => {

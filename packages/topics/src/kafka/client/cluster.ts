@@ -228,10 +228,10 @@ export class Cluster extends BaseCluster {
       return await joinGroup.call(Object.create(broker, { lookupRequest: { value: lookupRequest } }), options);
     };
     for (const method of ['joinGroup', 'syncGroup', 'heartbeat', 'leaveGroup', 'describeGroups'] as const) {
-      const asDelivered = broker[method].bind(broker);
+      const original = broker[method].bind(broker);
       broker[method] = async (options) => {
         try {
-          return await asDelivered(options);
+          return await original(options);
         } catch (error) {
           const { groupId = '', groupIds = [groupId] } = options;
           throw missingRight(error, rights('group', [method === 'describeGroups' ? 'Describe' : 'Read'], groupIds)) ?? error;
@@ -260,7 +260,7 @@ function remedyOf(error: unknown): 'refresh' | 'time' | undefined {
   const kind = error instanceof Error ? kindOf(error) : undefined;
   if (kind === 'refresh') return 'refresh';
   // An error about one topic doesn't tell what happened to the others.
-  return kind === 'soon' && !('topic' in (error as Error)) ? 'time' : undefined;
+  return kind === 'retry' && !('topic' in (error as Error)) ? 'time' : undefined;
 }
 
 /** For reading committed records. */

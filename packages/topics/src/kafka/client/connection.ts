@@ -7,7 +7,7 @@ const SIZE_BYTES = 4;
 /** A response may contain nothing but the request's ID. */
 const MIN_ANSWER_BYTES = 4;
 /** How often kafkajs checks requests that it can't send yet. */
-const LOOK_AGAIN_MS = 10;
+const POLL_MS = 10;
 
 /**
  * Repairs a connection of kafkajs 2.2.4, none of which has an option for this:
@@ -63,7 +63,7 @@ export function repair(connection: KafkajsConnection): void {
         queue.throttleCheckTimeoutId = null;
         queue.checkPendingRequests();
       },
-      throttledMs > 0 ? throttledMs : LOOK_AGAIN_MS,
+      throttledMs > 0 ? throttledMs : POLL_MS,
     );
   };
 }

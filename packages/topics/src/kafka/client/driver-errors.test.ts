@@ -31,11 +31,11 @@ describe('an answer of a broker', () => {
   });
 
   it.each([
-    { code: 89, kind: 'again' },
+    { code: 89, kind: 'later' },
     { code: 90, kind: 'fenced' },
     { code: 100, kind: 'refresh' },
     { code: 105, kind: 'final' },
-    { code: 120, kind: 'anew' },
+    { code: 120, kind: 'recreate' },
     { code: 32_000, kind: undefined },
   ])('that kafkajs has no name for is known by its code: $code', ({ code: each, kind }) => {
     expect(kindOf(createErrorFromCode(each))).toBe(kind);

@@ -50,7 +50,7 @@ export function verdictOf(error: unknown): Verdict {
   for (const each of chain(error)) {
     if (each instanceof MissingRightError) return 'right';
     const { name, code, stack } = each;
-    const verdict = VERDICTS[kindOf(each) ?? 'again'];
+    const verdict = VERDICTS[kindOf(each) ?? 'later'];
     if (verdict !== 'passes') return verdict;
     if (FINAL_FAULTS.has(name) || (OWN.has(name) && !isThrownInKafkaJs(stack))) return 'final';
     if (typeof code === 'string' && (code.startsWith('HEADGATE_') || code.startsWith('ERR_TLS') || code.startsWith('ERR_SSL')))
@@ -61,9 +61,9 @@ export function verdictOf(error: unknown): Verdict {
 
 const VERDICTS: Readonly<Record<ErrorKind, Verdict>> = {
   refresh: 'passes',
-  soon: 'passes',
-  again: 'passes',
-  anew: 'passes',
+  retry: 'passes',
+  later: 'passes',
+  recreate: 'passes',
   fenced: 'passes',
   right: 'right',
   record: 'final',

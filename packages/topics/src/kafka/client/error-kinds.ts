@@ -37,7 +37,7 @@ export function isFenced(error: unknown): boolean {
 
 /** True when a group with members refuses the commits of others. */
 export function isOfMembersAlone(error: unknown): boolean {
-  return [...chain(error)].some((each) => kindOf(each) === 'anew');
+  return [...chain(error)].some((each) => kindOf(each) === 'recreate');
 }
 
 /** True when a broker accepts only smaller batches. */

@@ -2,15 +2,15 @@
  * The meaning of an error code of Kafka's protocol to the client that is refused.
  *
  * - `refresh`: the leader or coordinator has changed, or isn't known yet: the same request succeeds with fresh metadata;
- * - `soon`: nothing was done, and the same request succeeds within a moment: a transaction is still ending, or a coordinator is starting;
- * - `again`: the same request succeeds later;
- * - `anew`: a new producer, or a new member of the group, continues;
+ * - `retry`: nothing was done, and the same request succeeds within a moment: a transaction is still ending, or a coordinator is starting;
+ * - `later`: the same request succeeds later;
+ * - `recreate`: a new producer, or a new member of the group, continues;
  * - `fenced`: a newer producer of the transactional ID has taken over;
  * - `right`: someone must grant this user a right;
  * - `record`: the broker never accepts that record;
  * - `final`: someone must change a setting, ours or the brokers'.
  */
-export type ErrorKind = 'refresh' | 'soon' | 'again' | 'anew' | 'fenced' | 'right' | 'record' | 'final';
+export type ErrorKind = 'refresh' | 'retry' | 'later' | 'recreate' | 'fenced' | 'right' | 'record' | 'final';
 
 /** A final error's meaning for the user. */
 export interface Refusal {
@@ -41,47 +41,47 @@ export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
   NEW_LEADER_ELECTED: 'refresh',
   REBOOTSTRAP_REQUIRED: 'refresh',
 
-  GROUP_LOAD_IN_PROGRESS: 'soon',
-  CONCURRENT_TRANSACTIONS: 'soon',
+  GROUP_LOAD_IN_PROGRESS: 'retry',
+  CONCURRENT_TRANSACTIONS: 'retry',
 
   // A broker that starts, stops or lags behind its cluster.
-  UNKNOWN: 'again',
-  BROKER_NOT_AVAILABLE: 'again',
-  STALE_CONTROLLER_EPOCH: 'again',
-  STALE_BROKER_EPOCH: 'again',
-  OFFSET_OUT_OF_RANGE: 'again',
+  UNKNOWN: 'later',
+  BROKER_NOT_AVAILABLE: 'later',
+  STALE_CONTROLLER_EPOCH: 'later',
+  STALE_BROKER_EPOCH: 'later',
+  OFFSET_OUT_OF_RANGE: 'later',
   // The network changed bytes; connections have no other protection.
-  CORRUPT_MESSAGE: 'again',
-  REQUEST_TIMED_OUT: 'again',
-  NETWORK_EXCEPTION: 'again',
-  NOT_ENOUGH_REPLICAS: 'again',
-  NOT_ENOUGH_REPLICAS_AFTER_APPEND: 'again',
-  FETCH_SESSION_ID_NOT_FOUND: 'again',
-  INVALID_FETCH_SESSION_EPOCH: 'again',
-  FETCH_SESSION_TOPIC_ID_ERROR: 'again',
-  OFFSET_NOT_AVAILABLE: 'again',
-  ELECTION_NOT_NEEDED: 'again',
-  UNSTABLE_OFFSET_COMMIT: 'again',
-  THROTTLING_QUOTA_EXCEEDED: 'again',
+  CORRUPT_MESSAGE: 'later',
+  REQUEST_TIMED_OUT: 'later',
+  NETWORK_EXCEPTION: 'later',
+  NOT_ENOUGH_REPLICAS: 'later',
+  NOT_ENOUGH_REPLICAS_AFTER_APPEND: 'later',
+  FETCH_SESSION_ID_NOT_FOUND: 'later',
+  INVALID_FETCH_SESSION_EPOCH: 'later',
+  FETCH_SESSION_TOPIC_ID_ERROR: 'later',
+  OFFSET_NOT_AVAILABLE: 'later',
+  ELECTION_NOT_NEEDED: 'later',
+  UNSTABLE_OFFSET_COMMIT: 'later',
+  THROTTLING_QUOTA_EXCEEDED: 'later',
   // Another process of the group created the topic, or added the partitions, first: a second look shows it.
-  TOPIC_ALREADY_EXISTS: 'again',
-  INVALID_PARTITIONS: 'again',
+  TOPIC_ALREADY_EXISTS: 'later',
+  INVALID_PARTITIONS: 'later',
   // Partitions can be added after the current reassignment.
-  REASSIGNMENT_IN_PROGRESS: 'again',
+  REASSIGNMENT_IN_PROGRESS: 'later',
   // kafkajs reauthenticates on a connection that has timed out; the next connection is a new one.
-  ILLEGAL_SASL_STATE: 'again',
+  ILLEGAL_SASL_STATE: 'later',
 
-  OUT_OF_ORDER_SEQUENCE_NUMBER: 'anew',
-  DUPLICATE_SEQUENCE_NUMBER: 'anew',
-  INVALID_TXN_STATE: 'anew',
-  INVALID_PRODUCER_ID_MAPPING: 'anew',
-  TRANSACTION_COORDINATOR_FENCED: 'anew',
-  UNKNOWN_PRODUCER_ID: 'anew',
-  TRANSACTION_ABORTABLE: 'anew',
-  ILLEGAL_GENERATION: 'anew',
-  UNKNOWN_MEMBER_ID: 'anew',
-  REBALANCE_IN_PROGRESS: 'anew',
-  MEMBER_ID_REQUIRED: 'anew',
+  OUT_OF_ORDER_SEQUENCE_NUMBER: 'recreate',
+  DUPLICATE_SEQUENCE_NUMBER: 'recreate',
+  INVALID_TXN_STATE: 'recreate',
+  INVALID_PRODUCER_ID_MAPPING: 'recreate',
+  TRANSACTION_COORDINATOR_FENCED: 'recreate',
+  UNKNOWN_PRODUCER_ID: 'recreate',
+  TRANSACTION_ABORTABLE: 'recreate',
+  ILLEGAL_GENERATION: 'recreate',
+  UNKNOWN_MEMBER_ID: 'recreate',
+  REBALANCE_IN_PROGRESS: 'recreate',
+  MEMBER_ID_REQUIRED: 'recreate',
 
   INVALID_PRODUCER_EPOCH: 'fenced',
   PRODUCER_FENCED: 'fenced',

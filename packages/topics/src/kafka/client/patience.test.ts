@@ -7,27 +7,31 @@ afterEach(() => vi.useRealTimers());
 
 it('does not report brokers as unreachable because they refuse an older producer', () => {
   const told: string[] = [];
-  const watcher = { missed: (reason: string) => void told.push(reason), reached: () => undefined, gaveUp: () => undefined };
+  const watcher = { unavailable: (reason: string) => void told.push(reason), available: () => undefined, abandoned: () => undefined };
   const waiting = patience({ watcher, failureText, waitsForRights: false });
-  waiting.missed(Object.assign(new Error('fenced'), { type: 'INVALID_PRODUCER_EPOCH' }));
+  waiting.unavailable(Object.assign(new Error('fenced'), { type: 'INVALID_PRODUCER_EPOCH' }));
   expect(told).toEqual([]);
 });
 
 it('does not report brokers as unreachable because of an unknown topic, before it has lasted longer than a missing topic would', () => {
   const told: string[] = [];
-  const watcher = { missed: (reason: string) => void told.push(reason), reached: () => void told.push('reached'), gaveUp: () => undefined };
+  const watcher = {
+    unavailable: (reason: string) => void told.push(reason),
+    available: () => void told.push('available'),
+    abandoned: () => undefined,
+  };
   const waiting = patience({ watcher, failureText, waitsForRights: false });
   const unknown = Object.assign(new Error('no such topic'), { type: 'UNKNOWN_TOPIC_OR_PARTITION', retriable: true });
   const missedAfter = (ms: number): void => {
     vi.setSystemTime(Date.now() + ms);
-    waiting.missed(unknown);
+    waiting.unavailable(unknown);
   };
   missedAfter(0);
   missedAfter(5_000);
   expect(told).toEqual([]);
   missedAfter(2_000);
   expect(told).toEqual(['no such topic (UNKNOWN_TOPIC_OR_PARTITION)']);
-  waiting.reached();
+  waiting.available();
   missedAfter(1_000);
-  expect(told.slice(1)).toEqual(['reached']);
+  expect(told.slice(1)).toEqual(['available']);
 });

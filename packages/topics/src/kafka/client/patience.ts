@@ -7,11 +7,11 @@ import { isFenced, isTopicUnknown } from './error-kinds.ts';
 export interface Patience {
   waitsOut(error: unknown): boolean;
   /** `sinceMs`: when responses stopped, epoch ms; default now. */
-  missed(error: unknown, sinceMs?: number): void;
+  unavailable(error: unknown, sinceMs?: number): void;
   /** It works again, or fails for another reason. */
-  reached(): void;
+  available(): void;
   /** The work is given up. If brokers were unreachable, that remains reported until another client reaches them. */
-  gaveUp(): void;
+  abandoned(): void;
 }
 
 export interface PatienceOptions {
@@ -32,7 +32,7 @@ export function patience({ watcher, failureText, waitsForRights }: PatienceOptio
       const verdict = verdictOf(error);
       return verdict === 'passes' || (verdict === 'right' && waitsForRights);
     },
-    missed(error, sinceMs) {
+    unavailable(error, sinceMs) {
       // The brokers respond.
       if (isFenced(error)) return;
       if (isTopicUnknown(error)) {
@@ -41,17 +41,17 @@ export function patience({ watcher, failureText, waitsForRights }: PatienceOptio
       }
       for (const each of chain(error)) {
         if (each instanceof MissingRightError)
-          return watcher.missed(`this user lacks ${rightsWords(each.rights).join('; ')}`, sinceMs, true);
+          return watcher.unavailable(`this user lacks ${rightsWords(each.rights).join('; ')}`, sinceMs, true);
       }
-      watcher.missed(failureText(error), sinceMs);
+      watcher.unavailable(failureText(error), sinceMs);
     },
-    reached() {
+    available() {
       unknownSinceMs = undefined;
-      watcher.reached();
+      watcher.available();
     },
-    gaveUp() {
+    abandoned() {
       unknownSinceMs = undefined;
-      watcher.gaveUp();
+      watcher.abandoned();
     },
   };
 }

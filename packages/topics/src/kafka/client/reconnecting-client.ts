@@ -1,7 +1,7 @@
 import { verdictOf } from './driver-errors.ts';
 import type { Patience } from './patience.ts';
 import { retry } from './retry.ts';
-import { soon } from './time-limit.ts';
+import { waitForClose } from './time-limit.ts';
 
 /** A client object that connects once, and is discarded after a fault. */
 interface Connection {
@@ -49,7 +49,7 @@ export class ReconnectingClient<C extends Connection> {
     this.#closed.abort();
     const connection = this.#connection;
     this.#connection = undefined;
-    await soon(Promise.resolve(connection?.then((last) => last.disconnect())));
+    await waitForClose(Promise.resolve(connection?.then((last) => last.disconnect())));
   }
 
   #connected(): Promise<C> {

@@ -24,11 +24,11 @@ export async function retry<T>(work: () => Promise<T>, { patience, signal }: Ret
       } catch (error) {
         signal.throwIfAborted();
         if (!patience.waitsOut(error)) throw driverError(error);
-        patience.missed(error, requestedMs);
+        patience.unavailable(error, requestedMs);
       }
     }
   } finally {
-    if (signal.aborted) patience.gaveUp();
-    else patience.reached();
+    if (signal.aborted) patience.abandoned();
+    else patience.available();
   }
 }

@@ -18,7 +18,7 @@ const CLOSE_WITHIN_MS = 1_000;
 /**
  * Waits a moment for a connection to close, with or without an error. kafkajs waits for its open requests, and a broker may not respond.
  */
-export async function soon(closing: Promise<void>): Promise<void> {
+export async function waitForClose(closing: Promise<void>): Promise<void> {
   await withinTime(CLOSE_WITHIN_MS, closing).catch(() => undefined);
 }
 

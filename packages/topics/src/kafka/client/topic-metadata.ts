@@ -18,7 +18,7 @@ const HIDDEN = 29;
  * How long a query for a topic that a broker doesn't know is repeated: a broker that has just started, or lags, may not have heard of it.
  */
 const CERTAIN_WITHIN_MS = 3_000;
-const ASK_AGAIN_MS = 200;
+const POLL_MS = 200;
 const ANSWER_WITHIN_MS = 1_000;
 
 /** The topics as one broker knows them now; those it doesn't know are left out. `topics`: null for all. Throws a `MissingRightError`. */
@@ -45,10 +45,10 @@ export async function certainTopicMetadata(cluster: Cluster, wanted: ReadonlyMap
       if (names.every(isComplete)) return found;
     } catch (error) {
       if (error instanceof MissingRightError) throw error;
-      if (!hasAnswer && performance.now() + ASK_AGAIN_MS >= deadline) throw error;
+      if (!hasAnswer && performance.now() + POLL_MS >= deadline) throw error;
     }
-    if (performance.now() + ASK_AGAIN_MS >= deadline) return found;
-    await sleep(ASK_AGAIN_MS);
+    if (performance.now() + POLL_MS >= deadline) return found;
+    await sleep(POLL_MS);
   }
 }
 

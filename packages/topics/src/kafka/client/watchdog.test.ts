@@ -15,7 +15,7 @@ it('a broker that owes an answer at six looks is missed, until it answers', asyn
   expect(wire.told).toEqual(["127.0.0.1:9092 isn't responding"]);
   await wire.answer();
   wire.look(10);
-  expect(wire.told).toEqual(["127.0.0.1:9092 isn't responding", 'reached']);
+  expect(wire.told).toEqual(["127.0.0.1:9092 isn't responding", 'available']);
 });
 
 it('is missed since the first check that found an answer owed', async () => {
@@ -37,7 +37,11 @@ it('is missed since the first check that found an answer owed', async () => {
 
 it('a broker that accepts no connection is missed after four checks, also by waiting requests, until it accepts one', () => {
   const told: string[] = [];
-  const watcher = { missed: (reason: string) => void told.push(reason), reached: () => void told.push('reached'), gaveUp: () => undefined };
+  const watcher = {
+    unavailable: (reason: string) => void told.push(reason),
+    available: () => void told.push('available'),
+    abandoned: () => undefined,
+  };
   // Its name is looked up for ever.
   const socket = connect({ host: 'broker-1', port: 9092, lookup: () => undefined });
   const watchdog = new Watchdog({
@@ -53,7 +57,7 @@ it('a broker that accepts no connection is missed after four checks, also by wai
   for (let look = 0; look < 9; look += 1) watchdog.check();
   expect(told).toEqual(["broker-1:9092 isn't responding, as ever"]);
   socket.emit('connect');
-  expect(told.at(-1)).toBe('reached');
+  expect(told.at(-1)).toBe('available');
   socket.destroy();
 });
 
@@ -152,7 +156,7 @@ it('a closed connection is missed a while longer: its requests in flight report 
     wire.watchdog.end();
     expect(wire.told).toHaveLength(1);
     vi.advanceTimersByTime(2_000);
-    expect(wire.told.at(-1)).toBe('reached');
+    expect(wire.told.at(-1)).toBe('available');
   } finally {
     vi.useRealTimers();
   }
@@ -171,12 +175,12 @@ async function newWire({ authHandlers = null }: { readonly authHandlers?: object
   const told: string[] = [];
   const since: (number | undefined)[] = [];
   const watcher = {
-    missed: (reason: string, sinceMs?: number) => {
+    unavailable: (reason: string, sinceMs?: number) => {
       told.push(reason);
       since.push(sinceMs);
     },
-    reached: () => void told.push('reached'),
-    gaveUp: () => undefined,
+    available: () => void told.push('available'),
+    abandoned: () => undefined,
   };
   const inflight = new Map<number, SentRequest>();
   const watchdog = new Watchdog({

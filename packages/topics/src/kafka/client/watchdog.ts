@@ -45,7 +45,7 @@ export class Watchdog {
     this.#options = options;
     const { socket } = options;
     const answered = (): void => {
-      if (this.#isReported) options.watcher.reached();
+      if (this.#isReported) options.watcher.available();
       this.#isReported = false;
     };
     socket.once('connect', answered);
@@ -75,7 +75,7 @@ export class Watchdog {
 
   /** No more requests follow on the connection. */
   end(): void {
-    if (this.#isReported) setTimeout(() => this.#options.watcher.reached(), LINGER_MS).unref();
+    if (this.#isReported) setTimeout(() => this.#options.watcher.available(), LINGER_MS).unref();
     this.#isReported = false;
     this.#checks = 0;
   }
@@ -88,6 +88,6 @@ export class Watchdog {
   #tell(reason: string): void {
     const { watcher, explained } = this.#options;
     this.#isReported = true;
-    watcher.missed(explained(reason), this.#sinceMs);
+    watcher.unavailable(explained(reason), this.#sinceMs);
   }
 }

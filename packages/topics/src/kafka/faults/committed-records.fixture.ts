@@ -12,13 +12,13 @@ export interface SeenRecord {
 }
 
 const END = '$end';
-const LOOK_AGAIN_MS = 200;
+const POLL_MS = 200;
 
 /** A client of kafkajs's own, for what the driver under test shall not do itself. */
 export function plainKafka(brokers: readonly string[]): Kafka {
   letQueuesIdle();
   return new Kafka({
-    clientId: 'onlooker',
+    clientId: 'observer',
     brokers: [...brokers],
     logLevel: logLevel.NOTHING,
     retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 15 },
@@ -41,11 +41,11 @@ export async function createTopics(admin: Admin, topics: readonly ITopicConfig[]
 
 /** Looks again, with a client of its own each time, where kafkajs gives up at a broker that is away for a moment: `look` gets the time left, ms. */
 export async function lookPatiently<T>(withinMs: number, look: (leftMs: number) => Promise<T>): Promise<T> {
-  for (const deadline = performance.now() + withinMs; ; await sleep(LOOK_AGAIN_MS)) {
+  for (const deadline = performance.now() + withinMs; ; await sleep(POLL_MS)) {
     try {
       return await look(deadline - performance.now());
     } catch (error) {
-      if (performance.now() + LOOK_AGAIN_MS >= deadline) throw error;
+      if (performance.now() + POLL_MS >= deadline) throw error;
     }
   }
 }
@@ -62,7 +62,7 @@ async function readCommitted(brokers: readonly string[], topic: string, withinMs
   const kafka = plainKafka(brokers);
   const waiting = await markEnds(kafka, topic);
   const seen: SeenRecord[] = [];
-  const consumer = kafka.consumer({ groupId: `onlooker-${randomUUID()}`, maxWaitTimeInMs: 100, readUncommitted: false });
+  const consumer = kafka.consumer({ groupId: `observer-${randomUUID()}`, maxWaitTimeInMs: 100, readUncommitted: false });
   let timer: NodeJS.Timeout | undefined;
   try {
     await consumer.connect();

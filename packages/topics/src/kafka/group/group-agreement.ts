@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TopicLogError } from '../../topic-log-error.ts';
 import { decodeMetadata, hasPartitions } from './member-metadata.ts';
 
-const ASK_AGAIN_MS = 200;
+const POLL_MS = 200;
 
 export interface AgreementOptions {
   readonly describe: () => Promise<GroupDescription>;
@@ -23,7 +23,7 @@ export async function waitForAgreement(options: AgreementOptions): Promise<void>
   const started = performance.now();
   while (disagrees(await options.describe(), options.agreement)) {
     if (performance.now() - started > patienceMs) throw disagreementError(options.group);
-    await sleep(ASK_AGAIN_MS, undefined, { signal: options.signal });
+    await sleep(POLL_MS, undefined, { signal: options.signal });
   }
 }
 

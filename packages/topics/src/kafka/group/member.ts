@@ -12,7 +12,7 @@ import { describeGroup, leaveGroup } from '../requests/groups.ts';
 
 const SESSION_TIMEOUT_MS = 6_000;
 const PAUSES = { firstMs: 100, mostMs: 2_000 };
-const ASK_AGAIN_MS = 200;
+const POLL_MS = 200;
 
 export interface GroupMembershipOptions {
   /** Creates a consumer on the driver's own connections. */
@@ -160,7 +160,7 @@ export class Member implements GroupMembership {
   }
 
   async #remove(consumer: MemberConsumer, former: string): Promise<void> {
-    while (consumer.isJoining && !(await this.#isRemoved(consumer, former))) await this.#pause(ASK_AGAIN_MS);
+    while (consumer.isJoining && !(await this.#isRemoved(consumer, former))) await this.#pause(POLL_MS);
   }
 
   /**
@@ -209,7 +209,7 @@ export class Member implements GroupMembership {
         else this.#begin();
         return;
       }
-      await this.#pause(ASK_AGAIN_MS);
+      await this.#pause(POLL_MS);
     }
   }
 

@@ -6,7 +6,7 @@ import type { ReconnectingClient } from '../client/reconnecting-client.ts';
 import { withinTime } from '../client/time-limit.ts';
 import { describeGroup } from '../requests/groups.ts';
 
-const LOOK_AGAIN_MS = 100;
+const POLL_MS = 100;
 const DESCRIBED_WITHIN_MS = 1_000;
 
 export interface HandoverOptions {
@@ -27,7 +27,7 @@ export async function awaitHandover({ handoverMs, ...options }: HandoverOptions 
     // An earlier opening by this log has nothing in flight any more.
     if (found === undefined || found.log === options.log) return;
     if (found.lives !== true || performance.now() >= deadline) return;
-    await sleep(LOOK_AGAIN_MS);
+    await sleep(POLL_MS);
   }
 }
 

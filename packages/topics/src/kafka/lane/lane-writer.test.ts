@@ -81,20 +81,20 @@ test('three processes that take a lane at once over a slow link leave each other
   vi.spyOn(Math, 'random').mockImplementation(() => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647);
   try {
     let takes = 0;
-    const missed: unknown[] = [];
+    const reported: unknown[] = [];
     const begin = async (): Promise<void> => {
       const take = (takes += 1);
       await sleep(TAKES_MS);
       if (take !== takes) throw Object.assign(new Error('fenced'), { type: 'INVALID_PRODUCER_EPOCH' });
     };
-    const lanes = await Promise.all([1, 2, 3].map(() => writer({ begin, missed: (error) => void missed.push(error) })));
+    const lanes = await Promise.all([1, 2, 3].map(() => writer({ begin, unavailable: (reason) => void reported.push(reason) })));
     let opened = 0;
     for (const lane of lanes) void lane.open().then(() => (opened += 1));
     while (opened < lanes.length && takes < 200) await vi.advanceTimersByTimeAsync(TAKES_MS);
     expect(opened).toBe(lanes.length);
     expect(takes).toBeLessThan(30);
     // The brokers answer.
-    expect(missed).toEqual([]);
+    expect(reported).toEqual([]);
   } finally {
     vi.restoreAllMocks();
     vi.useRealTimers();
@@ -106,11 +106,11 @@ interface Parts {
   readonly begin?: () => Promise<void>;
   readonly write?: () => Promise<void>;
   readonly settle?: () => Promise<void>;
-  readonly missed?: (error: unknown) => void;
+  readonly unavailable?: (reason: string) => void;
 }
 
 /** A lane whose broker is no more than that; its topics are there. */
-async function writer({ look, begin, write, settle, missed = () => undefined }: Parts): Promise<KafkaLaneWriter> {
+async function writer({ look, begin, write, settle, unavailable = () => undefined }: Parts): Promise<KafkaLaneWriter> {
   const nothing = async (): Promise<void> => await Promise.resolve();
   const session = { begin: begin ?? nothing, write: write ?? nothing, settle: settle ?? nothing, disconnect: nothing };
   const client: Pick<ReconnectingClient<Cluster>, 'once'> = { once: (look ?? nothing) as () => Promise<never> };
@@ -121,7 +121,7 @@ async function writer({ look, begin, write, settle, missed = () => undefined }: 
     readYourWrites: new ReadYourWrites(),
     client: client as ReconnectingClient<Cluster>,
     patience: patience({
-      watcher: { missed, reached: () => undefined, gaveUp: () => undefined },
+      watcher: { unavailable, available: () => undefined, abandoned: () => undefined },
       failureText: String,
       waitsForRights: false,
     }),

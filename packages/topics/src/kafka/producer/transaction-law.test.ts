@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Find, type Look, type Read, begin, settle, write } from './transaction-law.ts';
+import { type Find, type Poll, type Read, begin, settle, write } from './transaction-law.ts';
 import {
   type Content,
   type Describe,
@@ -67,9 +67,9 @@ function* unsettledWrite(...[content, id]: Written): ModelSteps {
   yield { do: 'end', commit: true, again: false };
 }
 
-function* justLooks(): ModelSteps {
-  const look: Look = { do: 'look', isEnded: false };
-  yield look;
+function* justPolls(): ModelSteps {
+  const poll: Poll = { do: 'poll', isEnded: false };
+  yield poll;
 }
 
 /** `which`: of the noted transactions, those that may be written again. */
@@ -102,7 +102,7 @@ const LAST_LAW: ModelLaw = {
     yield { do: 'read', transactions: [] };
   },
   write: unsettledWrite,
-  settle: justLooks,
+  settle: justPolls,
   trustsMemory: true,
   mayHide: true,
 };
@@ -228,7 +228,7 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
     bounds: { pages: 1, cuts: 2, skips: 2, restarts: 3 },
   },
   'never looks whether the last one has ended': {
-    law: { settle: justLooks },
+    law: { settle: justPolls },
     bounds: { pages: 1, skips: 2 },
   },
 };

@@ -19,7 +19,7 @@ export type Law<Content, Noted = NotedTransaction> = Generator<Step<Content, Not
 /**
  * One step. Its outcome is written into it before the next one is requested. A step that fails ends the law, and the writer starts again.
  */
-export type Step<Content, Noted = NotedTransaction> = Fence | End | Look | Write<Content> | Read<Noted> | Find<Content, Noted>;
+export type Step<Content, Noted = NotedTransaction> = Fence | End | Poll | Write<Content> | Read<Noted> | Find<Content, Noted>;
 
 /**
  * Gets a new epoch: older producers of the transactional ID are refused, and the transaction that the coordinator knows as open is aborted.
@@ -35,9 +35,9 @@ export interface End {
   readonly again: boolean;
 }
 
-/** Looks whether all partitions have the last end. */
-export interface Look {
-  readonly do: 'look';
+/** Polls the partitions until all of them show the last end, for a limited time. */
+export interface Poll {
+  readonly do: 'poll';
   isEnded: boolean;
 }
 
@@ -88,9 +88,9 @@ export function* write<Content>(content: Content, id?: TransactionId): Law<Conte
 
 /** Resolves when readers of every partition have been told of the last end. */
 export function* settle<Content>(commit: boolean): Law<Content, never> {
-  for (const look: Look = { do: 'look', isEnded: false }; ;) {
-    yield look;
-    if (look.isEnded) return;
+  for (const poll: Poll = { do: 'poll', isEnded: false }; ;) {
+    yield poll;
+    if (poll.isEnded) return;
     yield { do: 'end', commit, again: true };
   }
 }

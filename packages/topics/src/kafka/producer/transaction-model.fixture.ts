@@ -345,7 +345,7 @@ function requestsOf(step: ModelStep, { epoch, unended }: Writer, { version }: Mo
       });
       return version === 1 ? [{ api: 'add', epoch, parts }, ...entries] : entries;
     }
-    case 'look':
+    case 'poll':
     case 'read':
     case 'find':
     case 'describe':
@@ -387,7 +387,7 @@ function answer(world: World, writer: Writer, { step, nth, outcome, options }: A
 /** The outcome of a step that only reads; undefined while it can't be known, and for other steps. */
 function readOf({ coordinator, logs }: World, { name, unended }: Writer, step: ModelStep): ModelStep | 'lost' | 'failed' | undefined {
   switch (step.do) {
-    case 'look': {
+    case 'poll': {
       const isEnded = Object.entries(unended).every(([part, end]) => stableEnd(at(logs, Number(part))) >= end);
       return !isEnded && coordinator.state === 'ending' ? undefined : { ...step, isEnded };
     }
@@ -421,7 +421,7 @@ function readOf({ coordinator, logs }: World, { name, unended }: Writer, step: M
 
 /** The step is over: the law goes to the next one, or ends. */
 function finish(world: World, writer: Writer, { step, options }: { readonly step: ModelStep; readonly options: ModelOptions }): void {
-  if (step.do === 'look' && step.isEnded) writer.unended = {};
+  if (step.do === 'poll' && step.isEnded) writer.unended = {};
   const { do: _, ...outcome } = step;
   writer.history.push(outcome);
   writer.sent = [];
@@ -433,7 +433,7 @@ function finish(world: World, writer: Writer, { step, options }: { readonly step
   }
   if (next.done === true) ended(world, writer, options);
   // Nobody else sees it look where nothing is to be seen.
-  else if (next.value.do === 'look' && Object.keys(writer.unended).length === 0)
+  else if (next.value.do === 'poll' && Object.keys(writer.unended).length === 0)
     finish(world, writer, { step: { ...next.value, isEnded: true }, options });
 }
 

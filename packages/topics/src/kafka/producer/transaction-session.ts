@@ -5,7 +5,7 @@ import { partitionKey } from '../../topic-partition.ts';
 import type { TransactionContent } from '../../transaction-content.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { unknownTopicError } from '../client/answered-error.ts';
-import { soon } from '../client/time-limit.ts';
+import { waitForClose } from '../client/time-limit.ts';
 import { certainTopicMetadata, partitionCount } from '../client/topic-metadata.ts';
 import { groupOffsets } from '../reader/group-offsets.ts';
 import { type WhichOffset, listOffsets } from '../requests/offsets.ts';
@@ -82,7 +82,7 @@ export class TransactionSession {
 
   /** Never rejects. */
   async disconnect(): Promise<void> {
-    await soon(this.#options.cluster.disconnect());
+    await waitForClose(this.#options.cluster.disconnect());
   }
 
   async #follow(law: Iterable<Step<TransactionContent, Noted>>): Promise<void> {
@@ -107,7 +107,7 @@ export class TransactionSession {
         if (step.again) await this.#endAgain(step.commit);
         else await producer.commit();
         return;
-      case 'look':
+      case 'poll':
         step.isEnded = await this.#isEnded();
         return;
       case 'write':
@@ -137,11 +137,11 @@ export class TransactionSession {
 
   async #endAgain(commit: boolean): Promise<void> {
     await this.#options.producer.endAgain(this.#unended, commit);
-    await this.#learnEnds(this.#unended.topicPartitions);
+    await this.#fetchEnds(this.#unended.topicPartitions);
   }
 
   /** Everything appended so far is below these ends. */
-  async #learnEnds(topicPartitions: readonly TopicPartition[]): Promise<void> {
+  async #fetchEnds(topicPartitions: readonly TopicPartition[]): Promise<void> {
     for (const [key, end] of await this.#offsets(topicPartitions, 'replicated')) this.#ends.set(key, end);
   }
 
@@ -197,7 +197,7 @@ export class TransactionSession {
   async #noted(id: TransactionId, partitions: RecordsByPartition, offsets: readonly OffsetCommit[]): Promise<Noted> {
     const { producer } = this.#options;
     const places = [...partitions.values()];
-    await this.#learnEnds(places.filter((place) => !this.#ends.has(partitionKey(place))));
+    await this.#fetchEnds(places.filter((place) => !this.#ends.has(partitionKey(place))));
     const parts = places.map(({ topic, partition, runs }) => {
       const place = { topic, partition };
       const count = runs.reduce((sum, { length }) => sum + length, 0);

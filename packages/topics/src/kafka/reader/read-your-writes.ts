@@ -15,7 +15,7 @@ export interface SentBatch {
   readonly count: number;
 }
 
-const LOOK_AGAIN_MS = 5;
+const POLL_MS = 5;
 const WAIT_MS = 1_000;
 
 /**
@@ -25,7 +25,7 @@ const WAIT_MS = 1_000;
 export class ReadYourWrites {
   readonly #ends = new Map<string, number>();
   readonly #offsets = new Map<string, number>();
-  readonly #reached = new Map<string, number>();
+  readonly #highestStable = new Map<string, number>();
   readonly #lost = new Set<string>();
 
   committed(sent: SentRecords, offsets: readonly OffsetCommit[] = []): void {
@@ -63,20 +63,20 @@ export class ReadYourWrites {
       const stable = await partitionOffsets(cluster, topic, partitions, 'stable');
       for (const [partition, offset] of stable) {
         const key = partitionKey({ topic, partition });
-        this.#reached.set(key, Math.max(offset, this.#reached.get(key) ?? 0));
+        this.#highestStable.set(key, Math.max(offset, this.#highestStable.get(key) ?? 0));
       }
-      const all = partitions.every((partition) => this.#isBehindUs(stable, topic, partition));
+      const all = partitions.every((partition) => this.#includesOurs(stable, topic, partition));
       if (all || performance.now() >= deadline) return stable;
-      await sleep(LOOK_AGAIN_MS);
+      await sleep(POLL_MS);
     }
   }
 
   /** The highest last stable offset that this log has seen of a partition. */
-  reached(topic: string, partition: number): number {
-    return this.#reached.get(partitionKey({ topic, partition })) ?? 0;
+  highestStable(topic: string, partition: number): number {
+    return this.#highestStable.get(partitionKey({ topic, partition })) ?? 0;
   }
 
-  #isBehindUs(stable: ReadonlyMap<number, number>, topic: string, partition: number): boolean {
+  #includesOurs(stable: ReadonlyMap<number, number>, topic: string, partition: number): boolean {
     return (stable.get(partition) ?? 0) >= (this.#ends.get(partitionKey({ topic, partition })) ?? 0);
   }
 

@@ -100,7 +100,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
       const resume = group === undefined ? undefined : readYourWrites.groupOffset({ group, topic, partition }, committed?.get(partition));
       const next = Math.max(first, resume ?? start);
       // A reader that resumes below the offset that the log has already reached. It may wait for an offset that the log has never reached.
-      const had = resume ?? Math.min(next, readYourWrites.reached(topic, partition));
+      const had = resume ?? Math.min(next, readYourWrites.highestStable(topic, partition));
       return { partition, next: emptyRanges.behind(topic, partition, next), end, had };
     });
     for (const { partition, end, had } of positions) if (had > end) await this.#assertReaches(cluster, partition, had);
@@ -142,7 +142,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
       const ready = positions[at] ?? (follow && isCaughtUp ? only : undefined);
       if (ready !== undefined) {
         // The earlier partitions were empty at their last query, which may be long ago while others are busy.
-        if (follow && at > 0 && (await this.#learnEnds(positions.slice(0, at)))) continue;
+        if (follow && at > 0 && (await this.#fetchEnds(positions.slice(0, at)))) continue;
         positions.push(...positions.splice(0, at + 1));
         const records = await this.#advance(ready);
         if (records.length > 0) return records;
@@ -184,7 +184,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
   }
 
   async #lookForNews(positions: readonly Position[]): Promise<void> {
-    if (await this.#learnEnds(positions)) {
+    if (await this.#fetchEnds(positions)) {
       this.#newsPauseMs = LOOK_FOR_NEWS.firstMs;
       return;
     }
@@ -196,7 +196,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
    * Fetches the end offsets of several partitions in one request, because a connection answers one request after the other. Resolves to
    * true when any partition has new records.
    */
-  async #learnEnds(positions: readonly Position[]): Promise<boolean> {
+  async #fetchEnds(positions: readonly Position[]): Promise<boolean> {
     const { topic } = this.#options.read;
     const partitions = positions.map(({ partition }) => partition);
     await this.#run(async (cluster) => {

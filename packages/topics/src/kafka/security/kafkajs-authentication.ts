@@ -66,7 +66,7 @@ export function kafkajsAuthentication(sasl: PlainSasl): Authentication {
       `sasl: ${JSON.stringify(sasl.mechanism)} isn't supported. Use ${Object.keys(MECHANISMS).join(', ')} or oauthbearer.`,
     );
   }
-  const asDelivered = MECHANISMS[sasl.mechanism](sasl);
+  const original = MECHANISMS[sasl.mechanism](sasl);
   return (connection) => ({
     async authenticate() {
       let fault: unknown;
@@ -79,7 +79,7 @@ export function kafkajsAuthentication(sasl: PlainSasl): Authentication {
         }
       };
       try {
-        await asDelivered({ ...connection, saslAuthenticate }).authenticate();
+        await original({ ...connection, saslAuthenticate }).authenticate();
       } catch (error) {
         if (fault !== undefined && !isRefusal(fault)) throw fault;
         const { mechanism } = sasl;
