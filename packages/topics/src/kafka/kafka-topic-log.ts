@@ -204,7 +204,7 @@ class KafkaTopicLog implements TopicLog {
     this.#appender = new Appender({
       session: (transactionalId, session) => this.#session(transactionalId, { ...session, signal: this.#closing.signal }),
       patience: this.#patience,
-      explained: (error, topicPartitions) => this.#metadata.explained(error, topicPartitions),
+      explained: (fault, topicPartitions) => this.#metadata.explained(fault, topicPartitions),
       signal: this.#closing.signal,
     });
     this.#sender = new RecordSender({
@@ -300,7 +300,7 @@ class KafkaTopicLog implements TopicLog {
         for (const { topic, partition } of content.offsets) await this.#metadata.assertPartition(topic, partition);
         return { ...content, records: await this.#metadata.withPartitions(content.records) };
       },
-      explained: (error, places) => this.#metadata.explained(error, places),
+      explained: (fault, places) => this.#metadata.explained(fault, places),
       member: () => this.#member(),
       skewMs: () => (this.#brokers > 1 ? BROKERS_APART_MS : 0),
       onClose: (closed) => this.#lanes.delete(closed),

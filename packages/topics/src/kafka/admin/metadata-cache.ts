@@ -41,12 +41,14 @@ export class MetadataCache {
    * The error to report for one of a request about these partitions. A broker that has just started may not know its topics yet, and someone
    * may have taken that as final: it passes, unless a topic was deleted. Then it is the `TopicUnknownError`.
    */
-  async explained(error: unknown, topicPartitions: readonly TopicPartition[]): Promise<unknown> {
-    if (!isTopicUnknown(error)) return error;
-    return await this.assertAllExist(topicPartitions).then(
-      () => (error instanceof TopicUnknownError ? error.cause : error),
-      (reason: unknown) => reason,
-    );
+  async explained(fault: unknown, topicPartitions: readonly TopicPartition[]): Promise<unknown> {
+    if (!isTopicUnknown(fault)) return fault;
+    try {
+      await this.assertAllExist(topicPartitions);
+    } catch (error) {
+      return error;
+    }
+    return fault instanceof TopicUnknownError ? fault.cause : fault;
   }
 
   /**

@@ -73,14 +73,14 @@ export class LaneLog {
   async readToEnd(): Promise<void> {
     const { client, readYourWrites } = this.#options;
     await client.once((cluster) => this.#partition.readToEnd({ cluster, readYourWrites, onRecord: (record) => this.#note(record) }));
-    this.assertOurs();
+    this.#assertOurs();
   }
 
   /** Reads until the taking with that nonce: by then everything that earlier holders committed is known. Throws like `readToEnd`. */
   async readTo(nonce: string): Promise<void> {
     this.#awaited = nonce;
     await this.#options.client.once((cluster) => this.#partition.readUntil(cluster, (record) => this.#note(record) === nonce));
-    this.assertOurs();
+    this.#assertOurs();
   }
 
   /** The state as of the last taking. `skewMs`: maximum difference between two brokers' clocks. */
@@ -112,8 +112,7 @@ export class LaneLog {
     return undefined;
   }
 
-  /** Throws `LaneLostError` if another process is known to have taken the lane since we did. */
-  assertOurs(): void {
+  #assertOurs(): void {
     if (this.#successor === undefined) return;
     const { host, pid, sinceMs } = this.#successor;
     throw new LaneLostError({ lane: this.#options.lane.name, by: `process ${pid} on ${host} since ${new Date(sinceMs).toISOString()}` });

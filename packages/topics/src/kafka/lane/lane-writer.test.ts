@@ -126,7 +126,7 @@ async function writer({ look, begin, write, settle, unavailable = () => undefine
       waitsForRights: false,
     }),
     placed: async (content) => await Promise.resolve(content),
-    explained: async (error) => await Promise.resolve(isTopicUnknown(error) ? UNKNOWN : error),
+    explained: async (fault) => await Promise.resolve(isTopicUnknown(fault) ? UNKNOWN : fault),
     member: () => undefined,
     skewMs: () => 0,
     onClose: () => undefined,

@@ -31,7 +31,7 @@ export interface KafkaLaneWriterOptions {
   /** Chooses the partitions of records without one. Throws for records that can't be written. */
   readonly placed: (content: TransactionContent) => Promise<TransactionContent>;
   /** As `MetadataCache.explained`. */
-  readonly explained: (error: unknown, topicPartitions: readonly TopicPartition[]) => Promise<unknown>;
+  readonly explained: (fault: unknown, topicPartitions: readonly TopicPartition[]) => Promise<unknown>;
   readonly member: () => LaneHolder['member'];
   /** By how much the clocks of two brokers may differ, ms. */
   readonly skewMs: () => number;
@@ -102,7 +102,6 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
 
   protected override async write(work: (tx: LaneTransaction) => void): Promise<void> {
     await this.#settled;
-    this.#log.assertOurs();
     const { lane, placed } = this.#options;
     const content = await placed(collectTransaction(work, lane));
     const id = { incarnation: this.#incarnation, number: this.#log.counted + 1 };

@@ -13,7 +13,7 @@ export interface AppenderOptions {
   readonly session: (transactionalId: string, options: Pick<TransactionSessionOptions, 'places' | 'noted'>) => TransactionSession;
   readonly patience: () => Patience;
   /** As `MetadataCache.explained`. */
-  readonly explained: (error: unknown, topicPartitions: readonly TopicPartition[]) => Promise<unknown>;
+  readonly explained: (fault: unknown, topicPartitions: readonly TopicPartition[]) => Promise<unknown>;
   /** Aborts when the log is closed. */
   readonly signal: AbortSignal;
 }

@@ -55,6 +55,27 @@ it('does nothing more after an error: how far the brokers have got is unknown', 
   expect(sent).toBe(1);
 });
 
+it('does not write again what it has found in the log', async () => {
+  let sent = 0;
+  const id = { incarnation: 'a', number: 1 };
+  const note = { ...id, producerId: '5', producerEpoch: 0, parts: [], offsets: [] };
+  const session = sessionOf(
+    {
+      async produce() {
+        sent += 1;
+        return await Promise.resolve(new Map([['pages-0', 0]]));
+      },
+    },
+    {
+      cluster: new FakeCluster(() => ({ answer: new Map() })),
+      noted: async () => await Promise.resolve([{ id, isWhole: true, note, placed: new Map([['pages-0', [{ first: 7, count: 1 }]]]) }]),
+    },
+  );
+  await session.begin();
+  await session.write({ records: [{ ...PAGE, value: '0' }], offsets: [] }, { ...id });
+  expect([sent, session.newest?.placed.get('pages-0')]).toEqual([0, [{ first: 7, count: 1 }]]);
+});
+
 it('does not ask whether a transaction has ended before a broker can have told its partitions', async () => {
   vi.useFakeTimers();
   try {
