@@ -113,13 +113,10 @@ export interface Pipeline<Request = unknown> {
   expect(request: unknown, last: CrawlSize | undefined): number | undefined;
 }
 
-/**
- * HTTP requests that a parsed request takes; undefined if unknown. `last`: of the key's last complete walk. Throws the errors of the
- * definition's `expect`.
- */
+/** The part of a pipeline's environment that the caller provides; the definition has the rest. */
 export type SharedIo = Omit<PipelineIo, 'credentials' | 'waitOutOutages' | 'retryForMs' | 'stopAfterFailures'>;
 
-/** The part of a pipeline's environment that the caller provides; the definition has the rest. */
+/** A lane of a pipeline. */
 export interface LaneShare {
   /** Partition of the pipeline's requests topic, counted from 0. */
   readonly lane: number;

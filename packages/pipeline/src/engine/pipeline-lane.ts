@@ -150,7 +150,7 @@ interface WorkedLane {
   readonly lane: Lane;
   readonly processor: Processor<unknown, TopicMap>;
   readonly credits: PipelineIo['credits'];
-  /** Requests in the backlog are counted with the lane's initial knowledge: adding and removing must agree. */
+  /** Aborts when the lane is closed. */
   readonly signal: AbortSignal;
 }
 
@@ -181,7 +181,7 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
     tracing,
   });
 
-  // Expected pages of the active walks, by offset.
+  // Requests in the backlog are counted with the lane's initial knowledge: adding and removing must agree.
   const backlog = laneBacklog({
     sizes: requestSizes(pipeline, processor, lane.stateUnder),
     monotonicMs: () => clock.monotonicMs(),
@@ -192,7 +192,7 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
   });
   const sizesNow = requestSizes(pipeline, processor, lane.stateUnder, worker.lastCrawl);
   const warnOfPile = pileWarning({ pipeline, clock, isWalking: (key) => worker.inWork().walks.some((walk) => walk.key === key), warn });
-  /** The work that was left when the lane failed, because its worker gives it up then. */
+  /** Expected pages of the active walks, by offset. */
   const expected = new Map<number, ExpectedWalk>();
   const onTake = (record: RequestRecord, request: unknown): void => {
     backlog.remove(record, request);

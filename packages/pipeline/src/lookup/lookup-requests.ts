@@ -34,16 +34,16 @@ export interface LookupRequests<Request> {
   readonly load: number;
   /** The stored keys of a request that started earlier. */
   keptKeys(offset: number): readonly string[] | undefined;
-  /** Writes the records of some keys, which marks them as answered. */
+  /** Throws if one of the keys is too large for the lane's state. */
   check(record: RequestRecord, valid: readonly string[]): void;
   open(
     record: RequestRecord,
     request: Request,
     keys: { readonly valid: readonly string[]; readonly invalid: readonly string[] },
   ): LookupRequest<Request>;
-  /** Finishes a request without valid keys. */
+  /** Writes the records of some keys, which marks them as answered. */
   write(keys: readonly LookupKey<Request>[], records: readonly (NewRecord | RecordSeries)[]): Promise<void>;
-  /** Finishes a request without keys, because none could be looked up. */
+  /** Finishes a request without keys. */
   finish(request: LookupRequest<Request>): Promise<void>;
 }
 

@@ -236,12 +236,12 @@ function noTotals(): Totals {
   return { counts, keyRecords: {}, answers: 0, answersMs: 0, lookups: 0, failing: undefined, lastSuccessAt: undefined };
 }
 
-/** Facts that the sources of its lanes know better than their attempts show. */
 function failingOnWall(failing: NonNullable<PipelineSnapshot['failing']>, time: SteadyTime): NonNullable<PipelineSnapshot['failing']> {
   const { since, retryAt } = failing;
   return { ...failing, since: time.onWall(since), ...(retryAt !== undefined && { retryAt: time.onWall(retryAt) }) };
 }
 
+/** With the facts that the sources of its lanes know better than their attempts show. */
 function withOutages(
   failing: NonNullable<PipelineSnapshot['failing']>,
   outages: RunGauges['outages'],
