@@ -141,8 +141,7 @@ export function eventText(event: DisplayEvent, units: Units): EventText {
 
 /** Whether the plain lines show it individually; the list of the last events does the same. */
 export function isNews(event: DisplayEvent): boolean {
-  const { plain } = EVENTS[event.type] as EventWords<DisplayEvent>;
-  return (typeof plain === 'string' ? plain : plain(event)) === 'each';
+  return eventText(event, {}).plain === 'each';
 }
 
 /** `5,000 ids`, with the pipeline's own word. */
