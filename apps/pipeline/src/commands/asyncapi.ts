@@ -1,5 +1,5 @@
 import { topicNames } from '@headgate/pipeline';
-import { BUILT_IN } from '../config/built-in.ts';
+import { withBuiltIn } from '../config/built-in.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { defaultConfigFile } from '../config/default-config-file.ts';
 import { type TopicSchema, topicSchemas } from '../records/topic-schemas.ts';
@@ -22,7 +22,7 @@ async function configOrBuiltIn(context: CommandContext): Promise<Pick<LogConfig,
     const isMissing = error instanceof ConfigError && error.problems.length === 0 && context.file === defaultConfigFile(context.cwd);
     if (!isMissing) throw error;
     const topics = { driver: 'sqlite', file: '', group: 'headgate', lanes: 1, prefix: '', names: {} } as const;
-    return { topics, definitions: BUILT_IN.map(({ definition }) => definition), configured: undefined };
+    return { topics, definitions: withBuiltIn([]), configured: undefined };
   }
 }
 

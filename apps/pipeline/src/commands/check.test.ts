@@ -47,7 +47,7 @@ test('valid sections are probed', async () => {
       return [];
     },
   });
-  expect(seen.toSorted()).toEqual(['books', 'definitions', 'file', 'pipelines', 'status', 'topics']);
+  expect(seen.toSorted()).toEqual(['books', 'definitions', 'pipelines', 'status', 'topics']);
 });
 
 test('exits with 0 without problems', async () => {

@@ -3,7 +3,7 @@ import type { Clock } from '@headgate/throttle';
 import { onAbort, orAborted } from '@headgate/throttle/internal';
 import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import { ConfigError } from '../config/config-error.ts';
-import { BUILT_IN } from '../config/built-in.ts';
+import { withBuiltIn } from '../config/built-in.ts';
 import { defaultConfigFile } from '../config/default-config-file.ts';
 import type { Config } from '../config/config.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
@@ -114,9 +114,8 @@ export async function readLogConfig(context: CommandContext): Promise<LogConfig>
   try {
     const { config } = await loadConfig(context);
     const { topics, pipelines } = config;
-    const own = pipelines.map(({ definition }) => definition);
-    const builtIn = BUILT_IN.map(({ definition }) => definition).filter(({ name }) => !own.some((one) => one.name === name));
-    return { topics, pipelines, definitions: [...builtIn, ...own], configured: pipelines.map(({ name }) => name) };
+    const definitions = withBuiltIn(pipelines.map(({ definition }) => definition));
+    return { topics, pipelines, definitions, configured: pipelines.map(({ name }) => name) };
   } catch (error) {
     const { topics, pipelines = [], definitions = [] } = error instanceof ConfigError ? error.valid : {};
     if (topics !== undefined) return { topics, pipelines, definitions, configured: undefined };

@@ -10,7 +10,7 @@ import { escapedControls } from '../status/text/escaped-controls.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
 import { type CommandContext, openLogToRead, readLogConfig } from './command-context.ts';
 import { type Cell, type ExportColumn, type RowWriter, cellsOf, exportColumns } from './export-columns.ts';
-import { type Sink, pacedOutput } from './paced-output.ts';
+import { OutputError, type Sink, pacedOutput } from './paced-output.ts';
 import { type RecordChoice, selectedRecords, selectionOf } from './selected-records.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -75,7 +75,7 @@ export async function exportTopic(
       stream.end();
       await once(stream, 'close', { signal: over }).catch(() => undefined);
     }
-    if (output.failure !== undefined) throw new ExportError(out ?? 'stdout', output.failure);
+    if (output.failure !== undefined) throw new OutputError(out ?? 'stdout', output.failure);
     if (signal.aborted) return 130;
     if (path === undefined) return 0;
     if (partial !== path) await rename(partial, path);
@@ -106,16 +106,6 @@ async function targetOf(out: string): Promise<{ readonly path: string; readonly 
 async function isFileOfLog(path: string, file: string): Promise<boolean> {
   const log = await realpath(file).catch(() => file);
   return ['', '-wal', '-shm'].some((end) => path === `${log}${end}`);
-}
-
-class ExportError extends Error {
-  override readonly name = 'ExportError';
-  readonly code = 'HEADGATE_OUTPUT';
-  readonly retryable = true;
-
-  constructor(to: string, cause: NodeJS.ErrnoException) {
-    super(`The records could not be written to ${to} (${cause.code}).`, { cause });
-  }
 }
 
 function formatOf(out = ''): Format {

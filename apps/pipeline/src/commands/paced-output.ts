@@ -8,6 +8,17 @@ export interface PacedOutputOptions {
   readonly failsWhenClosed?: boolean;
 }
 
+/** Records were lost on their way to a file or to stdout. */
+export class OutputError extends Error {
+  override readonly name = 'OutputError';
+  readonly code = 'HEADGATE_OUTPUT';
+  readonly retryable = true;
+
+  constructor(to: string, cause: NodeJS.ErrnoException) {
+    super(`The records could not be written to ${to} (${cause.code}). The output is incomplete.`, { cause });
+  }
+}
+
 /** A stream that is written no faster than its reader accepts. */
 export interface PacedOutput {
   /** Aborts with `signal`, and when the stream accepts no more data. */

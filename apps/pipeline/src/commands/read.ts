@@ -7,7 +7,7 @@ import { escapedControls } from '../status/text/escaped-controls.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
 import { type CommandContext, openLogToRead, readLogConfig } from './command-context.ts';
-import { pacedOutput } from './paced-output.ts';
+import { OutputError, pacedOutput } from './paced-output.ts';
 import { type RecordChoice, base64, isOneLineOfJson, selectedRecords, selectionOf, valueLine } from './selected-records.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -59,8 +59,7 @@ export async function read(
     if (written >= max || output.over.aborted) break;
   }
   if (written === 0 && isChoice(choice) && !signal.aborted) stderr.write(`No record of ${topic} matches these options.\n`);
-  if (output.failure !== undefined)
-    throw new OutputError(`Records could not be written to stdout (${output.failure.code}). The output is incomplete.`);
+  if (output.failure !== undefined) throw new OutputError('stdout', output.failure);
   return signal.aborted ? 130 : 0;
 }
 
@@ -68,12 +67,6 @@ type BytesRecord = TopicRecord<Uint8Array>;
 
 function isChoice({ since, key, from }: RecordChoice): boolean {
   return since !== undefined || key !== undefined || from !== undefined;
-}
-
-class OutputError extends Error {
-  override readonly name = 'OutputError';
-  readonly code = 'HEADGATE_OUTPUT';
-  readonly retryable = true;
 }
 
 /** A record as one line of JSON. A JSON value is inserted unchanged, so that its numbers keep their spelling. */

@@ -1,5 +1,5 @@
 import { type DefinitionInfo, topicNames } from '@headgate/pipeline';
-import { BUILT_IN } from '../config/built-in.ts';
+import { BUILT_IN, withBuiltIn } from '../config/built-in.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { configReference } from '../config/config-reference.ts';
 import { configJsonSchema } from '../config/config-schema.ts';
@@ -11,9 +11,8 @@ import { UsageError } from './usage-error.ts';
 
 /** Writes the keys of a configuration to stdout: as JSON Schema, or as a page in Markdown. Resolves to the exit code. */
 export async function schema({ reference }: { readonly reference: boolean }, context: CommandContext): Promise<number> {
-  const builtIn = BUILT_IN.map(({ definition }) => definition);
-  const own = (await configuredDefinitions(context)).filter((one) => !builtIn.includes(one));
-  const all = [...builtIn.filter(({ name }) => !own.some((one) => one.name === name)), ...own];
+  const own = (await configuredDefinitions(context)).filter((one) => !BUILT_IN.some(({ definition }) => definition === one));
+  const all = withBuiltIn(own);
   const ownNames = own.map(({ name }) => name);
   context.stdout.write(reference ? configReference(all) : `${JSON.stringify(configJsonSchema(all, ownNames), undefined, 2)}\n`);
   return 0;
@@ -24,7 +23,7 @@ export async function schema({ reference }: { readonly reference: boolean }, con
  * code.
  */
 export async function schemaOfTopic(requested: string, context: CommandContext): Promise<number> {
-  const definitions = await allDefinitions(context);
+  const definitions = withBuiltIn(await configuredDefinitions(context));
   const names = topicNames(await readLogConfig(context).then(({ topics }) => topics, noConfig));
   const all = definitions.flatMap((definition) => topicSchemas(definition)).filter(({ kind }) => kind !== 'state');
   const found = all.find(({ topic }) => topic === requested || names(topic) === requested);
@@ -38,11 +37,6 @@ export async function schemaOfTopic(requested: string, context: CommandContext):
 function noConfig(error: unknown): undefined {
   if (error instanceof ConfigError) return undefined;
   throw error;
-}
-
-async function allDefinitions(context: CommandContext): Promise<readonly DefinitionInfo[]> {
-  const own = await configuredDefinitions(context);
-  return [...BUILT_IN.map(({ definition }) => definition).filter(({ name }) => !own.some((one) => one.name === name)), ...own];
 }
 
 /** Definitions in the configuration, even if other parts have errors; none without a configuration. */

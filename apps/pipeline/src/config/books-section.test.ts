@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { booksOptions } from '../pipelines/books.ts';
+import { booksOptions } from '../pipelines/options-of.fixture.ts';
 import { BOOKS, ENV, load, problemsOf } from './config-folder.fixture.ts';
 
 test.each([

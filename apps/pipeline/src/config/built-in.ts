@@ -13,6 +13,12 @@ export interface AnyPipeline {
 /** The pipelines that need no module, in the order of a file that `headgate init` writes. */
 export const BUILT_IN: readonly AnyPipeline[] = [followers, books];
 
+/** The definitions of the built-in pipelines, and of others, which replace those of their names. */
+export function withBuiltIn(own: readonly DefinitionInfo[]): readonly DefinitionInfo[] {
+  const all = [...BUILT_IN.map(({ definition }) => definition), ...own];
+  return [...new Map(all.map((one) => [one.name, one])).values()];
+}
+
 /**
  * Whether a module's default export is the result of `definePipeline`. Checks its shape, because the module's folder may have its own
  * installation, with its own classes.

@@ -4,8 +4,6 @@ import type { TopicsConfig } from './topics-section.ts';
 
 /** A parsed configuration: paths absolute, durations in ms, defaults filled in, secrets behind functions. */
 export interface Config {
-  /** Absolute path of the file. */
-  readonly file: string;
   readonly topics: TopicsConfig;
   readonly status: false | StatusConfig;
   /** One or more, in the order of the file. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { followersOptions } from '../pipelines/followers.ts';
+import { followersOptions } from '../pipelines/options-of.fixture.ts';
 import { ENV, FOLLOWERS, load, problemsOf } from './config-folder.fixture.ts';
 
 test.each([

@@ -6,8 +6,7 @@ import { BOOKS, ENV, FOLLOWERS, configFolder, load, problemsOf, refusal } from '
 import { ConfigError } from './config-error.ts';
 import { sayProblem } from './format-problems.ts';
 import { loadConfig } from './load-config.ts';
-import { booksOptions } from '../pipelines/books.ts';
-import { followersOptions } from '../pipelines/followers.ts';
+import { booksOptions, followersOptions } from '../pipelines/options-of.fixture.ts';
 
 test('defaults are filled in', async () => {
   const cwd = await configFolder({ 'headgate.yaml': FOLLOWERS + BOOKS });
@@ -15,7 +14,6 @@ test('defaults are filled in', async () => {
   expect(warnings).toEqual([]);
   const http = { timeout: 30_000, maxBody: 16_777_216, maxDelay: 5000, retryFor: 600_000, allowPlainHttp: false };
   expect(config).toMatchObject({
-    file: join(cwd, 'headgate.yaml'),
     topics: { driver: 'sqlite', file: join(cwd, 'headgate.db'), group: 'headgate', lanes: 1, prefix: '', names: {} },
     status: { port: 9464, host: '127.0.0.1', names: [] },
   });

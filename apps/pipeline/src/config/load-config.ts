@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { BUILT_IN } from './built-in.ts';
+import { withBuiltIn } from './built-in.ts';
 import { codeConfig } from './code-config.ts';
 import { ConfigError } from './config-error.ts';
 import { isPublic, readConfigText, readEnvFile } from './config-files.ts';
@@ -49,8 +49,7 @@ export async function loadConfig({
   const read: ReadConfig = isCode(file)
     ? await codeConfig({ file, path, settings, importing })
     : await yamlConfig({ file, path, source, lookup, readText: readFile, importing });
-  const all = [...BUILT_IN.map(({ definition }) => definition), ...read.definitions];
-  const definitions = [...new Map(all.map((one) => [one.name, one])).values()];
+  const definitions = withBuiltIn(read.definitions);
 
   const warnings = [...read.warnings];
   if (await isPublic(envPath)) {
@@ -64,7 +63,6 @@ export async function loadConfig({
   const topics = read.topics?.driver === 'sqlite' ? { ...read.topics, file: resolve(dirname(path), read.topics.file) } : read.topics;
   if (problems.length > 0 || topics === undefined || status === undefined) {
     const valid = {
-      file: path,
       pipelines,
       definitions,
       ...(topics !== undefined && { topics }),
@@ -72,7 +70,7 @@ export async function loadConfig({
     };
     throw new ConfigError({ fileName: file, problems, warnings, valid });
   }
-  return { config: { file: path, topics, status, pipelines }, warnings };
+  return { config: { topics, status, pipelines }, warnings };
 }
 
 function definedOnly(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {

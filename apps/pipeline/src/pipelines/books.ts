@@ -4,7 +4,6 @@ import { isIsbn, normalizeIsbn, OperatorError } from '@headgate/operators';
 import {
   type DefinedPipeline,
   type LookupOutcome,
-  type Pipeline,
   PipelineError,
   type PipelineIo,
   type RecordMakers,
@@ -315,9 +314,4 @@ function ofNone({ code, retryable }: SourceError, count: number): SourceError {
     `books: a record in the response for ${count} ISBNs isn't an object or names no ISBN, so it can't be matched to any of them. ` +
     'The other records were read. ISBNs that no record names are dead letters, too; `headgate replay` retries them.';
   return new SourceError({ code, message, retryable, service: 'books' });
-}
-
-/** The options of this pipeline among others; undefined if it isn't configured. */
-export function booksOptions(pipelines: readonly Pipeline[]): BooksOptions | undefined {
-  return pipelines.find(({ definition }) => definition === books.definition)?.options as BooksOptions | undefined;
 }

@@ -4,7 +4,6 @@ import {
   type DefinedPipeline,
   type OptionIssue,
   type PendingRecord,
-  type Pipeline,
   PipelineError,
   type PipelineIo,
   type RecordMakers,
@@ -331,9 +330,4 @@ function idRecords({ ids }: FollowersAnswer, { key, id, page, topics }: At): Pen
   const start = JSON.stringify({ user: key, crawl: id, page }).slice(0, -1);
   // Ids are digits only, so they need no escaping.
   return topics.ids.series({ key, count: ids.length, before: `${start},"id":"`, textAt: (index) => ids[index] ?? '', after: '"}' });
-}
-
-/** The options of this pipeline among others; undefined if it isn't configured. */
-export function followersOptions(pipelines: readonly Pipeline[]): FollowersOptions | undefined {
-  return pipelines.find(({ definition }) => definition === followers.definition)?.options as FollowersOptions | undefined;
 }

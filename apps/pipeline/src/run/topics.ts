@@ -1,7 +1,7 @@
 import { type DefinitionInfo, type Pipeline, topicNames } from '@headgate/pipeline';
 import { type PipelineTopics, definedTopics, lanesOf, topicSpecs } from '@headgate/pipeline/internal';
 import { type CreatedTopics, type NewTopicSpec, type TopicLog, type TopicMismatch, TopicMismatchError } from '@headgate/topics';
-import { BUILT_IN } from '../config/built-in.ts';
+import { withBuiltIn } from '../config/built-in.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
 
 /** The part of the configuration that determines topics. */
@@ -58,10 +58,9 @@ export function runTopics(config: ConfigOfLog): NewTopicSpec[] {
 }
 
 function pipelinesWithTopics({ pipelines, definitions = [] }: ConfigOfLog): readonly PipelineTopics[] {
-  const builtIn = BUILT_IN.map(({ definition }) => definition);
   const none = pipelines.length + definitions.length === 0;
   const all = new Map<string, PipelineTopics>();
-  for (const definition of [...(none ? builtIn : []), ...definitions]) all.set(definition.name, definedTopics(definition));
+  for (const definition of none ? withBuiltIn([]) : definitions) all.set(definition.name, definedTopics(definition));
   for (const pipeline of pipelines) all.set(pipeline.name, pipeline);
   return [...all.values()];
 }

@@ -34,7 +34,7 @@ export function gather<T>({ size, maxWaitMs, clock = systemClock() }: GatherOpti
   if (!Number.isSafeInteger(size) || size < 1) throw new RangeError(`gather: size must be a whole number above 0, got ${size}`);
   if (!(maxWaitMs >= 0 && maxWaitMs <= LONGEST_WAIT_MS))
     throw new RangeError(`gather: maxWaitMs must be 0 to ${LONGEST_WAIT_MS} ms, got ${maxWaitMs}`);
-  return { name: 'gather', read: (values) => gathered(values, { size, maxWaitMs, clock }) };
+  return { read: (values) => gathered(values, { size, maxWaitMs, clock }) };
 }
 
 function gathered<T>(values: PageReader<T>, { size, maxWaitMs, clock }: Required<GatherOptions>): PageReader<T[]> {

@@ -5,8 +5,6 @@ import type { Transform } from './transform.ts';
 
 /** A stage of `through` that reads independently: it may wait, and read values of several walks before it emits one, as `gather` does. */
 export interface PageStage<A, B> {
-  /** Names the stage, only for its reader. Unlike with a transform's name, no state is stored under it. */
-  readonly name: string;
   /**
    * Returns a reader of the stage's output for `values`. The stage holds the credit of the values it has read until they are released or
    * passed on.
