@@ -34,7 +34,7 @@ export function classifyBooks({
     if (foreign !== undefined || status >= 500 || status === 408 || status === 425 || status < 300) {
       const retryInMs = retryAfterMs({ headers: answer.headers, epochMs });
       const reason = foreign === undefined ? `the service returned ${status}` : `${foreign} (${status})`;
-      return { kind: 'transient', reason, ...(retryInMs !== undefined && { retryInMs }) };
+      return { kind: 'transient', reason, retryInMs };
     }
     if (status === 401 || status === 403) return { kind: 'unauthorized', error: keyRefused({ ...answered, plan }) };
     if (status === 404) {

@@ -23,7 +23,7 @@ export type Refusal =
 export interface LimitReached {
   readonly reason: string;
   /** Ms until the next request may start, if the response says so. */
-  readonly retryInMs?: number;
+  readonly retryInMs?: number | undefined;
 }
 
 /** Reads the text of a refusal. It is matched but never passed on, because a service may put the key into it. */
@@ -55,7 +55,7 @@ function limitReached({ answer, epochMs, quotaReset }: RefusalOptions, message: 
   if (/\bminute\b/i.test(message)) {
     return { reason: `the quota per minute is used up (${answer.status})`, retryInMs: Math.max(MINUTE_MS, said ?? 0) };
   }
-  return { reason: `the request limit is reached (${answer.status})`, ...(said !== undefined && { retryInMs: said }) };
+  return { reason: `the request limit is reached (${answer.status})`, retryInMs: said };
 }
 
 const MINUTE_MS = 60_000;

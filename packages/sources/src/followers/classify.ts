@@ -26,7 +26,7 @@ export function classify(answer: HttpResponse, context: ClassifyContext<Follower
     const reason = foreignBody(answer) ?? (body.kind === 'json' && !isSpokenError(body.value) ? 'got JSON of another form' : undefined);
     if (reason !== undefined && !isPassing(status)) {
       const retryInMs = retryAfterMs({ headers: answer.headers, epochMs: context.epochMs });
-      return { kind: 'transient', reason: `${reason} with status ${status}`, ...(retryInMs !== undefined && { retryInMs }) };
+      return { kind: 'transient', reason: `${reason} with status ${status}`, retryInMs };
     }
     return judged(answer, context, body.kind === 'json' ? body.value : undefined);
   }
@@ -80,12 +80,12 @@ function judged(answer: HttpResponse, context: ClassifyContext<FollowersQuery>, 
   switch (meaning) {
     case 'rate-limited': {
       const retryInMs = refusalWaitMs({ answer, epochMs });
-      return { kind: 'rate-limited', reason: `the rate limit is reached (${status})`, ...(retryInMs !== undefined && { retryInMs }) };
+      return { kind: 'rate-limited', reason: `the rate limit is reached (${status})`, retryInMs };
     }
     case 'transient': {
       const retryInMs = retryAfterMs({ headers, epochMs });
       const reason = `the service failed (${status}${known?.code === undefined ? '' : `, code ${known.code}`})`;
-      return { kind: 'transient', reason, ...(retryInMs !== undefined && { retryInMs }) };
+      return { kind: 'transient', reason, retryInMs };
     }
     case 'HEADGATE_CLOCK_WRONG': {
       const failure = followerError({ code: meaning, user: query.label, credential, status, said });

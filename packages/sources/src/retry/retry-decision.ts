@@ -73,12 +73,8 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
   }
   switch (verdict.kind) {
     case 'rate-limited': {
-      const { retryInMs: given } = verdict;
-      const retryInMs = credential.refused({
-        grantedAtMs: options.grantedAtMs,
-        weights: options.weights,
-        ...(given !== undefined && { retryInMs: given }),
-      });
+      const { grantedAtMs, weights } = options;
+      const retryInMs = credential.refused({ grantedAtMs, weights, retryInMs: verdict.retryInMs });
       // The credential's budgets are on hold, but another credential may start at once.
       return { kind: 'retry', outcome: 'rate-limited', reason: verdict.reason, retryInMs, pauseMs: 0 };
     }

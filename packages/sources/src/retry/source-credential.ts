@@ -54,7 +54,7 @@ export interface Refusal {
   /** The refused request's cost in each budget, in their order. */
   readonly weights: readonly number[];
   /** Ms from now, if the response says so. */
-  readonly retryInMs?: number;
+  readonly retryInMs?: number | undefined;
 }
 
 export interface SourceCredentialOptions {
