@@ -1,8 +1,9 @@
-import { type StateReading, type TopicLog, TopicUnknownError } from '@headgate/topics';
+import type { StateReading, TopicLog } from '@headgate/topics';
 import { requestsTopic, stateTopic } from '../definition/names.ts';
 import type { TopicNames } from '../definition/topic.ts';
 import type { PipelineTopics } from '../definition/topics.ts';
 import { STATE_KEYS, laneState } from '../engine/lane-state.ts';
+import { readState } from './state-check.ts';
 
 /** After this time a group counts as abandoned, so that an intended change of name doesn't warn forever. */
 const WORKED_LATELY_MS = 86_400_000;
@@ -56,13 +57,8 @@ export async function findOtherGroups({
 }): Promise<readonly string[]> {
   const found = pipelines.map(async (pipeline) => {
     const topic = stateTopic(pipeline, names);
-    if (missing.includes(topic)) return [];
-    try {
-      return otherGroupsWarnings({ state: await log.readState(topic, 0), group, pipeline, names });
-    } catch (error) {
-      if (error instanceof TopicUnknownError) return [];
-      throw error;
-    }
+    const state = missing.includes(topic) ? undefined : await readState(log, topic, 0);
+    return state === undefined ? [] : otherGroupsWarnings({ state, group, pipeline, names });
   });
   return (await Promise.all(found)).flat();
 }

@@ -114,7 +114,7 @@ export async function assertStatesKept({
 }
 
 /** Undefined if the partition doesn't exist: the next run creates it for a new lane. */
-async function readState(log: TopicLog, topic: string, partition: number): Promise<StateReading | undefined> {
+export async function readState(log: TopicLog, topic: string, partition: number): Promise<StateReading | undefined> {
   try {
     return await log.readState(topic, partition);
   } catch (error) {

@@ -1,36 +1,23 @@
-import type { Clock, Journal } from '@headgate/throttle';
-import type { TopicLog } from '@headgate/topics';
+import type { Journal } from '@headgate/throttle';
 import { type JournalReader, inheritedBudgets, journalReader, laneJournal } from './lane-journal.ts';
-import { type Lane, openLane } from './lane.ts';
+import { type Lane, type OpenLaneOptions, openLane } from './lane.ts';
 import { assertStateKept } from '../checks/state-check.ts';
 import { lanePartitions, lanesOf, requestsTopic, stateTopic } from '../definition/names.ts';
 import type { PipelineTopics } from '../definition/topics.ts';
 import type { TopicNames } from '../definition/topic.ts';
 
 /** Options of {@link openJournalledLane}. */
-export interface OpenJournalledLaneOptions {
-  /** Log that has the lane. */
-  readonly log: TopicLog;
-  /** Group of the lane's state. */
-  readonly group: string;
+export interface OpenJournalledLaneOptions extends Pick<OpenLaneOptions, 'log' | 'group' | 'clock' | 'signal' | 'onlyIfFree' | 'onCommit'> {
   /** The lanes of pipelines that split their credentials. */
   readonly lanes: number;
   /** The topics' names on the log. */
   readonly names: TopicNames;
-  /** Measures how long commits take, and how old the journal is. */
-  readonly clock: Clock;
   /** Pipeline that the lane belongs to. */
   readonly pipeline: PipelineTopics;
   /** The partition of its requests topic. */
   readonly number: number;
-  /** Aborts before the lane is taken. */
-  readonly signal?: AbortSignal;
-  /** Refuses a lane that another process holds. Default false. */
-  readonly onlyIfFree?: boolean;
   /** Reads the journals of the other lanes. Default: one reader for this lane. */
   readonly journals?: JournalReader;
-  /** As in `openLane`. Default: none. */
-  readonly onCommit?: (ms: number, works: readonly object[]) => void;
 }
 
 /** Takes a lane, with the state of its credentials' budgets. Throws the errors of `TopicLog.openLane`, and a `StateLostError`. */
@@ -45,8 +32,8 @@ export async function openJournalledLane(options: OpenJournalledLaneOptions): Pr
     state,
     writes: lanePartitions(pipeline, names, number),
     clock,
-    ...(signal !== undefined && { signal }),
-    ...(onCommit !== undefined && { onCommit }),
+    signal,
+    onCommit,
     onlyIfFree,
   });
   try {

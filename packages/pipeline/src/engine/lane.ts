@@ -77,11 +77,11 @@ export interface OpenLaneOptions {
   readonly writes: readonly TopicPartition[];
   readonly clock: Clock;
   /** Aborts before the lane is taken. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** As in `LaneSpec`. Default false. */
   readonly onlyIfFree?: boolean;
   /** Called with the duration of each durable transaction, ms, and its requests. Default: none. */
-  readonly onCommit?: (ms: number, works: readonly object[]) => void;
+  readonly onCommit?: ((ms: number, works: readonly object[]) => void) | undefined;
 }
 
 /** Takes a lane and reads its progress. Throws the errors of `TopicLog.openLane`. */

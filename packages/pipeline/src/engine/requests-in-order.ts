@@ -13,7 +13,7 @@ export interface RequestsInOrderOptions {
   readonly from: number;
   /** Unfinished requests, in any order: they are included even if the topic no longer has them. */
   readonly resumed: readonly RequestRecord[];
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The requests of a lane in the order of their offsets, each once, up to the current end of the topic. */

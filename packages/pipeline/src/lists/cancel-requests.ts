@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import { openJournalledLane } from '../engine/journalled-lane.ts';
+import type { Lane } from '../engine/lane.ts';
 import { STATE_KEYS } from '../engine/lane-state.ts';
 import { lanesOf, requestsTopic, topicNames } from '../definition/names.ts';
 import type { TopicNames } from '../definition/topic.ts';
@@ -34,21 +35,21 @@ export interface CancelRequestsOptions {
 export async function cancelRequests(options: CancelRequestsOptions): Promise<{ readonly canceled: number; readonly begun: number }> {
   const { log, pipeline, key, group = 'headgate', lanes = 1, names = topicNames(), clock = systemClock(), signal } = options;
   const topic = requestsTopic(pipeline, names);
-  const opened: Awaited<ReturnType<typeof openJournalledLane>>['lane'][] = [];
+  const opened: Lane[] = [];
   let canceled = 0;
   let begun = 0;
   try {
     // Takes all lanes before it withdraws the first request: if a run holds one, all requests stay.
     for (let number = 0; number < lanesOf(pipeline, lanes); number += 1) {
       signal?.throwIfAborted();
-      const shared = { log, group, lanes, names, clock, pipeline, number, onlyIfFree: true };
-      opened.push((await openJournalledLane({ ...shared, ...(signal !== undefined && { signal }) })).lane);
+      const { lane } = await openJournalledLane({ log, group, lanes, names, clock, pipeline, number, onlyIfFree: true, signal });
+      opened.push(lane);
     }
     for (const lane of opened) {
       const inWork = begunOffsets(lane.stateUnder);
       const finished: number[] = [];
       const { partition, next: from } = lane;
-      const requests = requestsInOrder({ log, topic, partition, from, resumed: [], ...(signal !== undefined && { signal }) });
+      const requests = requestsInOrder({ log, topic, partition, from, resumed: [], signal });
       for await (const request of requests) {
         if (request.key !== key || lane.isFinished(request.offset)) continue;
         if (inWork.has(request.offset)) begun += 1;

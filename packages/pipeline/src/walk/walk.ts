@@ -2,9 +2,9 @@ import { walkPages } from '@headgate/sources';
 import type { Json } from '@headgate/throttle';
 import { type Subscription, defer, mergeMap } from 'rxjs';
 import { reasonOf } from '../dead-letters/dead-letter.ts';
-import { pendingDeadLetter, requestId } from '../dead-letters/pending-dead-letter.ts';
+import { refuse as refuseRequest, requestId } from '../dead-letters/pending-dead-letter.ts';
 import { PipelineError } from '../definition/pipeline-error.ts';
-import { type RequestRecord, requestContent } from '../definition/request.ts';
+import type { RequestRecord } from '../definition/request.ts';
 import { readable, textOf } from '../definition/thrown.ts';
 import type { TopicMap } from '../definition/topic.ts';
 import { callUser, misuse } from '../definition/user-function.ts';
@@ -218,10 +218,7 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
   /** Creates a dead letter of a request without a usable key, because `keyOf` threw. */
   const refuse = async (record: RequestRecord, error: unknown): Promise<void> => {
     active.set(record.offset, 'ending');
-    const id = requestId(lane, record.offset);
-    const dead = pendingDeadLetter(context, { key: record.key || id, id, content: requestContent(record), error });
-    await lane.commit({ records: [dead.record], finished: [record.offset] });
-    dead.emit();
+    await refuseRequest(context, record, error, false);
     release(record.offset);
   };
 
