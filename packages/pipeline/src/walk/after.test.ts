@@ -14,7 +14,8 @@ import { logWith, temporaryLog } from '../testing/temporary-log.fixture.ts';
 import { recordMakers, topic } from '../definition/topic.ts';
 import { topicSpecs } from '../definition/topics.ts';
 import { STATE_KEYS } from '../engine/lane-state.ts';
-import { type AfterWork, afterWork, lastCrawls } from './after.ts';
+import { type AfterWork, afterWork } from './after.ts';
+import { type LastCrawls, lastCrawls, lastCrawlsIn } from './last-crawls.ts';
 import type { After } from './walk-definition.ts';
 
 const names = topicNames();
@@ -121,7 +122,7 @@ test('a walk whose records have unknown offsets has no work after it', async () 
     const ending = work.ending({ key: 'a', id: 'one', pages: 1, items: 1, whole: true, offsets: undefined });
     await lane.commit({ records: [], state: ending.state });
     ending.start();
-    expect([work.load, lastCrawls(lane.stateUnder, '').size, lane.stateUnder(STATE_KEYS.after).length]).toEqual([0, 1, 0]);
+    expect([work.load, lastCrawlsIn(lane.stateUnder, '').size, lane.stateUnder(STATE_KEYS.after).length]).toEqual([0, 1, 0]);
   });
 });
 
@@ -241,7 +242,7 @@ test('a walk of some pages is neither remembered nor followed by work', async ()
     const ending = work.ending({ key: 'a', id: 'part', pages: 1, items: 1, whole: false, offsets: undefined });
     expect(ending.state).toEqual([]);
     ending.start();
-    expect([work.load, lastCrawls(lane.stateUnder, '').size, lane.stateUnder(STATE_KEYS.after).length]).toEqual([0, 0, 0]);
+    expect([work.load, lastCrawlsIn(lane.stateUnder, '').size, lane.stateUnder(STATE_KEYS.after).length]).toEqual([0, 0, 0]);
   });
   expect(await written(place.log)).toEqual([]);
 });
@@ -268,12 +269,12 @@ test('the last walk of a key is forgotten after 90 days without a walk, and no e
 
 test('a lane that is held for years forgets keys as well', async () => {
   await using place = await afterPlace();
-  await inLane(place.log, writing(0), async ({ crawl, work }) => {
+  await inLane(place.log, writing(0), async ({ crawl, last }) => {
     await crawl('1', 'old');
     await clock.advance(60 * DAY);
     await crawl('2', 'kept');
     await clock.advance(30 * DAY + 1);
-    expect([work.lastCrawl('old'), work.lastCrawl('kept')]).toEqual([undefined, expect.anything()]);
+    expect([last.of('old'), last.of('kept')]).toEqual([undefined, expect.anything()]);
     await crawl('3', 'new');
     const state = await place.log.readState('shelves.state', 0);
     expect([...state.keys()].filter((key) => key.startsWith('g/last/')).sort()).toEqual(['g/last/kept', 'g/last/new']);
@@ -293,6 +294,7 @@ async function afterPlace() {
 
 interface Use {
   readonly lane: Lane;
+  readonly last: LastCrawls;
   readonly work: AfterWork;
   /** Completes a whole walk. */
   readonly crawl: (id: string, key?: string) => Promise<void>;
@@ -339,7 +341,7 @@ async function inLane(
     validate: false,
     serializers: new Map(),
   });
-  const work = afterWork<typeof topics>({ ...(after !== undefined && { after }), afterName: 'the comparison' }, {
+  const context = {
     pipeline: 'shelves',
     kind: '',
     lane: stopping,
@@ -349,9 +351,12 @@ async function inLane(
     clock,
     emit: (event: RequestEvent | RunEvent) => void events.push(event),
     topics: makers as never,
-  } as never);
+  } as never;
+  const last = lastCrawls(context);
+  const work = afterWork<typeof topics>({ ...(after !== undefined && { after }), afterName: 'the comparison' }, last, context);
   await use({
     lane,
+    last,
     work,
     async crawl(id, key = 'a') {
       const ending = work.ending({ key, id, pages: 1, items: 2, whole: true, offsets: await work.offsets() });

@@ -6,9 +6,10 @@ import { STATE_KEYS } from '../engine/lane-state.ts';
 import { PipelineError } from '../definition/pipeline-error.ts';
 import { reasonOf } from '../dead-letters/dead-letter.ts';
 import { type PendingRecord, REQUESTS, type TopicMap, countRecords, madeRecord } from '../definition/topic.ts';
-import type { StateOfLane, WorkerContext } from '../engine/processor.ts';
+import type { WorkerContext } from '../engine/processor.ts';
 import { sizedRecords } from '../engine/record-size.ts';
 import { pendingDeadLetter } from '../dead-letters/pending-dead-letter.ts';
+import type { LastCrawls } from './last-crawls.ts';
 import type { After, Crawl } from './walk-definition.ts';
 
 export interface AfterWork {
@@ -17,10 +18,6 @@ export interface AfterWork {
   readonly isBusy: boolean;
   /** The walk whose work is being done. */
   readonly current: { readonly key: string; readonly request: string; readonly name: string } | undefined;
-  /** The value that a key's last complete walk carried to its end. */
-  carried(key: string): Json | undefined;
-  /** The last complete walk of a key, including those of this run. */
-  lastCrawl(key: string): LastCrawl | undefined;
   /** The ends of the pipeline's topics: a walk that starts now has no record before them. */
   offsets(): Promise<Readonly<Record<string, number>>>;
   /** A walk's last page is about to be written. */
@@ -42,17 +39,6 @@ export interface EndingWalk {
   start(): void;
 }
 
-/** The last complete walk of a key, in the form of the lane's state. */
-export interface LastCrawl {
-  /** For forecasts, as `items`. */
-  readonly pages: number;
-  readonly items: number;
-  /** For the next walk. */
-  readonly carried?: Json | undefined;
-  /** For the work after the next one. */
-  readonly crawl?: Omit<Crawl, 'key'> | undefined;
-}
-
 /** Work after a walk, in the form of the lane's state. */
 interface Unfinished {
   readonly crawl: Crawl;
@@ -63,12 +49,6 @@ interface Unfinished {
   readonly failed?: true;
 }
 
-interface LastWalk {
-  readonly crawl: LastCrawl;
-  /** When it was complete, ms on the monotonic clock. */
-  readonly atMs: number;
-}
-
 /** Records written, by topic and by kind. */
 interface Written {
   readonly counts: Record<string, number>;
@@ -77,44 +57,14 @@ interface Written {
 
 /** Records of one transaction. */
 const CHUNK = 5_000;
-/** A key that hasn't been walked for this long is forgotten: the state must not grow with every key that ever existed. */
-const FORGET_AFTER_MS = 90 * 86_400_000;
-
-/** The last complete walks in a lane's state, by key. `kind`: as in `WorkerContext`. */
-export function lastCrawls(state: StateOfLane, kind: string): ReadonlyMap<string, LastCrawl> {
-  return new Map(state(STATE_KEYS.last + kind).map(({ key, value }) => [key, value as LastCrawl]));
-}
-
-/** Continues the work in the lane's state. Without `after`, it only remembers each key's last walk. */
+/** Continues the work in the lane's state. */
 export function afterWork<Topics extends TopicMap>(
   { after, afterName = 'the work after its crawl' }: { readonly after?: After<Topics>; readonly afterName?: string },
+  last: LastCrawls,
   { pipeline, kind, lane, log, names, notifier, clock, emit, topics }: Omit<WorkerContext<unknown, Topics>, 'read' | 'keyOf'>,
 ): AfterWork {
   const { partition } = lane;
-  const lastKey = STATE_KEYS.last + kind;
   const afterKey = STATE_KEYS.after + kind;
-  const now = clock.monotonicMs();
-  /** The oldest first. */
-  const last = new Map<string, LastWalk>(
-    lane
-      .stateUnder(lastKey)
-      .toSorted((one, other) => other.ageMs - one.ageMs)
-      .map(({ key, value, ageMs }) => [key, { crawl: value as LastCrawl, atMs: now - ageMs }]),
-  );
-  const forgotten = new Set<string>();
-  const lastOf = (key: string): LastCrawl | undefined => {
-    const found = last.get(key);
-    return found === undefined || isOld(found) ? undefined : found.crawl;
-  };
-  const isOld = ({ atMs }: LastWalk): boolean => clock.monotonicMs() - atMs > FORGET_AFTER_MS;
-  /** A lane may be held for years. */
-  const forgetOld = (): void => {
-    for (const [key, walk] of last) {
-      if (!isOld(walk)) return;
-      last.delete(key);
-      forgotten.add(key);
-    }
-  };
   const queue = lane
     .stateUnder(afterKey)
     .map(({ key, value }) => ({ number: Number(key), work: value as Unfinished }))
@@ -126,12 +76,7 @@ export function afterWork<Topics extends TopicMap>(
     const message = `${work.crawl.key}: the work after its crawl ${work.crawl.id} was dropped, because the pipeline no longer defines any`;
     emit({ type: 'notice', level: 'warn', message });
   }
-  lane.beforeCommit(() => {
-    forgetOld();
-    const keys = [...forgotten].filter((key) => !last.has(key)).map((key) => lastKey + key);
-    forgotten.clear();
-    return [...keys, ...dropped.splice(0).map(({ number }) => afterKey + String(number))].map((key): StateChange => [key, null]);
-  });
+  lane.beforeCommit(() => dropped.splice(0).map(({ number }): StateChange => [afterKey + String(number), null]));
   let isBusy = false;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -246,8 +191,6 @@ export function afterWork<Topics extends TopicMap>(
       const [next] = queue;
       return isBusy && next !== undefined ? { key: next.work.crawl.key, request: next.work.crawl.id, name: afterName } : undefined;
     },
-    carried: (key) => lastOf(key)?.carried,
-    lastCrawl: lastOf,
     async offsets() {
       const written = Object.keys(topics).filter((name) => name !== REQUESTS);
       const onLog = new Map(written.map((name) => [names(`${pipeline}.${name}`), name]));
@@ -256,12 +199,9 @@ export function afterWork<Topics extends TopicMap>(
     },
     ending({ key, id, pages, items, whole, offsets, carried }) {
       if (!whole) return { state: [], start: () => undefined };
-      const before = lastOf(key);
+      const before = last.of(key);
       const crawl = offsets && { id, pages, items, offsets };
-      const ended: LastCrawl = { pages, items, crawl: crawl ?? before?.crawl, carried };
-      last.delete(key);
-      last.set(key, { crawl: ended, atMs: clock.monotonicMs() });
-      const noted: StateChange = [lastKey + key, ended];
+      const noted = last.ended(key, { pages, items, crawl: crawl ?? before?.crawl, carried });
       if (crawl === undefined || after === undefined) return { state: [noted], start: () => undefined };
       lastNumber += 1;
       const number = lastNumber;

@@ -11,7 +11,8 @@ import { callUser, misuse } from '../definition/user-function.ts';
 import type { Processor, Worker, WorkerContext } from '../engine/processor.ts';
 import { endsLane, endsSource, isStop } from '../engine/source-error.ts';
 import type { Reason } from '../view/events.ts';
-import { afterWork, lastCrawls } from './after.ts';
+import { afterWork } from './after.ts';
+import { lastCrawls, lastCrawlsIn } from './last-crawls.ts';
 import { pageWriter } from './page-writer.ts';
 import type { WalkDefinition } from './walk-definition.ts';
 import { type WalkStart, type WalkState, pageAfter, rest, walkStates } from './walk-state.ts';
@@ -56,7 +57,7 @@ export function walk<Query, Page, Cursor extends NonNullable<Json>, Request, Top
       };
     },
     lastCrawl(state, { kind }) {
-      const last = lastCrawls(state, kind);
+      const last = lastCrawlsIn(state, kind);
       return (_, key) => last.get(key);
     },
   };
@@ -96,7 +97,8 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
   const active = new Map<number, Walking | 'ending' | 'waiting'>();
   /** By the key of a walk that carries a value: the jobs that follow it, one by one, each with the value from the one before. */
   const waiting = new Map<string, Job<Request, Cursor>[]>();
-  const after = afterWork(definition, context);
+  const last = lastCrawls(context);
+  const after = afterWork(definition, last, context);
   const writer = pageWriter(definition, context, after);
   let isStopping = false;
   let laneFailed = false;
@@ -123,7 +125,7 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
     const { offset } = record;
     const kept = saved.get(offset);
     const isBegun = kept?.at !== undefined;
-    const before = definition.carry && after.carried(key);
+    const before = definition.carry && last.of(key)?.carried;
     const carried = before === undefined ? {} : { carried: { before, now: before } };
     const call = <Result>(name: string, run: () => Result): Result => callUser({ pipeline, key, name }, run);
     const current: Walking = {
@@ -255,6 +257,6 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
       keys: 0,
       behind: after.current,
     }),
-    lastCrawl: (_, key) => after.lastCrawl(key),
+    lastCrawl: (_, key) => last.of(key),
   };
 }
