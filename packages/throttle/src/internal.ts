@@ -4,6 +4,6 @@
  * @packageDocumentation
  */
 export { abortable, type AnySignal, anySignal, latestSignal, onAbort, orAborted, pause, type PauseOptions, untilAborted } from './abort.ts';
-export { ALL_CREDENTIALS } from './budget/journal.ts';
+export { ALL_CREDENTIALS, unwrittenJournal } from './budget/journal.ts';
 export { type Batcher, batcher, type BatcherOptions } from './pages/batcher.ts';
 export { sharedCredit } from './pages/shared-credit.ts';

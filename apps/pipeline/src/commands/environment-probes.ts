@@ -2,7 +2,8 @@ import { access, mkdtemp, rmdir, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Pipeline, topicNames } from '@headgate/pipeline';
 import { assertStatesKept, findOtherGroups, lanesOf, replayPermissions } from '@headgate/pipeline/internal';
-import { type Journal, creditPool } from '@headgate/throttle';
+import { creditPool } from '@headgate/throttle';
+import { unwrittenJournal } from '@headgate/throttle/internal';
 import { MissingRightError, type TopicLog, rightsWords } from '@headgate/topics';
 import type { ValidSections } from '../config/config-error.ts';
 import { accessOfRun } from '../run/required-access.ts';
@@ -64,7 +65,7 @@ function secretProbes(pipeline: Pipeline): Probe[] {
  */
 function failedProbe(pipeline: Pipeline, lanes: number, { clock, env, signal }: CommandContext): Probe[] {
   const credits = creditPool({ max: pipeline.maxOutstanding });
-  const io = { clock, env, signal, credits, journal: NO_JOURNAL, onAttempt: () => undefined };
+  const io = { clock, env, signal, credits, journal: unwrittenJournal(), onAttempt: () => undefined };
   try {
     // With all of its credentials, and as a lane of a run.
     for (const count of new Set([1, lanesOf(pipeline, lanes)])) {
@@ -75,12 +76,6 @@ function failedProbe(pipeline: Pipeline, lanes: number, { clock, env, signal }: 
     return [{ name: pipeline.name, run: () => Promise.reject(error) }];
   }
 }
-
-/** Sends no request. */
-const NO_JOURNAL: Journal = {
-  leaseMs: Infinity,
-  open: () => ({ restored: undefined, granted: () => Promise.resolve(), settled: () => undefined, flush: () => undefined }),
-};
 
 async function probeLog(config: ConfigOfLog, context: CommandContext): Promise<ProbeResult> {
   const { topics } = config;

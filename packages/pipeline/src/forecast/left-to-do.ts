@@ -1,4 +1,5 @@
-import { type Clock, type Journal, creditPool, systemClock } from '@headgate/throttle';
+import { type Clock, creditPool, systemClock } from '@headgate/throttle';
+import { unwrittenJournal } from '@headgate/throttle/internal';
 import { type ReadOptions, type TopicLog, type TopicRecord, partitionForKey } from '@headgate/topics';
 import type { KeyedRequest } from '../definition/pipeline-requests.ts';
 import type { Pipeline } from '../definition/pipeline.ts';
@@ -133,15 +134,7 @@ interface OpenReadOnlyOptions {
 
 /** Opens a pipeline's work without its lane: its sources send no requests, and their budgets start from the journals. */
 function openReadOnly(pipeline: Pipeline, { clock, env, lane, lanes, journals }: OpenReadOnlyOptions): Processor<unknown, TopicMap> {
-  const journal: Journal = {
-    leaseMs: 1_000,
-    open: (credential) => ({
-      restored: restored(journals, credential, { sinceMs: 0, boot: clock.boot?.() }),
-      granted: () => Promise.resolve(),
-      settled: () => undefined,
-      flush: () => undefined,
-    }),
-  };
+  const journal = unwrittenJournal((credential) => restored(journals, credential, { sinceMs: 0, boot: clock.boot?.() }));
   const credits = creditPool({ max: pipeline.maxOutstanding });
   const { signal } = new AbortController();
   return pipeline.open({ clock, env, credits, signal, onAttempt: () => undefined, journal }, { lane, lanes });

@@ -26,6 +26,19 @@ export interface JournalEntry {
   flush(): void;
 }
 
+/** A journal that writes nothing, for sources that send nothing. `restored`: what an earlier process left of a credential. Default: nothing. */
+export function unwrittenJournal(restored: (credential: string) => JournalEntry['restored'] = () => undefined): Journal {
+  return {
+    leaseMs: 1_000,
+    open: (credential) => ({
+      restored: restored(credential),
+      granted: () => Promise.resolve(),
+      settled: () => undefined,
+      flush: () => undefined,
+    }),
+  };
+}
+
 /** The state of a budget as JSON. */
 export interface BudgetSnapshot {
   /** Name of the credential's budget, if it has one. */
