@@ -24,6 +24,17 @@ const member = z
   )
   .transform((text): readonly string[] => text.replace(/^\$\./, '').split('.'));
 
+/** Returns those of the keys that are given, of which one is enough. */
+function keepOne<Key extends string>(
+  keys: readonly Key[],
+  given: Readonly<Partial<Record<Key, unknown>>>,
+  context: z.RefinementCtx,
+): readonly Key[] {
+  const found = keys.filter((key) => given[key] !== undefined);
+  if (found.length > 1) context.addIssue({ code: 'custom', message: `has ${found.join(' and ')}. Keep one of them.` });
+  return found;
+}
+
 /** A place in the request. */
 const place = {
   query: z.string().min(1).exactOptional().describe('Name of the query parameter.'),
@@ -94,12 +105,10 @@ const credential = z
       .describe('A token that is requested: OAuth 2, or a login. It is requested again when it is refused or expires.'),
   })
   .superRefine((given, context) => {
-    const kinds = (['bearer', 'basic', 'key', 'oauth1', 'token'] as const).filter((kind) => given[kind] !== undefined);
-    if (kinds.length > 1) context.addIssue({ code: 'custom', message: `has ${kinds.join(' and ')}. Keep one of them.` });
-    const places = (['header', 'query', 'body'] as const).filter((one) => given[one] !== undefined);
+    keepOne(['bearer', 'basic', 'key', 'oauth1', 'token'], given, context);
+    const places = keepOne(['header', 'query', 'body'], given, context);
     if (places.length > 0 && given.key === undefined)
       context.addIssue({ code: 'custom', path: [places[0] ?? ''], message: 'needs a key. Add key: "${KEY}".' });
-    if (places.length > 1) context.addIssue({ code: 'custom', message: `has ${places.join(' and ')}. Keep one of them.` });
   });
 
 /** A value of the response: in its body, or in a header. */
@@ -241,8 +250,7 @@ const pages = z
       .describe('Requested page size.'),
   })
   .superRefine((given, context) => {
-    const kinds = (['link', 'next', 'cursor', 'page', 'offset'] as const).filter((kind) => given[kind] !== undefined);
-    if (kinds.length > 1) context.addIssue({ code: 'custom', message: `has ${kinds.join(' and ')}. Keep one of them.` });
+    const kinds = keepOne(['link', 'next', 'cursor', 'page', 'offset'], given, context);
     if (kinds.length === 0 && Object.keys(given).some((key) => !['size', 'alone'].includes(key)))
       context.addIssue({ code: 'custom', message: "doesn't say how to get the next page. Add link, next, cursor, page or offset." });
     const only = (key: 'last' | 'total' | 'short' | 'as' | 'base', ...of: (typeof kinds)[number][]): void => {

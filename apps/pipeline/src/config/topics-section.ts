@@ -116,10 +116,7 @@ const sasl = z.discriminatedUnion('mechanism', [
           const flaw = typeof text === 'string' ? undefined : text.flaw;
           if (flaw !== undefined) context.addIssue({ code: 'custom', message: flaw });
           else if (typeof text === 'string' && !isToken(text.trim())) {
-            context.addIssue({
-              code: 'custom',
-              message: 'names a file without a valid token. Write the token into it, and nothing else.',
-            });
+            context.addIssue({ code: 'custom', message: 'names a file without a valid token. Write the token into it, and nothing else.' });
           }
         })
         .exactOptional()
