@@ -295,13 +295,15 @@ function commandLine(world: World, exit: (code: number) => void): Command {
   command('completion', 'Write a shell completion script')
     .addArgument(new Argument('<shell>', 'Shell').choices(['bash', 'zsh', 'fish'] satisfies Shell[]))
     .action(async (shell: Shell) => {
-      const [{ completionScript }, { TOPICS }] = await Promise.all([
+      const [{ completionScript }, { BUILT_IN }, { topicSchemas }] = await Promise.all([
         import('./commands/completion.ts'),
-        import('./records/topic-names.ts'),
+        import('./config/built-in.ts'),
+        import('./records/topic-schemas.ts'),
       ]);
-      const topic = Object.values(TOPICS).filter((name) => !name.endsWith('.state'));
-      const pipeline = topic.flatMap((name) => (name.endsWith('.requests') ? [name.replace('.requests', '')] : []));
-      world.stdout.write(completionScript(shell, program, { topic, pipeline }));
+      const definitions = BUILT_IN.map(({ definition }) => definition);
+      const topics = definitions.flatMap((definition) => topicSchemas(definition)).filter(({ kind }) => kind !== 'state');
+      const words = { topic: topics.map(({ topic }) => topic), pipeline: definitions.map(({ name }) => name) };
+      world.stdout.write(completionScript(shell, program, words));
     });
 
   return program;

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
 import { describe, expect, it } from 'vitest';
-import { TOPICS } from '../records/topic-names.ts';
 import { addWishes, embeddedLog } from './embedded-log.fixture.ts';
 import { type Workplace, followersYaml, workplace } from './headgate-process.fixture.ts';
 
@@ -70,7 +69,7 @@ async function forgetWishes(place: Workplace): Promise<void> {
   await writeState(place, state);
 }
 
-const STATES = [TOPICS.followersState, TOPICS.booksState, TOPICS.groupState];
+const STATES = ['followers.state', 'books.state', 'headgate.state'];
 
 type State = readonly { readonly topic: string; readonly key: string; readonly value: string }[];
 

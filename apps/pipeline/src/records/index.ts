@@ -6,7 +6,7 @@
 export { type AuthorRequest, type BooksRequest, booksRequest, type FollowersRequest, followersRequest } from './requests.ts';
 export {
   type CrawlPart,
-  type DeadLetterReason,
+  type DeadLetterValue,
   type RecordOf,
   type RecordTopic,
   type RecordValues,

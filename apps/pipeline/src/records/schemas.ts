@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { valueJsonSchema } from './topic-schemas.ts';
+import { deadLetter, reason, valueJsonSchema } from './topic-schemas.ts';
 
 /** The value of each topic's records. Ids and cursors are strings of digits: they exceed what a JavaScript number can hold. */
 export interface RecordValues {
@@ -23,9 +23,9 @@ export interface RecordValues {
   /** A book that the service doesn't know: `isbn` has 13 digits. */
   'books.missing': { isbn: string };
   /** A user who can't be crawled, with the request. */
-  'followers.dead-letters': DeadLetterReason & { request: unknown };
+  'followers.dead-letters': DeadLetterValue;
   /** An invalid request, or an unreadable part of a response. */
-  'books.dead-letters': DeadLetterReason & { request?: unknown; record?: unknown };
+  'books.dead-letters': DeadLetterValue;
 }
 
 /** The part that all records of a crawl share. */
@@ -36,12 +36,18 @@ export interface CrawlPart {
   crawl: string;
 }
 
-/** Why and when something became a dead letter. */
-export interface DeadLetterReason {
+/** Something that can't be processed: why, since when, and the request or the record. */
+export interface DeadLetterValue {
   /** `code` and `message` of the error; `retryable`: a replay may help without anything being changed. */
   error: { code: string; message: string; retryable: boolean };
   /** ISO 8601. */
   at: string;
+  /** The request; null if it was too large to keep, or isn't text. */
+  request?: unknown;
+  /** The request that isn't text, in base64. */
+  requestBase64?: string | undefined;
+  /** The part of a response. */
+  record?: unknown;
 }
 
 /** A topic whose values have a published schema, by its name without a prefix. */
@@ -62,14 +68,6 @@ const page = z.int().describe('Page number, from 1.');
 const crawlPart = {
   user: z.string().describe('`@name`, or the digits of a user ID.'),
   crawl: z.string().describe('ID of the crawl: topic, partition and offset of its job.'),
-};
-const reason = {
-  code: z.string().describe('Error code, such as HEADGATE_GONE.'),
-  message: z.string().describe('Error message.'),
-};
-const deadLetter = {
-  error: z.object({ ...reason, retryable: z.boolean().describe('Whether a replay can succeed without any change.') }),
-  at: z.iso.datetime().describe('Time at which the job was dead-lettered.'),
 };
 
 /** A zod schema of each topic's values. */
@@ -103,8 +101,8 @@ export const recordSchemas: { readonly [Topic in RecordTopic]: z.ZodType<RecordV
     record: z.looseObject({}).describe('Record as the service sent it.'),
   }),
   'books.missing': z.object({ isbn }),
-  'followers.dead-letters': z.object({ ...deadLetter, request: z.unknown() }),
-  'books.dead-letters': z.object({ ...deadLetter, request: z.unknown().optional(), record: z.unknown().optional() }),
+  'followers.dead-letters': deadLetter,
+  'books.dead-letters': deadLetter,
 };
 
 /** The JSON Schema of a topic's values, for clients in other languages. */

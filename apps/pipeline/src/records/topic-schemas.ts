@@ -14,12 +14,15 @@ export interface TopicSchema {
   readonly contentType: string;
 }
 
-const deadLetter = z.looseObject({
-  error: z.object({
-    code: z.string().describe('Error code, such as HEADGATE_GONE.'),
-    message: z.string().describe('Error message.'),
-    retryable: z.boolean().describe('Whether a replay can succeed without any change.'),
-  }),
+/** The parts of an error's description. */
+export const reason = {
+  code: z.string().describe('Error code, such as HEADGATE_GONE.'),
+  message: z.string().describe('Error message.'),
+};
+
+/** The value of a dead letter. */
+export const deadLetter = z.looseObject({
+  error: z.object({ ...reason, retryable: z.boolean().describe('Whether a replay can succeed without any change.') }),
   at: z.iso.datetime().describe('Time at which the job was dead-lettered.'),
   request: z.unknown().optional().describe('Job, or null if it was too large to keep or not text.'),
   requestBase64: z.string().optional().describe('Job that is not text, in base64.'),

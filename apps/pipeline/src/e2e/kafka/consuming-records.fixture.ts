@@ -1,5 +1,4 @@
 import type { NewRecord, TopicLog } from '@headgate/topics';
-import { TOPICS } from '../../records/topic-names.ts';
 import type { WrittenTransaction } from './write-transactions.fixture.ts';
 
 export const GROUP = 'headgate';
@@ -53,7 +52,7 @@ export async function finishWish(log: TopicLog): Promise<void> {
   await log.append([{ topic: REQUESTS, partition: 0, key: '@alpha', value: '{"screenName":"alpha"}' }]);
   await using lane = await log.openLane({
     name: `${GROUP}.${REQUESTS}.0`,
-    state: { topic: TOPICS.followersState, partition: 0 },
+    state: { topic: 'followers.state', partition: 0 },
   });
   await lane.transaction((tx) => tx.commitOffset({ group: GROUP, topic: REQUESTS, partition: 0, nextOffset: 1 }));
 }
@@ -77,7 +76,7 @@ export function transactions(): readonly WrittenTransaction[] {
 
 /** As a crawl writes them. */
 function ids({ partition, ...of }: ReturnType<typeof crawlIn>, page: number, list: readonly string[]): NewRecord[] {
-  return list.map((id) => ({ topic: TOPICS.followersIds, partition, key: of.user, value: JSON.stringify({ ...of, page, id }) }));
+  return list.map((id) => ({ topic: 'followers.ids', partition, key: of.user, value: JSON.stringify({ ...of, page, id }) }));
 }
 
 function crawlIn(partition: number) {
@@ -94,5 +93,5 @@ function wholePage(page: number, list: readonly string[]): NewRecord {
     ce_type: 'headgate.followers.pages',
     'content-type': 'application/json',
   };
-  return { topic: TOPICS.followersPages, partition, key: of.user, value: JSON.stringify(value), headers };
+  return { topic: 'followers.pages', partition, key: of.user, value: JSON.stringify(value), headers };
 }
