@@ -29,10 +29,12 @@ for (let nth = 1; nth <= runs; nth += 1) {
   const status = await run('vitest', ['run', ...projects, '--reporter=json', `--outputFile=${file}`]);
   const tookMs = performance.now() - before;
   slowestMs = Math.max(slowestMs, tookMs);
-  const names = redIn(file, status);
-  for (const name of names) red.set(name, (red.get(name) ?? 0) + 1);
-  process.stdout.write(`run ${nth} of ${runs}: ${names.length} red, ${Math.round(tookMs / 1_000)} s\n`);
-  for (const name of names) process.stdout.write(`  ${name}\n`);
+  const failures = redIn(file, status);
+  process.stdout.write(`run ${nth} of ${runs}: ${failures.length} red, ${Math.round(tookMs / 1_000)} s\n`);
+  for (const { name, reason } of failures) {
+    red.set(name, (red.get(name) ?? 0) + 1);
+    process.stdout.write(`  ${name}\n${reason.replaceAll(/^/gmu, '    ')}\n`);
+  }
 }
 process.stdout.write(
   `${runs} runs beside ${load} loops, the longest ${Math.round(slowestMs / 1_000)} s. ${red.size === 0 ? 'No test was red.' : 'Red:'}\n`,
@@ -41,19 +43,35 @@ for (const [name, times] of [...red].toSorted(([, one], [, other]) => other - on
   process.stdout.write(`  ${times} of ${runs}: ${name}\n`);
 process.exit(red.size === 0 ? 0 : 1);
 
-/** The names of the tests, and of the files that could not be loaded, that failed. */
+/** The tests, and the files that could not be loaded, that failed, each with what its error says. */
 function redIn(file, status) {
   let results;
   try {
     results = JSON.parse(readFileSync(file, 'utf8')).testResults;
   } catch {
-    return [`vitest ended with ${status} and no report`];
+    return [{ name: 'vitest', reason: `ended with ${status} and no report` }];
   }
-  const names = results.flatMap(({ name, status: ofFile, assertionResults }) => {
-    const tests = assertionResults.filter((test) => test.status === 'failed').map(({ fullName }) => `${name}: ${fullName}`);
-    return tests.length === 0 && ofFile === 'failed' ? [name] : tests;
+  const failures = results.flatMap(({ name, message, status: ofFile, assertionResults }) => {
+    const tests = assertionResults
+      .filter((test) => test.status === 'failed')
+      .map(({ fullName, failureMessages }) => ({ name: `${name}: ${fullName}`, reason: whatItSays(failureMessages[0]) }));
+    return tests.length === 0 && ofFile === 'failed' ? [{ name, reason: whatItSays(message) }] : tests;
   });
-  return names.length === 0 && status !== 0 ? [`vitest ended with ${status}: an error outside of tests`] : names;
+  return failures.length === 0 && status !== 0
+    ? [{ name: 'vitest', reason: `ended with ${status}: an error outside of any test` }]
+    : failures;
+}
+
+/** The first lines of an error, without its stack: a property says in its second one how to run it again. */
+function whatItSays(error = '') {
+  const lines = error.split('\n');
+  const stack = lines.findIndex((line) => /^ +at /u.test(line));
+  return (
+    lines
+      .slice(0, Math.min(5, stack === -1 ? lines.length : stack))
+      .join('\n')
+      .trimEnd() || 'no error'
+  );
 }
 
 function run(command, args) {
