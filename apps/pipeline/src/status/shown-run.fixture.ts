@@ -163,7 +163,9 @@ export async function place(): Promise<Place> {
         ? [await createReporter({ ...shown, stderr: plain, json: false }), await createReporter({ ...shown, stderr: json, json: true })]
         : [];
       let lastAnswerAt = Number.NaN;
+      let events = 0;
       const onEvent = (event: DisplayEvent): void => {
+        events += 1;
         if (event.type === 'page-written' || event.type === 'keys-answered') lastAnswerAt = clock.epochMs();
         viewer.apply(event);
         for (const reporter of reporters) reporter.event(event);
@@ -207,7 +209,10 @@ export async function place(): Promise<Place> {
         stop: () => stopping.abort(),
         async finish(onWait = () => undefined) {
           for (let i = 0; i < 20_000 && !isOver; i += 1) {
+            const before = events;
             await new Promise((resolve) => setTimeout(resolve, 1));
+            // It is at work, and a view costs more than a millisecond.
+            if (events !== before) continue;
             const now = view();
             const doing = now.work.flatMap((row) => row.doing ?? []);
             const isWaiting = doing.length > 0 && doing.every(({ state }) => state === 'waiting' || state === 'retrying');
