@@ -58,9 +58,9 @@ export class LogStore {
     };
   }
 
-  listTopics(): readonly TopicInfo[] {
+  listTopics(names: readonly string[] | null): readonly TopicInfo[] {
     this.files.assertExists();
-    return this.topics.list();
+    return this.topics.list(names);
   }
 
   openLane(lane: LaneSpec, nowMs: number): { readonly epoch: number; readonly state: StateEntries } {

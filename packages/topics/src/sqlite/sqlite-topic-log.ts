@@ -138,8 +138,7 @@ class SqliteTopicLog implements TopicLog {
 
   async listTopics(names?: readonly string[]): Promise<readonly TopicInfo[]> {
     this.#assertOpen();
-    const topics = await this.#link.call('list-topics', null);
-    return names === undefined ? topics : topics.filter(({ name }) => names.includes(name));
+    return await this.#link.call('list-topics', names ?? null);
   }
 
   async openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter> {
@@ -206,11 +205,9 @@ class SqliteTopicLog implements TopicLog {
 
   /** Every process may work all partitions: the lanes themselves keep another one out. */
   async joinGroup({ topics, onAssigned }: JoinGroupOptions): Promise<GroupMember> {
-    const existing = await this.listTopics();
+    const existing = await this.listTopics(topics);
     onAssigned(
-      existing
-        .filter(({ name }) => topics.includes(name))
-        .flatMap(({ name, partitions }) => Array.from({ length: partitions }, (_, partition) => ({ topic: name, partition }))),
+      existing.flatMap(({ name, partitions }) => Array.from({ length: partitions }, (_, partition) => ({ topic: name, partition }))),
     );
     return { leave: () => Promise.resolve() };
   }

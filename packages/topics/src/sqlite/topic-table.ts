@@ -72,8 +72,10 @@ export class TopicTable {
     return topic;
   }
 
-  list(): readonly TopicInfo[] {
-    return group(this.#topics.all()).map((topic) => ({
+  /** All, or those among `names`; sorted by name. */
+  list(names: readonly string[] | null): readonly TopicInfo[] {
+    const topics = names === null ? group(this.#topics.all()) : [...new Set(names)].toSorted().flatMap((name) => this.find(name) ?? []);
+    return topics.map((topic) => ({
       name: topic.name,
       partitions: topic.partitions.length,
       compacted: topic.compacted,

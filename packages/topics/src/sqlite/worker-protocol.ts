@@ -21,7 +21,7 @@ export interface WorkerCalls {
     args: { readonly topics: readonly TopicSpec[]; readonly validateOnly: boolean };
     result: Omit<CreatedTopics, 'warnings'>;
   };
-  'list-topics': { args: null; result: readonly TopicInfo[] };
+  'list-topics': { args: readonly string[] | null; result: readonly TopicInfo[] };
   'open-lane': {
     args: { readonly lane: LaneSpec; readonly nowMs: number };
     result: { readonly epoch: number; readonly state: StateEntries };

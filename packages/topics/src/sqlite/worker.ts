@@ -36,7 +36,7 @@ function serve(port: NonNullable<typeof parentPort>, options: WorkerOptions): vo
       log().readers.wake();
       return created;
     },
-    'list-topics': () => log().store.listTopics(),
+    'list-topics': (names) => log().store.listTopics(names),
     'open-lane': ({ lane, nowMs }) => log().store.openLane(lane, nowMs),
     'close-lane': (hold) => {
       log().store.closeLane(hold);
