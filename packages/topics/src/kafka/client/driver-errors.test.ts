@@ -76,6 +76,13 @@ describe('an answer of a broker', () => {
     }
   });
 
+  it('about a topic names it', () => {
+    const cause = Object.assign(answer('INVALID_TIMESTAMP'), { topic: 'followers.pages' });
+    const message =
+      /^The brokers refused the request for topic "followers\.pages": .* \(INVALID_TIMESTAMP\)\. .*message\.timestamp\.before\.max\.ms/u;
+    expect(driverError(wrapped(cause))).toMatchObject({ message: expect.stringMatching(message) });
+  });
+
   it('of several the worst counts', () => {
     const errors = ['NOT_CONTROLLER', 'POLICY_VIOLATION'].map((type) => Object.assign(answer(type), { topic: type }));
     expect(verdictOf(Object.assign(new Error('topics'), { errors }))).toBe('final');

@@ -92,7 +92,8 @@ export function driverError(error: unknown): unknown {
   for (const each of chain(error)) {
     if (isOurs(each.code)) return each;
     if (each.type !== undefined || FINAL_FAULTS.has(each.name)) {
-      const message = `The brokers refused the request: ${refusalText(each)}`;
+      const about = each.topic === undefined ? '' : ` for topic "${each.topic}"`;
+      const message = `The brokers refused the request${about}: ${refusalText(each)}`;
       return new TopicLogError({ code: 'HEADGATE_BROKERS_REFUSE', message }, { cause: error });
     }
   }

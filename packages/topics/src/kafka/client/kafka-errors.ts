@@ -94,7 +94,12 @@ export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
   MESSAGE_TOO_LARGE: 'record',
   RECORD_LIST_TOO_LARGE: 'record',
   INVALID_RECORD: 'record',
-  INVALID_TIMESTAMP: { kind: 'final', cure: "Set this machine's clock: the timestamps of records are too far from the brokers' time." },
+  INVALID_TIMESTAMP: {
+    kind: 'final',
+    cure:
+      "Compare the clocks of this machine and of the brokers. If both are right, raise the topic's message.timestamp.before.max.ms and " +
+      'message.timestamp.after.max.ms.',
+  },
 
   SASL_AUTHENTICATION_FAILED: { kind: 'final', cure: 'Check the credentials (sasl).' },
   UNSUPPORTED_SASL_MECHANISM: {
