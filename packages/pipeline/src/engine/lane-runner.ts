@@ -45,7 +45,11 @@ export async function runLane(options: LaneRunnerOptions): Promise<void> {
     isLost = true;
     notifier.fail(error);
   });
-  const forget = onAbort(signal, () => notifier.notify());
+  // At once: the log may take long to answer a reading that is under way.
+  const forget = onAbort(signal, () => {
+    worker.stop();
+    notifier.notify();
+  });
   const intake = requestIntake(options);
   try {
     await readRequests(options, intake);

@@ -127,6 +127,42 @@ test('a stopped run continues at its page', async () => {
   expect(service.requests).toHaveLength(10);
 });
 
+test('a stop starts no further request while the log still owes the lane its jobs', async () => {
+  await using service = await catalogueService({ items: { a: 3_000 } });
+  await using own = await openLog();
+  const owed = Promise.withResolvers<void>();
+  let readings = 0;
+  const log = logWith(own, {
+    readBytes(options) {
+      const reader = own.readBytes(options);
+      // The first one finds the job.
+      if (options.topic !== 'catalogue.requests' || (readings += 1) === 1) return reader;
+      const next = reader[Symbol.asyncIterator]().next.bind(reader);
+      return Object.assign(reader, {
+        next: async () => {
+          await owed.promise;
+          return await next();
+        },
+      });
+    },
+  });
+  const stop = new AbortController();
+  const stoppedAt = Promise.withResolvers<number>();
+  const counted = catalogue(() => {
+    if (readings < 2) return;
+    stop.abort();
+    stoppedAt.resolve(service.requests.length);
+  });
+  const pipelines = [counted({ baseUrl: service.baseUrl, token: 't', shelves: ['a'] })];
+  await using running = await start({ log, pipelines, signal: stop.signal });
+  const before = await stoppedAt.promise;
+  // Time for more pages, if it continued.
+  for (let turn = 0; turn < 100; turn += 1) await own.listTopics();
+  owed.resolve();
+  expect((await running.done).outcome).toBe('stopped');
+  expect(service.requests.length).toBeLessThanOrEqual(before + 1);
+});
+
 test('a run whose credential is refused midway reports the remaining work', async () => {
   await using service = await catalogueService({ items: { a: 7, b: 7, c: 7 }, answers: 4 });
   await using log = await openLog();
