@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import { Backoff } from '../../backoff.ts';
 import { TopicUnknownError } from '../../topic-errors.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { isTopicUnknown } from '../client/error-kinds.ts';
@@ -13,6 +14,8 @@ const TAKES_MS = 6_000;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
 /** As a broker says it of a topic it has not heard of yet. */
 const UNKNOWN = Object.assign(new Error('This server does not host this topic-partition'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' });
+
+const FENCED = Object.assign(new Error('fenced'), { type: 'INVALID_PRODUCER_EPOCH' });
 
 test.for([
   { what: 'a broker', fault: UNKNOWN },
@@ -75,6 +78,30 @@ test('each transaction is settled before the next one is written, and before its
   expect(steps).toEqual(['write', 'settle', 'write', 'settle', 'write', 'settle']);
 });
 
+test('a holder that was fenced leaves its successor the time to show that it has taken the lane', async () => {
+  const pausesMs: number[] = [];
+  const nextMs = Reflect.get(Backoff.prototype, 'nextMs');
+  vi.spyOn(Backoff.prototype, 'nextMs').mockImplementation(function (this: Backoff) {
+    pausesMs.push(nextMs.call(this));
+    return 0;
+  });
+  try {
+    let takes = 0;
+    const lane = await writer({
+      begin: async () => {
+        takes += 1;
+        await Promise.resolve();
+        if (takes === 1) throw FENCED;
+      },
+    });
+    await lane.open();
+    expect(takes).toBe(2);
+    expect(Math.max(...pausesMs)).toBeGreaterThanOrEqual(375);
+  } finally {
+    vi.restoreAllMocks();
+  }
+});
+
 test('three processes that take a lane at once over a slow link leave each other the time for it', async () => {
   vi.useFakeTimers();
   let seed = 1;
@@ -85,7 +112,7 @@ test('three processes that take a lane at once over a slow link leave each other
     const begin = async (): Promise<void> => {
       const take = (takes += 1);
       await sleep(TAKES_MS);
-      if (take !== takes) throw Object.assign(new Error('fenced'), { type: 'INVALID_PRODUCER_EPOCH' });
+      if (take !== takes) throw FENCED;
     };
     const lanes = await Promise.all([1, 2, 3].map(() => writer({ begin, unavailable: (reason) => void reported.push(reason) })));
     let opened = 0;
