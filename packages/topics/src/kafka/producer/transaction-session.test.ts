@@ -1,5 +1,4 @@
 import { expect, it, vi } from 'vitest';
-import type { Cluster } from '../client/cluster.ts';
 import { FakeCluster } from '../client/fake-cluster.fixture.ts';
 import { ReadYourWrites } from '../reader/read-your-writes.ts';
 import { BatchSplitter } from '../wire/split-batches.ts';
@@ -26,11 +25,10 @@ function sessionOf(producer: Partial<TransactionalProducer>, options: Partial<Tr
       begin: nothing,
       sendOffsets: nothing,
       commit: nothing,
-      openPartitions: async () => await Promise.resolve([]),
-      pendingOffsets: async () => await Promise.resolve([]),
+      epoch: { producerId: '5', producerEpoch: 0 },
       ...producer,
     } as TransactionalProducer,
-    cluster: { connect: nothing } as Cluster,
+    cluster: new FakeCluster(() => ({ answer: new Map() })),
     sender,
     readYourWrites: new ReadYourWrites(),
     places: new Places(),
@@ -67,7 +65,6 @@ it('does not write again what it has found in the log', async () => {
       },
     },
     {
-      cluster: new FakeCluster(() => ({ answer: new Map() })),
       noted: async () => await Promise.resolve([{ id, isWhole: true, note, placed: new Map([['pages-0', [{ first: 7, count: 1 }]]]) }]),
     },
   );

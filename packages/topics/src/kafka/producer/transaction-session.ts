@@ -7,8 +7,9 @@ import type { Cluster } from '../client/cluster.ts';
 import { unknownTopicError } from '../client/answered-error.ts';
 import { waitForClose } from '../client/time-limit.ts';
 import { certainTopicMetadata, partitionCount } from '../client/topic-metadata.ts';
-import { groupOffsets } from '../reader/group-offsets.ts';
+import { committedOffsets } from '../reader/group-offsets.ts';
 import { type WhichOffset, listOffsets } from '../requests/offsets.ts';
+import { describeProducers } from '../requests/transactions.ts';
 import type { ReadYourWrites, SentBatch, SentRecords } from '../reader/read-your-writes.ts';
 import { type TransactionNote, findTransaction, placeOf } from './find-transaction.ts';
 import { type RecordSender, type RecordsByPartition, byPartition } from './record-sender.ts';
@@ -151,17 +152,20 @@ export class TransactionSession {
   }
 
   async #isEnded(): Promise<boolean> {
-    const { producer, signal } = this.#options;
+    const { producer, cluster, signal } = this.#options;
     const deadline = performance.now() + this.#endsWithinMs;
     for (const backoff = new Backoff(POLLS); isAnywhere(this.#unended) && performance.now() < deadline;) {
       await backoff.pause(signal);
       const { topicPartitions, offsets } = this.#unended;
       const stable = await this.#offsets(topicPartitions, 'stable');
       const open = topicPartitions.filter((place) => (stable.get(partitionKey(place)) ?? 0) < (this.#ends.get(partitionKey(place)) ?? 0));
-      this.#unended = { topicPartitions: open, offsets: await producer.pendingOffsets(offsets) };
+      const committed = await committedOffsets(cluster, offsets, { showsPending: true });
+      this.#unended = { topicPartitions: open, offsets: offsets.filter((place) => committed.get(place)?.isPending) };
     }
     // Another client's transaction may be open before ours.
-    this.#unended = { ...this.#unended, topicPartitions: await producer.openPartitions(this.#unended.topicPartitions) };
+    const { topicPartitions, offsets } = this.#unended;
+    const ours = await cluster.ask(describeProducers, { topicPartitions, producerId: producer.epoch.producerId });
+    this.#unended = { topicPartitions: topicPartitions.filter((place) => ours.get(partitionKey(place))), offsets };
     const isEnded = !isAnywhere(this.#unended);
     this.#endsWithinMs = isEnded ? ENDS_WITHIN.firstMs : Math.min(2 * this.#endsWithinMs, ENDS_WITHIN.mostMs);
     return isEnded;
@@ -220,18 +224,9 @@ export class TransactionSession {
     const isNote = ({ topic, partition, key }: TopicRecord<Uint8Array>): boolean =>
       notes?.topic === topic && notes.partition === partition && key !== null && textOf(key) === notes.key;
     const records = aborted.filter((record) => !isNote(record));
-    const offsets = await this.#uncommitted(note.offsets.filter(this.#exists));
+    const committed = await committedOffsets(cluster, note.offsets.filter(this.#exists));
+    const offsets = [...committed.keys()].filter((commit) => (committed.get(commit)?.offset ?? -1) < commit.nextOffset);
     if (aborted.length + offsets.length > 0) step.lost = { records, offsets };
-  }
-
-  async #uncommitted(offsets: readonly OffsetCommit[]): Promise<readonly OffsetCommit[]> {
-    const lost: OffsetCommit[] = [];
-    for (const commit of offsets) {
-      const { group, topic, partition, nextOffset } = commit;
-      const committed = await groupOffsets(this.#options.cluster, { group, topic, partitions: [partition] });
-      if ((committed.get(partition) ?? -1) < nextOffset) lost.push(commit);
-    }
-    return lost;
   }
 }
 

@@ -3,14 +3,12 @@ import { partitionKey } from '../../topic-partition.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { isTimeoutRefused } from '../client/error-kinds.ts';
 import { type RecordBatch, batchPieces } from '../wire/record-batch.ts';
-import { offsetFetch } from '../requests/offsets.ts';
 import {
   type ProducerEpoch,
   type TransactionOptions,
   type TransactionProtocol,
   addOffsetsToTxn,
   addPartitionsToTxn,
-  describeProducers,
   endTxn,
   initProducerId,
   produce,
@@ -149,23 +147,6 @@ export class TransactionalProducer {
     if (topicPartitions.length > 0) await cluster.ask(addPartitionsToTxn, { ...transaction, topicPartitions });
     for (const groupId of new Set(offsets.map(({ group }) => group))) await cluster.ask(addOffsetsToTxn, { ...transaction, groupId });
     await cluster.ask(endTxn[1], { ...transaction, transactionResult });
-  }
-
-  /** The partitions in which a transaction of this producer is, or may be, open. */
-  async openPartitions(topicPartitions: readonly TopicPartition[]): Promise<readonly TopicPartition[]> {
-    const { producerId } = this.#begun.transaction;
-    const open = await this.#options.cluster.ask(describeProducers, { topicPartitions, producerId });
-    return topicPartitions.filter((place) => open.get(partitionKey(place)));
-  }
-
-  /** The offsets that a transaction may still commit. */
-  async pendingOffsets<Place extends OffsetPlace>(offsets: readonly Place[]): Promise<readonly Place[]> {
-    const pending: Place[] = [];
-    for (const [groupId, topicPartitions] of Map.groupBy(offsets, ({ group }) => group)) {
-      const committed = await this.#options.cluster.ask(offsetFetch, { groupId, topicPartitions, showsPending: true });
-      pending.push(...topicPartitions.filter((place) => committed.get(partitionKey(place))?.isPending));
-    }
-    return pending;
   }
 
   get #begun(): Fenced {

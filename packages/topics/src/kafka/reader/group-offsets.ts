@@ -1,10 +1,10 @@
-import type { OffsetCommit } from '../../topic-log.ts';
+import type { OffsetCommit, OffsetPlace } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import { Backoff } from '../../backoff.ts';
 import { TopicLogError } from '../../topic-log-error.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { isOfMembersAlone } from '../client/error-kinds.ts';
-import { offsetCommit, offsetFetch } from '../requests/offsets.ts';
+import { type CommittedOffset, type OffsetFetchOptions, offsetCommit, offsetFetch } from '../requests/offsets.ts';
 
 /** Its last members may be about to leave. */
 const MAX_REFUSALS = 10;
@@ -23,6 +23,20 @@ export async function groupOffsets(
       return offset >= 0 ? [[place.partition, offset] as const] : [];
     }),
   );
+}
+
+/** The committed offset in each of these places, by place. `showsPending`: as in `OffsetFetchOptions`. */
+export async function committedOffsets<Place extends OffsetPlace>(
+  cluster: Cluster,
+  places: readonly Place[],
+  { showsPending = false }: Pick<OffsetFetchOptions, 'showsPending'> = {},
+): Promise<ReadonlyMap<Place, CommittedOffset | undefined>> {
+  const all = new Map<Place, CommittedOffset | undefined>();
+  for (const [groupId, topicPartitions] of Map.groupBy(places, ({ group }) => group)) {
+    const committed = await cluster.ask(offsetFetch, { groupId, topicPartitions, showsPending });
+    for (const place of topicPartitions) all.set(place, committed.get(partitionKey(place)));
+  }
+  return all;
 }
 
 /** Commits what a group reads next, unless it is already further. Throws a `TopicLogError` (HEADGATE_GROUP_IN_USE). */
