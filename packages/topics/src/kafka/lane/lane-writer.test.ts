@@ -56,28 +56,6 @@ test('a lane that is closed while it reconnects does not write when it is connec
   expect(written).toBe(0);
 });
 
-test('each transaction is settled before the next one is written, and before its lane is closed', async () => {
-  const steps: string[] = [];
-  const lane = await writer({
-    write: async () => {
-      steps.push('write');
-      await Promise.resolve();
-    },
-    settle: async () => {
-      await new Promise(setImmediate);
-      steps.push('settle');
-    },
-  });
-  await lane.open();
-  await lane.transaction(() => undefined);
-  expect(steps).toEqual(['write']);
-  await lane.transaction(() => undefined);
-  expect(steps).toEqual(['write', 'settle', 'write']);
-  await lane.close();
-  // The last one releases the lane.
-  expect(steps).toEqual(['write', 'settle', 'write', 'settle', 'write', 'settle']);
-});
-
 test('a holder that was fenced leaves its successor the time to show that it has taken the lane', async () => {
   const pausesMs: number[] = [];
   const nextMs = Reflect.get(Backoff.prototype, 'nextMs');
@@ -132,14 +110,13 @@ interface Parts {
   readonly look?: () => Promise<void>;
   readonly begin?: () => Promise<void>;
   readonly write?: () => Promise<void>;
-  readonly settle?: () => Promise<void>;
   readonly unavailable?: (reason: string) => void;
 }
 
 /** A lane whose broker is no more than that; its topics are there. */
-async function writer({ look, begin, write, settle, unavailable = () => undefined }: Parts): Promise<KafkaLaneWriter> {
+async function writer({ look, begin, write, unavailable = () => undefined }: Parts): Promise<KafkaLaneWriter> {
   const nothing = async (): Promise<void> => await Promise.resolve();
-  const session = { begin: begin ?? nothing, write: write ?? nothing, settle: settle ?? nothing, disconnect: nothing };
+  const session = { begin: begin ?? nothing, write: write ?? nothing, settle: nothing, disconnect: nothing };
   const client: Pick<ReconnectingClient<Cluster>, 'once'> = { once: (look ?? nothing) as () => Promise<never> };
   const options: KafkaLaneWriterOptions = {
     lane: { name: 'lane', state: { topic: 'state', partition: 0 } },

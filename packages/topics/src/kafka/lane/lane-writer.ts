@@ -45,6 +45,8 @@ export interface KafkaLaneWriterOptions {
 const FENCED_PAUSES = { leastMs: 375, firstMs: 750, mostMs: 12_000 };
 /** How long a close waits for transactions in flight; an unreachable broker may need far longer. */
 const CLOSE_WITHIN_MS = 2_000;
+/** A transaction that no other follows is ended for all its readers after this time. */
+const SETTLE_AFTER_MS = 1_000;
 
 /**
  * The only writer of a lane. After an error of a broker or a connection, the outcome of a transaction is unknown. The writer then takes the
@@ -60,8 +62,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   /** Everywhere that this lane has written or may write. */
   readonly #places = new Places();
   #session: TransactionSession | undefined;
-  /** Resolves when readers can read the last transaction, which may be the last one for a week. */
-  #settled: Promise<void> = Promise.resolve();
+  #settling: NodeJS.Timeout | undefined;
 
   constructor(options: KafkaLaneWriterOptions) {
     super(options.lane.name);
@@ -91,7 +92,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     this.#options.onClose(this);
     const late = setTimeout(() => this.#over.abort(this.closedError()), CLOSE_WITHIN_MS);
     await pending;
-    await this.#settled;
+    clearTimeout(this.#settling);
     if (this.#session !== undefined) await this.#abortable(this.#released(this.#session)).catch(() => undefined);
     clearTimeout(late);
     this.#over.abort(this.closedError());
@@ -101,7 +102,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   }
 
   protected override async write(work: (tx: LaneTransaction) => void): Promise<void> {
-    await this.#settled;
+    clearTimeout(this.#settling);
     const { lane, placed } = this.#options;
     const content = await placed(collectTransaction(work, lane));
     const id = { incarnation: this.#incarnation, number: this.#log.counted + 1 };
@@ -113,7 +114,10 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       if (!(error instanceof LaneLostError) || this.#log.counted < id.number) throw error;
     });
     this.#state?.apply(stateChanges(content.records, lane.state));
-    this.#settled = this.#untilDone((session) => session.settle()).catch(() => undefined);
+    // Readers of the last transaction don't wait for the next one, which may come in a week.
+    this.#settling = setTimeout(() => {
+      this.queued(() => this.#untilDone((session) => session.settle())).catch(() => undefined);
+    }, SETTLE_AFTER_MS).unref();
   }
 
   /** The next holder needn't wait for this one. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff } from '../../backoff.ts';
 import { textOf } from '../../record-fields.ts';
 import type { NewRecord, OffsetCommit, TopicPartition, TopicRecord } from '../../topic-log.ts';
@@ -37,8 +38,10 @@ export interface TransactionSessionOptions {
   readonly signal: AbortSignal;
 }
 
-/** How often to ask partitions whether a transaction has ended there. A coordinator responds before it writes the end markers. */
-const POLLS = { leastMs: 1, firstMs: 4, mostMs: 50 };
+/** How often to ask partitions whether a transaction has ended there. */
+const POLLS = { firstMs: 4, mostMs: 50 };
+/** The coordinator responds before it writes the end markers. A partition that is asked at once doesn't show its own yet. */
+const FIRST_POLL_AFTER_MS = 2;
 /** How long they may take before the transaction is ended again. */
 const ENDS_WITHIN = { firstMs: 400, mostMs: 5_000 };
 
@@ -50,6 +53,7 @@ export class TransactionSession {
   #unended: Touched = { topicPartitions: [], offsets: [] };
   /** By `partitionKey`, places that were deleted before this session: nothing is open there. */
   #deleted: ReadonlySet<string> = new Set();
+  #endedMs = 0;
   #endsWithinMs = ENDS_WITHIN.firstMs;
   #newest: Noted | undefined;
   #hasFailed = false;
@@ -107,6 +111,7 @@ export class TransactionSession {
       case 'end':
         if (step.again) await this.#endAgain(step.commit);
         else await producer.commit();
+        this.#endedMs = performance.now();
         return;
       case 'poll':
         step.isEnded = await this.#isEnded();
@@ -154,13 +159,15 @@ export class TransactionSession {
   async #isEnded(): Promise<boolean> {
     const { producer, cluster, signal } = this.#options;
     const deadline = performance.now() + this.#endsWithinMs;
-    for (const backoff = new Backoff(POLLS); isAnywhere(this.#unended) && performance.now() < deadline;) {
-      await backoff.pause(signal);
+    const earlyMs = this.#endedMs + FIRST_POLL_AFTER_MS - performance.now();
+    if (earlyMs > 0 && isAnywhere(this.#unended)) await sleep(earlyMs, undefined, { signal });
+    for (const backoff = new Backoff(POLLS); isAnywhere(this.#unended); await backoff.pause(signal)) {
       const { topicPartitions, offsets } = this.#unended;
       const stable = await this.#offsets(topicPartitions, 'stable');
       const open = topicPartitions.filter((place) => (stable.get(partitionKey(place)) ?? 0) < (this.#ends.get(partitionKey(place)) ?? 0));
       const committed = await committedOffsets(cluster, offsets, { showsPending: true });
       this.#unended = { topicPartitions: open, offsets: offsets.filter((place) => committed.get(place)?.isPending) };
+      if (performance.now() >= deadline) break;
     }
     // Another client's transaction may be open before ours.
     const { topicPartitions, offsets } = this.#unended;
