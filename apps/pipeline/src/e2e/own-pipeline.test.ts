@@ -2,7 +2,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { type Workplace, type WorkplaceOptions, followersYaml, workplace } from './headgate-process.fixture.ts';
+import { type Ended, type Workplace, type WorkplaceOptions, followersYaml, workplace } from './headgate-process.fixture.ts';
 import { SHELVES_MODULE, startShelves } from './own-pipeline.fixture.ts';
 
 const LOG = 'topics: { driver: sqlite, file: ./headgate.db }\nstatus: false\n';
@@ -102,17 +102,22 @@ test.each([
   ['one beside its settings', "{ log: open, prefix: 'mine.' }", 'mine.'],
 ])('a configuration in code may give %s', async (_, topics, prefix) => {
   await using service = await startShelves({ pages: 2 });
-  // A module that opens its log as it loads opens it once per process.
-  const files = { 'headgate.config.ts': withOwnLog(service.url, topics), 'shelves.ts': SHELVES_MODULE };
-  await using place = await placeWith(files, { processes: topics.startsWith('await') });
-  const check = await place.headgate('check');
+  await using place = await placeWith({ 'shelves.ts': SHELVES_MODULE });
+  let commands = 0;
+  // A module that opens its log as it loads opens it once per process: each command has its own.
+  const headgate = async (...args: readonly string[]): Promise<Ended> => {
+    const config = `${(commands += 1)}.config.ts`;
+    await place.write(config, withOwnLog(service.url, topics));
+    return await place.headgate(...args, '--config', config);
+  };
+  const check = await headgate('check');
   expect([check.code, check.stdout]).toEqual([0, expect.stringMatching(/your own log +answers, \d+ topics will be created/)]);
-  expect(await place.headgate('run')).toMatchObject({ code: 0 });
-  expect(await place.headgate('enqueue', 'shelves', 'c')).toMatchObject({ stderr: `1 job added to ${prefix}shelves.requests\n` });
-  expect(await place.headgate('run')).toMatchObject({ code: 0 });
-  const { stdout } = await place.headgate('read', 'shelves.records', '--json');
+  expect(await headgate('run')).toMatchObject({ code: 0 });
+  expect(await headgate('enqueue', 'shelves', 'c')).toMatchObject({ stderr: `1 job added to ${prefix}shelves.requests\n` });
+  expect(await headgate('run')).toMatchObject({ code: 0 });
+  const { stdout } = await headgate('read', 'shelves.records', '--json');
   expect(stdout.trim().split('\n')).toHaveLength(3 * 20);
-  expect(await place.headgate('backup', 'copy.db')).toMatchObject({
+  expect(await headgate('backup', 'copy.db')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('this log is your own') as string,
   });
