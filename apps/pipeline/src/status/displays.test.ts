@@ -48,8 +48,8 @@ async function crawled(here: Place, url: string, users: readonly string[]): Prom
 
 const lines = (run: ShownRun): string => run.frame().join('\n');
 
-describe('a row says what its request does now', () => {
-  it('response pending, and for how long: then nothing is idle', async () => {
+describe('the row of a job', () => {
+  it('shows how long it has awaited a response, and the run isn’t idle', async () => {
     const requested = Promise.withResolvers<void>();
     const silent = createServer(() => requested.resolve());
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
@@ -69,7 +69,7 @@ describe('a row says what its request does now', () => {
     silent.close();
   });
 
-  it('waits for budget until it is free, and the budget says who waits', async () => {
+  it('shows until when it waits for budget, and the budget shows who waits for it', async () => {
     await using api = await service({ alpha: { followers: 50 } });
     await using here = await place();
     const run = await here.run([crawl({ url: api.url, users: ['alpha'] })]);
@@ -97,7 +97,7 @@ describe('a row says what its request does now', () => {
     expect(waits).toHaveLength(2);
   });
 
-  it('retries, when and why; and the service as a whole', async () => {
+  it('shows when and why it retries, and whether the whole service fails', async () => {
     await using here = await place();
     const run = await here.run([crawl({ url: 'http://127.0.0.1:9', users: ['alpha'], limit: { requests: 100, window: '1s' } })]);
     await run.shows(/@alpha +first page +retries in \S+ m?s: .*refused/u);
@@ -113,7 +113,7 @@ describe('a row says what its request does now', () => {
     expect(narrow.filter((line) => displayWidth(line) > 70)).toEqual([]);
   });
 
-  it('writing, while the log writes', async () => {
+  it('shows that it writes while the log is writing', async () => {
     await using api = await service({ alpha: { followers: 30 } });
     await using here = await place();
     const run = await here.run([crawl({ url: api.url, users: ['alpha'] })], { follow: true });
@@ -126,7 +126,7 @@ describe('a row says what its request does now', () => {
     release();
   });
 
-  it('writing, though its next request waits for budget', async () => {
+  it('shows that it writes even if its next request waits for budget', async () => {
     await using api = await service({ alpha: { followers: 30 } });
     await using here = await place();
     let release: () => void = () => undefined;
@@ -149,7 +149,7 @@ describe('a row says what its request does now', () => {
     release();
   });
 
-  it('waits for downstream capacity, and what is full', async () => {
+  it('shows that it waits for downstream capacity, and what is full', async () => {
     await using api = await service({ alpha: { followers: 30 }, beta: { followers: 30 } });
     await using here = await place();
     const limit = { requests: 100, window: '15m' };
@@ -166,7 +166,7 @@ describe('a row says what its request does now', () => {
     release();
   });
 
-  it('the work after a crawl', async () => {
+  it('shows the work after its crawl', async () => {
     await using here = await place();
     const gate = Promise.withResolvers<void>();
     const run = await here.run([shelf(gate.promise)({})]);
@@ -177,7 +177,7 @@ describe('a row says what its request does now', () => {
     expect(lines(run)).toMatch(/a +█+ +1 page +1 record +done$/mu);
   });
 
-  it('two requests of one key are two rows, and a failure is told once with its dead letter', async () => {
+  it('is separate from that of another job with the same key, and a failure is reported once with its dead letter', async () => {
     await using api = await service({ alpha: { followers: 30 } });
     await using here = await place();
     const run = await here.run([crawl({ url: api.url, users: ['alpha', 'nobody'] })], { follow: true });
@@ -195,7 +195,7 @@ describe('a row says what its request does now', () => {
     expect(run.frame().filter((line) => line.startsWith('  @alpha #')).length).toBeGreaterThan(1);
   });
 
-  it('nothing to do while it follows', async () => {
+  it('shows that it is done, and a run that follows waits for new jobs', async () => {
     await using api = await service({ alpha: { followers: 3 } });
     await using here = await place();
     const run = await here.run([crawl({ url: api.url, users: ['alpha'] })], { follow: true });
@@ -242,7 +242,7 @@ function shelf(gate: Promise<void>) {
   });
 }
 
-it('fits any terminal, in cells, and keeps what holds the run up', async () => {
+it('the display fits any terminal, measured in cells, and keeps what holds the run up', async () => {
   const wide = '漢字👨‍👩‍👧名前';
   await using api = await startBooks();
   await using here = await place();
@@ -265,7 +265,7 @@ it('fits any terminal, in cells, and keeps what holds the run up', async () => {
   expect(run.frame({ columns: 40, rows: 5 }).at(-1)).toMatch(/^ {2}stopping: .*…$/u);
 });
 
-it('says a wait once as JSON, though the clock is corrected by a few ms meanwhile', async () => {
+it('JSON reports a wait once, even if the clock is corrected by a few ms meanwhile', async () => {
   await using api = await service({ alpha: { followers: 50 } });
   await using here = await place();
   const run = await here.run([crawl({ url: api.url, users: ['alpha'] })]);
@@ -282,7 +282,7 @@ it('says a wait once as JSON, though the clock is corrected by a few ms meanwhil
   ]);
 });
 
-it('tells an outage of a service as one fact, however many requests meet it, and when it is over', async () => {
+it('an outage of a service is reported once, and its end once, however many requests it affects', async () => {
   await using here = await place();
   let isDown = true;
   const server = createServer((_, response) => {
@@ -324,8 +324,8 @@ it('tells an outage of a service as one fact, however many requests meet it, and
   server.close();
 });
 
-describe('progress', () => {
-  it('of known sizes fills bars and says the finish time, on every display', async () => {
+describe('the progress', () => {
+  it('fills bars and predicts the finish time on every display if the sizes are known', async () => {
     await using api = await service({ alpha: { followers: 40 }, beta: { followers: 20 } });
     await using here = await place();
     await crawled(here, api.url, ['alpha', 'beta']);
@@ -346,7 +346,7 @@ describe('progress', () => {
     );
   });
 
-  it('of lookup keys also counts those that wait in the topic', async () => {
+  it('of lookup keys includes those that still wait in the topic', async () => {
     await using here = await place();
     await using api = await startBooks({ unknown: [sampleIsbn(0)], now: () => here.clock.epochMs() });
     const isbns = Array.from({ length: 1_200 }, (_, i) => sampleIsbn(i));
@@ -357,7 +357,7 @@ describe('progress', () => {
     expect(lines(run)).toMatch(/books keys +█+ +1,200 of 1,200 +1 missing, 1,199 records +done/u);
   });
 
-  it('counts as records of keys those of lookups alone, and names the rate of each pipeline', async () => {
+  it('counts only records of lookups as records of keys, and names the rate of each pipeline', async () => {
     await using here = await place();
     await using crawls = await service({ alpha: { followers: 30 } });
     await using api = await startBooks({ now: () => here.clock.epochMs() });
@@ -372,7 +372,7 @@ describe('progress', () => {
     expect(run.view().pipelines['books']?.records).toEqual({ authors: 1, records: 2 });
   });
 
-  it('stays cheap however much waits', async () => {
+  it('stays cheap however many jobs wait', async () => {
     await using here = await place();
     // Its one request of the day is spent: nothing else happens, however long a slow machine takes.
     const busy = createServer((_, response) => response.writeHead(503).end());
@@ -403,7 +403,7 @@ describe('progress', () => {
   });
 });
 
-it('counts connections that are cut and answers that are none as faults, and shows hostile reasons as text', async () => {
+it('responses that aren’t JSON count as errors, and hostile reasons are shown as text', async () => {
   const hostile = createServer((_, response) => {
     response.setHeader('content-type', 'text/html');
     response.end('<b>\u001B[31mno JSON</b>');

@@ -37,7 +37,7 @@ const crawl = ({ url, users }: Crawled, requests: number) =>
     every: 1,
   });
 
-it('is less than 5 % off for walks that take turns, at 10, 30 and 60 % of the job', async () => {
+it('the forecast for crawls that take turns is less than 5 % off at 10, 30 and 60 % of the work', async () => {
   await using here = await place();
   const users = { alpha: { followers: 700 }, beta: { followers: 350 }, gamma: { followers: 95 }, delta: { followers: 3 } };
   await using api = await startFollowers({ window: { kind: 'rolling', limit: 100_000, windowMs: 1 }, users });
@@ -49,7 +49,7 @@ it('is less than 5 % off for walks that take turns, at 10, 30 and 60 % of the jo
   for (const error of found) expect(error).toBeLessThan(0.05);
 });
 
-it('is less than 5 % off for each of the walks, where the sizes of all are known', async () => {
+it('the forecast for each crawl is less than 5 % off if the sizes of all are known', async () => {
   await using here = await place();
   const users = { alpha: { followers: 700 }, beta: { followers: 350 }, gamma: { followers: 95 } };
   await using api = await startFollowers({ window: { kind: 'rolling', limit: 100_000, windowMs: 1 }, users });
@@ -75,7 +75,7 @@ it('is less than 5 % off for each of the walks, where the sizes of all are known
   for (const error of errors) expect(error).toBeLessThan(0.05);
 });
 
-it('is less than 5 % off for the keys of lookups beside walks', async () => {
+it('the forecast for the keys of lookups is less than 5 % off', async () => {
   await using here = await place();
   await using api = await startBooks({ now: () => here.clock.epochMs() });
   const isbns = Array.from({ length: 1_500 }, (_, i) => sampleIsbn(i));

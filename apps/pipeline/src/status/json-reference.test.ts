@@ -6,10 +6,10 @@ import { snakeCased } from './text/snake-case.ts';
 
 const page = await readFile(new URL('../../../../docs/run-json.md', import.meta.url), 'utf8');
 
-test('docs/run-json.md has every event of a JSON log', () =>
+test('docs/run-json.md describes every event of a JSON log', () =>
   expect(EVENT_TYPES.filter((type) => !page.includes(`\`${type}\``))).toEqual([]));
 
-test('docs/run-json.md has every key of /status.json', () => {
+test('docs/run-json.md describes every key of /status.json', () => {
   const view = snakeCased(busyView());
   expect(Object.keys(view).filter((key) => !page.includes(`\`${key}\``))).toEqual([]);
 });

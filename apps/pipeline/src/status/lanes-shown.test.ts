@@ -13,7 +13,7 @@ function crawl(url: string, lanes = 1, users: readonly string[] = ['alpha']) {
   return followers({ baseUrl: url, credentials, users: users.map((screenName) => ({ screenName })), limit, count: 10 });
 }
 
-it('says which lanes it has once one was given away, and stands by when all are other processes’', async () => {
+it('a run shows which lanes it has once it has given one away, and stands by when other processes have all of them', async () => {
   await using here = await place();
   const run = await here.run([crawl('http://127.0.0.1:9', 2)], { follow: true, lanes: 2 });
   await expect.poll(() => run.view().lanes.length).toBe(2);
@@ -35,7 +35,7 @@ it('says which lanes it has once one was given away, and stands by when all are 
   expect((await run.finish()).outcome).toBe('stopped');
 });
 
-it('says that its work is done while it waits whether a lane of another process comes free', async () => {
+it('a run shows that its work is done while it waits for lanes of other processes', async () => {
   await using here = await place();
   here.assign(1);
   const run = await here.run([crawl('http://127.0.0.1:9', 2, [])], { lanes: 2 });
@@ -52,7 +52,7 @@ it('says that its work is done while it waits whether a lane of another process 
   );
 });
 
-it('tells who has taken a lane over, and takes it again', async () => {
+it('a run reports who has taken a lane over, and takes it back', async () => {
   await using api = await startFollowers(FREELY);
   await using here = await place();
   const run = await here.run([crawl(api.url)]);
@@ -70,7 +70,7 @@ it('tells who has taken a lane over, and takes it again', async () => {
   expect(run.view().pipelines['followers']).toMatchObject({ pages: 3, items: 30, walks: { started: 1, completed: 1 } });
 });
 
-it('says why a lane can not go on while others do, and that the run failed', async () => {
+it('a run reports why a lane can’t continue while others do, and that the run failed', async () => {
   await using api = await startFollowers(FREELY);
   await using here = await place();
   await using shop = await startBooks({ now: () => here.clock.epochMs() });

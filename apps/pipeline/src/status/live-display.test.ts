@@ -4,7 +4,7 @@ import { FakeTerminal } from './fake-terminal.fixture.ts';
 import { createLiveDisplay } from './live-display.ts';
 import { busyView } from './page/busy-view.fixture.ts';
 
-test('a terminal is redrawn five times a second while something happens, and once a second while nothing does', async () => {
+test('the terminal is redrawn five times a second while events arrive, and once a second otherwise', async () => {
   const clock = virtualClock();
   const terminal = new FakeTerminal({ isTTY: true, columns: 100 });
   let views = 0;

@@ -59,7 +59,7 @@ function unknowns(query: string): string[] {
   return wrong;
 }
 
-it('finds what a query names and no scrape has', () => {
+it('the check finds names in a query that no scrape has', () => {
   expect(
     unknowns('sum by (pipeline, le) (rate(headgate_request_duration_seconds_bucket{pipeline=~"$p", instance="a"}[5m])) > 0.5'),
   ).toEqual([]);
@@ -85,7 +85,7 @@ const dashboard = z.object({
   annotations: z.object({ list: z.array(z.object({ expr: z.string() })) }),
 });
 
-it('docs/grafana.json asks for metrics and labels that there are, in panels that do not overlap', async () => {
+it('docs/grafana.json queries only existing metrics and labels, in panels that don’t overlap', async () => {
   const { panels, templating, annotations } = dashboard.parse(JSON.parse(await readFile(docs('grafana.json'), 'utf8')));
   const queries = [...panels.flatMap(({ targets = [] }) => targets), ...annotations.list].map(({ expr }) => expr);
   expect(queries.length).toBeGreaterThan(20);
@@ -110,7 +110,7 @@ async function headings(url: string): Promise<string[]> {
   return [...page.matchAll(/^## (.+)$/gmu)].map(([, title = '']) => `#${title.toLowerCase().replaceAll(' ', '-')}`);
 }
 
-it('docs/alerts.yaml asks for metrics and labels that there are, and its words do, too', async () => {
+it('docs/alerts.yaml queries only existing metrics and labels, and so do its texts', async () => {
   const text = z.object({ summary: z.string().min(1), description: z.string().min(1), runbook_url: z.string() });
   const rule = z.object({ alert: z.string(), expr: z.string(), labels: z.object({ severity: z.string() }), annotations: text });
   const rules = z.object({ groups: z.array(z.object({ rules: z.array(rule) })) });

@@ -25,7 +25,7 @@ async function lockedOut(here: Place, url: string): Promise<{ readonly run: Show
 const service = async () =>
   await startFollowers({ window: { kind: 'rolling', limit: 100_000, windowMs: 1 }, users: { alpha: { followers: 30 } } });
 
-it('says that the log is locked, for how long, that it is back, and each once', async () => {
+it('each display reports once that the log is locked, for how long, and that it is back', async () => {
   await using api = await service();
   await using here = await place();
   const { run, unlock } = await lockedOut(here, api.url);
@@ -57,7 +57,7 @@ it('says that the log is locked, for how long, that it is back, and each once', 
   ]);
 });
 
-it('says on a terminal and in plain lines that a stop waits for a log that is away, and in its summary that it was not reached', async () => {
+it('the terminal and the plain lines report that a stop waits for an unreachable log, and the summary that it wasn’t reached', async () => {
   await using api = await service();
   await using here = await place();
   const { run, unlock } = await lockedOut(here, api.url);
@@ -71,7 +71,7 @@ it('says on a terminal and in plain lines that a stop waits for a log that is aw
   expect((await run.finish()).outcome).toBe('stopped');
 });
 
-it('the duration of an outage is right after the clock was set back', async () => {
+it('the duration of an outage is right even if the clock was set back', async () => {
   const clock = virtualClock();
   const line = logLines({ clock });
   const viewer = runViewer({ clock, signal: new AbortController().signal, about: {} as never });

@@ -23,7 +23,7 @@ function shape(line: string): string {
     : `${name} ${rest.length > 1 ? 'and more' : ''}`;
 }
 
-it('shows in the picture of the README what `npm start` shows', async () => {
+it('the picture in the README shows what `npm start` shows', async () => {
   const cwd = await mkdtemp(join(tmpdir(), 'headgate-picture-'));
   const terminal = new FakeTerminal({ isTTY: true, columns: 100, rows: 30 });
   const stop = new AbortController();

@@ -6,7 +6,7 @@ const START = Date.UTC(2026, 2, 10, 10, 0, 0);
 const attempt = { type: 'attempt', pipeline: 'followers', credential: 'app', subject: '@alpha', durationMs: 1 } as const;
 const page = { type: 'page-written', pipeline: 'followers', key: '@alpha', request: 'r', page: 1, last: false } as const;
 
-it('counts by minutes, and keeps those of 6 hours', async () => {
+it('the history counts per minute, and keeps 6 hours', async () => {
   const clock = virtualClock({ epochMs: START + 30_000 });
   const { apply, history } = runHistory(clock);
   apply({ ...attempt, outcome: 'ok' });
@@ -33,7 +33,7 @@ it('counts by minutes, and keeps those of 6 hours', async () => {
   expect(history().minutes).toHaveLength(1);
 });
 
-it('keeps a fault by what it was: how often, since when, and the last', async () => {
+it('the history keeps how often each kind of error occurred, since when, and the last one', async () => {
   const clock = virtualClock({ epochMs: START });
   const { apply, history } = runHistory(clock);
   apply({ ...attempt, outcome: 'transient', status: 503, reason: 'is down', retryInMs: 1 });
@@ -53,7 +53,7 @@ it('keeps a fault by what it was: how often, since when, and the last', async ()
   expect(history().faults[0]?.status).toBe(999);
 });
 
-it('keeps the last 50 events that are told singly', () => {
+it('the history keeps the last 50 single events', () => {
   const { apply, history } = runHistory(virtualClock({ epochMs: START }));
   apply({ ...page, items: 1 });
   for (let i = 1; i <= 60; i += 1) apply({ type: 'notice', level: 'info', message: `${i}` });
@@ -62,7 +62,7 @@ it('keeps the last 50 events that are told singly', () => {
   expect(events.at(-1)).toEqual({ number: 60, at: START, event: { type: 'notice', level: 'info', message: '60' } });
 });
 
-it('after the clock was set back, minutes stay in order and times as long ago as they are', async () => {
+it('minutes stay in order and ages stay right after the clock was set back', async () => {
   const clock = virtualClock({ epochMs: START });
   const { apply, history } = runHistory(clock);
   const fault = { ...attempt, outcome: 'transient', reason: 'connection refused' } as const;

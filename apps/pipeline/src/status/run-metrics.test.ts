@@ -15,7 +15,7 @@ const FIGURES = { cpuSeconds: 1.5, residentBytes: 80_000_000 };
 const BUSY = runMetrics(busyView(), FIGURES).body;
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
 
-it('counts a run by credential, outcome and time, and what may happen stands at 0 until it does', async () => {
+it('the metrics count a run by credential, outcome and time, and start at 0 for everything that may happen', async () => {
   await using here = await place();
   const fault = { name: 'html', at: 3, times: 1_000 } as const;
   await using api = await startFollowers({
@@ -69,7 +69,7 @@ it('counts a run by credential, outcome and time, and what may happen stands at 
 });
 
 describe('a scrape', () => {
-  it('names metrics as Prometheus has them, describes each, and has no series twice', () => {
+  it('follows the naming rules of Prometheus, describes each metric, and has no duplicate series', () => {
     const twice = busyView();
     for (const text of [BUSY, runMetrics({ ...twice, budgets: [...twice.budgets, ...twice.budgets] }, FIGURES).body]) {
       for (const [name, { type, help, samples, labels }] of scraped(text)) {
@@ -86,7 +86,7 @@ describe('a scrape', () => {
     }
   });
 
-  it('has buckets that count what is not above their bound, the last one all', () => {
+  it('has cumulative buckets, of which the last one counts everything', () => {
     const histogram = { boundsMs: [100, 1_000], counts: [7, 10, 2], sumMs: 9_250 };
     const text = exposition([{ name: 'some_seconds', type: 'histogram', help: 'Some.', series: [[{ of: 'a' }, histogram]] }]);
     expect(text.split('\n').slice(2)).toEqual([
@@ -99,12 +99,12 @@ describe('a scrape', () => {
     ]);
   });
 
-  it('holds what stands in a label together, whatever it is', () => {
+  it('escapes any value of a label', () => {
     const text = exposition([{ name: 'some', type: 'gauge', help: 'A\\b\nc.', series: [[{ of: 'a"b\\c\nd} 1' }, 2]] }]);
     expect(text).toBe('# HELP some A\\\\b\\nc.\n# TYPE some gauge\nsome{of="a\\"b\\\\c\\nd} 1"} 2\n');
   });
 
-  it('has no more series for ten times the work', () => {
+  it('has as many series for ten times the work', () => {
     const lines = (requests: number): number => runMetrics(busyView({ requests }), FIGURES).body.split('\n').length;
     expect(lines(1_000)).toBe(lines(100));
   });

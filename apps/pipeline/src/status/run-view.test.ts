@@ -6,7 +6,7 @@ import { createPlainLines } from './plain-lines.ts';
 import { runViewer } from './run-view.ts';
 import { summaryText } from './summary-text.ts';
 
-it('shows no instant of its snapshot as one to come that was the present when it was made', () => {
+it('a time that was the present when the snapshot was taken isn’t shown as a future one', () => {
   let ticks = 0;
   const clock = { ...virtualClock({ epochMs: START }), epochMs: () => START + ticks++ };
   const viewer = runViewer({ clock, signal: new AbortController().signal, about: ABOUT });
@@ -19,7 +19,7 @@ it('shows no instant of its snapshot as one to come that was the present when it
   expect(now).toBe(START + before + 1);
 });
 
-it('lasts as long as it does, and tells of pages, whatever the time of day does', async () => {
+it('the elapsed time and the ages of pages are right even if the wall clock is changed', async () => {
   const clock = virtualClock({ epochMs: START });
   const viewer = runViewer({ clock, signal: new AbortController().signal, about: ABOUT });
   const stderr = new FakeTerminal();

@@ -14,7 +14,7 @@ const screen = (changed: Partial<RunView>): Screen =>
     jobs: { text: '', state: 'all', most: 25 },
   });
 
-it('an outage says since when and when the next attempt is first, since a narrow terminal cuts the end', () => {
+it('the line of an outage starts with its duration and the next attempt, because a narrow terminal cuts its end', () => {
   const { now, pipelines } = busyView();
   const failing = {
     since: now - 3_600_000,
@@ -43,7 +43,7 @@ it('an outage says since when and when the next attempt is first, since a narrow
   expect(frame.join('\n')).toContain('followers: down since 11:14:00, next attempt 12:14:20');
 });
 
-it('at 60 columns a row keeps when its wait ends, and the numbers go', () => {
+it('at 60 columns a row keeps the end of its wait and drops its numbers', () => {
   const { work } = busyView();
   const [first, ...others] = work;
   const doing = { state: 'waiting', for: 'budget', until: busyView().now + 60_000 } as const;
@@ -54,7 +54,7 @@ it('at 60 columns a row keeps when its wait ends, and the numbers go', () => {
   expect(frame(99)).toMatch(/^ {2}@alpha .* pages .* ids .*waits for budget until 12:15:00$/mu);
 });
 
-it('has the jobs at work first, and counts the others', () => {
+it('the jobs in progress come first, and the others are counted', () => {
   const view = busyView({ requests: 30 });
   const { jobs } = screenOf(view, { times, commandFor: () => '', jobs: { text: '', state: 'all', most: 10 } });
   expect(jobs.rows.map(({ state }) => state)).toEqual(Array.from({ length: 10 }, () => 'working'));
@@ -69,7 +69,7 @@ it('has the jobs at work first, and counts the others', () => {
   });
 });
 
-it('how fast a first walk can go: a longer window is named where it permits less than shorter ones in a row', () => {
+it('the rate of a first crawl names a longer window if it permits less than the shorter ones in a row', () => {
   const budget = (limit: number, windowMs: number) => ({ pipeline: 'issues', limit, windowMs });
   const words = (...budgets: readonly ReturnType<typeof budget>[]): string[] => rateWords('issues', { unit: 'issues' }, budgets);
   const [second, hour, day] = [1_000, 3_600_000, 86_400_000];
@@ -84,7 +84,7 @@ it('how fast a first walk can go: a longer window is named where it permits less
   ]);
 });
 
-it('while a service fails the end is said as the time after it is back', () => {
+it('while a service fails, the finish time is a duration after its return', () => {
   const view = busyView();
   const { followers, ...others } = view.pipelines;
   if (followers === undefined) throw new Error('no followers');
@@ -94,7 +94,7 @@ it('while a service fails the end is said as the time after it is back', () => {
   expect(progressWords(down, times)).toMatch(/, done 9 h after followers is back$/u);
 });
 
-it('a run that has stopped no longer says that it stops', () => {
+it('a run that has stopped no longer says that it is stopping', () => {
   const words = (changed: Partial<RunView>): readonly string[] => screen(changed).notes.map((note) => note.words);
   expect(words({ isStopping: true })).toEqual([expect.stringMatching(/^stopping: /u)]);
   expect(words({ isStopping: true, outcome: 'stopped' })).toEqual([]);

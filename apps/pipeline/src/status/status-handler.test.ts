@@ -23,7 +23,7 @@ async function listen(listener: RequestListener): Promise<{ readonly port: numbe
   };
 }
 
-it('shows a run of a program, mounted below a path, until its end', async () => {
+it('the handler, mounted below a path, shows the run of a program until its end', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-status-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   await using api = await startFollowers({

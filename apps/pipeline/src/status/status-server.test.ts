@@ -38,7 +38,7 @@ async function serve(
   return await startStatusServer({ port: 0, host: '127.0.0.1', clock, commandFor, timeZone: 'UTC', ...options });
 }
 
-it('serves a run as page, JSON and metrics, one view an answer, and shows nothing that a browser would obey', async () => {
+it('the server shows a run as page, JSON and metrics, each from one view, and nothing that a browser would execute', async () => {
   await using here = await place();
   await using api = await startFollowers({
     window: { kind: 'rolling', limit: 100_000, windowMs: 1 },
@@ -99,7 +99,7 @@ it('serves a run as page, JSON and metrics, one view an answer, and shows nothin
   }
 });
 
-it('lets in its own script and style alone, and has nothing of the run or of its address in its document', async () => {
+it('the page allows only its own script and style, and its document contains neither the run nor its address', async () => {
   await using here = await place();
   const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal, about: { ...ABOUT, config: '<b>&"' } });
   const server = await serve(here, { view: () => viewer.view() });
@@ -123,7 +123,7 @@ it('lets in its own script and style alone, and has nothing of the run or of its
   }
 });
 
-it('is not ready before the run has its lanes', async () => {
+it('/readyz fails before the run has its lanes', async () => {
   await using here = await place();
   const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal, about: ABOUT });
   const server = await serve(here, { view: () => viewer.view() });
@@ -134,7 +134,7 @@ it('is not ready before the run has its lanes', async () => {
   await server.close();
 });
 
-it('is not ready while a service answers nothing of use, and says since when', async () => {
+it('/readyz fails while a service sends only errors, and says since when', async () => {
   const { now, pipelines } = busyView();
   const serving = (since: number) => {
     const failing = { since, attempts: 3, reason: 'cannot connect to <b>: connection refused', retryAt: now + 30_000 };
@@ -158,7 +158,7 @@ it('is not ready while a service answers nothing of use, and says since when', a
   }
 });
 
-it('answers 500 where the run can not be read, and goes on', async () => {
+it('the server responds with 500 while the run can’t be read, and keeps serving', async () => {
   await using here = await place();
   const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal, about: ABOUT });
   let isBroken = true;
@@ -178,7 +178,7 @@ it('answers 500 where the run can not be read, and goes on', async () => {
   }
 });
 
-it('closes though clients are connected, whether they ask or not', async () => {
+it('the server closes even if clients are connected, idle or not', async () => {
   await using here = await place();
   const viewer = runViewer({ clock: here.clock, signal: new AbortController().signal, about: ABOUT });
   const server = await serve(here, { view: () => viewer.view() });
@@ -200,7 +200,7 @@ it('closes though clients are connected, whether they ask or not', async () => {
   await expect(ask(server.url)).rejects.toThrow(/ECONNREFUSED/u);
 });
 
-it('says which ports are busy, or which address can not be used, and what to set', async () => {
+it('an error names the ports in use or the address that can’t be used, and the setting to change', async () => {
   const view = (): never => {
     throw new Error('nobody asks');
   };

@@ -21,7 +21,7 @@ function crawl({ url, users, requests = 1_000, retryFor = '10m' }: CrawlOptions)
   return followers({ baseUrl: url, credentials: [{ name: 'app', bearer: 'a-token' }], users: list, limit, count: 10, retryFor });
 }
 
-it('names failed crawls with their reasons, ten at most, and the commands to read and to replay them', async () => {
+it('the summary names at most ten failed crawls with their reasons, and the commands that read and replay them', async () => {
   await using api = await startFollowers({ ...FREELY, users: { alpha: { followers: 30 } } });
   await using here = await place();
   const gone = Array.from({ length: 120 }, (_, i) => `gone_${i}`);
@@ -42,7 +42,7 @@ it('names failed crawls with their reasons, ten at most, and the commands to rea
   expect(summary).toHaveLength(16);
 });
 
-it('says of each pipeline what it did and left where it was stopped, and what went wrong there', async () => {
+it('the summary of a stopped run lists what each pipeline did, what it left, and what went wrong', async () => {
   await using here = await place();
   await using api = await startFollowers({ ...FREELY, users: { alpha: { followers: 30 }, beta: { followers: 30 } } });
   await using shop = await startBooks({ now: () => here.clock.epochMs() });
@@ -74,7 +74,7 @@ it('says of each pipeline what it did and left where it was stopped, and what we
   ]);
 });
 
-it('names no service that a run waited for once it is done, though the last crawl failed', async () => {
+it('the summary of a finished run names no service that it waited for, even if the last crawl failed', async () => {
   await using here = await place();
   const server = createServer((_, response) => void response.writeHead(500).end());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -88,7 +88,7 @@ it('names no service that a run waited for once it is done, though the last craw
   server.close();
 });
 
-it('names the service that a stopped run waited for, for how long, and how many crawls stay for the next', async () => {
+it('the summary of a stopped run names the service that it waited for, for how long, and how many crawls remain', async () => {
   await using here = await place();
   const server = createServer((_, response) => void response.writeHead(503).end());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

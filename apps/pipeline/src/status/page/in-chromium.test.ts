@@ -71,7 +71,7 @@ async function open(options: BrowserContextOptions = {}, query = ''): Promise<Pa
 const connection = (page: Page) => expect.poll(async () => await page.locator('#connection').textContent());
 const names = async (page: Page) => await page.locator('#work th').allTextContents();
 
-it('changes what has changed, and leaves selection, focus, scroll and all other elements where they are', async () => {
+it('the page updates only what has changed, and keeps the selection, the focus, the scroll position and all other elements', async () => {
   const page = await open({ viewport: { width: 1_280, height: 400 } });
   await connection(page).toBe('Live');
   await page.locator('input[name=q]').focus();
@@ -100,7 +100,7 @@ it('changes what has changed, and leaves selection, focus, scroll and all other 
   ).toEqual({ selected: 'beta', same: true, focused: 'q', scrolled: 300 });
 });
 
-it('says that the run has ended, stays, and goes on with the next run at its address', async () => {
+it('the page shows that the run has ended, stays, and continues with the next run at its address', async () => {
   const page = await open();
   await connection(page).toBe('Live');
   view = { ...view, outcome: 'done' };
@@ -117,7 +117,7 @@ it('says that the run has ended, stays, and goes on with the next run at its add
   expect(await page.title()).toMatch(/running/u);
 });
 
-it('says that the connection is lost when the run is killed, and goes on with the next one', async () => {
+it('the page shows that the connection is lost when the run is killed, and continues with the next run', async () => {
   const start = async (port: number, version: string): Promise<{ readonly url: string; readonly child: ChildProcess }> => {
     const script = fileURLToPath(new URL('serving-process.fixture.ts', import.meta.url));
     const child = spawn(process.execPath, ['--conditions=@headgate/source', script, `${port}`, version], {
@@ -144,7 +144,7 @@ it('says that the connection is lost when the run is killed, and goes on with th
   expect(await page.evaluate('window.isThis')).toBe(true);
 });
 
-it('shows some of a thousand requests, and finds each', async () => {
+it('the page shows some of a thousand jobs, and its search finds each', async () => {
   view = busyView({ requests: 1_000 });
   const page = await open();
   await connection(page).toBe('Live');
@@ -166,7 +166,7 @@ it('shows some of a thousand requests, and finds each', async () => {
   await expect.poll(async () => (await names(page)).length).toBe(300);
 });
 
-it('pauses, by keyboard', async () => {
+it('the page can be paused with the keyboard', async () => {
   const page = await open();
   await connection(page).toBe('Live');
   await page.keyboard.press('Tab');
@@ -181,12 +181,12 @@ it('pauses, by keyboard', async () => {
   expect(await page.locator('h1').textContent()).toBe('headgate stopping');
 });
 
-it('says without JavaScript where the state of the run is', async () => {
+it('the page tells without JavaScript where to find the state of the run', async () => {
   const page = await open({ javaScriptEnabled: false });
   expect(await page.locator('noscript').textContent()).toContain('status.json');
 });
 
-it('shows hostile names as text', async () => {
+it('the page shows hostile names as text', async () => {
   const hostile = '<img src=x onerror="document.title=1">';
   const { work, about } = busyView();
   const [first, ...others] = work;
@@ -201,7 +201,7 @@ it('shows hostile names as text', async () => {
   expect(await page.locator('img').count()).toBe(0);
 });
 
-it('reads a bar as its share', async () => {
+it('a screen reader reads a bar as its share', async () => {
   const page = await open();
   await connection(page).toBe('Live');
   const bars = await page.evaluate<string[]>("[...document.querySelectorAll('#work progress')].map((bar) => bar.ariaValueText)");
@@ -245,7 +245,7 @@ const STATES: Readonly<Record<string, () => RunView>> = {
 };
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  it(`is accessible to all, and fits 390 px, in ${colorScheme} colours`, async () => {
+  it(`the page is accessible and fits 390 px in ${colorScheme} colors`, async () => {
     for (const [state, make] of Object.entries(STATES)) {
       view = make();
       for (const width of [1_280, 390]) {
@@ -266,7 +266,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   });
 }
 
-it('takes the pictures for docs/', async ({ skip }) => {
+it('the pictures for docs/ are taken', async ({ skip }) => {
   if (PICTURES === undefined) return skip('HEADGATE_SCREENSHOTS=1 takes the pictures for docs/');
   mkdirSync(PICTURES, { recursive: true });
   const taken = [

@@ -46,7 +46,7 @@ async function serve(view: () => RunView) {
   return { clock, server: await startStatusServer({ ...options, clock, view }) };
 }
 
-it('sends all, then what is different, and the end', async () => {
+it('the stream sends the whole screen, then only changes, then the end', async () => {
   let view = busyView();
   let looks = 0;
   const { clock, server } = await serve(() => ((looks += 1), view));
@@ -81,7 +81,7 @@ it('sends all, then what is different, and the end', async () => {
   expect(clock.pending).toBe(0);
 });
 
-it('costs nothing while nobody looks', async () => {
+it('the stream costs nothing while no page is open', async () => {
   let looks = 0;
   const { clock, server } = await serve(() => ((looks += 1), busyView()));
   expect(clock.pending).toBe(0);
@@ -96,7 +96,7 @@ it('costs nothing while nobody looks', async () => {
   await server.close();
 });
 
-it('lets 24 pages look, and another one when one has gone', async () => {
+it('the stream accepts 24 pages, and another one when one has left', async () => {
   const { server } = await serve(() => busyView());
   const pages = await Promise.all(Array.from({ length: 24 }, async () => await watch(server)));
   expect(new Set(pages.map(({ response }) => response.statusCode))).toEqual(new Set([200]));
@@ -106,7 +106,7 @@ it('lets 24 pages look, and another one when one has gone', async () => {
   await server.close();
 });
 
-it('sends no more than a frame to a page that does not take it, gives it up after half a minute, and ends without it', async () => {
+it('the stream sends at most one frame to a page that doesn’t read, gives it up after 30 s, and ends without it', async () => {
   const asOf = { n: 0 };
   // 300 rows that are other ones each time: 200 kB a second.
   const { clock, server } = await serve(() => {
@@ -133,7 +133,7 @@ it('sends no more than a frame to a page that does not take it, gives it up afte
   expect(clock.pending).toBe(0);
 });
 
-it('is for its own page alone', async () => {
+it('the stream serves only its own page', async () => {
   const { server } = await serve(() => busyView());
   const asked = [{ host: 'evil.example' }, { 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-origin' }].map(
     async (headers) => (await watch(server, '', headers)).response.statusCode,
@@ -142,7 +142,7 @@ it('is for its own page alone', async () => {
   await server.close();
 });
 
-it('cuts pages off while the run can not be read: they ask again', async () => {
+it('the stream disconnects pages while the run can’t be read, and they reconnect', async () => {
   let isBroken = false;
   const { clock, server } = await serve(() => {
     if (isBroken) throw new Error('tok-7Gh2-never-shown');
@@ -158,7 +158,7 @@ it('cuts pages off while the run can not be read: they ask again', async () => {
   await server.close();
 });
 
-it('shows names from outside as one line of text, without what turns the direction of writing', async () => {
+it('names from outside are one line of text, without characters that change the writing direction', async () => {
   const about = { ...busyView().about, config: 'a\u202Eb\n\u001B[31m<b>' };
   const { server } = await serve(() => busyView({ changed: { about } }));
   const page = await watch(server);

@@ -4,19 +4,19 @@ import { displayWidth, fitWidth, padWidth } from './cells.ts';
 import { safeText } from './safe-text.ts';
 
 describe('safeText', () => {
-  it('keeps what people write', () => {
+  it('keeps ordinary text', () => {
     expect(safeText('Zoë Ågren & 日本語 👩‍👩‍👧')).toBe('Zoë Ågren & 日本語 👩‍👩‍👧');
   });
 
-  it('takes escape sequences out', () => {
+  it('removes escape sequences', () => {
     expect(safeText('a\u001B[2J\u001B[31mb\u001B]0;title\u0007c')).toBe('abc');
   });
 
-  it('is one line', () => {
+  it('returns one line', () => {
     expect(safeText('one\r\ntwo\tthree\u2028four')).toBe('one two three four');
   });
 
-  it('leaves nothing a terminal obeys, whatever comes', () => {
+  it('returns nothing that a terminal would execute, whatever the input', () => {
     const nasty = fc.string({
       unit: fc.oneof(fc.constantFrom('\u001B', '\u009B', '[', ']', '\u0007', '\u0000', '\u202E', '\uD800', '3', 'm'), fc.string()),
     });
@@ -30,7 +30,7 @@ describe('safeText', () => {
     );
   });
 
-  it('cuts what is long and says so', () => {
+  it('cuts long text and marks the cut', () => {
     expect(safeText('x'.repeat(1_000_000), 10)).toBe('xxxxxxxxx…');
     expect(safeText('👍'.repeat(10), 4)).toBe('👍…');
     expect(safeText('exactly 10', 10)).toBe('exactly 10');

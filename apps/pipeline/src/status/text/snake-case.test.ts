@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { snakeCased } from './snake-case.ts';
 
-test('keys are in snake case, and names of users are as they are', () => {
+test('keys become snake case, and names from users stay unchanged', () => {
   const pipeline = {
     attemptTimes: { boundsMs: [1] },
     attempts: { 'rate-limited': 1 },

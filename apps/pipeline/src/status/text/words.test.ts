@@ -17,7 +17,7 @@ it.each([
   ['series', 'series'],
   ['missing', 'missing'],
   ['status', 'status'],
-])('one of %s is %s', (plural, singular) => expect(singularOf(plural)).toBe(singular));
+])('the singular of %s is %s', (plural, singular) => expect(singularOf(plural)).toBe(singular));
 
 describe('numbers', () => {
   it.each([
@@ -33,9 +33,9 @@ describe('numbers', () => {
     [999_600_000, '1.00 bn'],
     [12_340_000_000, '12.3 bn'],
     [Number.NaN, '?'],
-  ])('says %d as %s', (value, words) => expect(numberWords(value)).toBe(words));
+  ])('writes %d as %s', (value, words) => expect(numberWords(value)).toBe(words));
 
-  it('never says more than three digits and a unit, nor more than 1 % wrong', () => {
+  it('writes at most three digits and a unit, never more than 1 % off', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1_000_000, max: 999_000_000_000 }), (value) => {
         const [, digits, unit] = /^([\d.]{3,4}) (M|bn)$/.exec(numberWords(value)) ?? [];
@@ -45,7 +45,7 @@ describe('numbers', () => {
     );
   });
 
-  it('groups, names and gives shares', () => {
+  it('groups digits, adds nouns and writes shares', () => {
     expect(groupedNumber(-0.4)).toBe('0');
     expect(countWords(1, 'page')).toBe('1 page');
     expect(countWords(1204, 'page')).toBe('1,204 pages');
@@ -69,9 +69,9 @@ describe('durations', () => {
     [14_580_000, '4 h 3 m'],
     [183_600_000, '2 d 3 h'],
     [-5, '0 ms'],
-  ])('says %d ms as %s', (ms, words) => expect(durationWords(ms)).toBe(words));
+  ])('writes %d ms as %s', (ms, words) => expect(durationWords(ms)).toBe(words));
 
-  it('counts up as a clock', () => {
+  it('counts up like a clock', () => {
     expect(elapsedWords(872_999)).toBe('00:14:32');
     expect(elapsedWords(360_000_000)).toBe('100:00:00');
   });
@@ -81,14 +81,14 @@ describe('instants', () => {
   const now = Date.UTC(2026, 2, 10, 22, 0, 0);
   const times = createTimeWords({ timeZone: 'UTC' });
 
-  it('says the time today, tomorrow and the day later', () => {
+  it('are a time today and tomorrow, and a date after that', () => {
     expect(times.when(now + 60_000, now)).toBe('22:01:00');
     expect(times.when(now + 16 * 3_600_000, now)).toBe('tomorrow 14:00');
     expect(times.when(now + 40 * 3_600_000, now)).toBe('12 Mar 14:00');
     expect(times.time(Number.POSITIVE_INFINITY)).toBe('?');
   });
 
-  it('goes by the zone of the machine, where none is given', () => {
+  it('are in the time zone of the machine by default', () => {
     vi.stubEnv('TZ', 'Asia/Tokyo');
     const local = createTimeWords();
     expect(local.time(now)).toBe('07:00:00');
@@ -97,7 +97,7 @@ describe('instants', () => {
     vi.unstubAllEnvs();
   });
 
-  it('says any instant as Intl does', () => {
+  it('are written as Intl writes them', () => {
     const format = new Intl.DateTimeFormat('en-GB', {
       day: 'numeric',
       month: 'short',
@@ -114,7 +114,7 @@ describe('instants', () => {
 });
 
 describe('bars', () => {
-  it('has exactly its width, is empty only at 0 and full only at 1', () => {
+  it('have exactly their width, and are empty only at 0 and full only at 1', () => {
     fc.assert(
       fc.property(fc.double({ min: -1, max: 2 }), fc.integer({ min: 2, max: 40 }), (share, width) => {
         const drawn = bar(share, width);

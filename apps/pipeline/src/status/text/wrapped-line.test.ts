@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { displayWidth } from './cells.ts';
 import { wrappedLine } from './wrapped-line.ts';
 
-it('breaks between words, and goes on under the column', () => {
+it('a line breaks between words, and continues indented to its column', () => {
   expect(wrappedLine('To go on:   run the same command again: it goes on with @alpha', 40)).toEqual([
     'To go on:   run the same command again:',
     '            it goes on with @alpha',
@@ -20,7 +20,7 @@ it('breaks between words, and goes on under the column', () => {
   ]);
 });
 
-it('loses no word, and makes no line wider that has room for its words', () => {
+it('no word is lost, and no line is too wide if its words fit', () => {
   const words = fc.array(fc.string({ unit: fc.constantFrom('a', '書', '·'), minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 30 });
   fc.assert(
     fc.property(words, fc.integer({ min: 24, max: 100 }), (all, width) => {
