@@ -7,11 +7,11 @@ const layerOf = new Map(LAYERS.flatMap((folders, layer) => folders.map((folder) 
 const sources = globSync(`*/*.ts`, { cwd: import.meta.dirname, exclude: ['**/*.{test,fixture}.ts'] });
 
 describe('the folders of the Kafka driver', () => {
-  it('are all in order', () => {
+  it('are all listed in their order', () => {
     expect(new Set(sources.map((file) => file.split('/')[0]))).toEqual(new Set(layerOf.keys()));
   });
 
-  it.each(sources)('%s imports from lower ones alone', (file) => {
+  it.each(sources)('%s imports only from lower folders', (file) => {
     const [folder = ''] = file.split('/');
     const text = readFileSync(`${import.meta.dirname}/${file}`, 'utf8');
     const imported = Array.from(text.matchAll(/from '\.\.\/([a-z]+)\//gu), ([, from = '']) => from);

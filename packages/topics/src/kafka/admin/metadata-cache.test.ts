@@ -15,14 +15,14 @@ import { MetadataCache } from './metadata-cache.ts';
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-describe.skipIf(why !== undefined)(`what is known of topics${because}`, () => {
+describe.skipIf(why !== undefined)(`cached topic metadata${because}`, () => {
   let proxied: ProxiedBroker;
   beforeAll(async () => {
     proxied = await proxiedBroker(startKafkaBroker);
   });
   afterAll(() => proxied.close());
 
-  it('stays known while it is fetched again, and its room also when the topic is gone', async ({ expect }) => {
+  it('stays available while it is fetched again, and the size limit even after the topic is deleted', async ({ expect }) => {
     const kafka = plainKafka(proxied.brokers);
     const admin = kafka.admin();
     await admin.connect();

@@ -90,31 +90,34 @@ describe.skipIf(why !== undefined).concurrent(`rights on brokers${because}`, () 
     return kafkaTopicLog({ brokers: broker.brokers, sasl: broker.sasl(user), clientId: user, replication: 1, ...options });
   }
 
-  it.for(CASES)('$told: found, named at once, waited for with onMissingRight', async ({ user, lacks, told, found }, { expect }) => {
-    await broker.give(user, without(rightsOf(user), lacks));
-    await using strict = await open(user);
-    expect(rightsWords(await strict.missingRights(intended(user)))).toEqual(found ?? [told]);
-    const failure = await work(strict, user).then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    expect(failure).toMatchObject({ code: 'HEADGATE_MISSING_RIGHT', retryable: true });
-    expect(String(failure)).toContain(`This user lacks ${told}. Grant it on the brokers`);
+  it.for(CASES)(
+    '$told: a missing right is found, named at once, and waited for with onMissingRight',
+    async ({ user, lacks, told, found }, { expect }) => {
+      await broker.give(user, without(rightsOf(user), lacks));
+      await using strict = await open(user);
+      expect(rightsWords(await strict.missingRights(intended(user)))).toEqual(found ?? [told]);
+      const failure = await work(strict, user).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      expect(failure).toMatchObject({ code: 'HEADGATE_MISSING_RIGHT', retryable: true });
+      expect(String(failure)).toContain(`This user lacks ${told}. Grant it on the brokers`);
 
-    const changes: AvailabilityChange[] = [];
-    await using patient = await open(user, { onMissingRight: 'wait', onAvailability: (change) => changes.push(change) });
-    const working = work(patient, user);
-    await expect.poll(() => changes.at(-1)).toMatchObject({ available: false, refused: true });
-    expect(changes[0]).toMatchObject({ reason: `this user lacks ${told}` });
-    await broker.give(user, lacks);
-    expect(await working).toEqual(['asked']);
-    await expect.poll(() => changes.at(-1)).toEqual({ available: true });
-    expect(await patient.missingRights(intended(user))).toEqual([]);
-    const ids = await committedRecords(broker.own, `${user}.ids`);
-    expect(ids.map(({ value }) => value)).toEqual(['written']);
-  });
+      const changes: AvailabilityChange[] = [];
+      await using patient = await open(user, { onMissingRight: 'wait', onAvailability: (change) => changes.push(change) });
+      const working = work(patient, user);
+      await expect.poll(() => changes.at(-1)).toMatchObject({ available: false, refused: true });
+      expect(changes[0]).toMatchObject({ reason: `this user lacks ${told}` });
+      await broker.give(user, lacks);
+      expect(await working).toEqual(['asked']);
+      await expect.poll(() => changes.at(-1)).toEqual({ available: true });
+      expect(await patient.missingRights(intended(user))).toEqual([]);
+      const ids = await committedRecords(broker.own, `${user}.ids`);
+      expect(ids.map(({ value }) => value)).toEqual(['written']);
+    },
+  );
 
-  it('one that is revoked while a lane works: named, waited for, and nothing is lost or duplicated', async ({ expect }) => {
+  it('a right that is revoked while a lane works is named and waited for, and nothing is lost or duplicated', async ({ expect }) => {
     const user = 'revoked';
     await broker.give(user, rightsOf(user));
     const changes: AvailabilityChange[] = [];
@@ -137,7 +140,9 @@ describe.skipIf(why !== undefined).concurrent(`rights on brokers${because}`, () 
       expect((await committedRecords(broker.own, `${user}.${topic}`)).map(({ value }) => value)).toEqual(['0', '1', '2']);
   });
 
-  it('to create topics, or to add partitions: every topic is named, and they are created once it is granted', async ({ expect }) => {
+  it('a missing right to create topics or add partitions names every topic, and they are created once it is granted', async ({
+    expect,
+  }) => {
     const user = 'maker';
     const topics = ['a', 'b', 'c'].map((name) => ({ name: `${user}.${name}`, partitions: 1 }));
     await broker.give(user, [on('topic', `${user}.*`, 'Describe', 'DescribeConfigs')]);

@@ -6,7 +6,7 @@ import { createTopics } from './topics.ts';
 
 const PARTITION = { partitionId: 0, leader: 1, replicas: [1] };
 
-test('a new topic is described by a broker that knows it, however the brokers take turns', async () => {
+test('a broker that knows a new topic describes it, in whatever order the brokers are asked', async () => {
   const { cluster, made } = laggingCluster();
   const topics = [{ name: 'records', partitions: 1 }];
   const { created, descriptions } = await createTopics({ cluster, topics, replication: 1, validateOnly: false });
@@ -21,7 +21,7 @@ test.for([
   { keepsRecords: true, retention: { 'retention.ms': '-1', 'retention.bytes': '-1' } },
   { keepsRecords: false, retention: {} },
 ])(
-  'a topic that keeps its records is created so, whatever the brokers do by default: $keepsRecords',
+  'a topic that keeps its records is created with unlimited retention, another with the default of the brokers (keepsRecords: $keepsRecords)',
   async ({ keepsRecords, retention }) => {
     const { cluster, settings } = laggingCluster();
     const topics = [{ name: 'records', partitions: 1, keepsRecords }];
@@ -46,7 +46,7 @@ test.for([
   { copies: 1, brokers: 3, replication: 1, says: [expect.stringMatching(/^has one replica on a cluster of 3 brokers/u)] },
   { copies: 1, brokers: 1, replication: 1, says: [] },
   { copies: 2, brokers: 3, replication: 2, says: [] },
-])('$copies copies on $brokers brokers', ({ copies, brokers, replication, says }) => {
+])('a topic gets $copies copies on $brokers brokers', ({ copies, brokers, replication, says }) => {
   const found = { partitions: 1, copies, settings: new Map<string, string>() };
   expect(warnings({ name: 'pages', partitions: 1 }, found, { replication, brokers })).toEqual(says);
 });

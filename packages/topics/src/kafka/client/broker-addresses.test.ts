@@ -7,7 +7,7 @@ function refused(broker: string): Error {
   return new Error('The last try has failed.', { cause });
 }
 
-it('an advertised address that never answered is reported with its origin and the cure', () => {
+it('an advertised address that never responded is reported with its origin and the fix', () => {
   const addresses = new BrokerAddresses(['boot-1:9092', 'boot-2:9092']);
   addresses.answered('boot-2:9092');
   expect(addresses.failureText(refused('10.0.0.5:9092'))).toBe(
@@ -18,7 +18,7 @@ it('an advertised address that never answered is reported with its origin and th
   expect(addresses.failureText(refused('10.0.0.5:9092'))).toBe('Connection error: connect ECONNREFUSED 10.0.0.5:9092');
 });
 
-it('an address that the user has named is not, nor is a failure that is about none', () => {
+it('neither an address that the user configured nor an error without an address is reported as advertised', () => {
   const addresses = new BrokerAddresses(['boot-1:9092']);
   expect(addresses.failureText(refused('boot-1:9092'))).toBe('Connection error: connect ECONNREFUSED boot-1:9092');
   expect(addresses.failureText(new Error('no leader'))).toBe('no leader');

@@ -26,8 +26,8 @@ function tableOf(entries: CodecTable = {}): CodecTable {
 const codec = (codecs: CodecTable, type: CompressionTypes): Codec => codecs[type]?.() as Codec;
 const bytes = encodeRecords(pageOfRecords()).bytes;
 
-describe('a compression', () => {
-  it('is one of level 1 under its number in the protocol', async () => {
+describe('each compression codec', () => {
+  it('compresses at level 1, under its number in the protocol', async () => {
     const { none, gzip, zstd } = COMPRESSIONS;
     expect([none.codec, gzip.codec, zstd.codec]).toEqual([0, 1, 4]);
     expect(await none.compress(bytes)).toBe(bytes);
@@ -42,7 +42,7 @@ describe('a compression', () => {
 });
 
 describe('registerCodecs', () => {
-  it('reads what others compressed, and writes for other users of kafkajs', async () => {
+  it('decompresses what other clients wrote, and compresses for other users of kafkajs', async () => {
     const codecs = tableOf();
     registerCodecs(codecs);
     const zstd = codec(codecs, CompressionTypes.ZSTD);
@@ -52,7 +52,7 @@ describe('registerCodecs', () => {
     }
   });
 
-  it('leaves what is registered as it is', () => {
+  it('keeps codecs that are already registered', () => {
     const theirs = () => 'theirs';
     const codecs = tableOf({ [CompressionTypes.ZSTD]: theirs });
     registerCodecs(codecs);
@@ -60,7 +60,7 @@ describe('registerCodecs', () => {
     expect(codecs[CompressionTypes.GZIP]?.()).toBe('gzip');
   });
 
-  it('leaves a codec that is registered and fails for its own reason', () => {
+  it('keeps a registered codec that fails for a reason of its own', () => {
     const broken = (): never => {
       throw new Error('its library is missing');
     };
@@ -69,7 +69,7 @@ describe('registerCodecs', () => {
     expect(codecs[CompressionTypes.ZSTD]).toBe(broken);
   });
 
-  it('may be called again', () => {
+  it('can be called again', () => {
     const codecs = tableOf();
     registerCodecs(codecs);
     const once = { ...codecs };

@@ -20,12 +20,12 @@ afterEach(() => {
   server.close();
 });
 
-it('has one socket, however often it is to connect meanwhile; as delivered it forgets some', async () => {
+it('a connection opens one socket, however often it is told to connect meanwhile; kafkajs’s own leaks some', async () => {
   expect(await socketsOfTwoConnects(() => undefined)).toBe(2);
   expect(await socketsOfTwoConnects(repair)).toBe(1);
 });
 
-it('connects again after it has failed', async () => {
+it('a connection that failed connects again', async () => {
   const { port } = server.address() as AddressInfo;
   const sockets: Socket[] = [];
   const connection = newConnection(({ host, onConnect }) => {
@@ -38,7 +38,7 @@ it('connects again after it has failed', async () => {
   for (const socket of sockets) socket.destroy();
 });
 
-it('that has just authenticated does not do so again, however short its session is; as delivered it does before each request', () => {
+it('a connection that has just authenticated doesn’t do so again, however short its session; kafkajs’s own does before each request', () => {
   // kafkajs counts with its own numbers: a session of which nothing is left.
   const connection = Object.assign(
     newConnection(() => new Socket()),
@@ -56,7 +56,7 @@ it('that has just authenticated does not do so again, however short its session 
   expect(Object.assign(connection, { authenticatedAt: null }).isAuthenticated()).toBe(false);
 });
 
-it.each([1, 2, 3, 5, 20])('that was lost after %i bytes of an answer begins without them', async (bytes) => {
+it.each([1, 2, 3, 5, 20])('a connection that was lost after %i bytes of a response starts without them', async (bytes) => {
   server.once('connection', (socket) => socket.end(Buffer.alloc(bytes, 1)));
   const connection = openConnection();
   await connection.connect();
@@ -67,7 +67,7 @@ it.each([1, 2, 3, 5, 20])('that was lost after %i bytes of an answer begins with
   connection.socket?.destroy();
 });
 
-it.each([0, 3, -1, -2_147_483_648])('that is told of an answer of %i bytes is closed, and connects again', async (size) => {
+it.each([0, 3, -1, -2_147_483_648])('a connection that receives a response size of %i is closed, and connects again', async (size) => {
   const answer = Buffer.alloc(8);
   answer.writeInt32BE(size);
   server.once('connection', (socket) => socket.on('error', () => undefined).write(answer));
@@ -79,11 +79,11 @@ it.each([0, 3, -1, -2_147_483_648])('that is told of an answer of %i bytes is cl
   connection.socket?.destroy();
 });
 
-describe('its request queue', () => {
+describe('the request queue of a connection', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('is idle when nothing waits; as delivered it never is', () => {
+  it('is idle when no request waits; kafkajs’s own never is', () => {
     const connection = newConnection(() => new Socket());
     connection.requestQueue.scheduleCheckPendingRequests();
     expect(vi.getTimerCount()).toBe(1);
@@ -92,7 +92,7 @@ describe('its request queue', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('still looks again for what waits, and after a throttling', () => {
+  it('still checks waiting requests again, also after throttling', () => {
     const waiting = queueOf({ pending: ['request'] });
     waiting.scheduleCheckPendingRequests();
     vi.advanceTimersByTime(10);

@@ -23,8 +23,8 @@ const { KafkaJSNonRetriableError, KafkaJSNumberOfRetriesExceeded, KafkaJSConnect
 const code = (type: string): number => errorCodes.find((each) => each.type === type)?.code ?? Number.NaN;
 const answer = (type: string): Error => createErrorFromCode(code(type));
 
-describe('an answer of a broker', () => {
-  it('is classified, whichever of those that kafkajs knows', () => {
+describe('an error response of a broker', () => {
+  it('is classified for every error that kafkajs knows', () => {
     const unclassified = errorCodes.filter(({ type }) => KAFKA_ERRORS[type] === undefined).map(({ type }) => type);
     expect(unclassified).toEqual([]);
     expect(errorCodes.length).toBeGreaterThan(80);
@@ -37,16 +37,16 @@ describe('an answer of a broker', () => {
     { code: 105, kind: 'final' },
     { code: 120, kind: 'recreate' },
     { code: 32_000, kind: undefined },
-  ])('that kafkajs has no name for is known by its code: $code', ({ code: each, kind }) => {
+  ])('is recognized by its code if kafkajs has no name for it: $code', ({ code: each, kind }) => {
     expect(kindOf(createErrorFromCode(each))).toBe(kind);
   });
 
-  it('that kafkajs tries again passes', () => {
+  it('is temporary if kafkajs retries it', () => {
     const final = errorCodes.filter(({ retriable, code: each }) => retriable && verdictOf(createErrorFromCode(each)) !== 'passes');
     expect(final).toEqual([]);
   });
 
-  it('that kafkajs gives up is final, but for rights and for what a new producer, a new member or another look gets over', () => {
+  it('is final if kafkajs gives up, except for missing rights and errors that a new producer, member or request resolves', () => {
     const verdicts = Map.groupBy(
       errorCodes.filter(({ retriable }) => !retriable),
       ({ code: each }) => verdictOf(createErrorFromCode(each)),
@@ -58,7 +58,7 @@ describe('an answer of a broker', () => {
     expect(types('final').length).toBeGreaterThan(types('passes').length);
   });
 
-  it('of a newer Kafka, which kafkajs does not know, passes', () => expect(verdictOf(createErrorFromCode(89))).toBe('passes'));
+  it('is temporary if it is of a newer Kafka and unknown to kafkajs', () => expect(verdictOf(createErrorFromCode(89))).toBe('passes'));
 
   it.each([
     { type: 'INVALID_GROUP_ID', says: /Choose another name for the group/u },
@@ -68,7 +68,7 @@ describe('an answer of a broker', () => {
       says: /refused the request: the transaction timeout of 1 s exceeds the maximum of the brokers\. Raise transaction\.max\.timeout\.ms on the brokers\.$/u,
     },
     { type: 'SECURITY_DISABLED', says: /SECURITY_DISABLED/u },
-  ])('$type has a message, however deep kafkajs hides it', ({ type, says }) => {
+  ])('keeps its message, however deep kafkajs nests it: $type', ({ type, says }) => {
     const cause = answer(type);
     for (const error of [cause, wrapped(cause), new Error('a transaction failed', { cause: wrapped(cause) })]) {
       expect(driverError(error)).toMatchObject({ code: 'HEADGATE_BROKERS_REFUSE', message: expect.stringMatching(says), retryable: false });
@@ -76,21 +76,21 @@ describe('an answer of a broker', () => {
     }
   });
 
-  it('about a topic names it', () => {
+  it('names the topic that it is about', () => {
     const cause = Object.assign(answer('INVALID_TIMESTAMP'), { topic: 'followers.pages' });
     const message =
       /^The brokers refused the request for topic "followers\.pages": .* \(INVALID_TIMESTAMP\)\. .*message\.timestamp\.before\.max\.ms/u;
     expect(driverError(wrapped(cause))).toMatchObject({ message: expect.stringMatching(message) });
   });
 
-  it('of several the worst counts', () => {
+  it('counts as the worst of several', () => {
     const errors = ['NOT_CONTROLLER', 'POLICY_VIOLATION'].map((type) => Object.assign(answer(type), { topic: type }));
     expect(verdictOf(Object.assign(new Error('topics'), { errors }))).toBe('final');
   });
 });
 
-describe('a fault that is no answer', () => {
-  it('is temporary if a new connection may help, whatever kafkajs calls it', () => {
+describe('an error that isn’t a response', () => {
+  it('is temporary if a new connection may help, whatever its name in kafkajs', () => {
     for (const error of [
       new KafkaJSConnectionError('gone', {}),
       new KafkaJSNumberOfRetriesExceeded(new KafkaJSConnectionError('gone', {}), {}),
@@ -100,7 +100,7 @@ describe('a fault that is no answer', () => {
       expect(verdictOf(error)).toBe('passes');
   });
 
-  it('is final otherwise, and our own errors pass unchanged', () => {
+  it('is final otherwise, and our own errors stay unchanged', () => {
     const lost = new TopicLostError({ topic: 'state' });
     expect(verdictOf(new KafkaJSServerDoesNotSupportApiKey('no AddPartitionsToTxn', {}))).toBe('final');
     expect(verdictOf(lost)).toBe('final');
@@ -108,13 +108,13 @@ describe('a fault that is no answer', () => {
     expect(verdictOf('text')).toBe('final');
   });
 
-  it('a right that is missing is neither', () => {
+  it('is neither temporary nor final if a right is missing', () => {
     const missing = new MissingRightError([{ operation: 'Write', kind: 'topic', name: 'pages' }]);
     expect(verdictOf(wrapped(missing))).toBe('right');
     expect(driverError(wrapped(missing))).toBe(missing);
   });
 
-  it('kafkajs stumbling over an answer that did not come is no mistake of ours; ours are', () => {
+  it('is temporary if kafkajs throws a TypeError, and final if our own code does', () => {
     const inKafkaJs = '    at Object.listTopics (/app/node_modules/kafkajs/src/admin/index.js:103:13)';
     const inOurs = '    at listTopics (/app/src/kafka-topics.ts:9:1)';
     const thrown = (...frames: readonly string[]): TypeError =>

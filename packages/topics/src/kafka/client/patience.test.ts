@@ -13,7 +13,7 @@ it('does not report brokers as unreachable because they refuse an older producer
   expect(told).toEqual([]);
 });
 
-it('does not report brokers as unreachable because of an unknown topic, before it has lasted longer than a missing topic would', () => {
+it('brokers aren’t reported as unreachable because of an unknown topic until that has lasted longer than for a missing topic', () => {
   const told: string[] = [];
   const watcher = {
     unavailable: (reason: string) => void told.push(reason),

@@ -6,7 +6,7 @@ import { ReconnectingClient } from './reconnecting-client.ts';
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-it('a client that gives up reports nothing about the brokers any more: another has to reach them', async () => {
+it('a client that gives up doesn’t report the brokers as reachable, but its next success does', async () => {
   const { client, changes } = newClient();
   const giveUp = new AbortController();
   const requestedMs = Date.now();
@@ -21,7 +21,7 @@ it('a client that gives up reports nothing about the brokers any more: another h
   expect(changes.slice(1)).toEqual([{ available: true }]);
 });
 
-it('rejects with the reason of a signal that aborts while it waits to try again', async () => {
+it('a signal that aborts while a client waits for its next attempt rejects with its reason', async () => {
   const { client } = newClient();
   const giveUp = new AbortController();
   const running = expect(client.run(() => Promise.reject(new Error('gone')), giveUp.signal)).rejects.toBe('enough');
@@ -30,7 +30,7 @@ it('rejects with the reason of a signal that aborts while it waits to try again'
   await running;
 });
 
-it('rejects with the reason of a signal that aborts while the work has no answer, and goes on with the connection', async () => {
+it('a signal that aborts during a request rejects with its reason, and the client keeps its connection', async () => {
   const { client, connections } = newClient();
   const giveUp = new AbortController();
   const running = expect(client.run(() => new Promise<never>(() => undefined), giveUp.signal)).rejects.toBe('enough');
@@ -41,7 +41,7 @@ it('rejects with the reason of a signal that aborts while the work has no answer
   expect(connections).toHaveLength(1);
 });
 
-it('a connection that was dropped while others worked with it is ended after them, too', async () => {
+it('a dropped connection is closed once its last user has finished', async () => {
   const { client, connections } = newClient();
   const gate = Promise.withResolvers<void>();
   const slow = client.once(async (connection) => {
@@ -56,7 +56,7 @@ it('a connection that was dropped while others worked with it is ended after the
   expect(connections.map(({ isOpen }) => isOpen)).toEqual([false, true]);
 });
 
-it('a failure drops the connection it was on, and no newer one', async () => {
+it('an error drops the connection it occurred on, and no newer one', async () => {
   const { client, connections } = newClient();
   const gate = Promise.withResolvers<never>();
   const slow = client.once(() => gate.promise);
@@ -68,7 +68,7 @@ it('a failure drops the connection it was on, and no newer one', async () => {
   expect(connections).toHaveLength(2);
 });
 
-it('makes no connection once it is closed', async () => {
+it('a closed client opens no connection', async () => {
   const { client, connections } = newClient();
   await client.close();
   await expect(client.once(() => Promise.resolve())).rejects.toThrow(/aborted/u);

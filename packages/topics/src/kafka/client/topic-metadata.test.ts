@@ -8,18 +8,18 @@ const UNKNOWN = 3;
 const HIDDEN = 29;
 const wanted = new Map([['records', 2]]);
 
-test.concurrent('a topic that the first broker does not know is requested from another one', async ({ expect }) => {
+test.concurrent('if the first broker doesn’t know a topic, another one is asked', async ({ expect }) => {
   const found = await certainTopicMetadata(clusterOf([() => answer(UNKNOWN, 0), () => answer(THERE, 2)]), wanted);
   expect(partitionCount(found.get('records'))).toBe(2);
 });
 
-test.concurrent('fewer partitions than before are believed only when no broker knows more', async ({ expect }) => {
+test.concurrent('fewer partitions than before are accepted only if no broker knows more', async ({ expect }) => {
   const lagging = (): object => answer(THERE, 1);
   expect(partitionCount((await certainTopicMetadata(clusterOf([lagging, () => answer(THERE, 3)]), wanted)).get('records'))).toBe(3);
   expect(partitionCount((await certainTopicMetadata(clusterOf([lagging, lagging]), wanted)).get('records'))).toBe(1);
 });
 
-test.concurrent("brokers that don't answer count for nothing; if none does, that is the error", async ({ expect }) => {
+test.concurrent("brokers that don't respond are ignored; if none responds, that is the error", async ({ expect }) => {
   const away = (): object => {
     throw new Error('away');
   };
@@ -28,7 +28,7 @@ test.concurrent("brokers that don't answer count for nothing; if none does, that
   await expect(certainTopicMetadata(clusterOf([away, away]), wanted)).rejects.toThrow('away');
 });
 
-test.concurrent('one that this user may not see is not called missing', async ({ expect }) => {
+test.concurrent('a topic that this user isn’t allowed to see isn’t called missing', async ({ expect }) => {
   await expect(certainTopicMetadata(clusterOf([() => answer(HIDDEN, 0)]), wanted)).rejects.toThrow(
     'This user lacks Describe on topic records.',
   );

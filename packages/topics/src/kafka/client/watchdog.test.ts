@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest';
 import type { RequestQueue, SentRequest } from './kafkajs-internals.ts';
 import { Watchdog } from './watchdog.ts';
 
-it('a broker that owes an answer at six looks is missed, until it answers', async () => {
+it('a broker that owes a response at six checks is missed until it responds', async () => {
   await using wire = await newWire();
   wire.look(10);
   wire.send();
@@ -18,7 +18,7 @@ it('a broker that owes an answer at six looks is missed, until it answers', asyn
   expect(wire.told).toEqual(["127.0.0.1:9092 isn't responding", 'available']);
 });
 
-it('is missed since the first check that found an answer owed', async () => {
+it('a broker is missed since the first check at which it owed a response', async () => {
   await using wire = await newWire();
   wire.send();
   await once(wire.broker, 'data');
@@ -75,7 +75,7 @@ it.for([
   expect(wire.told).toEqual(["127.0.0.1:9092 isn't responding"]);
 });
 
-it('one that answers one of two requests is missed for the other', async () => {
+it('a broker that responds to one of two requests is missed for the other', async () => {
   await using wire = await newWire();
   wire.send();
   wire.send();
@@ -88,7 +88,7 @@ it('one that answers one of two requests is missed for the other', async () => {
   expect(wire.told).toEqual(["127.0.0.1:9092 isn't responding"]);
 });
 
-it('one that sends an answer bit by bit is not missed, and is when it stops amid it', async () => {
+it('a broker that sends a response bit by bit isn’t missed until it stops in the middle', async () => {
   await using wire = await newWire();
   wire.send();
   for (let bit = 0; bit < 4; bit += 1) {
@@ -101,13 +101,13 @@ it('one that sends an answer bit by bit is not missed, and is when it stops amid
   expect(wire.told).toEqual(["127.0.0.1:9092 isn't responding"]);
 });
 
-it('a broker that owes the answer to an authentication is missed', async () => {
+it('a broker that owes the response to an authentication is missed', async () => {
   await using wire = await newWire({ authHandlers: {} });
   wire.look(6);
   expect(wire.told).toEqual(["127.0.0.1:9092 isn't responding"]);
 });
 
-it('a request fails when it is overdue, however the clock is set', async () => {
+it('a request fails when it is overdue, even if the clock is changed', async () => {
   await using wire = await newWire();
   const { overdue } = wire.send({ apiKey: 1 }, 2_000);
   vi.useFakeTimers({ toFake: ['Date'] });
@@ -122,7 +122,7 @@ it('a request fails when it is overdue, however the clock is set', async () => {
   }
 });
 
-it('the request after one that has failed has all its time', async () => {
+it('the request after a failed one has its full time', async () => {
   await using wire = await newWire();
   const { overdue } = wire.send({ apiKey: 1 }, 2_000);
   overdue.mockImplementation(() => wire.forget());
@@ -135,7 +135,7 @@ it('the request after one that has failed has all its time', async () => {
   expect(wire.told).toEqual(["127.0.0.1:9092 isn't responding"]);
 });
 
-it('one that takes its time, but less than that, is not', async () => {
+it('a broker that responds slowly, but in time, isn’t missed', async () => {
   await using wire = await newWire();
   for (let request = 0; request < 5; request += 1) {
     wire.send();

@@ -10,7 +10,7 @@ const { why, ...broker } = inject('kafkaBroker');
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 const OWN = randomUUID();
 
-describe.skipIf(why !== undefined)(`records of transactions that overlap${because}`, () => {
+describe.skipIf(why !== undefined)(`records of overlapping transactions${because}`, () => {
   let log: TopicLog;
   beforeAll(async () => {
     log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
@@ -31,7 +31,7 @@ describe.skipIf(why !== undefined)(`records of transactions that overlap${becaus
     return records.map(({ value }) => value);
   }
 
-  it('are not read when both are aborted, the later one first', async () => {
+  it('aren’t read if both are aborted, the later one first', async () => {
     const topic = `aborted-crosswise-${OWN}`;
     await log.createTopics([{ name: topic, partitions: 1 }]);
     await using earlier = await begin('earlier');
@@ -47,7 +47,7 @@ describe.skipIf(why !== undefined)(`records of transactions that overlap${becaus
     expect(await read(topic)).toEqual(['committed']);
   });
 
-  it('are not read by a reader that has read up to the second of them', async () => {
+  it('aren’t read by a reader that waits at the second one', async () => {
     const topic = `aborted-in-turn-${OWN}`;
     await log.createTopics([{ name: topic, partitions: 1 }]);
     await using earlier = await begin('first');

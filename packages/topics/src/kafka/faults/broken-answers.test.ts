@@ -17,7 +17,7 @@ const SYNC_GROUP = '#14';
 const CREATE_TOPICS = '#19';
 const DESCRIBE_CONFIGS = '#32';
 
-describe.skipIf(why !== undefined)(`an answer that breaks off${because}`, { timeout: isTorture ? 1_800_000 : 300_000 }, () => {
+describe.skipIf(why !== undefined)(`a response that breaks off${because}`, { timeout: isTorture ? 1_800_000 : 300_000 }, () => {
   let proxied: ProxiedBroker;
   beforeAll(async () => {
     proxied = await proxiedBroker(startKafkaBroker);

@@ -10,14 +10,14 @@ const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 const TIMES = process.env['HEADGATE_TORTURE'] === undefined ? 8 : 100;
 
-describe.skipIf(why !== undefined)(`logs that are closed${because}`, () => {
+describe.skipIf(why !== undefined)(`closed logs${because}`, () => {
   let broker: KafkaBroker;
   beforeAll(async () => {
     broker = await startKafkaBroker();
   });
   afterAll(() => broker.close());
 
-  it(`${TIMES} times leave nothing that keeps a process, and say nothing`, async () => {
+  it(`opened and closed ${TIMES} times, they leave nothing that keeps the process alive, and print nothing`, async () => {
     await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
     const { lane, topic } = await newPages(log);
     const script = fileURLToPath(new URL('./open-and-close.fixture.ts', import.meta.url));
@@ -37,7 +37,7 @@ describe.skipIf(why !== undefined)(`logs that are closed${because}`, () => {
     ['joining a group', 500],
     ['appending', 15],
     ['all of it, and the broker freezes', 100],
-  ])('amid %s, after %i ms: nothing keeps the process', async (order, waitMs) => {
+  ])('closed during %s, after %i ms, they keep no process alive', async (order, waitMs) => {
     const [node] = broker.nodes;
     try {
       await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });

@@ -30,7 +30,7 @@ describe.skipIf(why !== undefined)(`three brokers${because}`, { timeout: 600_000
     await broker.close();
   });
 
-  it(`whose partitions get another leader ${MOVES} times while a lane writes to four: every page once`, async () => {
+  it(`keep every page once while a lane writes to four partitions that get another leader ${MOVES} times`, async () => {
     const pages = await newPages(log, { partitions: PARTITIONS });
     await using writing = writeOn(pages, await log.openLane(pages.lane));
     for (let moved = 0; moved < MOVES; moved += PARTITIONS) {
@@ -52,7 +52,7 @@ describe.skipIf(why !== undefined)(`three brokers${because}`, { timeout: 600_000
     { what: 'killed', down: (node: KafkaNode) => node.kill(), rounds: ROUNDS },
     // A broker that ends in order hands its partitions over first, and refuses what comes for them from then on.
     { what: 'restarted', down: ended, rounds: isTorture ? ROUNDS : 0 },
-  ])('of which each is $what in turn, $rounds times, while a lane writes: every page once', async ({ down, rounds }, { skip }) => {
+  ])('keep every page once while a lane writes and each in turn is $what, $rounds times', async ({ down, rounds }, { skip }) => {
     if (rounds === 0) skip('only in torture');
     const pages = await newPages(log, { partitions: PARTITIONS });
     await using writing = writeOn(pages, await log.openLane(pages.lane));

@@ -13,7 +13,7 @@ const require = createRequire(import.meta.url);
 const { prototype } = require('kafkajs/src/broker') as { readonly prototype: Pick<KafkajsBroker, 'fetch'> };
 const realFetch = prototype.fetch;
 
-describe.skipIf(why !== undefined)(`a batch of which compaction has taken${because}`, () => {
+describe.skipIf(why !== undefined)(`a batch from which compaction has removed${because}`, () => {
   let broker: KafkaBroker;
   beforeAll(async () => {
     broker = await startKafkaBroker({ settings: { 'log.cleaner.backoff.ms': '100' } });

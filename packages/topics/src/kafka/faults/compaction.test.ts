@@ -25,7 +25,7 @@ describe.skipIf(why !== undefined).concurrent(`records that a broker deletes${be
     await broker.close();
   });
 
-  it('older states: a lane and its readers get the newest, also past batches of which nothing is left', async ({ expect }) => {
+  it('are older states: a lane and its readers get the newest one, even after batches that are now empty', async ({ expect }) => {
     const pages = await newPages(log);
     const { topic } = pages.lane.state;
     const kept = { 'cleanup.policy': 'compact', 'message.timestamp.type': 'LogAppendTime' };

@@ -48,7 +48,7 @@ function forgeSlowRemoteStorage(isSlow: () => boolean): void {
   };
 }
 
-describe.skipIf(why !== undefined)(`an answer without brokers${because}`, { timeout: 60_000 }, () => {
+describe.skipIf(why !== undefined)(`a response without brokers${because}`, { timeout: 60_000 }, () => {
   afterEach(() => {
     Cluster.prototype.exchange = exchange;
   });
@@ -78,7 +78,7 @@ describe.skipIf(why !== undefined)(`an answer without brokers${because}`, { time
     expect(reading()).toBeLessThan(0);
   });
 
-  it('is reported if an opening meets no other', async ({ expect }) => {
+  it('is reported if an open gets no other', async ({ expect }) => {
     forgeNoBrokers(Infinity);
     await expect(kafkaTopicLog({ brokers: broker.brokers, replication: 1 })).rejects.toThrow(
       `The topic log on Kafka at ${broker.brokers.join(', ')} can't be opened: no broker is ready: the cluster metadata lists none ` +
@@ -87,7 +87,7 @@ describe.skipIf(why !== undefined)(`an answer without brokers${because}`, { time
   });
 });
 
-describe.skipIf(why !== undefined)(`an answer without records, where records are${because}`, () => {
+describe.skipIf(why !== undefined)(`a response without records from a partition that has some${because}`, () => {
   afterEach(() => {
     prototype.fetch = realFetch;
   });
@@ -118,7 +118,7 @@ describe.skipIf(why !== undefined)(`an answer without records, where records are
   });
 });
 
-describe.skipIf(why !== undefined)(`an answer without a partition, where a quota is used up${because}`, () => {
+describe.skipIf(why !== undefined)(`a response without partitions because a quota is used up${because}`, () => {
   afterEach(() => {
     prototype.fetch = realFetch;
   });

@@ -24,7 +24,7 @@ describe.skipIf(why !== undefined)(`a record that another client has written as 
     await Promise.allSettled([producer.disconnect(), log.close()]);
   });
 
-  it('is refused with topic, partition, offset and fields, and never handed on as text', async ({ expect }) => {
+  it('is refused with topic, partition, offset and fields, and never passed on as text', async ({ expect }) => {
     const topic = `refused-${randomUUID()}`;
     await log.createTopics([{ name: topic, partitions: 2 }]);
     const headers = { good: TEXT, ...Object.fromEntries(['a', 'b', 'c'.repeat(100)].map((name) => [name, Buffer.from([0xc3])])) };
@@ -46,7 +46,7 @@ describe.skipIf(why !== undefined)(`a record that another client has written as 
     expect(String(second)).toMatch(/its key \(9 bytes: .*its header "a" \(1 bytes: c3\) and 2 more of its headers\. Write text, /u);
   });
 
-  it('is read as bytes, its last header of a name', async ({ expect }) => {
+  it('is read as bytes, with the last header of each name', async ({ expect }) => {
     const topic = `bytes-${randomUUID()}`;
     await log.createTopics([{ name: topic, partitions: 1 }]);
     const headers = { twice: ['x', FRAMED], text: TEXT };

@@ -9,7 +9,7 @@ import { type Pages, newPages } from './pages.fixture.ts';
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-describe.skipIf(why !== undefined)(`a transaction whose end marker a partition lacks${because}`, () => {
+describe.skipIf(why !== undefined)(`a transaction whose end marker is missing in a partition${because}`, () => {
   let broker: KafkaBroker;
   let log: TopicLog;
   beforeAll(async () => {
@@ -42,7 +42,7 @@ describe.skipIf(why !== undefined)(`a transaction whose end marker a partition l
     return (await committedRecords(broker.brokers, pages.topic)).filter(({ partition }) => partition === 0).map(({ value }) => value);
   }
 
-  it('that was committed is there for the next holder of the lane, and for its readers', async () => {
+  it('is visible to the next holder of the lane and its readers if it was committed', async () => {
     await using first = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
     const pages = await newPages(log);
     const forgotten = forgetting(pages.topic);
@@ -56,7 +56,7 @@ describe.skipIf(why !== undefined)(`a transaction whose end marker a partition l
     await pages.verify(broker.brokers, log);
   });
 
-  it('that was committed is there for its readers before the next one is written', async () => {
+  it('is visible to its readers before the next one is written if it was committed', async () => {
     const pages = await newPages(log);
     const forgotten = forgetting(pages.topic);
     await using writer = await log.openLane(pages.lane);
@@ -66,7 +66,7 @@ describe.skipIf(why !== undefined)(`a transaction whose end marker a partition l
     await pages.verify(broker.brokers, log);
   });
 
-  it('that an append has committed is there for its readers, and what comes behind it', async () => {
+  it('is visible to its readers, with the records after it, if an append committed it', async () => {
     const [told, forgotten] = ['append-told', 'append-forgotten'];
     await log.createTopics([told, forgotten].map((name) => ({ name, partitions: 1 })));
     const record = { partition: 0, key: 'k' };
@@ -81,7 +81,7 @@ describe.skipIf(why !== undefined)(`a transaction whose end marker a partition l
     expect((await committedRecords(broker.brokers, forgotten)).map(({ value }) => value)).toEqual(['b', 'c']);
   });
 
-  it.each([1, 2])('that was aborted does not come to light with the next one: protocol %i', async (protocol) => {
+  it.each([1, 2])('doesn’t become visible with the next one if it was aborted (protocol %i)', async (protocol) => {
     const pages = await newPages(log);
     await abortPage(pages, protocol);
     await using writer = await log.openLane(pages.lane);

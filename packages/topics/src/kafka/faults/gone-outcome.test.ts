@@ -39,7 +39,7 @@ describe.skipIf(why !== undefined)(
       return await log.append([{ topic, partition: 0, key, value: 'ours' }]);
     }
 
-    it('by retention: it is not waited for', async ({ expect }) => {
+    it('by retention isn’t waited for', async ({ expect }) => {
       const topic = 'retention';
       await createTopics(admin, [{ topic, numPartitions: 1 }]);
       await admin.fetchTopicOffsets(topic);
@@ -56,7 +56,7 @@ describe.skipIf(why !== undefined)(
       expect(await committedRecords(proxied.brokers, topic)).toEqual([]);
     });
 
-    it('by compaction: it does not come back over a newer one', async ({ expect }) => {
+    it('by compaction doesn’t come back over a newer one', async ({ expect }) => {
       const topic = 'compaction';
       const settings = {
         'cleanup.policy': 'compact',

@@ -8,7 +8,7 @@ const { why, ...broker } = inject('kafkaBroker');
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 const OWN = randomUUID();
 
-describe.skipIf(why !== undefined).concurrent(`what a group has read${because}`, () => {
+describe.skipIf(why !== undefined).concurrent(`the offset of a group${because}`, () => {
   let log: TopicLog;
   beforeAll(async () => {
     log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
@@ -25,7 +25,7 @@ describe.skipIf(why !== undefined).concurrent(`what a group has read${because}`,
     return { member, record };
   }
 
-  it('is not committed past its members: an error names the group', async ({ expect }) => {
+  it('can’t be committed while the group has members, and the error names the group', async ({ expect }) => {
     const { member, record } = await groupAtWork(`at-work-${OWN}`);
     await using reader = log.read({ topic: `at-work-${OWN}`, group: `at-work-${OWN}` });
     const refused = reader.commit(record);
@@ -43,7 +43,7 @@ describe.skipIf(why !== undefined).concurrent(`what a group has read${because}`,
     expect(await log.groupOffset({ group: `leaving-${OWN}`, topic: `leaving-${OWN}`, partition: 0 })).toBe(1);
   });
 
-  it('is what another process has committed if that is further than ours', async ({ expect }) => {
+  it('is the one that another process committed if that is greater than ours', async ({ expect }) => {
     const pages = await newPages(log, { partitions: 1 });
     const place = { group: pages.group, topic: `${pages.lane.name}.requests`, partition: 0 };
     await using other = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });

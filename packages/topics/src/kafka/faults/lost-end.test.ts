@@ -10,7 +10,7 @@ import { createTopics, plainKafka } from './committed-records.fixture.ts';
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 
-describe.skipIf(why !== undefined)(`a reader whose topic ends before what it had reached${because}`, () => {
+describe.skipIf(why !== undefined)(`a reader whose topic ends before its position${because}`, () => {
   let broker: KafkaBroker;
   let log: TopicLog;
   let admin: Admin;
@@ -53,21 +53,24 @@ describe.skipIf(why !== undefined)(`a reader whose topic ends before what it had
     { follow: true, taken: 2, left: 0 },
     { follow: true, taken: 4, left: 2 },
   ];
-  it.for(cases)('says that it is lost: follow $follow, $taken of 4 taken, $left in the new one', async ({ follow, taken, left }) => {
-    const topic = `anew-${String(follow)}-${taken}-${left}`;
-    await madeWith(topic, 1);
-    await append(topic, 4);
-    await using reader = log.read({ topic, follow });
-    const records = reader[Symbol.asyncIterator]();
-    // The reading has begun.
-    if (taken === 0) await log.append([{ topic, key: null, value: 'behind its end' }]);
-    for (let count = 0; count < taken; count += 1) expect((await records.next()).done).toBe(false);
-    await makeAnew(topic);
-    await append(topic, left);
-    await expect(records.next()).rejects.toThrow(TopicLostError);
-  });
+  it.for(cases)(
+    'reports the topic as lost (follow $follow, $taken of 4 records read, $left in the new topic)',
+    async ({ follow, taken, left }) => {
+      const topic = `anew-${String(follow)}-${taken}-${left}`;
+      await madeWith(topic, 1);
+      await append(topic, 4);
+      await using reader = log.read({ topic, follow });
+      const records = reader[Symbol.asyncIterator]();
+      // The reading has begun.
+      if (taken === 0) await log.append([{ topic, key: null, value: 'behind its end' }]);
+      for (let count = 0; count < taken; count += 1) expect((await records.next()).done).toBe(false);
+      await makeAnew(topic);
+      await append(topic, left);
+      await expect(records.next()).rejects.toThrow(TopicLostError);
+    },
+  );
 
-  it('is also reported if it follows several partitions', async () => {
+  it('reports that even if it follows several partitions', async () => {
     const topic = 'anew-partitions';
     await madeWith(topic, 2);
     await log.append([0, 1].map((partition) => ({ topic, partition, key: null, value: 'old' })));
@@ -78,7 +81,7 @@ describe.skipIf(why !== undefined)(`a reader whose topic ends before what it had
     await expect(records.next()).rejects.toThrow(TopicLostError);
   });
 
-  it('is also reported if it continues from an offset that the topic had', async () => {
+  it('reports that even if it continues from an offset that the topic had', async () => {
     const topic = 'anew-from';
     await madeWith(topic, 1);
     await log.append(['0', '1'].map((value) => ({ topic, key: null, value })));
@@ -90,7 +93,7 @@ describe.skipIf(why !== undefined)(`a reader whose topic ends before what it had
     expect(await log.read({ topic })[Symbol.asyncIterator]().next()).toEqual(ended);
   });
 
-  it('is also reported if its group has read further', async () => {
+  it('reports that even if its group has read further', async () => {
     const topic = 'short';
     await madeWith(topic, 1);
     await log.append(['0', '1'].map((value) => ({ topic, key: null, value })));

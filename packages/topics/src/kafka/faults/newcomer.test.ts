@@ -25,7 +25,7 @@ describe.skipIf(why !== undefined).concurrent(`a newcomer to a lane${because}`, 
     return Object.assign(log, { client });
   }
 
-  it('knows what the older holder commits until the moment it is fenced', async () => {
+  it('knows everything that the previous holder commits until it is fenced', async () => {
     await using older = await open();
     await using newer = await open();
     const pages = await newPages(older);
@@ -43,7 +43,7 @@ describe.skipIf(why !== undefined).concurrent(`a newcomer to a lane${because}`, 
     await pages.verify(proxied.brokers, newer);
   });
 
-  it('that gives up while the broker owes it an answer ends with its reason at once, and takes nothing', async () => {
+  it('that gives up while it awaits a response ends at once with its reason, and takes nothing', async () => {
     await using older = await open();
     await using newer = await open();
     const pages = await newPages(older);
@@ -86,7 +86,7 @@ describe.skipIf(why !== undefined).concurrent(`a newcomer to a lane${because}`, 
     await pages.verify(proxied.brokers, newer);
   });
 
-  it('at the same time as another: one of them becomes the holder, and it works', async () => {
+  it('that opens at the same time as another: one of them becomes the holder, and works', async () => {
     await using one = await open();
     await using other = await open();
     const logs = [one, other];

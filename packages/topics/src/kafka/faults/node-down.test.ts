@@ -30,7 +30,7 @@ describe.skipIf(why !== undefined)(`three brokers of which one is down${because}
     await broker.close();
   });
 
-  it('an offline partition of another topic does no harm; topics with three copies are created', async () => {
+  it('ignore an offline partition of another topic, and create topics with three copies', async () => {
     await isOffline();
     await using log = await kafkaTopicLog({ brokers: broker.brokers });
     const pages = await newPages(log);
@@ -46,7 +46,7 @@ describe.skipIf(why !== undefined)(`three brokers of which one is down${because}
     expect(await log.listTopics([pages.topic])).toMatchObject([{ partitions: 2 }]);
   });
 
-  it('a topic of ours of which a partition is offline grows, and takes records for all but that', async () => {
+  it('let a topic with an offline partition grow, and accept records for all other partitions', async () => {
     await isOffline();
     await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
     expect((await log.createTopics([{ name: 'ours', partitions: 4 }])).grown).toEqual([{ topic: 'ours', from: 3, to: 4 }]);
@@ -54,7 +54,7 @@ describe.skipIf(why !== undefined)(`three brokers of which one is down${because}
     await log.append([{ topic: 'ours', partition: 3, key: 'k', value: 'v' }]);
   });
 
-  it('a topic of ours with a partition that is offline is there, and what is for that partition waits', async () => {
+  it('list a topic with an offline partition, and records for that partition wait', async () => {
     await isOffline();
     await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
     expect((await log.createTopics([{ name: 'ours', partitions: 4 }])).created).toEqual([]);

@@ -33,7 +33,7 @@ describe
       return { log, changes, [Symbol.asyncDispose]: () => log.close() };
     }
 
-    it(`killed ${KILLS} times while a lane writes: every page once`, async ({ expect }) => {
+    it(`killed ${KILLS} times while a lane writes: every page is there once`, async ({ expect }) => {
       await using broker = await start();
       await using log = await open(broker);
       const pages = await newPages(log);
@@ -98,7 +98,7 @@ describe
       await pages.verify(broker.brokers, log);
     });
 
-    it('frozen for 2 s: no report; for longer, each waiting log reports it within 6 s', async ({ expect }) => {
+    it('frozen for 2 s: nothing is reported; frozen longer, each waiting log reports it within 6 s', async ({ expect }) => {
       await using broker = await start();
       const { node } = broker;
       await using reading = await opened(broker);
@@ -138,7 +138,7 @@ describe
       for (const { changes } of logs) await expect.poll(() => changes.at(-1)).toEqual({ available: true });
     });
 
-    it('killed, and not back when its log is closed: nothing reports that it is', async ({ expect }) => {
+    it('killed, and still down when its log is closed: nothing reports that it is back', async ({ expect }) => {
       await using broker = await start();
       await using opening = await opened(broker);
       const { log, changes } = opening;
@@ -159,7 +159,7 @@ describe
       expect(changes.at(-1)?.available).toBe(false);
     });
 
-    it('and no broker listens: opening reports that soon', async ({ expect }) => {
+    it('absent from the start: opening reports that soon', async ({ expect }) => {
       const opening = kafkaTopicLog({ brokers: ['127.0.0.1:1'] });
       const refused = expect(opening).rejects.toThrow(
         /^The topic log on Kafka at 127\.0\.0\.1:1 can't be opened: .*ECONNREFUSED.*Check that the brokers are running/u,

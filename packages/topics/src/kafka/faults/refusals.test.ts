@@ -47,7 +47,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker refuses${because}`,
       error: TopicUnknownError,
       says: /no partition 7/u,
     },
-  ])('$what: nothing of its transaction is there, and the lane continues at once', async ({ where, record, error, says }, { expect }) => {
+  ])('$what: nothing of its transaction is written, and the lane continues at once', async ({ where, record, error, says }, { expect }) => {
     const pages = await newPages(log);
     const topics: Record<string, string> = { records: pages.topic, state: pages.lane.state.topic };
     const topic = topics[where] ?? where;
@@ -68,7 +68,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker refuses${because}`,
     await pages.verify(broker.brokers, log);
   });
 
-  it('transactions as long as usual: takes shorter ones, of lanes and of others', async ({ expect }) => {
+  it('transactions of the usual time-out: lanes and other writers use a shorter one', async ({ expect }) => {
     await using asking = await kafkaTopicLog({ brokers: broker.brokers, replication: 1, transactionTimeoutMs: 60_000 });
     const pages = await newPages(asking);
     await pages.write(await asking.openLane(pages.lane));
@@ -76,7 +76,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker refuses${because}`,
     expect(position).toMatchObject({ topic: pages.topic, partition: 0 });
   });
 
-  it('batches as large as the topic took before: makes smaller ones, and reports what a record needs', async ({ expect }) => {
+  it('batches as large as before: the driver writes smaller ones, and reports what a record needs', async ({ expect }) => {
     const pages = await newPages(log);
     const writer = await log.openLane(pages.lane);
     await pages.write(writer);
@@ -108,7 +108,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker refuses${because}`,
     expect(values.filter((value) => (value?.length ?? 0) > 100)).toEqual([]);
   });
 
-  it('more replicas than there are brokers: nothing is created', async ({ expect }) => {
+  it('more replicas than brokers: nothing is created', async ({ expect }) => {
     await using demanding = await kafkaTopicLog({ brokers: broker.brokers });
     const made = demanding.createTopics([{ name: 'copied', partitions: 2 }]);
     await expect(made).rejects.toThrow(TopicMismatchError);
@@ -116,7 +116,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker refuses${because}`,
     expect((await log.listTopics()).map(({ name }) => name)).not.toContain('copied');
   });
 
-  it('an invalid name: reported at once', async ({ expect }) => {
+  it('an invalid name: it is reported at once', async ({ expect }) => {
     await expect(log.createTopics([{ name: 'no good', partitions: 1 }])).rejects.toThrow(/can't be created: .*INVALID_TOPIC_EXCEPTION/u);
   });
 
@@ -143,7 +143,7 @@ describe.skipIf(why !== undefined).concurrent(`what a broker refuses${because}`,
     expect((await log.listTopics()).map((topic) => topic.name)).not.toContain(`${name}-new`);
   });
 
-  it('topics that several clients create and enlarge at once exist, as large as requested', async ({ expect }) => {
+  it('a topic that several clients create and enlarge at once: it exists with the requested partitions', async ({ expect }) => {
     await log.createTopics([{ name: 'common-0', partitions: 1 }]);
     const logs = await Promise.all(Array.from({ length: 4 }, open));
     for (const partitions of [2, 3, 5]) {

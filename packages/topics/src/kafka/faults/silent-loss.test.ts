@@ -13,14 +13,14 @@ const MOVES = process.env['HEADGATE_TORTURE'] === undefined ? 3 : 45;
 /** The last one moves; each node leads one of the others. */
 const PARTITIONS = 4;
 
-describe.skipIf(why !== undefined)(`the page after one whose answers were cut${because}`, () => {
+describe.skipIf(why !== undefined)(`the page after one whose responses were cut off${because}`, () => {
   let proxied: ProxiedBroker;
   beforeAll(async () => {
     proxied = await proxiedBroker(startKafkaBroker);
   });
   afterAll(() => proxied.close());
 
-  it('kafkajs alone: the next one is acknowledged, committed, and not there', async () => {
+  it('kafkajs alone: it is acknowledged and committed, and missing', async () => {
     const topic = 'plain';
     await using log = await kafkaTopicLog({ brokers: proxied.brokers, replication: 1 });
     await log.createTopics([{ name: topic, partitions: 1 }]);
@@ -80,7 +80,7 @@ describe.skipIf(why !== undefined)(
       await broker.close();
     });
 
-    it('kafkajs alone, one send a page: of pages that are acknowledged and committed records are missing, or there twice', async () => {
+    it('kafkajs alone, one send per page: records of acknowledged and committed pages are missing or duplicated', async () => {
       const topic = 'plain';
       await using log = await kafkaTopicLog({ brokers: broker.brokers });
       await log.createTopics([{ name: topic, partitions: PARTITIONS }]);

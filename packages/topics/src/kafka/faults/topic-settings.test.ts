@@ -16,7 +16,7 @@ const { why, ...broker } = inject('kafkaBroker');
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 const OWN = randomUUID();
 
-describe.skipIf(why !== undefined)(`topics that others have made, or deleted${because}`, () => {
+describe.skipIf(why !== undefined)(`topics that others created or deleted${because}`, () => {
   let log: TopicLog;
   let admin: Admin;
   beforeAll(async () => {
@@ -60,7 +60,7 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
       says: /max\.message\.bytes=1000, but needs at least 10228/u,
     },
   ])(
-    '$what is refused, the same with validateOnly, and fits with the settings in the error',
+    '$what is refused, also with validateOnly, and accepted with the settings that the error names',
     async ({ what, settings, spec, says }, { expect }) => {
       const name = `${what.replaceAll(' ', '-')}-${OWN}`;
       await made(name, settings);
@@ -90,7 +90,7 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
     );
   });
 
-  it('an existing topic with fewer replicas than specified, or a smaller limit than usual records need, works with a warning', async ({
+  it('an existing topic with fewer replicas than specified, or a smaller limit than usual records need, is accepted with a warning', async ({
     expect,
   }) => {
     await using demanding = await kafkaTopicLog({ brokers: broker.brokers, replication: 3 });
@@ -106,7 +106,7 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
     ]);
   });
 
-  it('a lane whose state is deleted ends with that', async ({ expect }) => {
+  it('a lane whose state is deleted ends with an error that says so', async ({ expect }) => {
     const pages = await newPages(log);
     const writer = await log.openLane(pages.lane);
     await pages.write(writer, 2);
@@ -147,7 +147,7 @@ describe.skipIf(why !== undefined)(`topics that others have made, or deleted${be
     await expect(log.append([{ topic, key: 'a', value: '2' }])).rejects.toThrow(TopicUnknownError);
   });
 
-  it('state that ends before what was there to read is lost', async ({ expect }) => {
+  it('state that ends before its former end is reported as lost', async ({ expect }) => {
     const pages = await newPages(log);
     const writer = await log.openLane(pages.lane);
     await pages.write(writer, 2);

@@ -85,7 +85,7 @@ describe.skipIf(why !== undefined).concurrent.for([1, 2])(
       await pages.verify(proxied.brokers, log);
     });
 
-    it('again and again, also while the lane recovers', async ({ expect, onTestFinished }) => {
+    it('again and again, even while the lane recovers', async ({ expect, onTestFinished }) => {
       const { log, rule } = await open(onTestFinished);
       const pages = await newPages(log);
       const random = lcg(Number(process.env['HEADGATE_SEED'] ?? 1));
@@ -102,7 +102,7 @@ describe.skipIf(why !== undefined).concurrent.for([1, 2])(
       await pages.verify(proxied.brokers, log);
     });
 
-    it('at every answer to a send until kafkajs gives up: the next page, of as many records, is not taken for that one', async ({
+    it('at every response to a send until kafkajs gives up: the next page, of as many records, isn’t mistaken for that one', async ({
       expect,
       onTestFinished,
     }) => {

@@ -48,7 +48,7 @@ describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, ()
       ask: async (topic) => await (await log.openLane({ name: topic, state: { topic, partition: 0 } })).close(),
       answer: undefined,
     },
-  ])('for a moment only: $what all the same', async ({ what, compacted, ask, answer }, { expect }) => {
+  ])('a topic that is unknown for a moment is $what all the same', async ({ what, compacted, ask, answer }, { expect }) => {
     const topic = `late-${what.replaceAll(' ', '-')}-${OWN}`;
     const asked = ask(topic);
     asked.catch(() => undefined);
@@ -58,7 +58,7 @@ describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, ()
     expect(await asked).toEqual(answer);
   });
 
-  it('at all: reported, however many are requested, and a first creation makes none when it only looks', async ({ expect }) => {
+  it('missing topics are reported, however many are requested, and validateOnly creates none', async ({ expect }) => {
     const names = Array.from({ length: 20 }, (_, index) => `nowhere-${OWN}-${index}`);
     expect(await log.listTopics(names)).toEqual([]);
     await expect(keys(`nowhere-${OWN}-0`)).rejects.toThrow(TopicUnknownError);
@@ -73,7 +73,7 @@ describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, ()
     await expect.poll(() => admin.listTopics()).not.toContain(topic);
   }
 
-  it('one that was read is deleted: another one is read for the first time, and is not blamed', async ({ expect }) => {
+  it('after a topic that was read is deleted, another one can be read for the first time', async ({ expect }) => {
     const [gone, kept] = [`deleted-${OWN}`, `kept-${OWN}`];
     await log.createTopics([gone, kept].map((name) => ({ name, partitions: 1 })));
     await log.append([gone, kept].map((topic) => ({ topic, key: topic, value: 'v' })));
@@ -87,7 +87,7 @@ describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, ()
     await expect(other.readState(gone, 0)).rejects.toThrow(TopicUnknownError);
   });
 
-  it('one that was written is deleted: the next records are appended to others', async ({ expect }) => {
+  it('after a topic that was written is deleted, records can be appended to others', async ({ expect }) => {
     const [gone, kept, later] = [`written-${OWN}`, `written-kept-${OWN}`, `written-later-${OWN}`];
     await log.createTopics([gone, kept, later].map((name) => ({ name, partitions: 1 })));
     await using other = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
@@ -102,7 +102,9 @@ describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, ()
     expect(await keys(gone)).toEqual(['again']);
   });
 
-  it('one that a lane wrote last, and a group read, is deleted: the lane opens without it, and keeps its state', async ({ expect }) => {
+  it('after the topic that a lane wrote last and a group read is deleted, the lane opens without it and keeps its state', async ({
+    expect,
+  }) => {
     const [gone, kept, state, group] = [`lane-gone-${OWN}`, `lane-kept-${OWN}`, `lane-state-${OWN}`, `lane-group-${OWN}`];
     await log.createTopics([
       { name: gone, partitions: 1 },
@@ -158,7 +160,7 @@ describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, ()
     },
   );
 
-  it('one is recreated with fewer partitions under a reader of the last one: it reports that', async ({ expect }) => {
+  it('a reader of the last partition of a topic that is recreated with fewer partitions reports that', async ({ expect }) => {
     const topic = `fewer-${OWN}`;
     await log.createTopics([{ name: topic, partitions: 2 }]);
     await log.append([{ topic, partition: 1, key: 'k', value: 'v' }]);

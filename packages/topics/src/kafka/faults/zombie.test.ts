@@ -54,7 +54,7 @@ describe.skipIf(why !== undefined).concurrent.for([1, 2])(
       },
     );
 
-    it('has written all of a page when it is frozen at its EndTxn: the page counts', async ({ expect }) => {
+    it('has written a whole page when it is frozen at its EndTxn: the page counts', async ({ expect }) => {
       await using older = await open();
       await using newer = await open();
       const pages = await newPages(older);
@@ -90,7 +90,7 @@ describe.skipIf(why !== undefined).concurrent.for([1, 2])(
       await pages.verify(proxied.brokers, newer);
     });
 
-    it('right before it fences: neither it nor the newcomer continues from a state it does not know', async ({ expect }) => {
+    it('is frozen right before it fences: neither it nor the newcomer continues from a state it doesn’t know', async ({ expect }) => {
       await using older = await open();
       await using newer = await open();
       const pages = await newPages(older);

@@ -9,11 +9,11 @@ const shares = (assigned: ReadonlyMap<string, readonly TopicPartition[]>): strin
   [...assigned].map(([memberId, list]) => `${memberId}: ${list.map(partitionKey).join(' ')}`);
 
 describe('a group', () => {
-  it('gives its only member all', () => {
+  it('gives its only member all partitions', () => {
     expect(shares(assignPartitions({ partitions: of('a', 0, 1), members: [{ memberId: 'm1', owned: [] }] }))).toEqual(['m1: a-0 a-1']);
   });
 
-  it('takes from who has more than its share for a newcomer', () => {
+  it('takes partitions for a newcomer from members that have more than their share', () => {
     const members = [
       { memberId: 'old', owned: of('a', 0, 1, 2, 3) },
       { memberId: 'new', owned: [] },
@@ -50,7 +50,7 @@ const healthyIn = fc
     })),
   }));
 
-describe('whatever is claimed', () => {
+describe('whatever partitions are claimed', () => {
   it('each partition has one member, and no member more than a share', () => {
     fc.assert(
       fc.property(partitionsIn, membersIn, (partitions, members) => {
@@ -61,7 +61,7 @@ describe('whatever is claimed', () => {
     );
   });
 
-  it('the order of members, owned partitions and partitions plays no part', () => {
+  it('the order of members, owned partitions and partitions doesn’t matter', () => {
     fc.assert(
       fc.property(partitionsIn, membersIn, (partitions, members) => {
         const turned = members.map(({ memberId, owned }) => ({ memberId, owned: owned.toReversed() })).toReversed();
@@ -72,7 +72,7 @@ describe('whatever is claimed', () => {
     );
   });
 
-  it('everybody keeps what it has, up to a share', () => {
+  it('every member keeps what it has, up to its share', () => {
     fc.assert(
       fc.property(healthyIn, ({ partitions, members }) => {
         const assigned = assignPartitions({ partitions, members });
@@ -84,7 +84,7 @@ describe('whatever is claimed', () => {
     );
   });
 
-  it('a join without any change moves nothing', () => {
+  it('a join without a change moves nothing', () => {
     fc.assert(
       fc.property(partitionsIn, membersIn, (partitions, members) => {
         const assigned = assignPartitions({ partitions, members });
@@ -94,7 +94,7 @@ describe('whatever is claimed', () => {
     );
   });
 
-  it('who stays keeps all when another leaves', () => {
+  it('a remaining member keeps all its partitions when another leaves', () => {
     fc.assert(
       fc.property(partitionsIn, membersIn, (partitions, members) => {
         const assigned = assignPartitions({ partitions, members });

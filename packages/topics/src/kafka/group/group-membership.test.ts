@@ -149,7 +149,7 @@ describe.skipIf(reason !== undefined)(
       expect(heirs.map(({ has }) => has())).toEqual(taken);
     });
 
-    it('refuse one with another agreement, once those that only seem to live are gone', async () => {
+    it('refuse one with another agreement, once members that only seem alive are gone', async () => {
       await newTopic();
       const dying = process('other');
       await dying.line('joined');
@@ -165,7 +165,7 @@ describe.skipIf(reason !== undefined)(
       expect([first.told.length, first.failures]).toEqual([joins, []]);
     });
 
-    it('of two agreements that start at once, one gets all and the other is refused', async () => {
+    it('with two agreements that start at once: one gets all partitions, the other is refused', async () => {
       await newTopic();
       const starts = await Promise.allSettled([
         join({ agreement: 'one' }),
@@ -226,7 +226,7 @@ describe.skipIf(reason !== undefined)(
       expect(members.flatMap(({ failures }) => failures)).toEqual([]);
     });
 
-    it('read nothing and commit nothing, though there are records', async () => {
+    it('read nothing and commit nothing, even if there are records', async () => {
       await newTopic();
       const producer = quietKafka(broker.brokers).producer();
       await producer.connect();

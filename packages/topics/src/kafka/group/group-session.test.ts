@@ -32,7 +32,7 @@ afterEach(() => {
 });
 
 describe('a member', () => {
-  it('is reported after every join, and claims its partitions', async () => {
+  it('reports its partitions after every join, and claims them', async () => {
     expect(holding.join()).toEqual([]);
     holding.joined(answer);
     await vi.advanceTimersByTimeAsync(0);
@@ -43,7 +43,7 @@ describe('a member', () => {
     expect(holding.memberId).toBe('m1');
   });
 
-  it('is certain of nothing, and claims nothing, a session after its last accepted heartbeat was sent', async () => {
+  it('claims nothing once a session has passed since its last accepted heartbeat was sent', async () => {
     holding.joined(answer);
     await vi.advanceTimersByTimeAsync(3_000);
     holding.alive(1_000);
@@ -57,7 +57,7 @@ describe('a member', () => {
     expect(holding.lastMemberId).toBe('m1');
   });
 
-  it('has all again when a heartbeat is accepted later, but not for one that was sent before', async () => {
+  it('gets its partitions back when a later heartbeat is accepted, but not by one that was sent before', async () => {
     holding.joined(answer);
     await vi.advanceTimersByTimeAsync(10_000);
     holding.alive(10_000);
@@ -69,7 +69,7 @@ describe('a member', () => {
     expect(holding.join()).toEqual(partitions);
   });
 
-  it('keeps all while it waits for the others to join', async () => {
+  it('keeps its partitions while it waits for the others to join', async () => {
     holding.joined(answer);
     await vi.advanceTimersByTimeAsync(700);
     holding.join();
@@ -79,20 +79,20 @@ describe('a member', () => {
     expect(told).toEqual(['requests-0 requests-1', 'uncertain']);
   });
 
-  it('claims nothing after the machine was suspended, though its timers did not run', () => {
+  it('claims nothing after the machine was suspended, even if its timers didn’t run', () => {
     holding.joined(answer);
     suspendedMs = SESSION_MS;
     expect(holding.join()).toEqual([]);
   });
 
-  it('reports nothing for an answer that waited too long to be read', async () => {
+  it('reports nothing for a response that was read too late', async () => {
     holding.joined({ ...answer, ageMs: SESSION_MS });
     await vi.advanceTimersByTimeAsync(0);
     expect(told).toEqual(['uncertain']);
     expect(holding.join()).toEqual([]);
   });
 
-  it('reports nothing any more once it has left', async () => {
+  it('reports nothing after it has left', async () => {
     holding.joined(answer);
     holding.close();
     holding.joined(answer);

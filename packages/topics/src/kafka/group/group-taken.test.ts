@@ -8,7 +8,7 @@ const SESSION_MS = 6_000;
 const { why, ...broker } = inject('kafkaBroker');
 
 describe.skipIf(why !== undefined)(`a group of other consumers${why === undefined ? '' : ` (skipped: ${why})`}`, () => {
-  it('is refused, and can be had when they have been dead for a session, as the refusal says', async () => {
+  it('is refused, and available once they have been dead for a session, as the error says', async () => {
     await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
     const [topic, group] = [`requests-${randomUUID()}`, `shared-${randomUUID()}`];
     await log.createTopics([{ name: topic, partitions: 1 }]);

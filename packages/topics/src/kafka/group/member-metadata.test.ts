@@ -12,13 +12,13 @@ it("members read each other's metadata", () => {
   );
 });
 
-it('what others put there is nothing to us', () => {
+it('metadata of other clients is ignored', () => {
   const texts = ['', '{}', 'null', '[', '{"owned":{},"agreement":"a"}', '{"owned":[],"agreement":1}', '{"owned":[["t"]],"agreement":"a"}'];
   const metadata = texts.map((text) => AssignerProtocol.MemberMetadata.encode({ version: 0, topics: [], userData: Buffer.from(text) }));
   for (const one of [...metadata, Buffer.alloc(0), Buffer.from('not of this protocol')]) expect(decodeMetadata(one)).toBeUndefined();
 });
 
-it('knows an assignment from none', () => {
+it('an assignment is told from its absence', () => {
   const assignment = (topics: Record<string, number[]>): Buffer =>
     AssignerProtocol.MemberAssignment.encode({ version: 0, assignment: topics, userData: Buffer.alloc(0) });
   expect(hasPartitions(assignment({ a: [0] }))).toBe(true);

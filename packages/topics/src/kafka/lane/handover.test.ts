@@ -9,7 +9,7 @@ import type { KafkaLaneWriter } from './lane-writer.ts';
 test.for([
   { log: 'another', what: 'another container with the same host name and process id', looks: 3 },
   { log: 'this', what: 'an earlier opening of its own', looks: 1 },
-])('a newcomer looks $looks times for the release of $what', async ({ log, looks }) => {
+])('a newcomer checks $looks times whether the lane is released: $what', async ({ log, looks }) => {
   const holder = { incarnation: 'first', log, nonce: '', host: hostname(), pid: process.pid, sinceMs: 0, member: { group: 'g', id: 'm' } };
   let looked = 0;
   const writer: Pick<KafkaLaneWriter, 'currentHolder'> = {

@@ -20,7 +20,7 @@ const FENCED = Object.assign(new Error('fenced'), { type: 'INVALID_PRODUCER_EPOC
 test.for([
   { what: 'a broker', fault: UNKNOWN },
   { what: 'a reading', fault: new TopicUnknownError({ topic: 'state', partition: null, partitions: null }, { cause: UNKNOWN }) },
-])('a topic that $what takes for missing, and that is there, ends no lane', async ({ fault }) => {
+])('a lane survives if $what takes an existing topic for missing', async ({ fault }) => {
   let looks = 0;
   const lane = await writer({
     look: async () => {
@@ -32,7 +32,7 @@ test.for([
   expect(looks).toBeGreaterThan(1);
 });
 
-test('a lane that is closed while it reconnects does not write when it is connected', async () => {
+test('a lane that is closed while it reconnects writes nothing afterwards', async () => {
   const gate = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
   let written = 0;

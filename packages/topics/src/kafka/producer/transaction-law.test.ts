@@ -36,7 +36,7 @@ describe.each([1, 2] as const)('the law of transactions, version %i', (version) 
     expect(states).toBeGreaterThan(1_000);
   });
 
-  it('loses and repeats nothing on longer ways, at random', () => {
+  it('loses and repeats nothing on longer random paths', () => {
     const bounds = { writers: 3, pages: 4, cuts: 6, deaths: 2, skips: 6, timeouts: 2, restarts: 12 };
     const { violation } = walkAtRandom({ law: LAW, version, ...bounds }, { walks: isTorture ? 30_000 : 100, random: lcg(version) });
     expect(violation).toBeUndefined();

@@ -38,7 +38,7 @@ function sessionOf(producer: Partial<TransactionalProducer>, options: Partial<Tr
   });
 }
 
-it('does nothing more after an error: how far the brokers have got is unknown', async () => {
+it('a session does nothing after an error, because the state of the brokers is unknown', async () => {
   let sent = 0;
   const session = sessionOf({
     async produce() {
@@ -96,13 +96,13 @@ it('does not ask whether a transaction has ended before a broker can have told i
   }
 });
 
-it('believes no leader that appends below what the transaction has written: the topic was recreated', async () => {
+it('a session rejects a leader that appends below what the transaction has written: the topic was recreated', async () => {
   const session = sessionOf({ produce: async () => await Promise.resolve(new Map([['pages-0', 0]])) });
   const records = ['0', '1'].map((letter) => ({ ...PAGE, value: letter.repeat(800) }));
   await expect(session.write({ records, offsets: [] })).rejects.toThrow('Topic pages was recreated during a transaction.');
 });
 
-it('writes nothing where a transaction may be open: a broker that had forgotten the partition knows it again', async () => {
+it('a session writes nothing while a transaction may be open, and continues when a broker knows the partition again', async () => {
   const cluster = new FakeCluster((api) => ({ answer: api === 'Metadata' ? { topicMetadata: [] } : new Map() }));
   let sent = 0;
   const session = sessionOf(

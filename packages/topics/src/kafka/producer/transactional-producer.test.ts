@@ -77,7 +77,7 @@ describe('a transactional producer', () => {
     },
   );
 
-  it('waits for all leaders before it fails: the next producer overtakes no request', async () => {
+  it('waits for all leaders before it fails, so that the next producer overtakes no request', async () => {
     const late = Promise.withResolvers<readonly Refusal[]>();
     const { producer } = await begun({
       produce: ({ topicPartitions: [produced] }) =>
@@ -92,7 +92,7 @@ describe('a transactional producer', () => {
     expect(failed).toBe(true);
   });
 
-  it('repeats the same request if it is too early for all of it, but not if it is too early for a part', async () => {
+  it('repeats a request if it is too early for all partitions, but not if it is too early for only some', async () => {
     const produced = (about: { readonly topic?: string }) =>
       begun({ protocol: 2, produce: (_, count) => (count === 1 ? [{ errorCode: CONCURRENT_TRANSACTIONS, ...about }] : []) });
     const whole = await produced({});
@@ -132,7 +132,7 @@ describe('a transactional producer', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('halves the time-out of transactions until brokers take it, for all producers that share it, and never below a second', async () => {
+  it('halves the transaction time-out until brokers accept it, for all producers that share it, and never below a second', async () => {
     const tried: number[] = [];
     const transactionTimeout = { ms: 60_000 };
     const fence = async (mostMs: number): Promise<void> => {

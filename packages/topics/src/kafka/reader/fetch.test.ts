@@ -3,7 +3,7 @@ import { nextMaxBytes } from './fetch.ts';
 
 const KB = 1_024;
 
-test('an answer of many small records makes the next one smaller, and one of a few large ones larger, within limits', () => {
+test('a response of many small records makes the next fetch smaller, and one of a few large records larger, within limits', () => {
   const after = (records: number, maxBytes: number, answers: number): number =>
     Array.from({ length: answers }).reduce((bytes: number) => nextMaxBytes({ maxBytes: bytes, records }), maxBytes);
   expect(nextMaxBytes()).toBe(128 * KB);
@@ -13,6 +13,6 @@ test('an answer of many small records makes the next one smaller, and one of a f
   expect(after(100, 128 * KB, 9)).toBe(4_096 * KB);
 });
 
-test('an answer of some thousand records, or of none, leaves it as it is', () => {
+test('a response of some thousand records, or of none, keeps the fetch size', () => {
   for (const records of [0, 5_000, 10_000]) expect(nextMaxBytes({ maxBytes: 128 * KB, records })).toBe(128 * KB);
 });

@@ -158,14 +158,14 @@ describe('a request', () => {
     expect(broker.requests).toEqual([await kafkajsFrame(request, options)]);
   });
 
-  it('returns the producer that it has made', async () => {
+  it('returns the producer that it created', async () => {
     const broker = recordingBroker({ version: 1, answer: (body) => done(body).int64('9007199254740993').int16(7) });
     const made = await broker.ask(initProducerId, { transactionalId: 'lane', transactionTimeout: 1 });
     expect(made).toEqual({ producerId: '9007199254740993', producerEpoch: 7 });
   });
 });
 
-describe('an answer to a request about two partitions', () => {
+describe('a response about two partitions', () => {
   const asked = [
     { topic: 'pages', partition: 0, batch: [], offset: 1 },
     { topic: 'state', partition: 0, batch: [], offset: 1 },
@@ -221,14 +221,14 @@ describe('an answer to a request about two partitions', () => {
     );
   });
 
-  it.each(names)('%s: throws what one of them refuses, whichever it is, with its topic', async (name) => {
+  it.each(names)('%s: throws the error of either one, with its topic', async (name) => {
     for (const topic of ['pages', 'state']) {
       const answered = asked.map((each) => ({ topic: each.topic, code: each.topic === topic ? 6 : 0 }));
       expect(await refused(name, answered)).toMatchObject({ type: 'NOT_LEADER_FOR_PARTITION', topic });
     }
   });
 
-  it.each(names)('%s: throws all that are refused, but for what was not attempted because of another', async (name) => {
+  it.each(names)('%s: throws all errors, except those of partitions that weren’t attempted because of another', async (name) => {
     const types = (error: unknown) => Array.from(chain(error), ({ type, topic }) => type && `${topic} ${type}`).filter(Boolean);
     const both = await refused(name, [
       { topic: 'pages', code: 10 },
@@ -262,7 +262,7 @@ describe('an answer to a request about two partitions', () => {
   });
 });
 
-it('a partition that is refused has no value: it is asked about again', () => {
+it('has no value for a refused partition, which is requested again', () => {
   const asked = ['pages', 'state'].map((topic) => ({ topic, partition: 0 }));
   const body = new RequestWriter(false);
   body.array(asked, ({ topic, partition }) =>
@@ -273,7 +273,7 @@ it('a partition that is refused has no value: it is asked about again', () => {
   expect(refusals).toEqual([{ topic: 'state', errorCode: 6 }]);
 });
 
-it('an error that kafkajs does not know has its name', async () => {
+it('names an error that kafkajs doesn’t know', async () => {
   const broker = recordingBroker({ version: 1, answer: (body) => void body.int32(0).int16(90) });
   await expect(broker.ask(endTxn[1], { ...producer, transactionResult: true })).rejects.toMatchObject({
     type: 'PRODUCER_FENCED',
@@ -331,7 +331,7 @@ describe('metadata', () => {
 describe('protocol 2', () => {
   const told = { version: 99, flexible: true };
 
-  it('appends without a word before, and tells what one of two partitions refuses, whatever else it says', async () => {
+  it('appends without announcing partitions, and reports the error of one of two partitions', async () => {
     const topicPartitions = [
       { topic: 'pages', partition: 0, batch: [Buffer.from('batch')] },
       { topic: 'state', partition: 1, batch: [] },
@@ -369,7 +369,7 @@ describe('protocol 2', () => {
       await expect(answering({ [topic]: 47 }).ask(produce[2], request)).rejects.toMatchObject({ type: 'INVALID_PRODUCER_EPOCH', topic });
   });
 
-  it('ends a transaction with the producer of the next one, and protocol 1 with the same', async () => {
+  it('returns the producer of the next transaction at the end of one; protocol 1 keeps the same', async () => {
     const answer = (body: RequestWriter): void => void done(body.tags()).int64('9007199254740995').int16(8).tags();
     const next = { producerId: '9007199254740995', producerEpoch: 8 };
     const end = { ...producer, transactionResult: true };

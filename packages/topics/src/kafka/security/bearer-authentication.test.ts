@@ -39,11 +39,11 @@ async function exchanges(tokens: readonly BearerToken[], answers: readonly (stri
   return done;
 }
 
-it('sends the token once, and is content with an empty answer', async () => {
+it('the token is sent once, and an empty response accepts it', async () => {
   expect(await exchange('a.b.c', [''])).toEqual({ error: undefined, sent: ['n,,\u0001auth=Bearer a.b.c\u0001\u0001'] });
 });
 
-it('acknowledges a refusal, and reports only its status', async () => {
+it('a refusal is acknowledged, and only its status is reported', async () => {
   const refusal = '{"status":"invalid_token","scope":"a.b.c"}';
   const { sent, error } = await exchange('a.b.c', [refusal, new Error('Authentication failed')]);
   expect(sent[1]).toBe('\u0001');
@@ -53,14 +53,14 @@ it('acknowledges a refusal, and reports only its status', async () => {
   });
 });
 
-it('reports when a refused token expired', async () => {
+it('the error says when a refused token expired', async () => {
   const { error } = await exchange(unsecuredToken({ subject: 'alice', lifetimeMs: -1000 }), ['{"status":"invalid_token"}', '']);
   expect(error).toMatchObject({
     message: expect.stringMatching(/invalid_token; it expired at \d{4}-\d\d-\d\dT[\d:.]+Z\. Start again with a new one$/),
   });
 });
 
-it('takes a refusal that is no JSON for one', async () => {
+it('a refusal that isn’t JSON is a refusal', async () => {
   const { error } = await exchange('a.b.c', ['no', '']);
   expect(error).toMatchObject({ message: 'The brokers rejected the token (OAUTHBEARER): without a status' });
 });
@@ -76,7 +76,7 @@ describe('a fresh token is waited for if one will come', () => {
   const REFUSAL = '{"status":"invalid_token"}';
   const isWaitedFor = { name: 'StaleTokenError', retryable: true, message: expect.stringMatching(/\. Write a new one into \.\/token$/) };
 
-  it('when one has expired, which the brokers are not shown', async () => {
+  it('when one has expired; it isn’t sent to the brokers', async () => {
     const value = unsecuredToken({ subject: 'alice', lifetimeMs: -1_000 });
     expect(await exchanges([{ value, renewedIn }], [])).toMatchObject([{ sent: [], error: isWaitedFor }]);
   });
@@ -86,14 +86,14 @@ describe('a fresh token is waited for if one will come', () => {
     expect(await exchanges([{ value, renewedIn }], [REFUSAL, ''])).toMatchObject([{ error: isWaitedFor }]);
   });
 
-  it('when one is refused that they have taken before; it is not shown to them again', async () => {
+  it('when one is refused that the brokers had accepted; it isn’t sent again', async () => {
     const token = { value: 'a.b.c', renewedIn };
     const [first, second, third, fourth] = await exchanges([token, token, token, { ...token, value: 'd.e.f' }], ['', REFUSAL, '', '']);
     expect([first?.error, second?.error, third]).toMatchObject([undefined, isWaitedFor, { sent: [], error: isWaitedFor }]);
     expect(fourth).toMatchObject({ sent: [expect.stringContaining('d.e.f')], error: undefined });
   });
 
-  it('but not when the first one is refused, which will be good for long', async () => {
+  it('but not when the first one is refused and is valid for long', async () => {
     const value = unsecuredToken({ subject: 'alice', lifetimeMs: 3_600_000 });
     expect(await exchanges([{ value, renewedIn }], [REFUSAL, ''])).toMatchObject([{ error: { code: 'HEADGATE_KAFKA_TOKEN_REFUSED' } }]);
   });

@@ -42,7 +42,7 @@ async function fault(mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512', ...
 const challenge: Answer = (sent) => `r=${/r=(.*)$/u.exec(sent)?.[1]}-server,s=c2FsdA==,i=4096`;
 
 describe.each(['plain', 'scram-sha-256', 'scram-sha-512'] as const)('%s', (mechanism) => {
-  it.each(['KafkaJSConnectionClosedError', 'KafkaJSConnectionError', 'KafkaJSRequestTimeoutError'])('%s may pass', async (name) => {
+  it.each(['KafkaJSConnectionClosedError', 'KafkaJSConnectionError', 'KafkaJSRequestTimeoutError'])('%s is temporary', async (name) => {
     const error = await fault(mechanism, lost(name));
     expect(error).toMatchObject({ name, message: 'lost', retriable: true });
     expect(verdictOf(error)).toBe('passes');
@@ -58,21 +58,21 @@ describe.each(['plain', 'scram-sha-256', 'scram-sha-512'] as const)('%s', (mecha
   });
 
   // After a time-out kafkajs begins again on the same connection; the broker is in the midst of it.
-  it('a request out of turn may pass', async () => expect(verdictOf(await fault(mechanism, answered(34)))).toBe('passes'));
+  it('a request out of order is temporary', async () => expect(verdictOf(await fault(mechanism, answered(34)))).toBe('passes'));
 });
 
 describe.each(['scram-sha-256', 'scram-sha-512'] as const)('%s', (mechanism) => {
-  it('a broker that does not know the password itself is a fault for good', async () => {
+  it('a broker that doesn’t know the password is a final error', async () => {
     const error = await fault(mechanism, challenge, () => 'v=bm90IGl0');
     expect(error.message).toContain('Invalid server signature');
     expect(verdictOf(error)).toBe('final');
   });
 
-  it('a connection lost after the challenge may pass', async () =>
+  it('a connection lost after the challenge is temporary', async () =>
     expect(verdictOf(await fault(mechanism, challenge, lost('KafkaJSConnectionClosedError')))).toBe('passes'));
 });
 
-it('refuses a mechanism that it does not have', () =>
+it('an unknown mechanism is refused', () =>
   expect(() => kafkajsAuthentication({ mechanism: 'other' as 'plain', username: 'u', password: 'p' })).toThrow(
     /"other" isn't supported\. Use plain,/u,
   ));

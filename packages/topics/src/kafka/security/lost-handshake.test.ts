@@ -55,7 +55,7 @@ describe.skipIf(why !== undefined).concurrent(`a connection lost while it authen
     }
   });
 
-  it('a password that is no longer right ends all three, and each says who is refused, where and what to do', async ({ expect }) => {
+  it('a password that is no longer valid ends all three, and each error says who was refused, where and what to do', async ({ expect }) => {
     let password = PASSWORD;
     const sasl = {
       mechanism: 'scram-sha-512',

@@ -72,7 +72,7 @@ describe.skipIf(why !== undefined)(`the Kafka driver over SASL${why === undefine
     expect((await refusal({ broker, listener: 'OPEN', sasl })).message).toContain('token file is gone');
   });
 
-  it('goes on over the same connections when brokers require authentication again', async () => {
+  it('continues on the same connections when brokers require authentication again', async () => {
     await using connections = countConnections();
     const tokens: string[] = [];
     const token = (): string => {

@@ -42,7 +42,9 @@ describe.skipIf(why !== undefined)(`a token that expires${because}`, () => {
     return { opening, changes, count, renew: (ms: number) => void (value = unsecuredToken({ subject: USER, lifetimeMs: ms })) };
   }
 
-  it('is used to its end and then waited for, with what to do and few connections; work goes on by itself', async ({ expect }) => {
+  it('is used until it expires; then a new one is waited for with few connections, reported with the fix, and work continues', async ({
+    expect,
+  }) => {
     const { opening, changes, count, renew } = await logWith({ client: 'short', lifetimeMs: LONG_MS });
     const log = await opening;
     const writer = await steadyWriter({ log, name: 'short' });
@@ -78,7 +80,7 @@ describe.skipIf(why !== undefined)(`a token that expires${because}`, () => {
     }
   });
 
-  it('at the opening is waited for a moment, then reported with the cure', async ({ expect }) => {
+  it('while the log opens is waited for briefly, then reported with the fix', async ({ expect }) => {
     const late = await logWith({ client: 'late', lifetimeMs: -1_000 });
     await sleep(1_000);
     late.renew(LONG_MS);

@@ -87,7 +87,7 @@ describe.skipIf(why !== undefined)(`the Kafka driver over TLS${why === undefined
       }),
       says: 'Invalid username or password',
     },
-  ])('says what is wrong when $fault', async ({ connection, says }) => {
+  ])('reports what is wrong when $fault', async ({ connection, says }) => {
     const { message, printed, tookMs } = await refusal({ broker, ...connection(certificates) });
     expect(message).toMatch(says);
     expect(printed).not.toMatch(/PRIVATE KEY|not-the-one/);

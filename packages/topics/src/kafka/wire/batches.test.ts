@@ -136,7 +136,7 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
   const records = [...odd, ...pageOfRecords(4994), ...odd];
 
   it.each(['none', 'gzip', 'zstd'] as const)(
-    'reads 5,000 records of one batch as it reads them of the plain way, compression %s',
+    'are read like those that kafkajs writes: 5,000 records in one batch, compression %s',
     async (name) => {
       const [batchTopic, plainTopic] = [await makeTopic(), await makeTopic()];
       expect(await write(batchTopic, batchesOf(records, { compression: COMPRESSIONS[name] }))).toEqual([0]);
@@ -153,7 +153,7 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
     60_000,
   );
 
-  it('takes several batches in one transaction, in their order', async () => {
+  it('arrive in order if one transaction has several', async () => {
     const topic = await makeTopic();
     const offsets = await write(topic, batchesOf(pageOfRecords(1000), { maxBytes: 50_000 }));
     const values = (await read(topic, 1000)).map(({ value }) => String(value));
@@ -161,7 +161,7 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
     expect(offsets.length).toBeGreaterThan(1);
   });
 
-  it('counts the bytes of a batch as the broker does', async () => {
+  it('have as many bytes as the broker counts', async () => {
     const page = pageOfRecords(100);
     const [{ bytes } = { bytes: 0 }] = splitter.split(page, all);
     await write(await makeTopic({ 'max.message.bytes': String(bytes) }), batchesOf(page));
@@ -169,7 +169,7 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
     await expect(oneLess).rejects.toMatchObject({ type: 'MESSAGE_TOO_LARGE' });
   });
 
-  it.each([99, 101])('is refused by the broker if it holds 100 records and declares %i', async (count) => {
+  it.each([99, 101])('are refused by the broker if one holds 100 records and declares %i', async (count) => {
     const topic = await makeTopic();
     const page = pageOfRecords(100);
     const wrong = { records: encodeRecords(page).bytes, count, timestampMs: at.timestampMs, codec: 0 };
@@ -178,7 +178,7 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
     expect(await read(topic, 100)).toHaveLength(100);
   });
 
-  it('is not taken for the one before it, which was as large: the sequence of a partition goes on', async () => {
+  it('aren’t mistaken for the previous one of the same size: the sequence of a partition continues', async () => {
     const topic = await makeTopic();
     const pages = ['a', 'b', 'c'].map((name) => Array.from({ length: 10 }, (_, index) => ({ key: null, value: `${name}${index}` })));
     await write(topic, inTurn(pages));

@@ -30,7 +30,7 @@ describe.skipIf(why !== undefined)(`records that Kafka's own producer has compre
   });
 });
 
-it.for([SNAPPY, LZ4])('what is no such thing fails for good', async (codec) => {
+it.for([SNAPPY, LZ4])('bytes that the codec can’t read are a final error', async (codec) => {
   const error: unknown = await codec.decompress(Buffer.alloc(50, 0xff)).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ code: 'HEADGATE_UNREADABLE_BATCH' });
   expect(verdictOf(error)).toBe('final');

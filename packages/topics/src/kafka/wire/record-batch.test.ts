@@ -19,7 +19,7 @@ async function batchOf(records: readonly BatchRecord[], options: { name?: keyof 
 }
 
 describe('a batch of records', () => {
-  it('is on the wire what kafkajs makes of the same records', async () => {
+  it('has the same bytes as kafkajs writes for these records', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyRecord, { minLength: 1, maxLength: 200 }), fc.nat(2 ** 41), async (records, timestampMs) => {
         const own = await ownBytes(await batchOf(records, { timestampMs }), partition);
@@ -45,7 +45,7 @@ describe('a batch of records', () => {
     expect(own.equals(await kafkajsBytes(records, { partition, timestampMs, compression }))).toBe(true);
   });
 
-  it('is the same when it is sent again', async () => {
+  it('has the same bytes when it is sent again', async () => {
     const batch = await batchOf(pageOfRecords(20));
     expect((await ownBytes(batch, partition)).equals(await ownBytes(batch, partition))).toBe(true);
   });

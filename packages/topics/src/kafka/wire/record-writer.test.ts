@@ -19,7 +19,7 @@ describe('a record writer', () => {
     ['parts whose length needs more bytes than the last one', [2, 20, 60, 150]],
     ['parts whose length needs fewer', [9000, 40, 1]],
     ['parts that need three bytes and more', [3, 9000, 2_000_000]],
-  ])('writes the same whatever room it begins with: %s', (_, sizes) => {
+  ])('writes the same bytes whatever its initial capacity: %s', (_, sizes) => {
     const expected = writeParts(new RecordWriter(8_000_000), sizes);
     const rooms = [...Array.from({ length: sizes.includes(2_000_000) ? 4 : 600 }).keys(), 9000, 20_000];
     for (const room of rooms) expect(writeParts(new RecordWriter(room), sizes).equals(expected)).toBe(true);

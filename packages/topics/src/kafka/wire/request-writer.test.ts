@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { RequestWriter } from './request-writer.ts';
 
-it.each([false, true])('writes a text of any length after any bytes whole (flexible: %s)', (flexible) => {
+it.each([false, true])('a text of any length is written whole after any bytes (flexible: %s)', (flexible) => {
   const text = (length: number): Buffer => {
     const prefix = flexible ? varint(length + 1) : Buffer.from([length >> 8, length & 0xff]);
     return Buffer.concat([prefix, Buffer.from('x'.repeat(length))]);

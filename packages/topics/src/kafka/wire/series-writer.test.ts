@@ -12,7 +12,7 @@ const anyText = fc.oneof(
 );
 
 describe('a series in parts', () => {
-  it('is encoded to the same bytes as its values given whole, from any record and up to any size', () => {
+  it('has the same bytes as whole values, from any record and up to any size', () => {
     fc.assert(
       fc.property(
         anyRecord,
@@ -32,7 +32,7 @@ describe('a series in parts', () => {
     );
   });
 
-  it('makes no value whole if all parts but the first are digits', () => {
+  it('builds no whole value if all parts except the first are digits', () => {
     const made: number[] = [];
     const at = (index: number) => {
       made.push(index);

@@ -21,7 +21,7 @@ async function plainBytes(records: readonly BatchRecord[]): Promise<number> {
 }
 
 describe('splitting', () => {
-  it('keeps every record in its order, in batches that are as full as can be', async () => {
+  it('keeps all records in order, in batches as full as possible', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyRecord, { minLength: 1, maxLength: 60 }), fc.nat(20_000), async (records, spare) => {
         const alone = await Promise.all(records.map((record) => plainBytes([record])));
@@ -45,7 +45,7 @@ describe('splitting', () => {
     );
   });
 
-  it('puts at most 50,000 records into a batch, the most that kafkajs can read', () => {
+  it('puts at most 50,000 records into a batch, the maximum that kafkajs can read', () => {
     const record = { key: null, value: '1' };
     const records = { length: 120_001, at: () => record };
     const counts = Array.from(
@@ -71,7 +71,7 @@ describe('splitting', () => {
     expect(split(records, bytes).reduce((sum, { count }) => sum + count, 0)).toBe(41);
   });
 
-  it('overwrites the last page with the next one, even if a small batch came with it', async () => {
+  it('reuses the memory of the last page for the next one, even after a small batch', async () => {
     const memory: unknown[] = [];
     for (let page = 0; page < 2; page += 1) {
       const both = [pageOfRecords(300), pageOfRecords(1)].map((records) => splitting(records, 1_000_000)[Symbol.iterator]());
@@ -83,7 +83,7 @@ describe('splitting', () => {
     expect(memory[1]).toBe(memory[0]);
   });
 
-  it('makes no batch of no records', () => {
+  it('returns no batch for no records', () => {
     expect(split([], 1000)).toEqual([]);
   });
 });

@@ -13,7 +13,7 @@ function written(value: number): Buffer {
 }
 
 describe('varints', () => {
-  it('are what kafkajs writes, and as long as foretold', () => {
+  it('equal those of kafkajs, and have the predicted length', () => {
     const edges = [0, -1, 63, 64, 8191, 8192, 1_048_575, 1_048_576, 134_217_727, 134_217_728, 2 ** 31 - 1, -(2 ** 31)];
     fc.assert(
       fc.property(fc.oneof(fc.constantFrom(...edges), fc.integer()), (value) => {
