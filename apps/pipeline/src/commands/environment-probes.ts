@@ -13,8 +13,7 @@ import { type ConfigOfLog, growthWords, prepareTopics } from '../run/topics.ts';
 import type { Probe, ProbeResult } from './check.ts';
 import { onlineProbes } from './online-probes.ts';
 import { ANSWER_WITHIN_MS, withLog } from './with-log.ts';
-import { openDeadLetterLines } from '../status/open-dead-letters.ts';
-import { countOpenOf } from '../status/open-dead-letters-watch.ts';
+import { countOpenOf, openDeadLetterLines } from '../status/open-dead-letters.ts';
 import { type CommandContext, commandsFor } from './command-context.ts';
 
 export interface EnvironmentProbesOptions {

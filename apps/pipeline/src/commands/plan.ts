@@ -12,8 +12,7 @@ import {
 import { MAX_IN_WORK, savedByCredential, walksDone } from '@headgate/pipeline/internal';
 import type { StateReading, TopicLog } from '@headgate/topics';
 import { partitionsOf } from '../run/topics.ts';
-import { openDeadLetterLines } from '../status/open-dead-letters.ts';
-import { countOpenOf } from '../status/open-dead-letters-watch.ts';
+import { countOpenOf, openDeadLetterLines } from '../status/open-dead-letters.ts';
 import { padWidth, displayWidth } from '../status/text/cells.ts';
 import { durationWords } from '../status/text/duration-words.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';

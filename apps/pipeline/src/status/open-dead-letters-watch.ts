@@ -1,6 +1,5 @@
-import { type OpenByCode, countOpenDeadLetters } from '@headgate/pipeline';
 import type { Clock } from '@headgate/throttle';
-import type { OpenDeadLetters } from './open-dead-letters.ts';
+import { type CountOptions, type OpenDeadLetters, countOpenOf } from './open-dead-letters.ts';
 import { every } from './run-view.ts';
 import { totalOf } from './text/number-words.ts';
 
@@ -9,17 +8,6 @@ const COUNT_NEW_MS = 10_000;
 const COUNT_AGAIN_MS = 60_000;
 /** Counting takes at most this part of the time. */
 const SHARE = 20;
-
-interface CountOptions extends Omit<Parameters<typeof countOpenDeadLetters>[0], 'pipeline'> {
-  readonly pipelines: readonly { readonly name: string }[];
-}
-
-/** Counts the open dead letters of pipelines, one after the other. */
-export async function countOpenOf({ pipelines, ...where }: CountOptions): Promise<OpenDeadLetters> {
-  const counts: [string, OpenByCode][] = [];
-  for (const { name: pipeline } of pipelines) counts.push([pipeline, await countOpenDeadLetters({ ...where, pipeline })]);
-  return Object.fromEntries(counts);
-}
 
 export interface OpenDeadLettersWatchOptions extends Omit<CountOptions, 'signal'> {
   readonly clock: Clock;

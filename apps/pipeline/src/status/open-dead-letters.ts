@@ -1,10 +1,21 @@
-import type { OpenByCode } from '@headgate/pipeline';
+import { type OpenByCode, countOpenDeadLetters } from '@headgate/pipeline';
 import type { RunView } from './run-view.ts';
 import { countWords, groupedNumber, totalOf } from './text/number-words.ts';
 import { safeText } from './text/safe-text.ts';
 
 /** Open dead letters by pipeline and by code. */
 export type OpenDeadLetters = Readonly<Record<string, OpenByCode>>;
+
+export interface CountOptions extends Omit<Parameters<typeof countOpenDeadLetters>[0], 'pipeline'> {
+  readonly pipelines: readonly { readonly name: string }[];
+}
+
+/** Counts the open dead letters of pipelines, one after the other. */
+export async function countOpenOf({ pipelines, ...where }: CountOptions): Promise<OpenDeadLetters> {
+  const counts: [string, OpenByCode][] = [];
+  for (const { name: pipeline } of pipelines) counts.push([pipeline, await countOpenDeadLetters({ ...where, pipeline })]);
+  return Object.fromEntries(counts);
+}
 
 /** The command that the user types: `headgate read followers.ids --config jobs/a.yaml`. */
 export type CommandFor = (command: 'read' | 'replay' | 'dismiss' | 'dead-letters', argument: string) => string;
