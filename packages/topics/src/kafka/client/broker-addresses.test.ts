@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { TopicLostError } from '../../topic-errors.ts';
+import { answeredError } from './answered-error.ts';
 import { BrokerAddresses } from './broker-addresses.ts';
 
 /** As kafkajs throws it after its last try. */
@@ -22,4 +24,12 @@ it('neither an address that the user configured nor an error without an address 
   const addresses = new BrokerAddresses(['boot-1:9092']);
   expect(addresses.failureText(refused('boot-1:9092'))).toBe('Connection error: connect ECONNREFUSED boot-1:9092');
   expect(addresses.failureText(new Error('no leader'))).toBe('no leader');
+});
+
+it('names the topic that an answer is about, unless its text does', () => {
+  const { failureText } = new BrokerAddresses(['one:9092']);
+  expect(failureText(answeredError(19, { topic: 'followers.pages' }))).toMatch(/\(NOT_ENOUGH_REPLICAS\) for topic "followers\.pages"$/u);
+  expect(failureText(answeredError(19))).toMatch(/\(NOT_ENOUGH_REPLICAS\)$/u);
+  const lost = new TopicLostError({ topic: 'followers.pages' });
+  expect(failureText(lost)).toBe(lost.message);
 });

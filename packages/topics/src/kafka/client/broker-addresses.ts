@@ -1,7 +1,7 @@
 import { TopicLogError } from '../../topic-log-error.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from './cluster.ts';
-import { failureText, verdictOf } from './driver-errors.ts';
+import { chain, failureText, verdictOf } from './driver-errors.ts';
 import { brokerOf } from './error-kinds.ts';
 import { metadata as metadataRequest } from '../requests/topics.ts';
 import { withinTime } from './time-limit.ts';
@@ -37,8 +37,13 @@ export class BrokerAddresses {
     return `the brokers advertise ${address}${where}, but no broker answers there: ${reason}. ${CURE}`;
   }
 
-  /** The text of an error, with this explanation. */
-  readonly failureText = (error: unknown): string => this.explained(failureText(error), brokerOf(error));
+  /** The text of an error, with the topic that it is about, and with this explanation. */
+  readonly failureText = (error: unknown): string => this.explained(withTopic(failureText(error), error), brokerOf(error));
+}
+
+function withTopic(text: string, error: unknown): string {
+  const topic = [...chain(error)].find((each) => each.topic !== undefined)?.topic;
+  return topic === undefined || text.includes(topic) ? text : `${text} for topic "${topic}"`;
 }
 
 const CURE = 'If that broker is running, set its advertised.listeners to an address that this machine can reach';
