@@ -311,19 +311,19 @@ function dropRepeated(
   const digests = isAllNew ? given : given.filter((_, i) => isNew(found[i], i));
   const isKept = since?.order !== undefined || since?.window !== undefined;
   const edge = isKept ? carriedOn({ ...stream, since: { ...since, overlap: 0 } }, { records, digests }, cursor.edge) : undefined;
-  if (at === undefined) return { records, digests, next: nextWindow(stream, { ...cursor, ...(edge !== undefined && { edge }) }) };
+  if (at === undefined) return { records, digests, next: nextWindow(stream, { ...cursor, edge }) };
   const next: Cursor = {
     at,
-    ...(cursor.since !== undefined && { since: cursor.since }),
-    ...(cursor.until !== undefined && { until: cursor.until }),
-    ...(cursor.began !== undefined && { began: cursor.began }),
-    ...(cursor.way !== undefined && { way: cursor.way }),
-    ...(pages?.most !== undefined && { pages: (cursor.pages ?? 0) + 1 }),
-    ...(digest !== undefined && { before: digest }),
-    ...(isDropping && { keys }),
-    ...(edge !== undefined && { edge }),
-    ...(cursor.seen !== undefined && { seen: cursor.seen }),
-    ...(cursor.again !== undefined && records.length === 0 && { again: cursor.again }),
+    since: cursor.since,
+    until: cursor.until,
+    began: cursor.began,
+    way: cursor.way,
+    pages: pages?.most === undefined ? undefined : (cursor.pages ?? 0) + 1,
+    before: digest,
+    keys: isDropping ? keys : undefined,
+    edge,
+    seen: cursor.seen,
+    again: records.length === 0 ? cursor.again : undefined,
   };
   return { records, digests, next };
 }

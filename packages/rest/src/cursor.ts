@@ -13,21 +13,21 @@ export type Cursor = {
   /** `{until}`. */
   readonly until?: Time | undefined;
   /** Epoch ms at which the listing began: the last window ends there. */
-  readonly began?: number;
+  readonly began?: number | undefined;
   /** Pages before it, if the service returns at most a certain number of them. */
-  readonly pages?: number;
+  readonly pages?: number | undefined;
   /** Digest of the page before, where pages are counted. */
-  readonly before?: string;
+  readonly before?: string | undefined;
   /** Digests of the previous page's keys, if the stream drops repeated ones. */
-  readonly keys?: readonly string[];
+  readonly keys?: readonly string[] | undefined;
   /** The newest records so far, if the listing is ordered by time and may start again there, or comes in windows. */
-  readonly edge?: Carried;
+  readonly edge?: Carried | undefined;
   /** Digests of records that were written before this window, or before the listing began again: those are not written twice. */
-  readonly seen?: readonly string[];
+  readonly seen?: readonly string[] | undefined;
   /** How often it has begun again since its newest record. */
-  readonly again?: number;
+  readonly again?: number | undefined;
   /** Digest of the way from page to page. A cursor of another way isn't followed. */
-  readonly way?: string;
+  readonly way?: string | undefined;
 };
 
 /** The first cursor of a listing that begins at `began`, epoch ms. */
@@ -35,15 +35,15 @@ export function firstCursor(stream: Stream, carried: Carried | undefined, began:
   const { pages, since } = stream;
   const at = firstAt(pages);
   const way = wayOf(stream);
-  if (since === undefined) return { at, ...way };
+  if (since === undefined) return { at, way };
   const { overlap = 0, first } = since;
   const from = carried === undefined ? first : shifted(carried.newest, -overlap);
-  return { at, ...way, began, ...windowFrom(since, from, began) };
+  return { at, way, began, ...windowFrom(since, from, began) };
 }
 
-/** A digest of the address and of `pages`; nothing for a single page. */
-function wayOf({ get, post, pages }: Pick<Stream, 'get' | 'post' | 'pages'>): Pick<Cursor, 'way'> {
-  return pages === undefined ? {} : { way: digestOf([get?.text, post?.text, pages]) };
+/** A digest of the address and of `pages`; undefined for a single page. */
+function wayOf({ get, post, pages }: Pick<Stream, 'get' | 'post' | 'pages'>): string | undefined {
+  return pages === undefined ? undefined : digestOf([get?.text, post?.text, pages]);
 }
 
 /** The cursor, number or offset of a listing's first page. */
@@ -72,10 +72,11 @@ export function nextWindow({ pages, since }: Pick<Stream, 'pages' | 'since'>, { 
   // The service may count the end of one window as the beginning of the next one.
   return {
     at: firstAt(pages),
-    ...(way !== undefined && { way }),
+    way,
     began,
     ...times,
-    ...(edge !== undefined && { edge, seen: edge.digests }),
+    edge,
+    seen: edge?.digests,
   };
 }
 
@@ -90,5 +91,5 @@ export function againFrom({ pages, since }: Pick<Stream, 'pages' | 'since'>, cur
   const times =
     since === undefined || began === undefined ? {} : { began, ...windowFrom(since, isOrdered ? edge.newest : cursor.since, began) };
   const seen = [...(cursor.seen ?? []), ...(isOrdered ? edge.digests : [])];
-  return { at: firstAt(pages), ...(way !== undefined && { way }), ...times, ...(edge !== undefined && { edge }), seen, again: again + 1 };
+  return { at: firstAt(pages), way, ...times, edge, seen, again: again + 1 };
 }

@@ -104,7 +104,7 @@ function pipelineOf(name: string, section: RestOptions) {
     const common = sourceOptions(baseUrl, section);
     return {
       ...common,
-      ...(concurrency !== undefined && { concurrency }),
+      concurrency,
       ...io,
       credentials: credentials.map((one) => credentialOf(one, { ...common, clock: io.clock, env: io.env })),
     };
@@ -321,8 +321,7 @@ function budgetsOf({ limit, budgets = {} }: RestOptions): Budgets {
       const { requests, shared = false } = budget;
       if ('window' in budget) return [name, { requests, windowMs: budget.window, shared }];
       const { per, resetsAt, resetsOn, zone } = budget;
-      const reset = { ...(resetsAt !== undefined && { resetsAt }), ...(resetsOn !== undefined && { resetsOn }) };
-      return [name, { requests, per, shared, ...reset, ...(zone !== undefined && { zone }) }];
+      return [name, { requests, per, shared, resetsAt, resetsOn, zone }];
     }),
   );
 }

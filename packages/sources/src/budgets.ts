@@ -16,8 +16,8 @@ export function mergedBudgets(...named: readonly NamedBudgets[]): Budgets {
 }
 
 export interface BudgetOptions {
-  readonly maxDelayMs?: number;
-  readonly leaseMs?: () => number;
+  readonly maxDelayMs?: number | undefined;
+  readonly leaseMs?: (() => number) | undefined;
   readonly clock: Clock;
 }
 
@@ -25,12 +25,12 @@ export interface BudgetOptions {
 export function budgetOf(budget: Limit | Quota, options: BudgetOptions): RateBudget {
   if ('windowMs' in budget) return rateBudget({ limit: budget.requests, windowMs: budget.windowMs, ...options });
   const { requests: limit, per, resetsAt, resetsOn, zone } = budget;
-  const reset = { limit, ...(resetsAt !== undefined && { resetsAt }), ...(zone !== undefined && { zone }), ...options };
+  const reset = { limit, resetsAt, zone, ...options };
   switch (per) {
     case 'day':
       return dailyBudget(reset);
     case 'month':
-      return monthlyBudget({ ...reset, ...(resetsOn !== undefined && { resetsOn }) });
+      return monthlyBudget({ ...reset, resetsOn });
   }
 }
 

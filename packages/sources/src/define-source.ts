@@ -41,7 +41,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
     const memberOf = ({ name, budgets: own, journal: entry }: SourceCredential): PoolMember => ({
       name,
       budgets: own,
-      ...(entry !== undefined && { journal: entry }),
+      journal: entry,
       heldUntilMs: () => (underWay.isFull(name) ? Infinity : breaker.heldUntilMs(name)),
     });
     const pool = credentialPool({ members: members.map(memberOf), clock });
@@ -51,8 +51,8 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
       dispatcher,
       fetch,
       connectTimeoutMs: timeoutMs,
-      ...(proxy !== undefined && { proxy }),
-      ...(ca !== undefined && { ca }),
+      proxy,
+      ca,
     });
     const credentials = new Map(members.map((member) => [member.name, member]));
     const credentialsOf = queryCredentials({ definition, credentials, pool });

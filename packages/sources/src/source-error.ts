@@ -52,13 +52,13 @@ export interface SourceErrorOptions {
   /** The definition's `service`. */
   readonly service: string;
   /** The name of the credential concerned; never its secret. */
-  readonly credential?: string;
+  readonly credential?: string | undefined;
   /** `@alpha`, a user ID, an ISBN, an author. */
-  readonly subject?: string;
+  readonly subject?: string | undefined;
   /** Status of the response, if one came. */
-  readonly status?: number;
+  readonly status?: number | undefined;
   /** True when no credential is left, or none is used any more, so that every further request fails. Default false. */
-  readonly endsSource?: boolean;
+  readonly endsSource?: boolean | undefined;
   /** The error that caused it. Default: none. */
   readonly cause?: unknown;
 }
@@ -97,7 +97,7 @@ export class SourceError extends Error {
 export interface OfDefinitionOptions<T> {
   readonly service: string;
   /** Absent if it isn't known yet. */
-  readonly subject?: string;
+  readonly subject?: string | undefined;
   /** The function of the definition that is called. */
   readonly name: string;
   readonly call: () => T;
@@ -120,7 +120,7 @@ export function ofDefinition<T>({ service, subject, name, call }: OfDefinitionOp
       service,
       message,
       cause,
-      ...(subject !== undefined && { subject }),
+      subject,
     });
   }
 }

@@ -10,62 +10,62 @@ export interface SourceOptions {
   /** One or more, each with its own name. */
   readonly credentials: readonly Credential[];
   /** Each credential's budget named `rate`: short for `budgets: { rate: limit }`. Default: the service's own. */
-  readonly limit?: Limit;
+  readonly limit?: Limit | undefined;
   /** Budgets by name, each credential's own unless `shared`. They replace the service's budgets of the same names, or add to them. */
-  readonly budgets?: Budgets;
+  readonly budgets?: Budgets | undefined;
   /** Maximum concurrent requests of each credential: a whole number from 1. Default: as many as its budgets permit. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /** For one attempt, all in all: connecting, sending, headers and body. Default 30,000 ms. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** Maximum bytes of a body, as sent and as decoded. Default 16 MiB. */
-  readonly maxBodyBytes?: number;
+  readonly maxBodyBytes?: number | undefined;
   /**
    * How long a failing request is retried. Waiting for budget or capacity doesn't count. If a failing service requests a longer wait than
    * is left, the request ends at once. Default 600,000 ms.
    */
-  readonly retryForMs?: number;
+  readonly retryForMs?: number | undefined;
   /**
    * Waits as long as the service is down: a circuit breaker lets one request at a time probe it, and `retryForMs` counts only the time in
    * which it is up. No request is given up because of an outage, so a request may take as long as the outage; `signal` and `stop` end it at
    * once. A request that fails while others get responses is still given up after `retryForMs`. If ten requests or fewer are left, those
    * that were retried for 24 hours are given up, too. Default false: each request retries separately, and `retryForMs` counts outages, too.
    */
-  readonly waitOutOutages?: boolean;
+  readonly waitOutOutages?: boolean | undefined;
   /**
    * Ends the source after this many requests in a row that a response ended with the same code and status: later requests reject with
    * `HEADGATE_FAILURES_IN_A_ROW`, and nothing more is sent. A `not-found` counts only before the first success. Default: never.
    */
-  readonly stopAfterFailures?: number;
+  readonly stopAfterFailures?: number | undefined;
   /** Maximum number of requests that this source and others may send. Default: no maximum. */
-  readonly allowance?: RequestAllowance;
+  readonly allowance?: RequestAllowance | undefined;
   /** Longest a request that was sent may take to be counted by the service. Default 5,000 ms. */
-  readonly maxDelayMs?: number;
+  readonly maxDelayMs?: number | undefined;
   /** Default `headgate/<version>`. */
-  readonly userAgent?: string;
+  readonly userAgent?: string | undefined;
   /** A proxy's address; '' for none. Default: HTTPS_PROXY, HTTP_PROXY and NO_PROXY of `env`. */
-  readonly proxy?: string;
+  readonly proxy?: string | undefined;
   /** PEM text of a certificate authority trusted in addition to the usual ones. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /**
    * A dispatcher of undici that requests go through, such as a `MockAgent`, instead of connections of the source's own: proxies,
    * authorities and limits of headers are its own then, and it stays open. Default: none.
    */
-  readonly dispatcher?: Dispatcher;
+  readonly dispatcher?: Dispatcher | undefined;
   /**
    * A `fetch` that requests go through, such as one that MSW intercepts: `(...request) => fetch(...request)`. A request counts as sent when
    * it is handed over, because `fetch` doesn't report when its first byte goes out. Default: none.
    */
-  readonly fetch?: typeof globalThis.fetch;
+  readonly fetch?: typeof globalThis.fetch | undefined;
   /** Default: `process.env`. Only the proxy variables are read. */
-  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Default: the machine's clock. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** A number in [0, 1) for jitter. Default `Math.random`. */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
   /** Makes grants durable before they are used, so that a restart continues the same windows. Default: none. */
-  readonly journal?: Journal;
+  readonly journal?: Journal | undefined;
   /** Called after every attempt. An error it throws changes nothing for the request; the first becomes a process warning. */
-  readonly onAttempt?: (event: AttemptEvent) => void;
+  readonly onAttempt?: ((event: AttemptEvent) => void) | undefined;
 }
 
 /** A signer with its name and budgets. */
@@ -100,15 +100,15 @@ export interface Quota {
   /** The period from one reset to the next. */
   readonly per: 'day' | 'month';
   /** Time of the reset, `HH:MM`. Default `00:00`. */
-  readonly resetsAt?: string;
+  readonly resetsAt?: string | undefined;
   /** Day of a month's reset, 1 to 31; in a shorter month its last day. Default 1. */
-  readonly resetsOn?: number;
+  readonly resetsOn?: number | undefined;
   /** IANA name of the time zone of that time and day. Default `UTC`. */
-  readonly zone?: string;
+  readonly zone?: string | undefined;
   /** Name of what it counts, for displays. Default: requests. */
-  readonly unit?: string;
+  readonly unit?: string | undefined;
   /** True for one limit over all credentials. Default: each credential has its own. */
-  readonly shared?: boolean;
+  readonly shared?: boolean | undefined;
 }
 
 /** One attempt of a request, after it has ended. */

@@ -51,7 +51,7 @@ export interface QueryOptions {
   /** Pool from which the maximum number of items in the response is reserved before the request. */
   readonly credits: CreditPool;
   /** Rejects the query with its reason: leaves the queue, or aborts the request in flight. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** How large a share of the turns the query's walk gets, against 1 of others, where budget is short. Default 1. */
   readonly share?: number;
   /** Queries of one walk take their turns together. Default: each query is a separate walk. */

@@ -299,11 +299,11 @@ export interface ReadOptions {
   /** Start at this group's committed offsets; without any, at `from`. */
   readonly group?: string;
   /** Start of every partition. Default 'earliest'. */
-  readonly from?: 'earliest' | 'latest' | number;
+  readonly from?: 'earliest' | 'latest' | number | undefined;
   /** Waits for further records after the end. Default false: the reader ends at the end as of the start of the reading. */
   readonly follow?: boolean;
   /** Ends the reader as if it had come to its end; records it has handed over stay valid. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Ends when the end is reached, `signal` aborts or `close` is called; backpressure is the consumer's pace. */

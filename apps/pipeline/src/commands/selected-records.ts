@@ -45,7 +45,7 @@ export async function* selectedRecords(
     (wanted === undefined || (record.key !== null && wanted.equals(record.key))) &&
     (sinceMs === undefined || record.timestampMs >= sinceMs);
   if (sinceMs === undefined && tail === undefined) {
-    const all = log.readBytes({ topic, follow, ...(from !== undefined && { from }), signal });
+    const all = log.readBytes({ topic, follow, from, signal });
     for await (const record of all) if (fits(record)) yield record;
     return;
   }

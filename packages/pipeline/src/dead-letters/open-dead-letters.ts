@@ -15,7 +15,7 @@ export interface DeadLettersOptions {
   /** The topics' names on the log. Default: their own, as `topicNames()` gives them. */
   readonly names?: TopicNames;
   /** Aborts the reading. Default: never. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A dead letter that was neither replayed nor dismissed. */
@@ -70,7 +70,7 @@ export async function deadLettersOf(options: DeadLettersOptions, state: StateRea
     const closed = closedDeadLetters(group, state, { topic, partition }, end);
     const open = async function* (): AsyncGenerator<OpenDeadLetter, void, undefined> {
       if (closed.next >= end) return;
-      const reader = log.readBytes({ topic, partitions: [partition], from: closed.next, ...(signal !== undefined && { signal }) });
+      const reader = log.readBytes({ topic, partitions: [partition], from: closed.next, signal });
       let after = closed.next;
       for await (const record of reader) {
         if (!closed.has(record.offset)) yield { ...openDeadLetter(record), after };

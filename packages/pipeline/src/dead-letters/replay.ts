@@ -89,7 +89,7 @@ async function closeDeadLetters(
   closing: (deadLetter: OpenDeadLetter) => ((tx: LaneTransaction) => void) | undefined,
 ): Promise<number> {
   const { log, names = topicNames(), group = 'headgate', signal, where = () => true, dryRun = false } = options;
-  const from = { log, pipeline, names, group, ...(signal !== undefined && { signal }) };
+  const from = { log, pipeline, names, group, signal };
   let count = 0;
   if (dryRun) {
     for await (const deadLetter of openDeadLetters(from)) if (where(deadLetter) && closing(deadLetter) !== undefined) count += 1;

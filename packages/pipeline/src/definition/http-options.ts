@@ -47,8 +47,8 @@ export function sourceOptions(
     maxBodyBytes: maxBody,
     maxDelayMs: maxDelay,
     retryForMs: retryFor,
-    ...(userAgent !== undefined && { userAgent }),
-    ...(through !== undefined && { proxy: through() }),
-    ...(ca !== undefined && { ca }),
+    userAgent,
+    proxy: through?.(),
+    ca,
   };
 }

@@ -31,11 +31,11 @@ export interface PipelineErrorOptions {
   /** Says what happened, where, and what to do. */
   readonly message: string;
   /** Default false. */
-  readonly retryable?: boolean;
+  readonly retryable?: boolean | undefined;
   /** The name of the pipeline concerned. */
-  readonly pipeline?: string;
+  readonly pipeline?: string | undefined;
   /** The key of the request concerned. */
-  readonly key?: string;
+  readonly key?: string | undefined;
   /** The underlying error. Default: none. */
   readonly cause?: unknown;
 }

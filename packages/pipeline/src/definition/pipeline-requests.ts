@@ -44,7 +44,7 @@ export function pipelineRequests(definition: RequestFunctions): PipelineRequests
   const { name } = definition;
   const read = (value: string | null): unknown => parseRequest(definition.request, value);
   const keyOf = (request: unknown, recordKey?: string): string => {
-    const of: UserFunction = { pipeline: name, name: 'keyOf', ...(recordKey !== undefined && { key: recordKey }) };
+    const of: UserFunction = { pipeline: name, name: 'keyOf', key: recordKey };
     const key: unknown = callUser(of, () => definition.keyOf(request));
     if (typeof key !== 'string') throw misuse(of, `returns ${textOf(key)}`, 'It must return text');
     return key;

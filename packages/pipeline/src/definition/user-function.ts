@@ -8,7 +8,7 @@ export interface UserFunction {
   /** Its name in the definition: `records`. */
   readonly name: string;
   /** Key of the request that it is called for. Default: no request. */
-  readonly key?: string;
+  readonly key?: string | undefined;
 }
 
 /**
@@ -61,7 +61,7 @@ function failure({ pipeline, name, key }: UserFunction, what: string, cause?: un
     key === undefined
       ? `${name} of pipeline ${pipeline} ${what}. Fix it.`
       : `${key}: ${name} of pipeline ${pipeline} ${what}. Fix it, then replay the job.`;
-  return new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, pipeline, cause, ...(key !== undefined && { key }) });
+  return new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, pipeline, key, cause });
 }
 
 /** True for a promise of any library. Its rejection counts as handled. */

@@ -35,7 +35,7 @@ export function repeatedRequests({ log, topic, partition, from: next, signal }: 
     do {
       from = oldest;
       made.clear();
-      for await (const record of log.readBytes({ topic, partitions: [partition], from, ...(signal !== undefined && { signal }) })) {
+      for await (const record of log.readBytes({ topic, partitions: [partition], from, signal })) {
         if (record.offset >= end) break;
         const request = requestRecord(record);
         if (request.root === undefined) continue;

@@ -30,7 +30,7 @@ export async function* requestsInOrder({
     const after = rest.findIndex(({ offset }) => offset >= end);
     return rest.splice(0, after === -1 ? rest.length : after);
   };
-  const read = { topic, partitions: [partition], from, ...(signal !== undefined && { signal }) } as const;
+  const read = { topic, partitions: [partition], from, signal } as const;
   for await (const record of log.readBytes(read)) {
     yield* before(record.offset);
     if (rest[0]?.offset === record.offset) rest.shift();

@@ -320,7 +320,7 @@ function keyedAt(pipeline: Pipeline, request: unknown, index: number) {
 
 function check(pipelines: readonly Pipeline[], lanes: number, maxRequests = 1): void {
   const refuse = (message: string, pipeline?: string): never => {
-    throw new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message: `start: ${message}`, ...(pipeline !== undefined && { pipeline }) });
+    throw new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message: `start: ${message}`, pipeline });
   };
   if (pipelines.length === 0) refuse('there is no pipeline to run. Pass at least one.');
   if (!(Number.isSafeInteger(lanes) && lanes > 0)) refuse(`lanes must be a whole number above 0, got ${lanes}.`);

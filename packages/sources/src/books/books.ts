@@ -143,11 +143,7 @@ export function books(options: BooksOptions): Books {
     async book(requested, { signal } = {}) {
       const isbn = batchEntry(requested);
       if (isbn.isbn === undefined) throw isbn.error;
-      const { value, credit } = await query(
-        'book',
-        { kind: 'book', isbn },
-        { credits: unlimited, ...(signal !== undefined && { signal }) },
-      );
+      const { value, credit } = await query('book', { kind: 'book', isbn }, { credits: unlimited, signal });
       credit.release();
       return value.answer;
     },

@@ -4,11 +4,11 @@ import { type Dispatch, fetchDispatch } from './fetch-dispatch.ts';
 
 export interface ConnectionsOptions {
   /** Proxy address; '' for none. Default: from `env`. */
-  readonly proxy?: string;
+  readonly proxy?: string | undefined;
   /** Holds HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in either case. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** PEM text, trusted in addition to the usual authorities. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /** Time limit for connecting. */
   readonly connectTimeoutMs: number;
   /** Replaces the connections that it would open. */

@@ -124,7 +124,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         report({ outcome: 'ok' });
         return { kind: 'answered', value: verdict.value };
       }
-      const about = { service, subject, credential: credential.name, ...(status !== undefined && { status }) };
+      const about = { service, subject, credential: credential.name, status };
       const decision = retryDecision({
         attempted,
         verdict,
@@ -178,7 +178,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
             underWay.begin(credential);
             breaker.granted(call, credential);
           },
-          ...(walk !== undefined && { walk }),
+          walk,
         });
       } catch (error) {
         // The last credential that could send it may have been removed.
@@ -248,9 +248,9 @@ function lastOne({ code, message, service, credential, subject, status, cause }:
     service,
     endsSource: true,
     cause,
-    ...(credential !== undefined && { credential }),
-    ...(subject !== undefined && { subject }),
-    ...(status !== undefined && { status }),
+    credential,
+    subject,
+    status,
   });
 }
 

@@ -28,7 +28,7 @@ export interface RetryDecisionOptions {
   readonly attempted: Omit<Attempted<unknown>, 'verdict'>;
   readonly verdict: Exclude<Verdict<unknown>, { readonly kind: 'ok' }>;
   /** The fields of its error; `status`: of the response, if one came. */
-  readonly about: About & { readonly status?: number };
+  readonly about: About & { readonly status: number | undefined };
   readonly credential: SourceCredential;
   /** Monotonic ms when the permit of this attempt was granted. */
   readonly grantedAtMs: number;

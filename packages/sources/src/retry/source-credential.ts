@@ -16,7 +16,7 @@ export interface SourceCredential {
   readonly named: Budgets;
   /** The budgets that it doesn't share. */
   readonly own: readonly NamedBudget[];
-  readonly journal?: JournalEntry;
+  readonly journal?: JournalEntry | undefined;
   /** True if it was refused for its rate during the last minute. */
   readonly recentlyRefused: boolean;
   /** Number of refusals because of the clock: a refusal of a request signed before the last one says nothing new. */
@@ -135,7 +135,7 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
     budgets,
     named,
     own,
-    ...(entry !== undefined && { journal: entry }),
+    journal: entry,
     get recentlyRefused() {
       return clock.monotonicMs() - refusedAtMs <= RECENT_MS;
     },

@@ -4,7 +4,7 @@ import type { Ahead, CredentialPool, Grant } from './credential-pool.ts';
 import type { Credit, CreditPool } from './credit-pool.ts';
 
 interface PlainQueued {
-  readonly walk?: object;
+  readonly walk?: object | undefined;
   readonly share?: number;
   turn: number;
 }

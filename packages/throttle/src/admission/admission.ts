@@ -31,7 +31,7 @@ export interface AcquireOptions<Label = string> {
   /** Identifies the request among those that wait. */
   readonly label?: Label;
   /** Requests of one walk take one turn among the walks, however many of them wait. Default: each request counts as its own walk. */
-  readonly walk?: object;
+  readonly walk?: object | undefined;
   /** The walk's share of the turns, against 1 of others. Default 1. */
   readonly share?: number;
   /** Removes the request from the queue. */

@@ -10,7 +10,7 @@ export interface PoolMember {
   /** Every budget that a request with this credential is charged to. A budget that several members have is one limit over all of them. */
   readonly budgets: readonly RateBudget[];
   /** Makes its grants durable before they are used. Default: none. */
-  readonly journal?: JournalEntry;
+  readonly journal?: JournalEntry | undefined;
   /**
    * Monotonic ms before which it carries nothing, whatever its budgets permit; `Infinity` while that is unknown. Call `Admission.wake` when
    * it becomes earlier. Default: `-Infinity`.

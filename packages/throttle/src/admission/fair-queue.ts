@@ -3,7 +3,7 @@ import { OrderedList } from './ordered-list.ts';
 /** An element of a fair queue. */
 export interface Queued {
   /** The walk whose turn it uses. Default: its own. */
-  readonly walk?: object;
+  readonly walk?: object | undefined;
   /** The walk's share of the turns, against 1 of others. Default 1. */
   readonly share?: number;
   /** When its turn is, in rounds since the beginning; set by the queue. */

@@ -7,23 +7,23 @@ export interface DailyBudgetOptions {
   /** Units that may be used from one reset to the next. */
   readonly limit: number;
   /** Time of day at which the service resets its count, as `HH:MM`. Default `00:00`. */
-  readonly resetsAt?: string;
+  readonly resetsAt?: string | undefined;
   /** IANA name of the zone of that time. Default `UTC`. */
-  readonly zone?: string;
+  readonly zone?: string | undefined;
   /** Extra wait after the reset, for clocks that don't agree, in ms. Default 5,000. */
-  readonly guardMs?: number;
+  readonly guardMs?: number | undefined;
   /** Maximum delay, in ms, until the service counts a request that was sent and then given up. Default 5,000. */
-  readonly maxDelayMs?: number;
+  readonly maxDelayMs?: number | undefined;
   /** Maximum time from taking a slot to sending its request, in ms. Default: no limit. */
-  readonly leaseMs?: () => number;
+  readonly leaseMs?: (() => number) | undefined;
   /** Default: the machine's clock. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** Options of {@link monthlyBudget}. */
 export interface MonthlyBudgetOptions extends DailyBudgetOptions {
   /** Day of the month, 1 to 31, at which the service resets its count; in a shorter month its last day. Default 1. */
-  readonly resetsOn?: number;
+  readonly resetsOn?: number | undefined;
 }
 
 const DAY_MS = 86_400_000;
@@ -59,7 +59,7 @@ function calendarBudget(
       const now = clock.epochMs();
       return nextReset(now + countedWithinMs) - now + guardMs;
     },
-    ...(maxDelayMs !== undefined && { maxDelayMs }),
-    ...(leaseMs !== undefined && { leaseMs }),
+    maxDelayMs,
+    leaseMs,
   });
 }

@@ -10,13 +10,13 @@ export interface RateBudgetOptions {
   /** The window's length in ms. */
   readonly windowMs: number;
   /** Added to each window for clock drift and early timers. Default: 500 ppm of the window + 5 ms. */
-  readonly guardMs?: number;
+  readonly guardMs?: number | undefined;
   /** Maximum delay, in ms, until the service counts a request that was sent and then given up. Default 5,000. */
-  readonly maxDelayMs?: number;
+  readonly maxDelayMs?: number | undefined;
   /** Maximum time from taking a slot to sending its request, in ms. Default: no limit. */
-  readonly leaseMs?: () => number;
+  readonly leaseMs?: (() => number) | undefined;
   /** Default: the machine's clock. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /**
