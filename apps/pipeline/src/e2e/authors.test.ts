@@ -7,7 +7,7 @@ import { type ReadRecord, workplace } from './headgate-process.fixture.ts';
 /** The service's own, whatever is asked for. */
 const PAGE = 20;
 
-it('writes all 45 books of an author page by page, each once, over a kill between two pages', async () => {
+it('a run writes all 45 books of an author page by page, each once, even across a kill between two pages', async () => {
   const books = Array.from({ length: 45 }, (_, i) => ({ isbn13: String(i) }));
   await using service = await authorService(books);
   await using place = await workplace(booksYaml(service.url, ['Ada Brook']));
@@ -32,7 +32,7 @@ it('writes all 45 books of an author page by page, each once, over a kill betwee
   expect(service.asked).toHaveLength(4);
 });
 
-it('stops at the limit of pages with a dead letter, and replay continues from there', async () => {
+it('a run stops at the maximum number of pages with a dead letter, and replay continues from there', async () => {
   const books = Array.from({ length: 95 }, (_, i) => ({ isbn13: String(i) }));
   await using service = await authorService(books);
   await using place = await workplace(booksYaml(service.url, [], '  maxPages: 2\n'));
@@ -55,7 +55,7 @@ it('stops at the limit of pages with a dead letter, and replay continues from th
   expect(records.map(({ value }) => value['last'])).toEqual([false, false, false, false, true]);
 });
 
-it('warns if an author may have more books', async () => {
+it('a run warns if an author may have more books', async () => {
   const books = Array.from({ length: PAGE }, (_, i) => ({ isbn13: String(i) }));
   await using service = await authorService(books, { turns: false });
   await using place = await workplace(booksYaml(service.url, ['Ada Brook']));

@@ -5,7 +5,7 @@ import type { RunEvent } from '@headgate/pipeline';
 import { followersYaml } from './headgate-process.fixture.ts';
 import { inProcess } from './in-process.fixture.ts';
 
-it('looks up more than there is capacity for at once: written batches free capacity for the next ones', async () => {
+it('a run looks up more keys than it has capacity for: written batches free capacity for the next ones', async () => {
   const isbns = Array.from({ length: 60 }, (_, i) => sampleIsbn(i));
   await using service = await startBooks({ window: { limit: 1_000, windowMs: 1_000 } });
   await using place = await inProcess();
@@ -24,7 +24,7 @@ books:
   expect((await place.values('books.records')).map(({ isbn }) => isbn).toSorted()).toEqual(isbns.toSorted());
 });
 
-it('takes a limited number of requests at once and leaves the others in their topic', async () => {
+it('a run takes a limited number of jobs at once and leaves the others in their topic', async () => {
   const clock = virtualClock();
   const users = Array.from({ length: 650 }, (_, i) => `user_${i}`);
   await using service = await startFollowers({

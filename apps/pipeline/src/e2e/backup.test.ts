@@ -7,7 +7,7 @@ import { followersYaml, workplace } from './headgate-process.fixture.ts';
 const yaml = (url: string): string => followersYaml({ url, users: ['a'], more: '  count: 100\n' });
 
 describe('headgate backup', () => {
-  it('copies the log during a run, and a restored log continues at its page', async () => {
+  it('copies the log during a run, and a run on the copy continues at its page', async () => {
     await using service = await startFollowers({
       users: { a: { followers: 4_000, pageSize: 100 } },
       window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 },

@@ -8,7 +8,7 @@ import { workplace } from './headgate-process.fixture.ts';
 
 const [found, nameless, unknown] = [sampleIsbn(1), sampleIsbn(2), sampleIsbn(3)];
 
-it('replay requests the ISBNs again that a record without one may have belonged to', async () => {
+it('replay requests all ISBNs again to which a record without an ISBN may belong', async () => {
   let isMended = false;
   await using service = await booksService((isbns) =>
     isbns.flatMap((isbn) => {

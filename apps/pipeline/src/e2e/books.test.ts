@@ -6,7 +6,7 @@ import { workplace } from './headgate-process.fixture.ts';
 const AUTHORS = ['Charlotte Vale Allen', 'Ada / Bert? & Zoé'];
 
 describe('headgate run, books', () => {
-  it('looks up 250 ISBNs and two authors with five requests, never two in one second', async () => {
+  it('looks up 250 ISBNs and two authors with five requests, at most one per second', async () => {
     const isbns = Array.from({ length: 250 }, (_, i) => sampleIsbn(i));
     const unknown = isbns.filter((_, i) => i % 40 === 3);
     await using service = await startBooks({ unknown, keys: [{ name: 'mine', key: 'key-5Pq3-never-shown', plan: 'default' }] });
@@ -78,7 +78,7 @@ describe('headgate run, books', () => {
     expect((await place.headgate('run')).code).toBe(0);
   });
 
-  it('names the cure when the key belongs to another plan', async () => {
+  it('names the fix if the key belongs to another plan', async () => {
     await using service = await startBooks({ keys: [{ name: 'mine', key: 'key-5Pq3-never-shown', plan: 'pro' }] });
     await using place = await workplace(booksYaml(service.url, [sampleIsbn(1)]));
     const run = await place.headgate('run');

@@ -10,7 +10,7 @@ interface Status {
   readonly work: readonly { readonly doing?: { readonly state: string; readonly for?: string; readonly until?: number } }[];
 }
 
-describe('headgate run, its budgets', () => {
+describe('headgate run, for its budgets,', () => {
   it('sends nothing before a Retry-After is over, however often it is killed', async () => {
     await using service = await startFollowers({
       users: { alpha: { followers: 10 } },

@@ -9,7 +9,7 @@ import { type Workplace, followersYaml, workplace } from './headgate-process.fix
 const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 } } as const;
 
 describe('headgate run, emit: [pages, changes]', () => {
-  it('writes who followed and unfollowed since the last crawl, and nothing of a first crawl', async () => {
+  it('writes who followed and unfollowed since the last crawl, and nothing after a first crawl', async () => {
     const before = exactIds({ from: 0, count: 12_000 });
     const after = [...exactIds({ from: 20_000, count: 3 }), ...before.slice(0, 7_000), ...before.slice(7_002)];
     await using place = await workplace('');
@@ -38,7 +38,7 @@ describe('headgate run, emit: [pages, changes]', () => {
     ]);
   });
 
-  it('compares a crawl that was killed on its way as any other', async () => {
+  it('compares a crawl that was killed and resumed like any other', async () => {
     const before = exactIds({ from: 0, count: 600 });
     const after = before.slice(1);
     await using place = await workplace('');
@@ -60,7 +60,7 @@ describe('headgate run, emit: [pages, changes]', () => {
   it.each([
     { by: 'SIGKILL', code: null, says: /^/u },
     { by: 'SIGTERM', code: 130, says: /Stopped after .* -> .*followers\.changes/su },
-  ] as const)('writes each change once over a $by between them', async ({ by, code, says }) => {
+  ] as const)('writes each change once, even across a $by between two of them', async ({ by, code, says }) => {
     const before = exactIds({ from: 0, count: 60_000 });
     const after = exactIds({ from: 60_000, count: 60_000 });
     await using place = await workplace('');

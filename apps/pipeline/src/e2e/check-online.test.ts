@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { followersYaml, workplace } from './headgate-process.fixture.ts';
 
 describe('headgate check --online', () => {
-  it('the next run counts its request, and the next check counts those of a run', async () => {
+  it('sends a request that the next run counts, and counts those of earlier runs', async () => {
     const window = { kind: 'rolling', limit: 2, windowMs: 3_600_000 } as const;
     await using followers = await startFollowers({ users: { a: { followers: 1 }, b: { followers: 1 } }, window });
     await using books = await startBooks({ window: { limit: 1, windowMs: 1_000 } });
@@ -66,7 +66,7 @@ describe('headgate check --online', () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it('sends nothing that could not be recorded', async () => {
+  it('sends nothing if its request can’t be recorded', async () => {
     await using service = await startFollowers({ users: { a: { followers: 1 } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }).replace('./headgate.db', './none.txt'));
     await place.write('none.txt', 'no log');

@@ -27,7 +27,7 @@ describe('headgate', () => {
     for (const { stdout } of [unknown, config, missing]) expect(stdout).toBe('');
   });
 
-  it('shows binary data as base64, and says so; its dead letter keeps it, and replay skips it', async () => {
+  it('shows binary data as base64, keeps it in a dead letter, and skips it in a replay', async () => {
     await using place = await workplace('books:\n  baseUrl: http://127.0.0.1:9\n  plan: premium\n  key: "${KEY}"\n');
     const bytes = Uint8Array.of(0, 0xff);
     {
@@ -72,7 +72,7 @@ describe('headgate', () => {
     expect((await readFile(pids, 'utf8')).split('\n').filter((pid) => pid !== '' && isThere(Number(pid)))).toEqual([]);
   });
 
-  it('has all topics after a run; an empty one is read without a line', async () => {
+  it('creates all topics in a run, and prints no line for an empty one', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 1 } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
     expect((await place.headgate('run')).code).toBe(0);
@@ -156,7 +156,7 @@ describe('headgate', () => {
     },
   );
 
-  it('does not wait for a silent pipe, and ends after a signal whatever hangs', async () => {
+  it('doesn’t wait for a silent pipe, and ends after a signal even if a system call hangs', async () => {
     await using place = await workplace(followersYaml({ url: 'http://127.0.0.1:1', users: ['{ file: fifo }'] }), { processes: true });
     execFileSync('mkfifo', [join(place.folder, 'fifo')]);
     const hanging = place.start('sandbox', '--port', '0', '--replay', 'fifo');
@@ -195,7 +195,7 @@ describe('headgate', () => {
     expect(service.requests).toHaveLength(2);
   });
 
-  it('follows: keeps running, and processes new jobs', async () => {
+  it('keeps running with --follow, and processes new jobs', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 3 }, b: { followers: 4 } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
     const run = place.start('run', '--follow');

@@ -40,7 +40,7 @@ describe('headgate run, killed', () => {
     expect((await place.records('followers.crawls')).map(({ value }) => value['state'])).toEqual(['started', 'completed']);
   });
 
-  it('continues its windows after a kill: no refusal', async () => {
+  it('continues in the same windows after a kill, so that the service refuses nothing', async () => {
     const { kills, windowMs } = TORTURE ? { kills: 8, windowMs: 8_000 } : { kills: 2, windowMs: 6_000 };
     await using service = await startFollowers({
       users: { alpha: { followers: (kills + 1) * 150, pageSize: 10 } },

@@ -6,7 +6,7 @@ import { followersYaml, workplace } from './headgate-process.fixture.ts';
 const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 } } as const;
 
 describe('open dead letters', () => {
-  it('are reported by run, plan, check, the page and /metrics until they are replayed or dismissed', async () => {
+  it('are reported by run, plan, check, the status page and /metrics until they are replayed or dismissed', async () => {
     const users = { a: { protected: true }, b: { protected: true }, c: { followers: 3 } };
     await using service = await startFollowers({ ...FREELY, users });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a', 'b', 'c', 'nobody'] }));
@@ -68,7 +68,7 @@ describe('open dead letters', () => {
     expect(await place.records('followers.dead-letters')).toHaveLength(4);
   });
 
-  it('of earlier runs are on the page and in /metrics of a run that follows', async () => {
+  it('of earlier runs are on the status page and in /metrics of a run that follows', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { protected: true } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
     expect((await place.headgate('run')).code).toBe(1);

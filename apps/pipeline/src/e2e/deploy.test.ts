@@ -78,7 +78,7 @@ describe('deploy/kubernetes.yaml', () => {
   });
 });
 
-describe('a process that is deployed', () => {
+describe('a deployed process', () => {
   it('answers each probe, passes the image’s health check while it lives, and ends by SIGTERM as the unit expects', async () => {
     await using place = await workplace(
       'status: { port: 0, host: 127.0.0.1 }\nfollowers:\n  baseUrl: https://api.example.com\n  credentials: [{ name: app, bearer: any }]\n',
@@ -112,7 +112,7 @@ describe('a process that is deployed', () => {
 });
 
 it.skipIf(WITHOUT_SYSTEMD)(
-  `deploy/headgate.service is a unit without a complaint${WITHOUT_SYSTEMD ? ': skipped, there is no systemd-analyze' : ''}`,
+  `systemd-analyze accepts deploy/headgate.service${WITHOUT_SYSTEMD ? ': skipped, there is no systemd-analyze' : ''}`,
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'headgate-unit-'));
     onTestFinished(() => rm(folder, { recursive: true }));

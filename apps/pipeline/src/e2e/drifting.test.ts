@@ -18,7 +18,7 @@ interface Change {
 }
 
 it(
-  'reports for a day who followed and unfollowed in lists that change during their crawl, and each time when it will be done',
+  'a run reports for a day who followed and unfollowed in lists that change during their crawl, and each time predicts its end',
   { timeout: TORTURE ? 3_600_000 : 600_000 },
   async () => {
     await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 2 ** 31 - 1 }), day), { numRuns: TORTURE ? 40 : 2, endOnFailure: true });

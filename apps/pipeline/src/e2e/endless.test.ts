@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { followersYaml, workplace } from './headgate-process.fixture.ts';
 
-it('ends a walk of empty pages at its limit, counted across a kill, and replay continues it', async () => {
+it('a crawl of empty pages ends at its limit, counted across a kill, and replay continues it', async () => {
   const asked: (string | null)[] = [];
   let respond = (n: number, response: ServerResponse): void => {
     // The fourth is never answered: that is when the process is killed.

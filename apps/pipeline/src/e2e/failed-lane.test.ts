@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { addWishes } from './embedded-log.fixture.ts';
 import { followersYaml, workplace } from './headgate-process.fixture.ts';
 
-it('reports at once that a lane cannot continue, and why, while the others do', async () => {
+it('a run reports at once that a lane can’t continue, and why, while the others do', async () => {
   await using followers = await startFollowers({ credentials: [{ name: 'app', bearer: 'another one' }] });
   await using books = await startBooks();
   const config = followersYaml({ url: followers.url, users: ['alpha'] }).replace('status: false', 'status: { port: 0 }');

@@ -93,7 +93,7 @@ describe('headgate run, followers', () => {
     ]);
   });
 
-  it('names a malformed job with an empty key by its position', async () => {
+  it('identifies a malformed job with an empty key by its position', async () => {
     await using place = await workplace(followersYaml({ url: 'http://127.0.0.1:9', users: [] }));
     await addWishes(place, 'followers', ['no JSON'], '');
     const run = await place.headgate('run');

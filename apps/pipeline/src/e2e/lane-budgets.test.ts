@@ -12,7 +12,7 @@ const LIMIT = 3;
 const CREDENTIALS = { one: SECRETS.TOKEN, other: SECRETS.KEY };
 
 describe('lanes and the budgets of their credentials', () => {
-  it('the lanes of one process use each credential in one of them, and all of its budget', async () => {
+  it('each credential is used by one lane of a process, up to its whole budget', async () => {
     const clock = virtualClock();
     await using service = await twoCredentials(clock);
     await using place = await inProcess({ clock });
@@ -42,7 +42,7 @@ describe('lanes and the budgets of their credentials', () => {
     expect(asked(service)).toEqual({ one: 2 * LIMIT, other: 2 * LIMIT, refused: 0 });
   });
 
-  it('a log that takes seconds to commit delays requests, and blocks none', async () => {
+  it('a log that takes seconds to commit delays requests, but blocks none', async () => {
     const clock = virtualClock();
     await using service = await twoCredentials(clock);
     await using place = await inProcess({

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { followersYaml } from './headgate-process.fixture.ts';
 import { inProcess } from './in-process.fixture.ts';
 
-it('reports another group on the same requests, now or before a new group started; forgets a former one after a day', async () => {
+it('a run reports another group that processes the same jobs, or did before a new group started, and forgets it after a day', async () => {
   const window = { limit: 100_000, windowMs: 1_000 };
   await using service = await startFollowers({ users: { alpha: { followers: 1 } }, window });
   const clock = virtualClock({ epochMs: Date.parse('2026-11-01T00:00:00Z') });

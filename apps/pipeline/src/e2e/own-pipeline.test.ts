@@ -45,7 +45,7 @@ export default defineConfig({
 `,
     }),
   ],
-])("a user's own pipeline, by %s", (_, files) => {
+])("a user's own pipeline, loaded by %s", (_, files) => {
   it('is checked, planned, run, killed, run again, enqueued, read and replayed like the built-in ones', async () => {
     await using service = await startShelves({ pages: 12, latencyMs: 15 });
     await using place = await placeWith({ ...files(service.url), 'shelves.ts': SHELVES_MODULE });
@@ -127,13 +127,13 @@ test.each([
 test.each([
   ['{ log: 7 }', 'topics.log   must be a TopicLog, or a function that opens one.'],
   ['{ log: open, lanez: 1 }', 'topics.lanez   unknown key. Did you mean lanes?'],
-])('topics of %s are refused', async (topics, problem) => {
+])('a configuration in code with topics: %s is refused', async (topics, problem) => {
   await using place = await placeWith({ 'headgate.config.ts': withOwnLog('http://127.0.0.1:1', topics), 'shelves.ts': SHELVES_MODULE });
   const { code, stdout } = await place.headgate('check');
   expect([code, stdout]).toEqual([2, expect.stringContaining(problem)]);
 });
 
-test('check reports a secret that returns nothing, and after one request a service that returns nothing', async () => {
+test('check reports a secret that can’t be read, and after one request a service that can’t be reached', async () => {
   await using service = await startShelves({ pages: 1 });
   const section = (url: string, token: string): string => `${LOG}shelves: { use: ./shelves.ts, baseUrl: "${url}", token: ${token} }\n`;
   await using place = await placeWith({

@@ -10,7 +10,7 @@ import { followersYaml, workplace } from './headgate-process.fixture.ts';
 const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 } } as const;
 
 describe('headgate plan', () => {
-  it('only reads: plans from nothing if there is no log, and adds nothing to one', async () => {
+  it('only reads: it plans without a log, and adds nothing to an existing one', async () => {
     const config = followersYaml({ url: 'http://127.0.0.1:9', users: ['a', 'b'] });
     await using place = await workplace(config);
     const users = async (): Promise<string[]> => {
@@ -38,7 +38,7 @@ describe('headgate plan', () => {
     expect(await log.listTopics()).toEqual(before);
   });
 
-  it('knows what of a budget has been used', async () => {
+  it('subtracts the used part of a budget', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 20, pageSize: 10 } } });
     const more = '  count: 10\n';
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'], limit: '{ requests: 3, window: 15m }', more }));
@@ -85,7 +85,7 @@ followers:
     );
   });
 
-  it('ignores partial walks and other clients’ records for the size of a user', async () => {
+  it('ignores partial crawls and other clients’ records when it estimates the size of a user', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 50, pageSize: 10 } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'], more: '  count: 10\n' }));
     expect((await place.headgate('run')).code).toBe(0);

@@ -6,7 +6,7 @@ import { killedAmid, libraryYaml, startLibrary } from './library.fixture.ts';
 
 const KILLS = process.env['HEADGATE_TORTURE'] === '1' ? 20 : 4;
 
-it('writes each record of three levels once, and repeats at most one request per listing, however often it is killed during a thousand children', async () => {
+it('a run writes each record of three levels once, and repeats at most one request per listing and kill during a thousand children', async () => {
   await using library = await startLibrary();
   await using place = await workplace(libraryYaml({ topics: 'driver: sqlite, file: headgate.db', url: library.url }));
   const openLog = async () => await sqliteTopicLog({ file: join(place.folder, 'headgate.db') });

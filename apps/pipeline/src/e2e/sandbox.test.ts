@@ -9,7 +9,7 @@ const OAUTH1 = { consumerKey: 'ck', consumerSecret: SECRETS.CONSUMER_SECRET, tok
 const { consumerKey, consumerSecret, token, tokenSecret } = OAUTH1;
 
 describe('headgate sandbox', () => {
-  it('accepts any well-formed OAuth signature, and any bearer token, as it says', async () => {
+  it('accepts any well-formed OAuth signature and any bearer token, as its output says', async () => {
     await using place = await workplace('');
     const { followers, stderr } = await sandbox(place);
     expect(stderr).toContain('They accept any bearer token, any well-formed OAuth signature, and any key.');
@@ -17,7 +17,7 @@ describe('headgate sandbox', () => {
     expect(await crawl(place, followers, 'bearer: any')).toEqual([0, 3]);
   });
 
-  it('verifies the OAuth credentials it is given, and says so without their secrets', async () => {
+  it('verifies given OAuth credentials, and says so without their secrets', async () => {
     await using place = await workplace('');
     const { followers, stderr } = await sandbox(
       place,
@@ -48,7 +48,7 @@ describe('headgate sandbox', () => {
     },
   );
 
-  it('prints the limit that a configuration needs with it', async () => {
+  it('prints the limit that a configuration for it needs', async () => {
     await using place = await workplace('');
     const { followers } = await sandbox(place, '--limit', '2/60s');
     expect(followers).toMatch(/^baseUrl: "http:\/\/127\.0\.0\.1:\d+", limit: \{ requests: 2, window: 60s \}$/u);
@@ -56,7 +56,7 @@ describe('headgate sandbox', () => {
   });
 });
 
-it('reports in a sentence what Kafka needs if it cannot be started, and starts nothing', async () => {
+it('reports in one sentence what Kafka needs if it can’t be started, and starts nothing', async () => {
   await using place = await workplace('');
   for (const args of [
     ['sandbox', '--kafka'],

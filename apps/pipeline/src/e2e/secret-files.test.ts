@@ -7,7 +7,7 @@ import { followersYaml, workplace } from './headgate-process.fixture.ts';
 const CREDENTIALS = ['old', 'new'].map((name) => ({ name, bearer: `${name}-never-shown` }));
 
 describe('a secret in a file', () => {
-  it('is replaced during a run, and waited for while its file is empty or missing', async () => {
+  it('can be replaced during a run, which waits while the file is empty or missing', async () => {
     await using service = await startFollowers({
       users: { a: { followers: 60_000, pageSize: 1_000 } },
       credentials: CREDENTIALS,
@@ -49,7 +49,7 @@ describe('a secret in a file', () => {
     expect(await place.headgate('run')).toMatchObject({ code: 0 });
   });
 
-  it('is a problem that check reports with its place, without the secret', async () => {
+  it('is reported by check with its place, but without the secret, if it is invalid', async () => {
     await using place = await workplace(`topics: { driver: sqlite, file: ./headgate.db }
 status: false
 followers:

@@ -7,7 +7,7 @@ it.each([
   ['', '5000', 'true'],
   ['  stringifyIds: true\n  count: 2\n', '2', 'true'],
   ['  stringifyIds: false\n', '5000', 'false'],
-])('requests pages as configured: %j', async (more, count, stringifyIds) => {
+])('a run requests pages as configured: %j', async (more, count, stringifyIds) => {
   const ids = ['18446744073709551615', '9007199254740993'];
   await using service = await startFollowers({ users: { a: { followers: ids } } });
   await using place = await inProcess();
@@ -16,7 +16,7 @@ it.each([
   expect((await place.values('followers.ids')).map(({ id }) => id)).toEqual(ids);
 });
 
-it('crawls a user once, and compares its crawls, however its name is spelled', async () => {
+it('a run crawls a user once, and compares its crawls, however the name is spelled', async () => {
   await using service = await startFollowers({ users: { Gamma: { followers: 3, shiftEvery: 1 } } });
   await using place = await inProcess();
   const yaml = followersYaml({ url: service.url, users: ['gamma', 'Gamma'], emit: '[pages, changes]' });

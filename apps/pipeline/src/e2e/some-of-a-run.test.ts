@@ -2,7 +2,7 @@ import { startFollowers } from '@headgate/sandbox';
 import { expect, it } from 'vitest';
 import { followersYaml, workplace } from './headgate-process.fixture.ts';
 
-it('run --only works the jobs of one key, run --max-requests sends no more, and the next run does the rest', async () => {
+it('run --only processes the jobs of one key, run --max-requests sends no more than that, and the next run does the rest', async () => {
   await using service = await startFollowers({
     users: { a: { followers: 12_000 }, b: { followers: 12_000 } },
     window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 },

@@ -5,7 +5,7 @@ import { logWith } from '../run/log-with.fixture.ts';
 import { followersYaml } from './headgate-process.fixture.ts';
 import { type InProcess, inProcess } from './in-process.fixture.ts';
 
-it('a record larger than its topic accepts is a dead letter that says so; the others are written, and a higher limit fixes it', async () => {
+it('a record larger than its topic accepts becomes a dead letter that says so; the others are written, and a higher limit fixes it', async () => {
   await using followers = await startFollowers({ users: { big: { followers: 100 }, small: { followers: 3 } } });
   await using books = await startBooks();
   /** The most bytes that a topic takes of a record. */
@@ -47,7 +47,7 @@ it('a record larger than its topic accepts is a dead letter that says so; the ot
   expect(await written(place)).toEqual({ pagesOf: ['@small', '@big'], ids: 103, books: 1, authors: 1 });
 });
 
-it('a topic whose limit was lowered makes dead letters, too, which name the page and the setting; the others continue', async () => {
+it('a topic whose limit was lowered also causes dead letters, which name the page and the setting; other crawls continue', async () => {
   const users = { big: { followers: 100, pageSize: 50 }, small: { followers: 3 } };
   await using followers = await startFollowers({ users });
   await using place = await inProcess({ around: shrinking });

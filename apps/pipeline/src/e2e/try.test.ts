@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { workplace } from './headgate-process.fixture.ts';
 
-it('sends one request of a stream, shows the response, and writes no record', async () => {
+it('try sends one request of a stream, shows the response, and writes no record', async () => {
   const asked: (string | undefined)[] = [];
   const server = createServer((request, response) => {
     asked.push(request.url);

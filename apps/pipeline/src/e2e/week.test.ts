@@ -18,7 +18,7 @@ const { every, everyMs, rounds } = TORTURE
 /** What a run keeps from round to round, in bytes: noise of the heap. */
 const NOISE = 6 * 2 ** 20;
 
-it('uses no more of anything at the end of a week than on its second day', { timeout: 900_000 }, async () => {
+it('a run uses no more of any resource at the end of a week than on its second day', { timeout: 900_000 }, async () => {
   let state = 7;
   const random = (): number => (state = (state * 48_271) % (2 ** 31 - 1)) / (2 ** 31 - 1);
   await using lists = await driftingService({ users: { alpha: 55, beta: 25 }, pageSize: 10, random });

@@ -15,7 +15,7 @@ const PAGE_SIZE = 200;
 
 describe.skipIf(WHY_NOT !== undefined)(`headgate run --follow on Kafka, its brokers ${SEEDED}${BECAUSE}`, () => {
   it(
-    `killed ${kills} times and frozen for ${frozenMs / 1_000} s: nothing lost, nothing requested twice or without a way to write it`,
+    `killed ${kills} times and frozen for ${frozenMs / 1_000} s, loses nothing, and requests nothing twice or without a way to write it`,
     { timeout: 600_000 + kills * 30_000 + frozenMs },
     async () => {
       await using place = await crawls({ pages: 20 + 15 * kills });
@@ -63,7 +63,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run --follow on Kafka, its brok
   );
 
   it.runIf(TORTURE)(
-    `three, each killed in turn ${rounds} times and its leadership moved ${moves} times: nothing lost, nothing requested twice`,
+    `three of them, each killed in turn ${rounds} times and its leadership moved ${moves} times, loses nothing and requests nothing twice`,
     { timeout: 600_000 + rounds * 90_000 + moves * 20_000 },
     async () => {
       await using place = await crawls({ pages: 10 + 18 * rounds + 8 * moves, replication: 3 });

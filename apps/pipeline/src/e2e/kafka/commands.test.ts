@@ -9,7 +9,7 @@ const { brokers, why } = inject('kafkaBroker');
 const because = why === undefined ? '' : `: skipped, ${why}`;
 
 describe.skipIf(why !== undefined)(`headgate's commands on Kafka${because}`, () => {
-  it('plan, run, read, enqueue and replay work, and a malformed job of any producer becomes a dead letter', async () => {
+  it('plan, run, read, enqueue and replay, and a malformed job of any producer becomes a dead letter', async () => {
     const users = { alpha: { followers: 1_200, pageSize: 100 }, beta: { followers: 350, pageSize: 100 }, empty: { followers: 0 } };
     await using place = await sharedKafkaPlace(brokers, { users, lanes: 2, credentials: 2, more: '  count: 100\n' });
     await planAndRun(place);
@@ -21,8 +21,8 @@ describe.skipIf(why !== undefined)(`headgate's commands on Kafka${because}`, () 
   });
 });
 
-describe.skipIf(why !== undefined)(`headgate run on Kafka, stopped${because}`, () => {
-  it('by SIGTERM it writes the work in flight, and nothing is requested twice after that', async () => {
+describe.skipIf(why !== undefined)(`headgate run on Kafka, stopped by SIGTERM,${because}`, () => {
+  it('writes the work in flight, and later runs request nothing twice', async () => {
     const users = { alpha: { followers: 4_000, pageSize: 100 }, beta: { followers: 4_000, pageSize: 100 } };
     await using place = await sharedKafkaPlace(brokers, { users, latencyMs: 200, more: '  count: 100\n' });
     const { fleet, service } = place;

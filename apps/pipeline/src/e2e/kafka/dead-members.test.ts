@@ -11,7 +11,7 @@ describe.skipIf(WHY_NOT !== undefined)(
   `headgate run on Kafka with dead group members ${SEEDED}${BECAUSE}`,
   { timeout: 600_000 + rounds * 40_000 },
   () => {
-    it('works lanes that still seem to belong to processes killed while they joined the group', async () => {
+    it('takes lanes that still seem to belong to processes killed while they joined the group', async () => {
       await using place = await kafkaPlace({
         users: { alpha: { followers: 10 * pages, pageSize: 10 } },
         latencyMs: 100,

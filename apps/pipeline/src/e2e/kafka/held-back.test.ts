@@ -6,7 +6,7 @@ import { joined } from './lane-moves.fixture.ts';
 const users = { alpha: { followers: 100, pageSize: 100 }, beta: { followers: 100, pageSize: 100 } };
 
 describe.skipIf(WHY_NOT !== undefined)(`requests blocked by another client's open transaction${BECAUSE}`, () => {
-  it('are waited for and reported, and processed when it has ended; Ctrl-C ends the wait', async () => {
+  it('are reported and waited for, and processed when it has ended; Ctrl-C ends the wait', async () => {
     await using place = await kafkaPlace({ users, listed: [], more: '  count: 100\n', status: '{ port: 0 }' });
     const { fleet, work } = place;
     expect((await work.headgate('run')).code).toBe(0);
@@ -30,7 +30,7 @@ describe.skipIf(WHY_NOT !== undefined)(`requests blocked by another client's ope
     expect(place.service.requests).toHaveLength(1);
   });
 
-  it("with --follow, too, and the other client's own when it commits", async () => {
+  it("are processed with --follow, too, with the other client's own when it commits", async () => {
     await using place = await kafkaPlace({ users, listed: [], more: '  count: 100\n' });
     const run = place.fleet.start('run', '--follow');
     await run.said(({ event }) => event === 'lane-opened');
@@ -44,7 +44,7 @@ describe.skipIf(WHY_NOT !== undefined)(`requests blocked by another client's ope
 });
 
 describe.skipIf(WHY_NOT !== undefined)(`pages blocked by another client's open transaction${BECAUSE}`, () => {
-  it('are compared when it has ended, and that is reported', async () => {
+  it('are compared when it has ended, and the wait is reported', async () => {
     await using place = await kafkaPlace({ users, emit: '[pages, changes]' });
     const { fleet, work } = place;
     expect((await work.headgate('run')).code).toBe(0);

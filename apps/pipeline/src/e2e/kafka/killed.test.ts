@@ -9,7 +9,7 @@ const { kills, pages, pageSize } = TORTURE ? { kills: 30, pages: 300, pageSize: 
 
 describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka, killed ${SEEDED}${BECAUSE}`, () => {
   it(
-    `${kills} times within ${pages} pages: every id once and in order, at most one repeated page per kill`,
+    `${kills} times within ${pages} pages, writes every ID once and in order, and repeats at most one page per kill`,
     { timeout: 600_000 + 30_000 * kills },
     async () => {
       const users = { alpha: { followers: pages * pageSize, pageSize } };

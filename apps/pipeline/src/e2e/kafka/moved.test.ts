@@ -17,7 +17,7 @@ const { frozenMs, rounds, each, pages, pageSize } = TORTURE
 
 describe.skipIf(WHY_NOT !== undefined)(`headgate run --follow on Kafka, several processes ${SEEDED}${BECAUSE}`, () => {
   it(
-    `${rounds} times killed, stopped, frozen and joined: nothing lost or repeated, no refusal, every lane taken over in time`,
+    `killed, stopped, frozen and joined ${rounds} times, lose and repeat nothing, cause no refusal, and take every lane over in time`,
     { timeout: 600_000 + rounds * 60_000 },
     async () => {
       const users = usersPerLane({ lanes: LANES, each, user: { followers: pages * pageSize, pageSize } });

@@ -12,7 +12,7 @@ const { pages, waitMs } = TORTURE ? { pages: 200, waitMs: 30_000 } : { pages: 40
 const users = { alpha: { followers: 1 }, beta: { followers: pages * PAGE_SIZE, pageSize: PAGE_SIZE } };
 
 describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka whose disk is full${BECAUSE}`, { timeout: 600_000 + waitMs }, () => {
-  it('waits and reports it, and continues when there is space and the broker is back: nothing lost or requested twice', async ({
+  it('reports that and waits, and continues when there is space and the broker is back, without losing or repeating anything', async ({
     skip,
   }) => {
     const disk = await smallDisk({ megabytes: 300 });

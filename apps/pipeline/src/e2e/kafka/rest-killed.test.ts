@@ -11,7 +11,7 @@ const KILLS = TORTURE ? 20 : 3;
 
 describe.skipIf(WHY_NOT !== undefined)(`headgate run of a section on Kafka, two processes ${SEEDED}${BECAUSE}`, () => {
   it(
-    `${KILLS} times killed during a thousand children: each record of three levels once, at most one repeated request per listing and kill`,
+    `killed ${KILLS} times during a thousand children, write each record of three levels once, and repeat at most one request per listing and kill`,
     { timeout: 600_000 + 30_000 * KILLS },
     async () => {
       await using broker = await startKafkaBroker();

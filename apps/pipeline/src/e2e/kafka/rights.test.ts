@@ -30,7 +30,7 @@ describe.skipIf(WHY_NOT !== undefined)(`missing rights on Kafka${BECAUSE}`, () =
     await place?.[Symbol.asyncDispose]();
   });
 
-  it('to create topics: check names all of them, run waits and creates them once they are granted', async () => {
+  it('to create topics are all named by check, and run waits and creates the topics once they are granted', async () => {
     await may.deny(CREATE);
     const { code, stdout } = await place.work.headgate('check');
     const topics = ['changes', 'crawls', 'dead-letters', 'ids', 'pages', 'requests', 'state'].map((name) => `followers.${name}`).join(', ');
@@ -51,7 +51,7 @@ describe.skipIf(WHY_NOT !== undefined)(`missing rights on Kafka${BECAUSE}`, () =
     expect(place.service.requests).toHaveLength(10);
   });
 
-  it('for a group, a lane and topics: check names each, with those of other commands, and a run needs no more', async () => {
+  it('for a group, a lane and topics are each named by check, with those of other commands, and a run needs no others', async () => {
     await may.deny(GROUP, LANE, IDS, REQUESTS, APPEND);
     const { code, stdout } = await place.work.headgate('check');
     await may.allow(GROUP, LANE, IDS, REQUESTS);
@@ -74,7 +74,7 @@ describe.skipIf(WHY_NOT !== undefined)(`missing rights on Kafka${BECAUSE}`, () =
     await may.allow(APPEND);
   });
 
-  it('at the start and during a run: each is named in turn, /readyz reports it, and the run continues automatically', async () => {
+  it('at the start and during a run are named one after another, /readyz reports each, and the run continues automatically', async () => {
     await may.deny(GROUP, LANE, IDS);
     const run = place.fleet.start('run', '--follow');
     const status = await statusOf(run);

@@ -4,7 +4,7 @@ import { BECAUSE, WHY_NOT, kafkaPlace } from './kafka-place.fixture.ts';
 import { joined, statusOf } from './lane-moves.fixture.ts';
 
 describe.skipIf(WHY_NOT !== undefined)(`headgate with a broker that owes it a response${BECAUSE}`, () => {
-  it('ends or reports it; meanwhile run is alive and not ready, says why, and continues automatically', async () => {
+  it('ends or reports that; meanwhile run is alive and not ready, says why, and continues automatically', async () => {
     await using door = await gate();
     const { settings } = door;
     await using place = await kafkaPlace({ users: { alpha: { followers: 20 } }, status: '{ port: 0 }', broker: { settings } });

@@ -10,8 +10,8 @@ const MEGABYTE = 1_048_576;
 const pages = TORTURE ? 200 : 20;
 const users = { alpha: { followers: pages * PAGE_SIZE, pageSize: PAGE_SIZE } };
 
-describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka, its readers stalled${BECAUSE}`, () => {
-  it('does not wait for them', async () => {
+describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka with stalled readers${BECAUSE}`, () => {
+  it('doesn’t wait for those readers', async () => {
     await using place = await kafkaPlace({ users, latencyMs: 0 });
     const { fleet, broker, service } = place;
     const run = fleet.start('run', '--follow');

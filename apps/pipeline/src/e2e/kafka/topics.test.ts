@@ -8,7 +8,7 @@ const STATE = 'followers.state';
 const WINDOW = { kind: 'rolling', limit: 100_000, windowMs: 1_000 } as const;
 
 describe.skipIf(WHY_NOT !== undefined)(`what check and run report about topics on Kafka${BECAUSE}`, () => {
-  it('is the same for topics that are missing, too many, too small or without their state, and check and plan create nothing', async () => {
+  it('is the same for missing topics, more or fewer lanes, a low size limit and a missing state, and check and plan create nothing', async () => {
     const users = { alpha: { followers: 300, pageSize: 100 } };
     await using place = await kafkaPlace({ users, lanes: 2, credentials: 2, more: '  count: 100\n' });
     await using admin = await adminOf(place);
@@ -22,7 +22,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run report about topics o
     await otherGroup(place);
   });
 
-  it('a run whose pages are deleted reports it, and the next one continues after them', async () => {
+  it('a run whose pages are deleted reports that, and the next one continues after them', async () => {
     const users = { alpha: { followers: 2_000, pageSize: 20 } };
     await using place = await kafkaPlace({ users, latencyMs: 50, more: '  count: 100\n' });
     await using admin = await adminOf(place);
@@ -41,7 +41,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run report about topics o
     await withoutRequests(place, admin);
   });
 
-  it('a run whose pages topic accepts only smaller records makes dead letters, which say what to set; with a higher limit replay succeeds', async () => {
+  it('a run whose pages topic accepts only smaller records writes dead letters that say what to set; with a higher limit, replay succeeds', async () => {
     const users = { alpha: { followers: 6_000, pageSize: 1_000 }, beta: { followers: 10 } };
     await using place = await kafkaPlace({ users, latencyMs: 200, compression: 'none', more: '  count: 1000\n' });
     await using admin = await adminOf(place);
@@ -68,7 +68,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run report about topics o
     expect([ids.length, new Set(ids).size]).toEqual([6_020, 6_010]);
   });
 
-  it('a run whose state is deleted ends with that, and so does the next one, even if another command has recreated it', async () => {
+  it('a run whose state is deleted ends with that error, and so does the next one, even if another command has recreated the topic', async () => {
     const users = { alpha: { followers: 100, pageSize: 100 }, beta: { followers: 2_000, pageSize: 10 } };
     await using place = await kafkaPlace({ users, latencyMs: 50, more: '  count: 100\n' });
     await using admin = await adminOf(place);
