@@ -381,7 +381,7 @@ describe('the progress', () => {
     const waiting = crawl({ url: `http://127.0.0.1:${port}`, users: [], limit: { requests: 1, window: '24h' } });
     const run = await here.run([waiting], { follow: true });
     const name = (i: number): string => `user_${i}`;
-    for (let from = 0; from < 100_000; from += 10_000) {
+    for (let from = 0; from < 20_000; from += 10_000) {
       const some = Array.from({ length: 10_000 }, (_, i) => name(from + i));
       await here.log.append(
         some.map((screenName) => ({ topic: 'followers.requests', key: `@${screenName}`, value: JSON.stringify({ screenName }) })),
@@ -394,11 +394,11 @@ describe('the progress', () => {
     };
     // The forecast is made anew now and then, and the requests are counted between.
     await expect.poll(view, { timeout: 60_000 }).toMatchObject({
-      lanes: [{ inWork: 500, behind: 99_500, isCounted: true }],
-      progress: { done: 0, left: 100_000, isExact: false },
+      lanes: [{ inWork: 500, behind: 19_500, isCounted: true }],
+      progress: { done: 0, left: 20_000, isExact: false },
     });
     expect(run.view().work).toHaveLength(500);
-    expect(lines(run)).toMatch(/and 99,9\d\d more: \d+ working, 99,500 waiting for their turn/u);
+    expect(lines(run)).toMatch(/and 19,9\d\d more: \d+ working, 19,500 waiting for their turn/u);
     busy.close();
   });
 });
