@@ -1,6 +1,6 @@
 import { sampleIsbn, startBooks } from '@headgate/sandbox';
 import { describe, expect, it } from 'vitest';
-import { addWishes } from './embedded-log.fixture.ts';
+import { addJobs } from './embedded-log.fixture.ts';
 import { workplace } from './headgate-process.fixture.ts';
 
 const AUTHORS = ['Charlotte Vale Allen', 'Ada / Bert? & Zoé'];
@@ -47,10 +47,10 @@ describe('headgate run, books', () => {
     await using service = await startBooks({ unknown: [unknown] });
     await using place = await workplace(booksYaml(service.url, [], { maxBatch: 1, authors: [] }));
     const spelled = `${a.slice(0, 3)}-${a.slice(3)}`;
-    await addWishes(
+    await addJobs(
       place,
       'books',
-      [{ isbns: [a, 'x', a, b, spelled, unknown, 'x', unknown, b] }, { isbn: a }].map((wish) => JSON.stringify(wish)),
+      [{ isbns: [a, 'x', a, b, spelled, unknown, 'x', unknown, b] }, { isbn: a }].map((job) => JSON.stringify(job)),
     );
     expect(JSON.parse((await place.headgate('plan', '--json')).stdout)).toMatchObject({ pipelines: [{ keys: 4 }] });
 
@@ -69,7 +69,7 @@ describe('headgate run, books', () => {
   it('does not replay an invalid ISBN', async () => {
     await using service = await startBooks();
     await using place = await workplace(booksYaml(service.url, ['978-0-00-000000-1'], { authors: [] }));
-    await addWishes(place, 'books', ['{"isbn":5}'], '');
+    await addJobs(place, 'books', ['{"isbn":5}'], '');
     expect((await place.headgate('run')).code).toBe(1);
     expect((await place.records('books.dead-letters')).map(({ key }) => key)).toContain('books.requests-0-0');
     const replay = await place.headgate('replay', 'books.dead-letters');

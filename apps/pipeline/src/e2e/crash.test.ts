@@ -96,7 +96,7 @@ describe('headgate run, killed', () => {
     const second = await place.headgate('run');
     expect(second.code).toBe(1);
     expect(second.stderr).toMatch(new RegExp(`process ${first.child.pid}|pid ${first.child.pid}`));
-    // Who only looks or wishes is let in.
+    // A command that only reads or enqueues is let in.
     expect((await place.headgate('read', 'followers.pages', '--max', '1', '--json')).stdout).toContain('"page":1');
     expect((await place.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
     expect((await place.headgate('plan')).stdout).toContain('@alpha');

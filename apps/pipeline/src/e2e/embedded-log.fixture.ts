@@ -14,9 +14,9 @@ export async function embeddedLog(place: Workplace): Promise<TopicLog> {
   return log;
 }
 
-/** Adds requests as any program may: values are written as they are. Their key: default `wish 0` and so on. */
-export async function addWishes(place: Workplace, service: 'followers' | 'books', values: readonly string[], key?: string): Promise<void> {
+/** Adds requests as any program may: values are written as they are. Their key: default `job 0` and so on. */
+export async function addJobs(place: Workplace, service: 'followers' | 'books', values: readonly string[], key?: string): Promise<void> {
   await using log = await embeddedLog(place);
   const topic = `${service}.requests`;
-  await log.append(values.map((value, i) => ({ topic, key: key ?? `wish ${i}`, value })));
+  await log.append(values.map((value, i) => ({ topic, key: key ?? `job ${i}`, value })));
 }

@@ -1,6 +1,6 @@
 import { startBooks, startFollowers } from '@headgate/sandbox';
 import { expect, it } from 'vitest';
-import { addWishes } from './embedded-log.fixture.ts';
+import { addJobs } from './embedded-log.fixture.ts';
 import { followersYaml, workplace } from './headgate-process.fixture.ts';
 
 it('a run reports at once that a lane can’t continue, and why, while the others do', async () => {
@@ -22,7 +22,7 @@ books: { plan: premium, baseUrl: "${books.url}", key: "\${KEY}" }
 
   const page = await fetch(new URL('events', url));
 
-  await addWishes(place, 'books', ['{"author":"Ursula K. Le Guin"}']);
+  await addJobs(place, 'books', ['{"author":"Ursula K. Le Guin"}']);
   await said(/(Ursula K\. Le Guin) page 1/u);
   run.child.kill('SIGTERM');
   expect(await run.ended).toMatchObject({ code: 130, stderr: expect.stringMatching(/Stopped after/u) as string });

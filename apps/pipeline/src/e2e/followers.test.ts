@@ -4,7 +4,7 @@ import { type FollowersUser, loadRecording, startFollowers } from '@headgate/san
 import { describe, expect, it } from 'vitest';
 import { followers } from '../pipelines/followers.ts';
 import { place as virtualPlace } from '../status/shown-run.fixture.ts';
-import { addWishes } from './embedded-log.fixture.ts';
+import { addJobs } from './embedded-log.fixture.ts';
 import { type ReadRecord, SECRETS, followersYaml, workplace } from './headgate-process.fixture.ts';
 
 const WINDOW_MS = 900_000;
@@ -76,26 +76,26 @@ describe('headgate run, followers', () => {
   it('replays jobs that may succeed, and leaves malformed ones in place', async () => {
     await using service = await startFollowers({ ...FREELY, users: { locked: { protected: true } } });
     await using place = await workplace(followersYaml({ url: service.url, users: [] }));
-    await addWishes(place, 'followers', ['no JSON', '{"screenName":"locked"}', '{"userId":12}', 'null']);
+    await addJobs(place, 'followers', ['no JSON', '{"screenName":"locked"}', '{"userId":12}', 'null']);
     expect((await place.headgate('run')).code).toBe(1);
 
     const replay = await place.headgate('replay', 'followers.dead-letters');
     expect([replay.code, replay.stderr]).toEqual([0, expect.stringContaining('1 re-enqueued into followers.requests, 3 skipped')]);
-    expect(replay.stderr).toMatch(/skipped followers\.dead-letters 0:\d+: wish 2: The job is malformed: userId must be/);
+    expect(replay.stderr).toMatch(/skipped followers\.dead-letters 0:\d+: job 2: The job is malformed: userId must be/);
     await place.headgate('run');
     expect(service.requests).toHaveLength(2);
     expect((await place.records('followers.dead-letters')).map(({ key }) => key).sort()).toEqual([
       '@locked',
       '@locked',
-      'wish 0',
-      'wish 2',
-      'wish 3',
+      'job 0',
+      'job 2',
+      'job 3',
     ]);
   });
 
   it('identifies a malformed job with an empty key by its position', async () => {
     await using place = await workplace(followersYaml({ url: 'http://127.0.0.1:9', users: [] }));
-    await addWishes(place, 'followers', ['no JSON'], '');
+    await addJobs(place, 'followers', ['no JSON'], '');
     const run = await place.headgate('run');
     expect([run.code, run.stderr]).toEqual([1, expect.stringContaining("followers.requests-0-0: The job isn't JSON")]);
     expect((await place.records('followers.dead-letters')).map(({ key }) => key)).toEqual(['followers.requests-0-0']);

@@ -90,12 +90,12 @@ followers:
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'], more: '  count: 10\n' }));
     expect((await place.headgate('run')).code).toBe(0);
     const cursor = service.requests.at(-1)?.cursor;
-    const wish = { topic: 'followers.requests', key: '@a', value: JSON.stringify({ screenName: 'a', cursor }) };
+    const job = { topic: 'followers.requests', key: '@a', value: JSON.stringify({ screenName: 'a', cursor }) };
     const size = async (): Promise<unknown> => walksOf((await place.headgate('plan', '--json')).stdout);
     {
       await using log = await embeddedLog(place);
       const values = [null, 'not json', '7', '{"user":"@a"}', '{"user":"@a","crawl":"mine","state":"completed","pages":9,"ids":9}'];
-      await log.append([wish, ...values.map((value) => ({ topic: 'followers.crawls', key: '@a', value }))]);
+      await log.append([job, ...values.map((value) => ({ topic: 'followers.crawls', key: '@a', value }))]);
     }
     expect(await size()).toEqual([
       { key: '@a', request: { screenName: 'a', cursor }, page: 1, lane: 0, whole: false, credentials: ['app'] },

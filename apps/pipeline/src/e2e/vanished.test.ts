@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sampleIsbn, startBooks, startFollowers } from '@headgate/sandbox';
 import { describe, expect, it } from 'vitest';
-import { addWishes, embeddedLog } from './embedded-log.fixture.ts';
+import { addJobs, embeddedLog } from './embedded-log.fixture.ts';
 import { type Workplace, followersYaml, workplace } from './headgate-process.fixture.ts';
 
 const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 } } as const;
@@ -12,13 +12,13 @@ describe('a started job that its topic no longer has', () => {
   it('of followers resumes where it was killed, with its own count', async () => {
     await using service = await startFollowers({ ...FREELY, users: { alpha: { followers: 400 } }, latencyMs: 20 });
     await using place = await workplace(followersYaml({ url: service.url, users: [], more: '  count: 100\n' }));
-    await addWishes(place, 'followers', ['{"screenName":"alpha","count":10}']);
+    await addJobs(place, 'followers', ['{"screenName":"alpha","count":10}']);
     const first = place.start('run');
     while (service.requests.length < 12) await sleep(5);
     first.child.kill('SIGKILL');
     await first.ended;
     const before = await ids(place);
-    await forgetWishes(place);
+    await forgetJobs(place);
 
     expect(JSON.parse((await place.headgate('plan', '--json')).stdout)).toMatchObject({
       pipelines: [{ walks: [{ key: '@alpha', page: before.length / 10 + 1 }] }],
@@ -36,7 +36,7 @@ describe('a started job that its topic no longer has', () => {
     await using place = await workplace(
       `topics: { driver: sqlite, file: ./headgate.db }\nstatus: false\nbooks: { baseUrl: "${service.url}", key: "\${KEY}" }\n`,
     );
-    await addWishes(place, 'books', [JSON.stringify({ isbns: ['no ISBN', ...isbns] })]);
+    await addJobs(place, 'books', [JSON.stringify({ isbns: ['no ISBN', ...isbns] })]);
     const first = place.start('run');
     while (service.requests.length < 2) await sleep(5);
     first.child.kill('SIGKILL');
@@ -44,7 +44,7 @@ describe('a started job that its topic no longer has', () => {
     const before = (await place.records('books.records')).map(({ key }) => key);
     const deadLetters = await place.records('books.dead-letters');
     expect([before.length % 100, deadLetters.length]).toEqual([0, 1]);
-    await forgetWishes(place);
+    await forgetJobs(place);
 
     expect(JSON.parse((await place.headgate('plan', '--json')).stdout)).toMatchObject({ pipelines: [{ keys: 250 - before.length }] });
     expect((await place.headgate('run')).code).toBe(0);
@@ -61,8 +61,8 @@ async function ids(place: Workplace): Promise<unknown[]> {
   return (await place.records('followers.ids')).map(({ value }) => value['id']);
 }
 
-/** Replaces the log by one that has its state and no wishes: the embedded log deletes none by itself. */
-async function forgetWishes(place: Workplace): Promise<void> {
+/** Replaces the log by one that has its state and no jobs: the embedded log deletes none by itself. */
+async function forgetJobs(place: Workplace): Promise<void> {
   const state = await stateOf(place);
   for (const name of await readdir(place.folder))
     if (name.startsWith('headgate.db')) await rm(join(place.folder, name), { recursive: true });

@@ -56,7 +56,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka, emit: ${EMIT}${BE
   });
 });
 
-/** The service, with other followers of alpha, and the wish to crawl it. */
+/** The service, with other followers of alpha, and the job to crawl it. */
 async function nowFollowing({ broker, work }: KafkaPlace, followers: readonly string[]) {
   const window = { kind: 'rolling', limit: 100_000, windowMs: 1_000 } as const;
   const service = await startFollowers({ users: { alpha: { followers } }, window });

@@ -15,7 +15,7 @@ describe.skipIf(why !== undefined)(`headgate's commands on Kafka${because}`, () 
     await planAndRun(place);
     await readLikeAnybody(place);
     await enqueueFromListAndStdin(place);
-    await takeMalformedWishes(place);
+    await takeMalformedJobs(place);
     await replayOnce(place);
     expect(refusals(place)).toBe(0);
   });
@@ -116,10 +116,10 @@ async function enqueueFromListAndStdin({ work, service, broker, prefix }: Shared
   expect(service.requests).toHaveLength(17 + 9);
 }
 
-/** A malformed wish of any producer becomes a dead letter with its reason, and stops nothing. */
-async function takeMalformedWishes({ work, broker, prefix, service }: SharedKafkaPlace): Promise<void> {
+/** A malformed job of any producer becomes a dead letter with its reason, and stops nothing. */
+async function takeMalformedJobs({ work, broker, prefix, service }: SharedKafkaPlace): Promise<void> {
   const garbage = 'x\u0000\u{1F4A9}"'.repeat(150_000);
-  const wishes: readonly (PlainMessage & { readonly reason: RegExp })[] = [
+  const jobs: readonly (PlainMessage & { readonly reason: RegExp })[] = [
     { key: 'a', value: 'not JSON', reason: /isn't JSON/ },
     { key: 'b', value: '{"screenName":"x","userId":"1"}', reason: /either screenName or userId/ },
     { key: 'c', value: '{"userId":12}', reason: /must be a string of digits/ },
@@ -134,7 +134,7 @@ async function takeMalformedWishes({ work, broker, prefix, service }: SharedKafk
     { key: '@elsewhere', value: '{"screenName":"@beta","count":100,"more":"is ignored"}' },
   ];
   await sendPlainly(broker.brokers, `${prefix}followers.requests`, [
-    ...wishes.map(({ key, value, headers = {} }) => ({ key, value, headers })),
+    ...jobs.map(({ key, value, headers = {} }) => ({ key, value, headers })),
     ...good,
   ]);
   const asked = service.requests.length;
@@ -147,8 +147,8 @@ async function takeMalformedWishes({ work, broker, prefix, service }: SharedKafk
     const { error } = JSON.parse(value ?? '') as { error: { code: string; message: string } };
     return { key, code: error.code, message: error.message };
   });
-  expect(reasons).toHaveLength(wishes.length);
-  for (const { key, reason } of wishes) {
+  expect(reasons).toHaveLength(jobs.length);
+  for (const { key, reason } of jobs) {
     const deadLetter =
       key === null ? reasons.find((one) => one.key?.startsWith(`${prefix}followers.requests`)) : reasons.find((one) => one.key === key);
     expect(deadLetter).toMatchObject({ code: 'HEADGATE_MALFORMED_REQUEST', message: expect.stringMatching(reason) as string });

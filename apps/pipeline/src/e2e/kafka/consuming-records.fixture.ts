@@ -19,8 +19,8 @@ export const COMMITTED: readonly string[] = [...PAGES.flat(), ...OTHER_PAGE];
 /** Those of transactions that were aborted; all are followed by committed ones in their partition. */
 export const ABORTED: readonly string[] = [...ABORTED_PAGE, ...OTHER_ABORTED_PAGE];
 
-/** The wishes of each block that asks: key and value, to the byte. */
-export const WISHES: Readonly<Record<string, readonly (readonly [key: string, value: string])[]>> = {
+/** The jobs of each block that asks: key and value, to the byte. */
+export const JOBS: Readonly<Record<string, readonly (readonly [key: string, value: string])[]>> = {
   'kafkajs-ask': [
     ['@alpha', '{"screenName":"alpha"}'],
     ['18446744073709551615', '{"userId":"18446744073709551615"}'],
@@ -47,8 +47,8 @@ export const ISOLATION = [
   },
 ] as const;
 
-/** Enqueues a wish and finishes it, as the pipeline does. */
-export async function finishWish(log: TopicLog): Promise<void> {
+/** Enqueues a job and finishes it, as the pipeline does. */
+export async function finishJob(log: TopicLog): Promise<void> {
   await log.append([{ topic: REQUESTS, partition: 0, key: '@alpha', value: '{"screenName":"alpha"}' }]);
   await using lane = await log.openLane({
     name: `${GROUP}.${REQUESTS}.0`,

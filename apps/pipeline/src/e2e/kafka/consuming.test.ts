@@ -7,7 +7,7 @@ import { followersRequest, recordSchemas } from '../../records/index.ts';
 import { runTopics } from '../../run/topics.ts';
 import { type Block, type BlockRoom, blockRoom, consumingBlocks } from './consuming-blocks.fixture.ts';
 import { pythonWithKafka } from './consuming-python.fixture.ts';
-import { ABORTED, COMMITTED, GROUP, ISOLATION, PAGES, REQUESTS, WISHES, finishWish, transactions } from './consuming-records.fixture.ts';
+import { ABORTED, COMMITTED, GROUP, ISOLATION, PAGES, REQUESTS, JOBS, finishJob, transactions } from './consuming-records.fixture.ts';
 import { writeTransactions } from './write-transactions.fixture.ts';
 
 const whyNoBroker = await whyNoKafkaBroker();
@@ -26,7 +26,7 @@ describe.skipIf(whyNoBroker !== undefined)(`docs/consuming.md${reason(whyNoBroke
     await log.createTopics(
       runTopics({ topics: { driver: 'sqlite', file: '', group: GROUP, lanes: LANES, prefix: '', names: {} }, pipelines: [] }),
     );
-    await finishWish(log);
+    await finishJob(log);
     await writeTransactions(broker.brokers, transactions());
     room = await blockRoom({ broker: broker.brokers[0] ?? '', jars: broker.jars, python });
   });
@@ -68,13 +68,13 @@ describe.skipIf(whyNoBroker !== undefined)(`docs/consuming.md${reason(whyNoBroke
     expect(lines.map((line) => recordSchemas['followers.pages'].parse(JSON.parse(line)).ids)).toEqual(PAGES);
   });
 
-  describe.each(Object.entries(WISHES))('%s', (name, wishes) => {
+  describe.each(Object.entries(JOBS))('%s', (name, jobs) => {
     it.skipIf(lacks(name))(`${name}: enqueues jobs byte for byte, each in the lane of its key${note(name)}`, async () => {
       const before = (await requests()).map(placeOf);
       await succeed(name);
       const news = (await requests()).filter((record) => !before.includes(placeOf(record)));
       const arrived = news.map(({ partition, key, value }) => [partition, key, value]);
-      const asked = wishes.map(([key, value]) => [partitionForKey(key, LANES), key, value]);
+      const asked = jobs.map(([key, value]) => [partitionForKey(key, LANES), key, value]);
       expect(arrived.map(String).toSorted()).toEqual(asked.map(String).toSorted());
       for (const { value } of news) expect(() => followersRequest.parse(JSON.parse(value ?? 'null'))).not.toThrow();
     });

@@ -10,7 +10,7 @@ describe.skipIf(WHY_NOT !== undefined)(`requests blocked by another client's ope
     await using place = await kafkaPlace({ users, listed: [], more: '  count: 100\n', status: '{ port: 0 }' });
     const { fleet, work } = place;
     expect((await work.headgate('run')).code).toBe(0);
-    await using stranger = await openTransaction(place, wishFor('beta'));
+    await using stranger = await openTransaction(place, jobFor('beta'));
     expect((await work.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
 
     const stopped = fleet.start('run');
@@ -34,7 +34,7 @@ describe.skipIf(WHY_NOT !== undefined)(`requests blocked by another client's ope
     await using place = await kafkaPlace({ users, listed: [], more: '  count: 100\n' });
     const run = place.fleet.start('run', '--follow');
     await run.said(({ event }) => event === 'lane-opened');
-    await using stranger = await openTransaction(place, wishFor('beta'));
+    await using stranger = await openTransaction(place, jobFor('beta'));
     await run.said(({ event }) => event === 'requests-blocked');
     await stranger.commit();
     await run.said(({ event }) => event === 'request-completed');
@@ -59,7 +59,7 @@ describe.skipIf(WHY_NOT !== undefined)(`pages blocked by another client's open t
   });
 });
 
-function wishFor(screenName: string) {
+function jobFor(screenName: string) {
   return { topic: 'followers.requests', key: `@${screenName}`, value: JSON.stringify({ screenName }) };
 }
 

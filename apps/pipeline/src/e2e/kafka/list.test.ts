@@ -23,7 +23,7 @@ describe.skipIf(WHY_NOT !== undefined)(`the config's list on Kafka ${SEEDED}${BE
     }
     await Promise.all([fleet.start('run', '--follow'), fleet.start('run', '--follow')].map(joined));
     await fleet.stop();
-    const wishes = (await committed(broker.brokers, 'followers.requests')).map(({ key }) => key);
-    expect(wishes.toSorted()).toEqual(listed.map((name) => `@${name}`).toSorted());
+    const jobs = (await committed(broker.brokers, 'followers.requests')).map(({ key }) => key);
+    expect(jobs.toSorted()).toEqual(listed.map((name) => `@${name}`).toSorted());
   });
 });
