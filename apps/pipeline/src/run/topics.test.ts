@@ -77,6 +77,20 @@ test('to delete jobs, dead letters or state is never advised: the next run would
   }
 });
 
+test('a group state that is missing alone is warned of: without it, all entries of the lists run again', async () => {
+  const folder = await configFolder({});
+  const file = `${folder}/headgate.db`;
+  await using log = await sqliteTopicLog({ file });
+  const topics: TopicsConfig = { driver: 'sqlite', file, group: 'headgate', lanes: 1, prefix: 'a.', names: {} };
+  const config = { topics, pipelines: [] };
+  expect((await prepareTopics({ log, config, validateOnly: true })).warnings).toEqual([]);
+  await log.createTopics(runTopics(config).filter(({ name }) => name !== 'a.headgate.state'));
+  const { warnings } = await prepareTopics({ log, config, validateOnly: true });
+  expect(warnings).toEqual([expect.stringMatching(/^Topic "a\.headgate\.state" was missing, .* all entries of the lists run again\./u)]);
+  expect((await prepareTopics({ log, config })).warnings).toEqual(warnings);
+  expect((await prepareTopics({ log, config })).warnings).toEqual([]);
+});
+
 /** A log that only says why topics don't fit. */
 function refusing(error: Error): TopicLog {
   const log: Pick<TopicLog, 'createTopics'> = {

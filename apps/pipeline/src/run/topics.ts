@@ -21,7 +21,20 @@ export interface PrepareTopicsOptions {
 
 /** Creates the missing topics of a run. Throws a `TopicMismatchError` that says what to do about topics that don't fit. */
 export async function prepareTopics({ log, config, validateOnly = false }: PrepareTopicsOptions): Promise<CreatedTopics> {
-  return await withAdvice(config, log.createTopics(runTopics(config), { validateOnly }));
+  const specs = runTopics(config);
+  const made = await withAdvice(config, log.createTopics(specs, { validateOnly }));
+  // Without pipelines a run has only the topic of the group's state.
+  const [group] = topicSpecs([], { lanes: 1, names: topicNames(config.topics) });
+  const isMissing = ({ name }: NewTopicSpec): boolean => made.created.includes(name);
+  if (group === undefined || !isMissing(group) || specs.every((spec) => isMissing(spec) || spec.compacted !== true)) return made;
+  return { ...made, warnings: [...made.warnings, withoutGroupState(group.name)] };
+}
+
+function withoutGroupState(topic: string): string {
+  return (
+    `Topic "${topic}" was missing, although other topics of state exist. It holds which entries of the lists are enqueued, so all entries of ` +
+    'the lists run again. If it was deleted by mistake, stop the run and restore it.'
+  );
 }
 
 /**
