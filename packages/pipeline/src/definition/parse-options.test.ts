@@ -14,7 +14,7 @@ const schema = z.strictObject({
   by: z
     .discriminatedUnion('kind', [z.strictObject({ kind: z.literal('a'), x: z.int() }), z.strictObject({ kind: z.literal('b') })])
     .optional(),
-  value: z.union([z.union([z.number(), z.string()]), z.array(z.string())]).optional(),
+  value: z.union([z.union([z.number(), z.strictObject({ at: z.string() })]), z.array(z.string())]).optional(),
   token: secret().optional(),
   on: z.boolean().optional(),
   url: z.url().optional(),
@@ -50,8 +50,9 @@ it.each([
   [{ entry: { file: 'a', x: 1 } }, ['entry.x: unknown key. (unknown-key)']],
   [{ entry: { id: 7 } }, ['entry.id: must be text. (type)']],
   [{ entry: [] }, ['entry: must be text or a mapping of keys to values. (type)']],
-  [{ value: {} }, ['value: must be a number or text or a list. (scalar-type)']],
+  [{ value: 'a' }, ['value: must be a number or a mapping of keys to values or a list. (scalar-type)']],
   [{ value: [7] }, ['value.0: must be text. (type)']],
+  [{ value: {} }, ['value.at: is missing. (missing)']],
   [{ by: { kind: 'c' } }, ["by.kind: isn't known. Write a or b. (choice)"]],
   [{ by: { kind: 'a' } }, ['by.x: is missing. (missing)']],
   [{ token: 'two\nlines' }, ['token: has a line break or another character that no header can carry. Copy it again.']],

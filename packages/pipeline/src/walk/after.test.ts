@@ -250,11 +250,12 @@ test('a walk of some pages is neither remembered nor followed by work', async ()
 test('the last walk of a key is forgotten after 90 days without a walk, and no earlier', async () => {
   await using place = await afterPlace();
   await inLane(place.log, writing(0), async ({ crawl }) => {
+    await crawl('0', 'gone');
     await crawl('1', 'kept');
     await crawl('2', 'old');
     await crawl('3', 'again');
   });
-  const ages: Record<string, number> = { kept: 90 * DAY, old: 90 * DAY + 1, again: 91 * DAY };
+  const ages: Record<string, number> = { kept: 90 * DAY, old: 90 * DAY + 1, again: 91 * DAY, gone: 91 * DAY };
   await inLane(place.log, writing(1), async ({ crawl }) => await crawl('4', 'again'), undefined, ages);
   // It had no walk to be compared with.
   expect(await written(place.log)).toEqual(['4 after none 0']);
