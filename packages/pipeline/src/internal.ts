@@ -9,7 +9,7 @@ export { assertStatesKept } from './checks/state-check.ts';
 export { byteSize } from './definition/byte-size.ts';
 export { timeOfDay, timeZone } from './definition/calendar.ts';
 export { plainFileFlaw, plainFileText, unreadable } from './definition/file-text.ts';
-export { httpOptions, sourceOptions } from './definition/http-options.ts';
+export { type Amount, httpOptions, sourceOptions } from './definition/http-options.ts';
 export { lanesOf } from './definition/names.ts';
 export { pemText } from './definition/pem.ts';
 export { becomesSecret, isPem, isScalar, OF_FILE, type Scalar, scalar, type ScalarOptions } from './definition/scalar.ts';

@@ -5,7 +5,8 @@ import { duration } from './duration.ts';
 import { pemText } from './pem.ts';
 import { type SecretInput, type SecretReader, proxyAddress } from './secret.ts';
 
-type Amount = z.ZodPrefault<z.ZodType<number, string | number>>;
+/** A duration in ms, or a size in bytes: text with a unit, or a number. */
+export type Amount = z.ZodPrefault<z.ZodType<number, string | number>>;
 
 /** The options that every service has for its HTTP requests. */
 export const httpOptions: {
