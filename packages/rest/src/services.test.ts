@@ -343,6 +343,36 @@ describe('errors', () => {
     expect([records['items'], deadLetters]).toMatchObject([pairs(items), []]);
   });
 
+  it('that restart a listing time and again, as long as each restart returns newer records', async () => {
+    const items = some(12);
+    const { records, deadLetters } = await list(
+      {
+        ...bearer,
+        streams: {
+          items: {
+            get: '/items',
+            query: { since: '{since}' },
+            records: '$.items[*]',
+            key: '$.id',
+            since: { from: '$.updated_at', order: 'ascending' },
+            pages: { cursor: '$.next', as: { query: 'cursor' } },
+            errors: [{ status: 410, then: 'restart' }],
+          },
+        },
+      },
+      {
+        routes: {
+          'GET /items': ({ query }) => {
+            if (query.has('cursor')) return { status: 410, body: { error: 'expired' } };
+            const newer = items.filter(({ updated_at: at }) => at > (query.get('since') ?? ''));
+            return { body: { items: newer.slice(0, 2), next: newer.length > 2 ? 'expired' : null } };
+          },
+        },
+      },
+    );
+    expect([records['items'], deadLetters]).toEqual([pairs(items), []]);
+  });
+
   it('of a listing that returns the same page for every number', async () => {
     const { deadLetters, api } = await list(
       { ...bearer, streams: { items: { get: '/items', key: '$.id', pages: { page: { query: 'p' } } } } },
