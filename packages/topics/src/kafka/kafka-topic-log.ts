@@ -293,7 +293,6 @@ class KafkaTopicLog implements TopicLog {
       lane,
       log: this.#id,
       session: (session) => this.#session(lane.name, session),
-      readYourWrites: this.#readYourWrites,
       client: this.#cluster,
       patience: this.#patience(),
       placed: async (content) => {

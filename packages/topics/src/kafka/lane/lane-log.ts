@@ -3,7 +3,6 @@ import type { LiveState } from '../../state-reading.ts';
 import type { LaneSpec } from '../../topic-log.ts';
 import type { Cluster } from '../client/cluster.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
-import type { ReadYourWrites } from '../reader/read-your-writes.ts';
 import type { TransactionNote } from '../producer/find-transaction.ts';
 import type { Noted } from '../producer/transaction-session.ts';
 import { OWN_KEYS, StatePartition, type StateRecord } from './state-partition.ts';
@@ -31,7 +30,6 @@ export interface LaneLogOptions {
   readonly lane: LaneSpec;
   readonly incarnation: string;
   readonly client: ReconnectingClient<Cluster>;
-  readonly readYourWrites: ReadYourWrites;
 }
 
 /**
@@ -71,8 +69,7 @@ export class LaneLog {
 
   /** Reads up to the last stable offset. Throws `LaneLostError` if another process has taken the lane since we did. */
   async readToEnd(): Promise<void> {
-    const { client, readYourWrites } = this.#options;
-    await client.once((cluster) => this.#partition.readToEnd({ cluster, readYourWrites, onRecord: (record) => this.#note(record) }));
+    await this.#options.client.once((cluster) => this.#partition.readToEnd({ cluster, onRecord: (record) => this.#note(record) }));
     this.#assertOurs();
   }
 

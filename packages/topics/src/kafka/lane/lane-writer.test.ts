@@ -5,7 +5,6 @@ import type { Cluster } from '../client/cluster.ts';
 import { isTopicUnknown } from '../client/error-kinds.ts';
 import { patience } from '../client/patience.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
-import { ReadYourWrites } from '../reader/read-your-writes.ts';
 import type { TransactionSession } from '../producer/transaction-session.ts';
 import { KafkaLaneWriter, type KafkaLaneWriterOptions } from './lane-writer.ts';
 
@@ -122,7 +121,6 @@ async function writer({ look, begin, write, unavailable = () => undefined }: Par
     lane: { name: 'lane', state: { topic: 'state', partition: 0 } },
     log: 'log',
     session: () => session as object as TransactionSession,
-    readYourWrites: new ReadYourWrites(),
     client: client as ReconnectingClient<Cluster>,
     patience: patience({
       watcher: { unavailable, available: () => undefined, abandoned: () => undefined },

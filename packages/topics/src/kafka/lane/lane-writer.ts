@@ -14,7 +14,6 @@ import { type LaneHolder, LaneLog } from './lane-log.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
 import { retry } from '../client/retry.ts';
 import { abortable } from '../client/time-limit.ts';
-import type { ReadYourWrites } from '../reader/read-your-writes.ts';
 import { byPartition } from '../producer/record-sender.ts';
 import { Places } from '../producer/transactional-producer.ts';
 import type { TransactionSession, TransactionSessionOptions } from '../producer/transaction-session.ts';
@@ -25,7 +24,6 @@ export interface KafkaLaneWriterOptions {
   readonly log: string;
   /** A new producer of the lane's transactional ID. */
   readonly session: (options: Pick<TransactionSessionOptions, 'places' | 'noted' | 'notes' | 'signal'>) => TransactionSession;
-  readonly readYourWrites: ReadYourWrites;
   readonly client: ReconnectingClient<Cluster>;
   readonly patience: Patience;
   /** Chooses the partitions of records without one. Throws for records that can't be written. */

@@ -20,7 +20,8 @@ export type StateRecord = Pick<TopicRecord, 'value'> & { readonly key: string; r
 
 export interface ReadToEndOptions {
   readonly cluster: Cluster;
-  readonly readYourWrites: ReadYourWrites;
+  /** Waits for what it has committed. Default: reads what is decided now. */
+  readonly readYourWrites?: ReadYourWrites;
   readonly onRecord?: (record: StateRecord) => void;
 }
 
@@ -60,7 +61,8 @@ export class StatePartition {
   async readToEnd({ cluster, readYourWrites, onRecord = () => undefined }: ReadToEndOptions): Promise<void> {
     const { topic, partition } = this.topicPartition;
     await assertPartitions(cluster, topic, [partition]);
-    const end = (await readYourWrites.stableOffsets(cluster, topic, [partition])).get(partition) ?? 0;
+    const stable = readYourWrites?.stableOffsets(cluster, topic, [partition]) ?? partitionOffsets(cluster, topic, [partition], 'stable');
+    const end = (await stable).get(partition) ?? 0;
     let movedMs = performance.now();
     for (let at = await this.#position(cluster); at < end;) {
       await this.#read(cluster, onRecord);

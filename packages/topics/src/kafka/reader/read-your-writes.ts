@@ -15,23 +15,32 @@ export interface SentBatch {
   readonly count: number;
 }
 
+/** The records of a transaction in a partition; other producers' may lie between them. */
+interface OffsetRange {
+  readonly first: number;
+  /** The offset after the last one. */
+  readonly end: number;
+}
+
 const POLL_MS = 5;
-const WAIT_MS = 1_000;
+/** How long to wait for the end of a transaction: another producer's may last as long as it likes, ours is ended again if it doesn't end. */
+const WAITS_MS = { foreign: 1_000, own: 10_000 };
 
 /**
  * The offsets that this log has committed. A broker reports a commit before its partitions know of it: a reader that starts at once would
  * miss the new records.
  */
 export class ReadYourWrites {
-  readonly #ends = new Map<string, number>();
+  readonly #newest = new Map<string, OffsetRange>();
   readonly #offsets = new Map<string, number>();
   readonly #highestStable = new Map<string, number>();
   readonly #lost = new Set<string>();
 
   committed(sent: SentRecords, offsets: readonly OffsetCommit[] = []): void {
     for (const [key, batches] of sent) {
-      const { first, count } = batches.at(-1) ?? { first: 0, count: 0 };
-      this.#ends.set(key, Math.max(first + count, this.#ends.get(key) ?? 0));
+      const [{ first } = { first: 0 }] = batches;
+      const { first: last, count } = batches.at(-1) ?? { first: 0, count: 0 };
+      if (last + count > this.#newestOf(key).end) this.#newest.set(key, { first, end: last + count });
     }
     for (const { group, topic, partition, nextOffset } of offsets)
       this.#offsets.set(`${group} ${partitionKey({ topic, partition })}`, nextOffset);
@@ -44,7 +53,7 @@ export class ReadYourWrites {
   appendGuard(topicPartitions: Iterable<TopicPartition>): (sent: SentRecords) => void {
     const ends = Array.from(topicPartitions, ({ topic, partition }) => {
       const key = partitionKey({ topic, partition });
-      return { topic, key, end: this.#ends.get(key) ?? 0 };
+      return { topic, key, end: this.#newestOf(key).end };
     });
     return (sent) => {
       for (const { topic, key, end } of ends) {
@@ -59,14 +68,17 @@ export class ReadYourWrites {
    * The last stable offsets, once they are after everything we have committed, unless another producer's open transaction keeps them lower.
    */
   async stableOffsets(cluster: Cluster, topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, number>> {
-    for (const deadline = performance.now() + WAIT_MS; ;) {
+    for (const startedMs = performance.now(); ;) {
       const stable = await partitionOffsets(cluster, topic, partitions, 'stable');
+      let waitMs = 0;
       for (const [partition, offset] of stable) {
         const key = partitionKey({ topic, partition });
         this.#highestStable.set(key, Math.max(offset, this.#highestStable.get(key) ?? 0));
+        const { first, end } = this.#newestOf(key);
+        // The first open transaction begins at the last stable offset.
+        if (offset < end) waitMs = Math.max(waitMs, offset >= first ? WAITS_MS.own : WAITS_MS.foreign);
       }
-      const all = partitions.every((partition) => this.#includesOurs(stable, topic, partition));
-      if (all || performance.now() >= deadline) return stable;
+      if (performance.now() - startedMs >= waitMs) return stable;
       await sleep(POLL_MS);
     }
   }
@@ -76,8 +88,8 @@ export class ReadYourWrites {
     return this.#highestStable.get(partitionKey({ topic, partition })) ?? 0;
   }
 
-  #includesOurs(stable: ReadonlyMap<number, number>, topic: string, partition: number): boolean {
-    return (stable.get(partition) ?? 0) >= (this.#ends.get(partitionKey({ topic, partition })) ?? 0);
+  #newestOf(key: string): OffsetRange {
+    return this.#newest.get(key) ?? { first: 0, end: 0 };
   }
 
   /** The offset that a group reads next: its coordinator's committed offset, or ours where we have committed a later one. */
