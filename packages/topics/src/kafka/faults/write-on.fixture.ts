@@ -26,6 +26,10 @@ export function writeOn(pages: Pages, writer: LaneWriter): Writing {
       while (pages.next < goal) await Promise.race([sleep(10), work]);
     },
     end,
-    [Symbol.asyncDispose]: () => end().catch(() => undefined),
+    // A write that waits for a broker ends when its log is closed.
+    async [Symbol.asyncDispose]() {
+      over = true;
+      await Promise.resolve();
+    },
   };
 }

@@ -10,7 +10,7 @@ export function batchBytes(maxMessageBytes: number): number {
 
 /** Maximum bytes of a record's key, value and headers on such a topic. */
 export function recordBytes(maxMessageBytes: number): number {
-  return batchBytes(maxMessageBytes) - RECORD_OVERHEAD_BYTES;
+  return Math.max(0, batchBytes(maxMessageBytes) - RECORD_OVERHEAD_BYTES);
 }
 
 /** The minimum `max.message.bytes` of a topic that accepts records of this many bytes. */
