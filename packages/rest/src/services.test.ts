@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { after, pageOf } from './api.fixture.ts';
-import { bearer, knowsBearer, lister, pairs, some } from './list.fixture.ts';
+import { type Section, bearer, knowsBearer, lister, pairs, some } from './list.fixture.ts';
 
 const list = lister();
 
@@ -310,66 +310,49 @@ describe('errors', () => {
     expect([records['items'], deadLetters]).toMatchObject([pairs([good, good]), []]);
   });
 
+  const restarting: Omit<Section, 'baseUrl'> = {
+    ...bearer,
+    streams: {
+      items: {
+        get: '/items',
+        query: { since: '{since}' },
+        records: '$.items[*]',
+        key: '$.id',
+        since: { from: '$.updated_at', order: 'ascending' },
+        pages: { cursor: '$.next', as: { query: 'cursor' } },
+        errors: [{ status: 410, then: 'restart' }],
+      },
+    },
+  };
+
   it('that restart a listing, from the newest record if it is ordered', async () => {
     const items = some(6);
     let cut = 0;
-    const { records, deadLetters } = await list(
-      {
-        ...bearer,
-        streams: {
-          items: {
-            get: '/items',
-            query: { since: '{since}' },
-            records: '$.items[*]',
-            key: '$.id',
-            since: { from: '$.updated_at', order: 'ascending' },
-            pages: { cursor: '$.next', as: { query: 'cursor' } },
-            errors: [{ status: 410, then: 'restart' }],
-          },
+    const { records, deadLetters } = await list(restarting, {
+      routes: {
+        'GET /items': ({ query }) => {
+          if (query.get('cursor') === '4' && (cut += 1) === 1) return { status: 410, body: { error: 'expired' } };
+          const since = query.get('since');
+          const from = query.get('cursor') ?? String(items.findIndex(({ updated_at: at }) => since === null || at > since));
+          const found = items.slice(Number(from), Number(from) + 2);
+          return { body: { items: found, next: Number(from) + 2 < items.length ? String(Number(from) + 2) : null } };
         },
       },
-      {
-        routes: {
-          'GET /items': ({ query }) => {
-            if (query.get('cursor') === '4' && (cut += 1) === 1) return { status: 410, body: { error: 'expired' } };
-            const since = query.get('since');
-            const from = query.get('cursor') ?? String(items.findIndex(({ updated_at: at }) => since === null || at > since));
-            const found = items.slice(Number(from), Number(from) + 2);
-            return { body: { items: found, next: Number(from) + 2 < items.length ? String(Number(from) + 2) : null } };
-          },
-        },
-      },
-    );
+    });
     expect([records['items'], deadLetters]).toMatchObject([pairs(items), []]);
   });
 
   it('that restart a listing time and again, as long as each restart returns newer records', async () => {
     const items = some(12);
-    const { records, deadLetters } = await list(
-      {
-        ...bearer,
-        streams: {
-          items: {
-            get: '/items',
-            query: { since: '{since}' },
-            records: '$.items[*]',
-            key: '$.id',
-            since: { from: '$.updated_at', order: 'ascending' },
-            pages: { cursor: '$.next', as: { query: 'cursor' } },
-            errors: [{ status: 410, then: 'restart' }],
-          },
+    const { records, deadLetters } = await list(restarting, {
+      routes: {
+        'GET /items': ({ query }) => {
+          if (query.has('cursor')) return { status: 410, body: { error: 'expired' } };
+          const newer = items.filter(({ updated_at: at }) => at > (query.get('since') ?? ''));
+          return { body: { items: newer.slice(0, 2), next: newer.length > 2 ? 'expired' : null } };
         },
       },
-      {
-        routes: {
-          'GET /items': ({ query }) => {
-            if (query.has('cursor')) return { status: 410, body: { error: 'expired' } };
-            const newer = items.filter(({ updated_at: at }) => at > (query.get('since') ?? ''));
-            return { body: { items: newer.slice(0, 2), next: newer.length > 2 ? 'expired' : null } };
-          },
-        },
-      },
-    );
+    });
     expect([records['items'], deadLetters]).toEqual([pairs(items), []]);
   });
 
