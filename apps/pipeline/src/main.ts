@@ -1,7 +1,7 @@
 import { enableCompileCache } from 'node:module';
 import { createStop } from './stop.ts';
 
-// Half of the start time goes into compiling the same code again.
+// Without it, Node compiles the same code at every start, which takes half of the start time.
 enableCompileCache();
 /** An exit that takes longer than this is blocked. */
 const EXIT_WITHIN_MS = 300;

@@ -49,7 +49,7 @@ export function boundaryDuplicates({ state, maxOverlap = 200 }: BoundaryDuplicat
 
 function longestOverlap(tail: readonly string[], ids: readonly string[]): number {
   for (let start = Math.max(0, tail.length - ids.length); start < tail.length; start += 1) {
-    // An ID comes once in a list, so nearly every start is ruled out by its first ID.
+    // One ID first: IDs rarely repeat, so it rules out nearly every start without a copy of the tail.
     if (tail[start] === ids[0] && tail.slice(start).every((id, index) => id === ids[index])) {
       return tail.length - start;
     }

@@ -157,9 +157,9 @@ const statuses = z.union([z.int().min(100).max(599), z.array(z.int().min(100).ma
 
 /** A condition of an error rule. */
 export interface Condition {
-  /** Place in the body. */
+  /** Path in the response body; it may select several values. */
   readonly path: Path;
-  /** One of these values must be there. Default: any value. */
+  /** At least one of the selected values must be one of these. Default: any value will do. */
   readonly oneOf?: readonly (string | number | boolean | null)[];
 }
 

@@ -101,7 +101,7 @@ export async function openLogToRead(
 /** The part of the configuration that read-only commands need. */
 export interface LogConfig {
   readonly topics: TopicsConfig;
-  /** Sections without errors; a secret may be missing. */
+  /** The pipelines of the sections without errors. A section that names an unset variable has one. */
   readonly pipelines: readonly Pipeline[];
   /** The definitions of every built-in or configured pipeline. */
   readonly definitions: readonly DefinitionInfo[];

@@ -3,7 +3,7 @@ import { type ErrorCode, isNode, parseDocument, visit } from 'yaml';
 export interface YamlSyntaxMessageOptions {
   readonly code: ErrorCode;
   readonly text: string;
-  /** Position at which the parser stopped. */
+  /** Index in `text` of the character at which the error begins. */
   readonly offset: number;
 }
 

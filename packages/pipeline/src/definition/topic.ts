@@ -108,7 +108,7 @@ export interface RecordContent {
   readonly key: string | Uint8Array | null;
   /** Unique within its request, and the same when the record is created again. Default: the page's number or the key of the lookup. */
   readonly id?: string;
-  /** Its kind in the counts of events and displays. Default: its topic. */
+  /** The name under which `after-written` events count the record in `kinds`. Default: the topic's name in the definition. */
   readonly kind?: string;
   /** In addition to those of a CloudEvent. */
   readonly headers?: Readonly<Record<string, string | Uint8Array>>;
@@ -122,7 +122,7 @@ export interface PendingRecord {
   readonly record: NewRecord | RecordSeries;
   /** As in `RecordContent.id`. */
   readonly id: string | undefined;
-  /** Events and displays count it under this name. */
+  /** The name under which `after-written` events count the record in `kinds`. */
   readonly kind: string;
   /** Header `content-type`; undefined: `application/json`. */
   readonly contentType: string | undefined;

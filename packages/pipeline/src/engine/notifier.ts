@@ -11,7 +11,7 @@ export interface Notifier {
   wait(atMostMs?: number): Promise<void>;
   /** Waits in the same way, whatever has failed, for work that ends in any case. */
   waitOut(atMostMs: number): Promise<void>;
-  /** Throws what has failed. */
+  /** Throws the first error that `fail` was called with; returns if there was none. */
   throwIfFailed(): void;
 }
 

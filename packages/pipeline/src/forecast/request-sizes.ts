@@ -75,7 +75,7 @@ export interface LaneBacklog {
   readonly unknown: number;
   readonly pages: number;
   readonly keys: number;
-  /** False while they are being counted. */
+  /** False during the first count of the lane's topic. A later count only adds to it. */
   readonly isCounted: boolean;
   /** Maximum keys of one HTTP request. */
   readonly keysPerRequest: number;
@@ -90,7 +90,7 @@ export interface LaneBacklogOptions {
   readonly monotonicMs: () => number;
 }
 
-/** Counts the requests that a lane has no capacity for yet. Each is read once more than by the lane, and none is kept. */
+/** Counts the requests in a lane's topic that the lane hasn't taken yet. It reads each of them once, and keeps only totals. */
 export function laneBacklog({ sizes, read, monotonicMs }: LaneBacklogOptions): LaneBacklog {
   const counts = { walks: 0, unknown: 0, pages: 0, keys: 0, keysPerRequest: 1 };
   const restricted = new Map<string, { readonly credentials: readonly string[]; walks: number; unknown: number; pages: number }>();

@@ -204,7 +204,7 @@ export interface LaneGauge {
   readonly inWork: number;
   /** Walks of its topic that it has not taken yet, as far as the topic was read. */
   readonly behind: number;
-  /** The topic was read to its end, as of some seconds ago. */
+  /** False during the first count of the topic. After it, the counts are some seconds old at most. */
   readonly isCounted: boolean;
   /** Keys of lookups that it has taken and not answered. */
   readonly keys: number;

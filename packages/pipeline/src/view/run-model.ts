@@ -23,7 +23,7 @@ export interface RunModel {
    * `left` returns the remaining work; called after an event, and once a second. Without it, the last forecast stays, and no time is shown.
    */
   snapshot(gauges: RunGauges, left?: () => readonly LaneWork[]): RunSnapshot;
-  /** Renews the forecast, for a run that is about to release its lanes. */
+  /** Renews the forecast from the remaining work. A run calls it when it is told to stop and when it has ended, for its last snapshot. */
   forecast(left: readonly LaneWork[]): void;
 }
 

@@ -24,7 +24,7 @@ export interface RunProgress {
   forecast(left: readonly LaneWork[]): void;
   /** `isTimed` false: without the time when it is done. */
   of(pipeline: string, options: { readonly isExact: boolean; readonly isTimed: boolean }): Progress;
-  /** When walks are done, by request, epoch ms. */
+  /** When the next walks of each lane are expected to end, epoch ms, by request ID. A lane with a walk of unknown size has none. */
   readonly walksDoneAt: ReadonlyMap<string, number>;
 }
 

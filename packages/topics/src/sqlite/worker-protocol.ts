@@ -81,7 +81,7 @@ export interface WriteArgs {
   readonly batches: readonly AppendBatch[];
   readonly offsets: readonly OffsetCommit[];
   readonly nowMs: number;
-  /** Returns partition and first offset of each entry, batch by batch, as pairs. */
+  /** True: `write` returns two numbers for each entry, its partition and its first offset, batch by batch. False: it returns null. */
   readonly positions: boolean;
 }
 

@@ -14,7 +14,7 @@ export interface FileJournalOptions {
 
 /** A journal in a file, for programs without a topic log to keep it in. */
 export interface FileJournal extends Journal, AsyncDisposable {
-  /** Writes the settlements since the last grant, and closes the file. */
+  /** Writes every change that the file doesn't have yet, and closes the file. */
   close(): Promise<void>;
 }
 

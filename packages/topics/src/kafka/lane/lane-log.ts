@@ -46,7 +46,7 @@ export class LaneLog {
   /** The nonce of the taking that the read waits for. */
   #awaited: string | undefined;
   #noted: Noted[] = [];
-  /** The number of the newest transaction of this incarnation that counts: the log shows it, or its writer knows. */
+  /** The number of this incarnation's newest transaction that is known to be written completely; 0 before the first. The writer sets it, too. */
   counted = 0;
 
   constructor(options: LaneLogOptions) {

@@ -57,7 +57,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   readonly #log: LaneLog;
   readonly #over = new AbortController();
   #state: LiveState | undefined;
-  /** Everywhere that this lane has written or may write. */
+  /** Partitions and group offsets that this writer writes, or in which an earlier holder may have left a transaction open. */
   readonly #places = new Places();
   #session: TransactionSession | undefined;
   #settling: NodeJS.Timeout | undefined;

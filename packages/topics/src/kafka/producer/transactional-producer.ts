@@ -121,7 +121,7 @@ export class TransactionalProducer {
     const { transaction, protocol } = this.#begun;
     for (const [groupId, commits] of Map.groupBy(offsets, ({ group }) => group)) {
       if (protocol === 1) await cluster.ask(addOffsetsToTxn, { ...transaction, groupId });
-      // The last one of a partition counts.
+      // If a transaction commits several offsets of a partition, only the last one is sent.
       const last = new Map(commits.map((commit) => [partitionKey(commit), commit]));
       const topicPartitions = Array.from(last.values(), ({ topic, partition, nextOffset }) => ({ topic, partition, offset: nextOffset }));
       await cluster.ask(txnOffsetCommit[protocol], { ...transaction, groupId, topicPartitions });

@@ -52,7 +52,7 @@ export function nextMaxBytes(before?: { readonly maxBytes: number; readonly reco
   return records > 0 && records < RECORDS_AT_ONCE / 4 ? Math.min(BYTES.most, 2 * maxBytes) : maxBytes;
 }
 
-/** The partitions of a topic. Throws `TopicUnknownError`. */
+/** The numbers of a topic's partitions, ascending. Throws a `TopicUnknownError` if the cluster doesn't have the topic. */
 export async function partitionsOf(cluster: Cluster, topic: string): Promise<readonly number[]> {
   try {
     await cluster.addMultipleTargetTopics([topic]);
