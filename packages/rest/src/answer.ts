@@ -33,7 +33,7 @@ export interface RestPage {
   readonly digests: readonly string[];
   /** The cursor with which the listing continues; undefined after its last page. */
   readonly next: Cursor | undefined;
-  /** Something about the listing that people should know. */
+  /** A notice about the listing for the user of the run. */
   readonly notice?: string;
 }
 
@@ -280,7 +280,7 @@ function wayKind({ link, next, cursor, page, offset }: Pages): unknown {
 /** Values that mean no, in addition to a missing one and null. */
 const NO: readonly unknown[] = [false, 0, '', '0', 'false'];
 
-/** True for anything but a no, as an address or a list of further pages is a yes. */
+/** True if a value says that there are more pages: anything except the values in `NO`, empty lists and empty objects. */
 function isYes(value: unknown): boolean {
   if (value === undefined || value === null || NO.includes(value)) return false;
   return scalarOf(value) !== undefined || Object.keys(value).length > 0;

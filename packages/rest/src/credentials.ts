@@ -48,7 +48,7 @@ function signerOf(given: RestCredential, options: TokenOptions): Signer {
   return requested === undefined ? { sign: () => ({}) } : tokenSigner(given.name, requested, options);
 }
 
-/** RFC 7617. */
+/** The header value of basic authentication (RFC 7617). */
 function basicOf(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }

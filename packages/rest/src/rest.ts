@@ -137,7 +137,7 @@ function pipelineOf(name: string, section: RestOptions) {
           fields: batch === undefined ? fields : { [batch.of]: [String(fields[batch.of])] },
           cursor: firstCursor(stream, undefined, epochMs),
         };
-        // Nothing of it is written, so it needs no capacity downstream.
+        // The page's records are never written, so the request needs no capacity downstream.
         const { value: page, credit } = await api.query(one, { credits: creditPool({ max: Infinity }), signal: io.signal });
         credit.release();
         return answer && triedStream({ section, stream, query: one, answer, page, epochMs });

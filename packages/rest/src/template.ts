@@ -2,11 +2,11 @@ import * as z from 'zod';
 
 /** A text with placeholders, such as `/repos/{owner}/{repo}`. */
 export interface Template {
-  /** As it was written. */
+  /** The template as the configuration contains it. */
   readonly text: string;
-  /** Its placeholders, in their order. */
+  /** The placeholders of the text, in order. */
   readonly fields: readonly Placeholder[];
-  /** The text with its values; undefined if one has none. `encode` is applied to each value. Default: values stay as they are. */
+  /** The text with all values; undefined if a placeholder has none. `encode` is applied to each value. Default: values stay as they are. */
   render(valueOf: ValueOf, encode?: (text: string) => string): string | undefined;
   /** The value of a template that is a single placeholder, in its own type; for any other, its text. */
   value(valueOf: ValueOf): unknown;
@@ -83,7 +83,7 @@ export function isTemplate(given: JsonTemplate): given is Template {
   return given !== null && 'render' in given && typeof given.render === 'function';
 }
 
-/** Every placeholder in it. */
+/** All placeholders of a JSON template. */
 export function fieldsOf(given: JsonTemplate): readonly Placeholder[] {
   if (given === null) return [];
   return isTemplate(given) ? given.fields : Object.values(given as Readonly<Record<string, JsonTemplate>>).flatMap(fieldsOf);

@@ -14,16 +14,16 @@ export type Serialize<Value> = (value: Value) => string | Uint8Array;
 export interface TopicDefinition<Value> {
   /** The schema of a record's value: checked in tests and with `validate`, published as JSON Schema. */
   readonly value: z.ZodType<Value>;
-  /** The schema of a record's key: checked as the value is. Default: any text or bytes, or none. */
+  /** The schema of a record's key: checked in tests and with `validate`. Default: text, bytes or null. */
   readonly key?: z.ZodType<RecordContent['key']>;
   /**
    * How a value becomes a record's value. Default: JSON. The form with `open` is opened once per run, before any lane is taken, and may
    * wait: query a schema registry there, and never per record. If it fails, `start` rejects.
    */
   readonly serialize?: Serialize<Value> | { open(context: SerializeContext): Serialize<Value> | Promise<Serialize<Value>> };
-  /** The header `content-type` of its records. Default: `application/json`; `application/octet-stream` with a custom serializer. */
+  /** The header `content-type` of the topic's records. Default: `application/json`; `application/octet-stream` with a custom serializer. */
   readonly contentType?: string;
-  /** Number of its own partitions, chosen by key. Default: one per lane, written only by that lane. */
+  /** Number of partitions; a record's key selects one. Default: one per lane, written only by that lane. */
   readonly partitions?: number;
   /** Keep only the newest record per key. Default false. */
   readonly compacted?: boolean;
@@ -33,7 +33,7 @@ export interface TopicDefinition<Value> {
 export interface SerializeContext {
   /** The topic's name on the log. */
   readonly topic: string;
-  /** Aborts when the start of the run is given up. */
+  /** Aborts when the run is stopped, also while it starts. */
   readonly signal: AbortSignal;
 }
 
@@ -94,9 +94,9 @@ export type RecordSeriesContent<Value> = Pick<RecordContent, 'key'> & { readonly
     | { readonly valueAt: (index: number) => Value; readonly textAt?: never; readonly before?: never; readonly after?: never }
     | {
         readonly textAt: (index: number) => string;
-        /** The text that all of them begin with; it is encoded once. Default: none. */
+        /** The text that every record of the series begins with; it is encoded once. Default: empty. */
         readonly before?: string;
-        /** As `before`, at their end. */
+        /** The text that every record of the series ends with; it is encoded once. Default: empty. */
         readonly after?: string;
         readonly valueAt?: never;
       }
@@ -104,29 +104,29 @@ export type RecordSeriesContent<Value> = Pick<RecordContent, 'key'> & { readonly
 
 /** A record before it has its topic. */
 export interface RecordContent {
-  /** null: none. If the topic has its own partitions, the key selects one. */
+  /** null: the record has no key. If the topic's definition sets `partitions`, the key selects the partition. */
   readonly key: string | Uint8Array | null;
   /** Unique within its request, and the same when the record is created again. Default: the page's number or the key of the lookup. */
   readonly id?: string;
   /** The name under which `after-written` events count the record in `kinds`. Default: the topic's name in the definition. */
   readonly kind?: string;
-  /** In addition to those of a CloudEvent. */
+  /** Headers in addition to the CloudEvents headers. Default: none. */
   readonly headers?: Readonly<Record<string, string | Uint8Array>>;
 }
 
 /** A record of a pipeline before it has its CloudEvents ID. */
 export interface PendingRecord {
-  /** Within the pipeline: `records`. */
+  /** The topic's name within the pipeline, such as `records`. */
   readonly name: string;
-  /** As written to the log, without the headers of a CloudEvent. */
+  /** The record as the lane writes it to the log, still without its CloudEvents headers. */
   readonly record: NewRecord | RecordSeries;
   /** As in `RecordContent.id`. */
   readonly id: string | undefined;
   /** The name under which `after-written` events count the record in `kinds`. */
   readonly kind: string;
-  /** Header `content-type`; undefined: `application/json`. */
+  /** The record's header `content-type`. Undefined means `application/json`. */
   readonly contentType: string | undefined;
-  /** Records that it represents: 1, or those of a series. */
+  /** Number of records: 1, or the length of a series. */
   readonly count: number;
   /** As in `RequestMakerOptions`. False for invalid requests, each of which becomes a dead letter. */
   readonly once?: boolean;
@@ -146,7 +146,10 @@ export function pendingRecords(of: UserFunction, own: OwnTopics, call: () => Ite
   return callUserList(of, call).map((record) => madeRecord(of, own, record));
 }
 
-/** One such record. Recognized by its shape, because a definition's module may have its own copy of this package. */
+/**
+ * Returns the record if a record maker of the pipeline created it, else throws. Compares the shape and not the class, because a
+ * definition's module may have its own copy of this package.
+ */
 export function madeRecord(of: UserFunction, { names, topics }: OwnTopics, pending: PendingRecord): PendingRecord {
   const { name, record } = Object(pending) as { readonly name?: unknown; readonly record?: { readonly topic?: unknown } };
   if (typeof name === 'string' && Object.hasOwn(topics, name) && record?.topic === names(`${of.pipeline}.${name}`)) return pending;
@@ -163,7 +166,7 @@ export interface RecordMakersOptions {
   /** Check each value against its topic's schema. */
   readonly validate: boolean;
   readonly serializers: Serializers;
-  /** Gives a request its key. Default: none. */
+  /** Serializes a request, and determines its key. Default: `topics.requests` throws. */
   readonly keyed?: ((request: unknown) => Pick<NewRecord, 'key' | 'value'>) | undefined;
 }
 
@@ -188,7 +191,7 @@ export async function openSerializers({ pipelines, names, signal }: OpenSerializ
     if (typeof serialize === 'function') return [name, serialize] as const;
     try {
       const given = await serialize.open({ topic: name, signal });
-      // Without them, each record would be JSON.
+      // Without this check, each record would be written as JSON.
       if (typeof given !== 'function') throw new TypeError("open doesn't return a function");
       return [name, given] as const;
     } catch (cause) {
@@ -229,7 +232,7 @@ function requestMaker({ pipeline, names, partition, keyed }: RecordMakersOptions
   };
 }
 
-/** An invalid request keeps its text: it becomes a dead letter, and its page continues. */
+/** The request with its key. An invalid request keeps its JSON without a key: it becomes a dead letter later, and its page is written. */
 function keyedOrBare(
   keyed: (request: unknown) => Pick<NewRecord, 'key' | 'value'>,
   request: unknown,
@@ -305,7 +308,7 @@ function recordMaker(
   return Object.assign(maker, { series });
 }
 
-/** Values of records are trees. Deeper parts have already been written as JSON, so they aren't endless. */
+/** True if a value contains a promise. The recursion ends for JSON, because `JSON.stringify` has already refused a value with a cycle. */
 function holdsPromise(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   let isAny = isPromise(value);
@@ -319,7 +322,7 @@ function holdsPromise(value: unknown): boolean {
  */
 export function assertField(topicName: string, part: string, field: unknown): void {
   if (typeof field === 'string' || field instanceof Uint8Array) return;
-  // Its rejection would end the process.
+  // If the promise rejected without a handler, the process would end.
   if (field instanceof Promise) field.catch(() => undefined);
   const message =
     `${topicName}: a record's ${part} is ${String(field)}, neither text nor bytes. ` +
@@ -331,11 +334,11 @@ export interface LogRecordsOptions {
   readonly pipeline: string;
   /** The request's ID, which the records' IDs begin with. */
   readonly request: string;
-  /** The rest of a record's ID if it has none; a second record of a topic adds `/1`, and so on. */
+  /** The end of the ID of a record without `id`. For the second such record of a topic, `/1` is added, then `/2`, and so on. */
   readonly defaultId: string;
   /** Offset of the root of its family, for the requests that it makes once. Default: they are made each time. */
   readonly root?: number;
-  /** More headers. Default none. */
+  /** Headers in addition to the CloudEvents headers. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -362,7 +365,7 @@ export function logRecords(
   });
 }
 
-/** Counts records by topic, starting from none by default. */
+/** Adds the number of records of each topic to `counts`, and returns it. */
 export function countRecords(pending: readonly PendingRecord[], counts: Record<string, number> = {}): Readonly<Record<string, number>> {
   for (const { name, count } of pending) counts[name] = (counts[name] ?? 0) + count;
   return counts;

@@ -32,10 +32,10 @@ import type { StopDeadline } from './stop-deadline.ts';
 export interface LaneRun {
   readonly log: TopicLog;
   readonly group: string;
-  /** The lanes of pipelines that split their credentials. */
+  /** Number of lanes of each pipeline that splits its credentials. */
   readonly lanes: number;
   readonly names: TopicNames;
-  /** Stay when nothing is left. */
+  /** Wait for new jobs when all are finished. */
   readonly follow: boolean;
   /** Check each record against its topic's schema. */
   readonly validate: boolean;
@@ -64,7 +64,7 @@ export interface PipelineLane {
    */
   confirm(): void;
   gauges(): RunGauges;
-  /** Its unfinished work, for forecasts. */
+  /** The lane's unfinished work, for forecasts. */
   left(): LaneWork;
   /** Work that the log has lost; undefined if none. */
   lost(): PipelineError | undefined;

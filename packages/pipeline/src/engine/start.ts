@@ -25,7 +25,7 @@ import { requestId } from '../dead-letters/pending-dead-letter.ts';
 
 /** Options of {@link start}. */
 export interface StartOptions {
-  /** Stays open: the caller closes it, after `done`. */
+  /** The log to run on. `start` never closes it: the caller does, after `done`. */
   readonly log: TopicLog;
   /** Pipelines with distinct names. */
   readonly pipelines: readonly Pipeline[];
@@ -33,7 +33,7 @@ export interface StartOptions {
   readonly group?: string;
   /** Partitions of the requests topics: credentials are split among them. Default 1. */
   readonly lanes?: number;
-  /** Stay when nothing is left. Default false. */
+  /** Wait for new jobs when all are finished. Default: false, the run ends. */
   readonly follow?: boolean;
   /**
    * Stops the run after this many HTTP requests, retries and redirects included, once their responses are written. A source counts if its
@@ -70,7 +70,7 @@ export interface Running extends AsyncDisposable {
    * an invalid request, and if the argument isn't a list.
    */
   enqueue<Request>(pipeline: Pipeline<Request>, requests: Iterable<NoInfer<Request>>): Promise<readonly string[]>;
-  /** The same, by the pipeline's name. */
+  /** Adds requests to the pipeline of this name, as above. */
   enqueue(pipeline: string, requests: Iterable<unknown>): Promise<readonly string[]>;
   /** Starts no further request, writes the responses in flight and releases every lane, within 10 s. */
   stop(): Promise<RunResult>;
@@ -212,7 +212,7 @@ export async function start(options: StartOptions): Promise<Running> {
     await orAborted(signal, joining);
     isMember = true;
     await supervisor.opened();
-    // Not earlier: a process that the group refuses has nothing to enqueue.
+    // Only a process that the group has accepted may enqueue the lists.
     const nothingDue = await enqueueLists(list);
     signal.throwIfAborted();
     if (follow) {
@@ -227,7 +227,7 @@ export async function start(options: StartOptions): Promise<Running> {
       });
     }
   } catch (error) {
-    // If the group still owes its response, leave it when that has come.
+    // If the group hasn't answered yet, `leave` continues in the background, so that a stop doesn't wait for it.
     const left = leave();
     if (isMember || !signal.aborted) await left;
     ownDeadline[Symbol.dispose]();

@@ -9,7 +9,7 @@ export interface WalkSize {
   readonly page: number;
   /** Total pages, including the written ones; absent if unknown. */
   readonly pages?: number;
-  /** Names of the credentials that may carry it. Default: any. */
+  /** Names of the credentials that may send the walk's requests. Default: any. */
   readonly credentials?: readonly string[];
 }
 
@@ -19,7 +19,7 @@ export interface LaneWork {
   readonly pipeline: string;
   /** Partition of the pipeline's requests topic, counted from 0. */
   readonly lane: number;
-  /** In the order of their turns. */
+  /** The first walks, in the order of their turns; `behind` counts the others. */
   readonly walks: readonly WalkSize[];
   /** Walks that begin when those are done: their number, how many have an unknown size, and the pages of the others. Default: none. */
   readonly behind?: { readonly walks: number; readonly unknown: number; readonly pages: number };
@@ -31,9 +31,9 @@ export interface LaneWork {
   readonly keysPerRequest: number;
   /** HTTP requests of this work that have a permit but no response yet. Default 0. */
   readonly inFlight?: number;
-  /** The number of these by the name of their credential. Default: unknown. */
+  /** The requests in `inFlight` by the name of their credential. Default: unknown. */
   readonly inFlightOf?: Readonly<Record<string, number>>;
-  /** One for each budget of each credential of the lane, and for each limit over all of them. */
+  /** One element for each budget of each credential of the lane, and for each limit over all its credentials. */
   readonly budgets: readonly BudgetSlots[];
 }
 
@@ -49,7 +49,7 @@ export interface Forecast {
 
 /** Options of {@link forecast}. */
 export interface ForecastOptions {
-  /** Epoch ms. */
+  /** The time from which `inMs` counts, epoch ms. */
   readonly now: number;
   /** Time from a request to its response, ms: the pages of a walk are requested one after the other. Default 0. */
   readonly requestMs?: number;
@@ -59,7 +59,7 @@ export interface ForecastOptions {
 export function forecast(lanes: readonly LaneWork[], options: ForecastOptions): Forecast {
   const all = lanes.map((lane) => {
     const pace = paceOf(lane, options);
-    // The slowest credentials are done last.
+    // The lane is done when the slowest set of credentials is done.
     const inMs = Math.max(
       laneMs(lane, pace, options),
       ...restrictedParts(lane).map((part) => laneMs(part, paceOf(part, options), options)),
@@ -101,7 +101,7 @@ function restrictedParts(lane: LaneWork): readonly LaneWork[] {
 /** The time that another credential at the end of the list saves, ms; undefined if unknown. */
 export function savedByCredential(lanes: readonly LaneWork[], options: ForecastOptions): number | undefined {
   const { unknown, inMs } = forecast(lanes, options);
-  // Another credential could perhaps not carry what waits.
+  // If some walks need certain credentials, another one might not be allowed to send their requests.
   if (unknown > 0 || lanes.some((lane) => restrictedParts(lane).length > 0)) return undefined;
   const credentials = new Set(lanes.flatMap(({ budgets }) => budgets.flatMap(({ credential = [] }) => credential))).size;
   const next = credentials % Math.max(1, lanes.length);
@@ -193,7 +193,7 @@ interface Work {
 }
 
 interface Slots extends FreeSlots {
-  /** Free again this many ms after each start; Infinity: only at the next reset. */
+  /** Ms from a start until the slot is free again. Infinity: only after the next reset. */
   readonly againInMs: number;
 }
 
@@ -275,7 +275,7 @@ function started(work: Work, { budgets: unstarted, keysPerRequest, now }: Pace):
   }
 }
 
-/** How many may start by then. */
+/** Number of requests or units that may start within `ms` from now. */
 function startedBy({ free }: Pooled, ms: number): number {
   return free.reduce((sum, { inMs, count, againInMs }) => sum + (inMs > ms ? 0 : count * (Math.floor((ms - inMs) / againInMs) + 1)), 0);
 }
@@ -330,9 +330,9 @@ export interface RequestsUntilDoneOptions {
  * round, in the order they started. Exact if all are active at once, otherwise to within a round.
  */
 export function requestsUntilDone(pages: readonly number[], { concurrency, first }: RequestsUntilDoneOptions): number[] {
-  /** The rounds after which each begins. */
+  /** For each walk, the round after which it begins. */
   const begins: number[] = [];
-  /** The last rounds of those in work, ascending. */
+  /** The last rounds of the active walks, ascending. */
   const ends: number[] = [];
   for (const own of pages) {
     const begin = ends.length < concurrency ? 0 : (ends.shift() ?? 0);

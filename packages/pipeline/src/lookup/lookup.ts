@@ -59,7 +59,7 @@ interface SortedKeys {
   readonly errors: readonly unknown[];
 }
 
-/** Each key once. */
+/** The keys of a request without duplicates, normalized. A key that `normalize` refuses is invalid. */
 function sortedKeys<Api extends SourceControls, Request, Answers, Topics extends TopicMap>(
   definition: LookupDefinition<Api, Request, Answers, Topics>,
   request: Request,
@@ -100,7 +100,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   let inFlight = 0;
   let queued = 0;
 
-  /** Work continues in the background; its failure is the lane's. */
+  /** Lets work continue in the background. If the work fails, the lane fails, unless a stop of the run caused the error. */
   const run = (work: Promise<void>): void => {
     inFlight += 1;
     work
@@ -133,7 +133,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
 
   const requestOfKey = ({ record, keys }: LookupRequest<Request>, key: string): DeadLetterContent =>
     replayable(record, {
-      // The only key of its request: the request itself describes it fully.
+      // If the request has a single key, the dead letter contains the request itself.
       request: () => (keys.length > 1 ? callUser({ pipeline, key, name: 'requestOf' }, () => definition.requestOf([key])) : undefined),
       isFor(text) {
         const { valid, invalid } = sortedKeys(definition, context.read(text), { pipeline, key });
@@ -153,7 +153,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     const refused = errors.map((_, i) => ({ of, index: of.valid + i }));
     const deadLetters = refused.map(({ index }) => {
       const text = of.keys[index] ?? '';
-      // The request's own key, if this text can't be one.
+      // A blank text can't be a record's key: the dead letter gets the key of its request.
       return deadLetterOf(of, text.trim() === '' ? of.record.key || of.id : text, errors[index - of.valid]);
     });
     if (refused.length > 0) run(write(refused, [], deadLetters));
@@ -181,7 +181,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       const capacity: unknown = callUser(name, () => definition.capacity?.(source) ?? Infinity);
       if (typeof capacity !== 'number' || Number.isNaN(capacity))
         throw misuse(name, `returns ${textOf(capacity)}`, 'It must return a number');
-      // A quota may be overdrawn.
+      // The capacity is negative if the quota is overdrawn.
       return Math.max(0, Math.floor(capacity));
     } catch (error) {
       const keys = waiting;
@@ -191,7 +191,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     }
   };
 
-  /** A list of thousands is one event, not thousands. */
+  /** Emits one event for all keys queued since the last one, because a list may have thousands. */
   const emitQueued = (): void => {
     if (queued > 0) emit({ type: 'keys-queued', pipeline, count: queued });
     queued = 0;
@@ -213,7 +213,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     if (underWay.size === 0) sendBatches(1);
   };
 
-  /** A batch got its response: the quota may have capacity for waiting ones again. */
+  /** Called when a batch has its response or its error: the quota may have capacity for waiting keys again. */
   const batchAnswered = (keys: readonly WaitingKey<Request>[]): void => {
     underWay.delete(keys);
     if (cancelTimer === undefined) sendBatches(underWay.size === 0 ? 1 : size);
@@ -267,7 +267,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       if (!underWay.has(keys)) return;
       const error = readable(thrown);
       if (isStop(error) || endsSource(error) || isAbandoned) throw error;
-      // Whatever error a stopped source rejects with, the keys are requested again.
+      // A stopped source may reject with any error. The keys aren't written, so the next run requests them again.
       if (stopping) return;
       batchAnswered(keys);
       await writeFailed(keys, reasonOf(error).code === 'HEADGATE_UNEXPECTED' ? userError(name, error) : error);
