@@ -9,8 +9,8 @@ import { sqliteFailure } from './sqlite-failure.ts';
 import { type WorkerOptions, WorkerFailure } from './worker-protocol.ts';
 
 /**
- * Opens the log's file: WAL, synced at each commit, at this release's schema. Missing files and folders are created, for their owner only.
- * Throws `WorkerFailure`.
+ * Opens the log's file: WAL, synced at each commit, at this release's schema. Creates missing files and folders with access for their
+ * owner only. Throws `WorkerFailure`.
  */
 export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSync; readonly files: LogFiles } {
   const { file, busyTimeoutMs } = options;
@@ -38,8 +38,8 @@ export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSyn
 }
 
 /**
- * Opens the log's file for reading, without changing it. If this user may write, SQLite has its `-wal` and `-shm` as usual; otherwise none
- * is created.
+ * Opens the log's file for reading, without changing it. If this user may write to the file and its folder, SQLite uses its `-wal` and
+ * `-shm` as usual; otherwise it creates neither.
  */
 function openToRead(options: WorkerOptions): ReturnType<typeof openDatabase> {
   const { file, busyTimeoutMs } = options;
@@ -54,7 +54,7 @@ function openToRead(options: WorkerOptions): ReturnType<typeof openDatabase> {
     try {
       if (mayWrite) return openedToRead(options, 'beside writers');
     } catch (error) {
-      // A permission may be missing that the system doesn't report.
+      // `mayBe` can report a permission that opening the file then lacks, so continue as without it.
       if (sqliteFailure(error, { file, busyTimeoutMs }).failure.kind !== 'open') throw error;
     }
     // A clean stop leaves no -wal: the file then contains the whole log, and no process writes it.
@@ -75,7 +75,7 @@ function openedToRead(
     const files = new LogFiles(file);
     checkSchema(db, file);
     viewSchema(db);
-    // A backup has no -wal before it is first written.
+    // A copy made by a backup isn't in WAL mode, and has no -wal, until a process opens it for writing.
     const hasWal = how !== 'unchanging' && db.prepare('PRAGMA journal_mode').get()?.['journal_mode'] === 'wal';
     if (hasWal) files.addWriteAheadLog();
     return { db, files };
@@ -94,13 +94,13 @@ function mayBe(path: string, mode: number): boolean {
   }
 }
 
-/** Returns whether the file is still missing. */
+/** Creates the log's folder and checks that the file can be opened there. Returns true if the file doesn't exist yet. */
 function preparePath(file: string): boolean {
   let wal: Stats | undefined;
   let found: Stats | undefined;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    // In this order, because a new log has a file before it has anything in its -wal.
+    // Look at the -wal first: another process that creates a log creates the file before it writes anything to the -wal.
     wal = statSync(`${file}-wal`, { throwIfNoEntry: false });
     found = statSync(file, { throwIfNoEntry: false });
   } catch (error) {
@@ -118,7 +118,7 @@ function preparePath(file: string): boolean {
   return found === undefined;
 }
 
-/** SQLite treats such a file as a new database, and deletes the `-wal`. */
+/** The error for a `-wal` without its file. SQLite would create a new database and delete the `-wal`, with the commits in it. */
 function leftAlone(file: string): WorkerFailure {
   const reason =
     `the file is missing or empty, and ${file}-wal contains its last commits: the file was moved or deleted without it. ` +

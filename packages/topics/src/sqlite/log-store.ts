@@ -21,7 +21,7 @@ import {
   WorkerFailure,
 } from './worker-protocol.ts';
 
-/** Everything that the file can do, synchronously; every write is one transaction. Throws `WorkerFailure`. */
+/** The worker's synchronous access to the log's file. Each write is one transaction. Throws `WorkerFailure`. */
 export class LogStore {
   readonly files: LogFiles;
   readonly topics: TopicTable;
@@ -45,7 +45,7 @@ export class LogStore {
     this.#dataVersion = db.prepare('PRAGMA data_version');
   }
 
-  /** Returns the topics that were missing. */
+  /** Returns the topics that it created or enlarged; with `validateOnly`, those that it would, and the file stays unchanged. */
   createTopics(specs: readonly TopicSpec[], validateOnly: boolean): Omit<CreatedTopics, 'warnings'> {
     const end = validateOnly ? 'ROLLBACK' : 'COMMIT';
     const made = this.#transaction(
@@ -86,7 +86,7 @@ export class LogStore {
     try {
       this.#transaction(() => this.#lanes.leave(hold));
     } catch {
-      // Only a label: the lock is what counts, and it is released even if the disk is full.
+      // The table only describes the holder. Releasing the lock frees the lane, even if the disk is full.
     }
     lock.release();
   }
@@ -96,9 +96,9 @@ export class LogStore {
     return this.records.state(this.#statePartition(topic, partition), { topic, partition });
   }
 
-  /** The next records of a partition from `from` to before `end`; none: no more there. */
+  /** Returns the next records of a partition, from `from` to before `end`; an empty chunk if none are left in that range. */
   chunk({ topic, partition }: TopicPartition, from: number, end: number): RecordChunk {
-    // In one query, because another process may delete old records between two.
+    // In one transaction, because another process may delete old records between two queries.
     this.#db.exec('BEGIN');
     try {
       return this.records.chunk(partitionOf(this.topics.get(topic), partition), from, end);
@@ -178,12 +178,12 @@ export class LogStore {
     this.#db.close();
   }
 
-  /** If a file was moved without its `-wal`, this adds the commits acknowledged before; closing alone would leave them there. */
+  /** Adds the commits in the `-wal` to the file, in case the file was moved without it. Closing alone would leave them in the `-wal`. */
   #finishMovedFile(): void {
     try {
       this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
-      // The failure that was reported first is the cause.
+      // Ignored, because `assertExists` has already thrown the failure that matters.
     }
   }
 
@@ -241,7 +241,7 @@ export class LogStore {
       this.files.assertExists();
       const result = work();
       this.#db.exec(end);
-      // Nothing is acknowledged that a later reader won't find.
+      // Check again after the commit: if the file was replaced meanwhile, later readers won't find the records.
       this.files.assertExists();
       return result;
     } catch (error) {
@@ -251,7 +251,7 @@ export class LogStore {
   }
 }
 
-/** The epoch belongs to it: a lane that was lost and opened again here has two locks until the lost one is closed. */
+/** Key of a lane's lock. It includes the epoch: a lane that this process lost and reopened has two locks until the lost one closes. */
 function lockName(hold: LaneHold): string {
   return `${hold.epoch}/${hold.name}`;
 }

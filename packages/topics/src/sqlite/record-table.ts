@@ -7,13 +7,13 @@ import { type SeriesValues, isSeriesValues, recordCount } from './series-values.
 import type { StoredPartition } from './topic-table.ts';
 import { type RecordChunk, type StateEntries, WorkerFailure } from './worker-protocol.ts';
 
-/** One statement for this many rows costs half as much as one statement per row. */
+/** Rows per INSERT. One statement for this many rows costs half as much as one statement per row. */
 const ROWS_PER_INSERT = 50;
 const COLUMNS = ['partition_id', 'base_offset', 'timestamp_ms', 'compacted', 'key', 'headers', 'checksum', 'value'];
 const SERIES_COLUMNS = [...COLUMNS, 'count', 'prefix', 'suffix'];
-/** The columns that are read, and where: a row as an array costs half of one as an object. */
+/** Columns that queries select, with their index in a row: SQLite returns rows as arrays, which cost half as much as objects. */
 const AT = { base_offset: 0, timestamp_ms: 1, key: 2, headers: 3, checksum: 4, value: 5, count: 6, prefix: 7, suffix: 8 };
-/** A chunk ends after this many records, or this many characters and bytes. */
+/** A chunk ends with the row that reaches either limit. `CHUNK_CHARACTERS` counts characters of texts and bytes of binary fields. */
 const CHUNK_RECORDS = 1000;
 const CHUNK_CHARACTERS = 1_000_000;
 /** Number of rows deleted at a time: some megabytes of long series. */
@@ -21,10 +21,10 @@ const ROWS_PER_DELETION = 50;
 
 type Field = string | Uint8Array;
 
-/** A record; with `SeriesValues`, that many records. */
+/** A row to insert: one record, or a series of records if `value` is `SeriesValues`. */
 export interface NewRow {
   readonly partitionId: number;
-  /** Offset of its first record. */
+  /** Offset of the row's first record. */
   readonly offset: number;
   readonly timestampMs: number;
   readonly key: Field | null;
@@ -32,7 +32,7 @@ export interface NewRow {
   readonly headers: string | null;
 }
 
-/** The records. On a compacted topic a record replaces the older one of its key. */
+/** The `batches` table, which holds the records. On a compacted topic, a record replaces the older one with its key. */
 export class RecordTable {
   readonly #file: string;
   readonly #insert: Inserts;
@@ -51,7 +51,7 @@ export class RecordTable {
     this.#replace = prepareInserts(db, 'INSERT OR REPLACE');
     this.#insertSeries = db.prepare(`INSERT INTO batches (${SERIES_COLUMNS.join(', ')}) VALUES ${placeholders(SERIES_COLUMNS)}`);
     const columns = `SELECT ${Object.keys(AT).join(', ')} FROM batches`;
-    // The row that holds `from` may begin before it.
+    // The row that contains the record at `from` may begin at a lower offset.
     const first = 'coalesce((SELECT max(base_offset) FROM batches WHERE partition_id = :id AND base_offset <= :from), :from)';
     this.#chunk = db.prepare(`${columns} WHERE partition_id = :id AND base_offset >= ${first} AND base_offset < :end ORDER BY base_offset`);
     this.#state = db.prepare(`${columns} WHERE partition_id = ? AND compacted = 1 AND value IS NOT NULL ORDER BY base_offset`);
@@ -64,7 +64,7 @@ export class RecordTable {
     this.#deleteBefore = db.prepare('DELETE FROM batches WHERE partition_id = ? AND base_offset < ?');
   }
 
-  /** A compacted topic has no series. */
+  /** Inserts rows. Rows of a compacted topic must hold one record each, because only those replace the older record of their key. */
   insert(rows: readonly NewRow[], compacted: boolean): void {
     const { many, one } = compacted ? this.#replace : this.#insert;
     const records: NewRow[] = [];
@@ -78,8 +78,8 @@ export class RecordTable {
   }
 
   /**
-   * The next records of a partition from `from`, or the first one that is left, to before `end`; none if there are no more. Call within a
-   * transaction.
+   * Returns the next records of a partition, from `wanted`, or from the first record that is left, to before `end`. The chunk is empty if
+   * there are none. Call within a transaction.
    */
   chunk(of: Pick<StoredPartition, 'id' | 'partition' | 'startOffset' | 'compacted'>, wanted: number, end: number): RecordChunk {
     const { id, partition, startOffset, compacted } = of;

@@ -14,11 +14,11 @@ export interface SqliteTopicReaderOptions<Field extends string | Uint8Array> {
   readonly onClose: (reader: SqliteTopicReader<Field>) => void;
 }
 
-/** One pass over the records. */
+/** Reads records in chunks that it requests from the worker one at a time. */
 export class SqliteTopicReader<Field extends string | Uint8Array> extends PullReader<Field> {
   readonly #options: SqliteTopicReaderOptions<Field>;
   readonly #opened: Promise<unknown>;
-  /** Ends the wait for a chunk. */
+  /** Makes a pending `#nextChunk` resolve to null. */
   #stopWaiting: () => void = () => {};
   /** The records of the last chunk. */
   #records: Iterator<TopicRecord<string | Uint8Array>> = [].values();
@@ -29,7 +29,7 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
     this.#options = options;
     const { topic, partitions = null, group = null, from = 'earliest', follow = false } = read;
     this.#opened = link.call('open-reader', { reader, topic, partitions, group, from, follow });
-    // The first `next` reports it; without one it must not become an unhandled rejection.
+    // The first `next` throws the error. If nobody calls `next`, the error must not become an unhandled rejection.
     this.#opened.catch(() => {});
     this.closeOnAbort();
   }
@@ -46,7 +46,7 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
     try {
       await link.call('close-reader', { reader });
     } catch {
-      // If the log is gone, so is the reader.
+      // If the log is closed or its thread has ended, the thread's reader has ended with it.
     }
   }
 
@@ -70,8 +70,8 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
   }
 
   /**
-   * Null at the end, and when the reader is closed in the meantime. A race against one promise for the whole reading would keep every chunk
-   * in memory.
+   * Resolves to null at the end of the log, and when the reader is closed during the wait. `Promise.race` with one promise for all chunks
+   * would keep every chunk in memory.
    */
   #nextChunk(): Promise<RecordChunk | null> {
     const { link, reader } = this.#options;

@@ -17,10 +17,10 @@ import { type RecordSender, type RecordsByPartition, byPartition } from './recor
 import { type Find, type NotedTransaction, type Step, type TransactionId, begin, settle, write } from './transaction-law.ts';
 import { type Places, type Touched, type TransactionalProducer, isAnywhere } from './transactional-producer.ts';
 
-/** A transaction, as noted. */
+/** A transaction with the note that lets a later session find its records. */
 export interface Noted extends NotedTransaction {
   readonly note: TransactionNote;
-  /** Its records' places, as far as they are known. */
+  /** Offsets of the transaction's records, by `partitionKey`. Partitions whose offsets aren't known yet are missing. */
   readonly placed: SentRecords;
 }
 
@@ -29,20 +29,23 @@ export interface TransactionSessionOptions {
   readonly cluster: Cluster;
   readonly sender: RecordSender;
   readonly readYourWrites: ReadYourWrites;
-  /** All partitions that this session writes, or in which an earlier one may have left a transaction open. They may have been deleted. */
+  /**
+   * All partitions and group offsets that this session writes, or in which an earlier session may have left a transaction open. Their
+   * topics may have been deleted.
+   */
   readonly places: Places;
-  /** The notes of an earlier session. */
+  /** Reads the transactions that earlier sessions noted. */
   readonly noted: () => Promise<readonly Noted[]>;
-  /** Where notes are kept: in the transactions that they describe. Default: in memory only. */
+  /** Partition and key of the record in which each transaction stores its note. Default: notes stay in memory only. */
   readonly notes?: (TopicPartition & { readonly key: string }) | undefined;
   readonly signal: AbortSignal;
 }
 
 /** How often to ask partitions whether a transaction has ended there. */
 const POLLS = { firstMs: 4, mostMs: 50 };
-/** The coordinator responds before it writes the end markers. A partition that is asked at once doesn't show its own yet. */
+/** Pause before the first poll. The coordinator responds before it writes the end markers, so an immediate poll would find none. */
 const FIRST_POLL_AFTER_MS = 2;
-/** How long they may take before the transaction is ended again. */
+/** How long the end markers may take before the session ends the transaction again. Doubles from `firstMs` up to `mostMs`. */
 const ENDS_WITHIN = { firstMs: 400, mostMs: 5_000 };
 
 /** One producer of a transactional id, from its fence to its first error; takes the steps of `transaction-law.ts`. */
@@ -51,7 +54,7 @@ export class TransactionSession {
   /** By `partitionKey`: none of our records is at this offset or after it. */
   readonly #ends = new Map<string, number>();
   #unended: Touched = { topicPartitions: [], offsets: [] };
-  /** By `partitionKey`, places that were deleted before this session: nothing is open there. */
+  /** By `partitionKey`: partitions that didn't exist when this session began, so no transaction is open in them. */
   #deleted: ReadonlySet<string> = new Set();
   #endedMs = 0;
   #endsWithinMs = ENDS_WITHIN.firstMs;
@@ -73,7 +76,10 @@ export class TransactionSession {
     await this.#follow(begin(barrier && { records: barrier, offsets: [] }));
   }
 
-  /** Writes all or nothing, unless it was found in the log. An error leaves the outcome unknown: the next session finds it. */
+  /**
+   * Writes `content` all or nothing. Does nothing if `begin` found the transaction `id` in the log. After an error the outcome is unknown
+   * until the next session's `begin`.
+   */
   async write(content: TransactionContent, id?: TransactionId): Promise<void> {
     const newest = this.#newest?.id;
     const isFound = id !== undefined && newest?.incarnation === id.incarnation && newest.number === id.number;
@@ -92,7 +98,7 @@ export class TransactionSession {
 
   async #follow(law: Iterable<Step<TransactionContent, Noted>>): Promise<void> {
     if (this.#hasFailed) throw new TypeError("A session can't be used after an error. Begin a new one.");
-    // Until everything has succeeded.
+    // Stays true if a step throws: a session with some of its steps done must not be used again.
     this.#hasFailed = true;
     for (const step of law) {
       this.#options.signal.throwIfAborted();
@@ -135,7 +141,7 @@ export class TransactionSession {
     for (const { topic, partition } of places) wanted.set(topic, Math.max(partition + 1, wanted.get(topic) ?? 0));
     const found = await certainTopicMetadata(this.#options.cluster, wanted);
     this.#deleted = new Set(places.filter(({ topic, partition }) => partition >= partitionCount(found.get(topic))).map(partitionKey));
-    // The log of a group's offsets remains.
+    // Group offsets outlive their topic: they lie in an internal topic of the brokers, so a transaction may still be open there.
     return { topicPartitions: topicPartitions.filter(this.#exists), offsets };
   }
 
@@ -146,7 +152,7 @@ export class TransactionSession {
     await this.#fetchEnds(this.#unended.topicPartitions);
   }
 
-  /** Everything appended so far is below these ends. */
+  /** Stores the current end offset of each partition: all records appended so far are below it. */
   async #fetchEnds(topicPartitions: readonly TopicPartition[]): Promise<void> {
     for (const [key, end] of await this.#offsets(topicPartitions, 'replicated')) this.#ends.set(key, end);
   }
@@ -169,7 +175,7 @@ export class TransactionSession {
       this.#unended = { topicPartitions: open, offsets: offsets.filter((place) => committed.get(place)?.isPending) };
       if (performance.now() >= deadline) break;
     }
-    // Another client's transaction may be open before ours.
+    // Another client's older transaction may keep these partitions from being stable, so look for this producer's own.
     const { topicPartitions, offsets } = this.#unended;
     const ours = await cluster.ask(describeProducers, { topicPartitions, producerId: producer.epoch.producerId });
     this.#unended = { topicPartitions: topicPartitions.filter((place) => ours.get(partitionKey(place))), offsets };
@@ -188,14 +194,14 @@ export class TransactionSession {
       this.#newest = noted;
       if (noteRecord !== undefined) noteRecord.value = JSON.stringify(noted.note);
     }
-    // It has been created again, or wasn't deleted: what may be open there must be ended first.
+    // A partition that was missing when this session began exists now. Only a new session can end a transaction that may be open in it.
     const reappeared = topicPartitions.find((place) => !this.#exists(place));
     if (reappeared !== undefined) throw unknownTopicError(reappeared.topic);
     places.add({ topicPartitions, offsets });
-    // Appends may follow a recreated topic; a lane's state would still describe the old one.
+    // Only a lane must notice a recreated topic, because its state still describes the old one. Other appends may continue.
     const assertAppended = notes === undefined ? undefined : readYourWrites.appendGuard(topicPartitions);
     await producer.begin(topicPartitions);
-    // First: the transaction counts when its last record is accepted.
+    // Send the offsets before the records: a later session treats a transaction as written once it finds all of its records.
     await producer.sendOffsets(offsets);
     const sent = await sender.write(producer, partitions);
     assertAppended?.(sent);
@@ -214,7 +220,7 @@ export class TransactionSession {
       const count = runs.reduce((sum, { length }) => sum + length, 0);
       return { ...place, count, from: this.#ends.get(partitionKey(place)) ?? 0, sequence: producer.sequence(place) };
     });
-    // If it is written again, the rest of its records are where they were found.
+    // If this writes the lost part of a transaction again, its other records are where they were found.
     const placed = id === this.#newest?.id ? this.#newest.placed : new Map<string, never>();
     return { id, isWhole: false, note: { ...id, ...producer.epoch, parts, offsets }, placed };
   }
@@ -227,7 +233,7 @@ export class TransactionSession {
     if (!step.isWhole) return;
     this.#newest = whole(step.transaction, found.filter(({ records }) => records.length > 0).map(placeOf));
     const aborted = found.flatMap(({ isCommitted, records }) => (isCommitted ? [] : records));
-    // The note is written again.
+    // Writing the transaction again creates a new note, so leave the old one out.
     const isNote = ({ topic, partition, key }: TopicRecord<Uint8Array>): boolean =>
       notes?.topic === topic && notes.partition === partition && key !== null && textOf(key) === notes.key;
     const records = aborted.filter((record) => !isNote(record));
@@ -237,7 +243,7 @@ export class TransactionSession {
   }
 }
 
-/** All of its records are in the log, at these places. */
+/** Returns `noted` as a transaction whose records are all in the log, with the offsets in `placed` added. */
 function whole(noted: Noted, placed: Iterable<readonly [key: string, batches: readonly SentBatch[]]>): Noted {
   return { ...noted, isWhole: true, placed: new Map([...noted.placed, ...placed]) };
 }

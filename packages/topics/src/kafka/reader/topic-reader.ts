@@ -33,7 +33,7 @@ export interface KafkaTopicReaderOptions<Field extends string | Uint8Array> {
 interface Position {
   readonly partition: number;
   next: number;
-  /** How far the log is decided. A reader that doesn't follow ends there. */
+  /** The last stable offset: no transaction is open below it. A reader that doesn't follow ends here. */
   end: number;
 }
 
@@ -53,7 +53,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     this.#options = options;
     this.closeOnAbort();
     this.#opened = this.#run((cluster) => this.#open(cluster));
-    // The first `next` reports it; without one it must not become an unhandled rejection.
+    // The first `next` throws the error. If nobody calls `next`, the error must not become an unhandled rejection.
     this.#opened.catch(() => {});
   }
 
@@ -88,7 +88,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     const { topic, group } = this.#options.read;
     const { readYourWrites, emptyRanges } = this.#options;
     const [earliest, stable] = await Promise.all([
-      // The fetch notices an offset that retention has deleted.
+      // A numeric `from` needs no earliest offset: `#advance` skips the records that retention has deleted.
       typeof from === 'number' ? new Map<number, number>() : partitionOffsets(cluster, topic, wanted, 'earliest'),
       readYourWrites.stableOffsets(cluster, topic, wanted),
     ]);
@@ -99,7 +99,8 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
       const start = from === 'earliest' ? first : from === 'latest' ? end : from;
       const resume = group === undefined ? undefined : readYourWrites.groupOffset({ group, topic, partition }, committed?.get(partition));
       const next = Math.max(first, resume ?? start);
-      // A reader that resumes below the offset that the log has already reached. It may wait for an offset that the log has never reached.
+      // The partition must still reach this offset: the group's committed one, or at most the highest that this client has seen. A
+      // caller may start at a higher offset and wait for it.
       const had = resume ?? Math.min(next, readYourWrites.highestStable(topic, partition));
       return { partition, next: emptyRanges.behind(topic, partition, next), end, had };
     });
@@ -141,7 +142,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
       const at = positions.findIndex(({ next, end }) => next < end);
       const ready = positions[at] ?? (follow && isCaughtUp ? only : undefined);
       if (ready !== undefined) {
-        // The earlier partitions were empty at their last query, which may be long ago while others are busy.
+        // Partitions whose turn is earlier had no new records at their last check, which may be long ago while others are busy.
         if (follow && at > 0 && (await this.#fetchEnds(positions.slice(0, at)))) continue;
         positions.push(...positions.splice(0, at + 1));
         const records = await this.#advance(ready);
@@ -151,7 +152,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     }
   }
 
-  /** Fetches the existing records; if there are none, the broker waits for new ones. */
+  /** Fetches existing records. If there are none, the broker waits up to `LONG_POLL_MS` for new ones. */
   async #advance(position: Position): Promise<readonly TopicRecord<Uint8Array>[]> {
     const { topic, follow = false } = this.#options.read;
     const { partition, next: offset, end } = position;
@@ -161,7 +162,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
         const maxBytes = this.#maxBytes;
         const { records, next, lastStable } = await fetchRecords(cluster, { topic, partition, offset, maxWaitMs: LONG_POLL_MS, maxBytes });
         this.#maxBytes = nextMaxBytes({ maxBytes, records: records.length });
-        // Before anything of another log is delivered.
+        // Check before returning records: they may come from a recreated topic.
         if (lastStable < end) await this.#assertReaches(cluster, partition, end);
         if (records.length === 0) this.#options.emptyRanges.add(topic, partition, offset, next);
         position.next = next;
@@ -193,8 +194,8 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
   }
 
   /**
-   * Fetches the end offsets of several partitions in one request, because a connection answers one request after the other. Resolves to
-   * true when any partition has new records.
+   * Fetches the end offsets of several partitions in one request, because a broker answers the requests of a connection one by one. Resolves
+   * to true when any partition has new records.
    */
   async #fetchEnds(positions: readonly Position[]): Promise<boolean> {
     const { topic } = this.#options.read;
@@ -256,7 +257,7 @@ export class EmptyRanges {
     if (to > from) this.#ranges.set(partitionKey({ topic, partition }), { from, to });
   }
 
-  /** `offset`, or the end of the range it lies in. */
+  /** Returns `offset`, or the first offset after the empty range that contains it. */
   behind(topic: string, partition: number, offset: number): number {
     const range = this.#ranges.get(partitionKey({ topic, partition }));
     return range !== undefined && range.from <= offset && offset < range.to ? range.to : offset;
