@@ -18,7 +18,7 @@ import { jsonMessage } from './status/text/json-message.ts';
 import { plainOutput } from './status/text/plain-output.ts';
 import { version } from './version.ts';
 
-/** As in a process. The clock is loaded only for commands that need one. */
+/** The process around a command. `clock` loads its module on demand, because some commands need none. */
 type World = Omit<CommandContext, 'file' | 'json' | 'stderr' | 'terminal' | 'clock'> & {
   readonly stderr: Terminal;
   readonly clock: () => Promise<Clock>;
@@ -82,7 +82,7 @@ const EXAMPLES = {
   sandbox: [' --user alpha=12000 --limit 15/60s', ' --fault cut@3 --port 0'],
 } as const;
 
-/** Without a default of an empty list. */
+/** Describes an option in `--help`. Leaves out a default that is a list, because it is always empty. */
 function optionDescription(this: Help, option: Option): string {
   const { defaultValue } = option as { readonly defaultValue: unknown };
   return Array.isArray(defaultValue) ? option.description : Help.prototype.optionDescription.call(this, option);

@@ -39,16 +39,16 @@ export interface CheckOptions extends LoadConfigOptions {
 
 /** The report of `check --json`. */
 interface CheckReport {
-  /** As the user named it. */
+  /** The configuration file, as the user named it. */
   readonly file: string;
-  /** The exit code is 0. */
+  /** True if the exit code is 0. */
   readonly ok: boolean;
   /** Errors of the configuration. */
   readonly problems: readonly PlainProblem[];
   readonly warnings: readonly PlainProblem[];
   /** The probes' results. */
   readonly environment: readonly (Outcome & { readonly name: string })[];
-  /** By pipeline and code; absent if the log wasn't read. */
+  /** Open dead letters by pipeline and code; absent if the log wasn't read. */
   readonly open_dead_letters?: OpenDeadLetters;
 }
 
@@ -129,7 +129,7 @@ interface Reading {
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
   readonly valid: ValidSections;
-  /** Why there is nothing to report on. */
+  /** The error, if the file has no single problems to list: for example, it can't be read. */
   readonly message?: string;
 }
 

@@ -101,15 +101,15 @@ export async function openLogToRead(
 /** The part of the configuration that read-only commands need. */
 export interface LogConfig {
   readonly topics: TopicsConfig;
-  /** The pipelines of the sections without errors. A section that names an unset variable has one. */
+  /** The pipelines of the sections without errors. An unset variable is an error of the section that names it. */
   readonly pipelines: readonly Pipeline[];
   /** The definitions of every built-in or configured pipeline. */
   readonly definitions: readonly DefinitionInfo[];
-  /** Names of the pipelines that a run has; undefined where something is wrong with the configuration. */
+  /** Names of the configured pipelines; undefined if the configuration has errors. */
   readonly configured: readonly string[] | undefined;
 }
 
-/** Names of a run's pipelines; undefined if the configuration has errors. */
+/** Reads the configuration, or its valid sections if it has errors. Throws a `ConfigError` if `topics` isn't valid. */
 export async function readLogConfig(context: CommandContext): Promise<LogConfig> {
   try {
     const { config } = await loadConfig(context);

@@ -25,7 +25,7 @@ export interface EnvironmentProbesOptions {
 
 const GIVE_RIGHTS = 'Grant these on the brokers (kafka-acls.sh --add). A run waits until it has them.';
 
-/** Less is used up soon. */
+/** `check` warns if the disk of the embedded log has less free space than this. */
 const SMALL_ROOM_MB = 100;
 
 /** Checks what a run needs from its environment: the log, and with `online` the services. */

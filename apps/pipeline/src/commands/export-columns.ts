@@ -66,7 +66,7 @@ export function cellsOf(record: TopicRecord<Uint8Array>, columns: readonly Expor
   ];
 }
 
-/** Undefined if the columns don't cover the whole value. */
+/** The cells for a value's properties; undefined if the columns don't cover the whole value. */
 function fittingCells(text: string | null | undefined, columns: readonly ExportColumn[]): Cell[] | undefined {
   const fields = objectOf(text);
   if (fields === undefined || !Object.keys(fields).every((name) => columns.some((one) => one.name === name))) return undefined;
@@ -91,7 +91,7 @@ function objectOf(text: string | null | undefined): Readonly<Record<string, unkn
   }
 }
 
-/** Missing in the types. */
+/** `JSON.rawJSON`, which TypeScript's types don't have yet. */
 const raw = JSON as typeof JSON & { rawJSON(text: string): unknown };
 
 /** Keeps the original spelling of a number if JavaScript would spell it differently. */

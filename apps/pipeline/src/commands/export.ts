@@ -20,15 +20,15 @@ type Format = (typeof FORMATS)[number];
 export interface ExportOptions extends Omit<RecordChoice, 'follow'> {
   /** The topic's name on the log, or without the prefix. */
   readonly topic: string;
-  /** Default: by the extension of `out`; otherwise ndjson. */
+  /** Default: the format that the extension of `out` names, or ndjson. */
   readonly format?: Format;
   /** Output file, written atomically. Default: stdout. */
   readonly out?: string;
 }
 
 /**
- * Writes the committed records of a topic as a table: a row for each record, with its place, time and key, and a column for each property
- * of its value. Keeps one record in memory, for Parquet a row group. Resolves to the exit code.
+ * Writes the committed records of a topic as a table. Each record is a row with its partition, offset, time and key, and a column for each
+ * property of its value. Keeps one record in memory, for Parquet one row group. Resolves to the exit code.
  */
 export async function exportTopic(
   { topic: requested, out, format = formatOf(out), ...choice }: ExportOptions,

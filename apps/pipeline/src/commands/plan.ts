@@ -24,9 +24,9 @@ import { rateWords } from '../status/format-row.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
 import { type CommandContext, commandsFor, openLogToRead, readConfig } from './command-context.ts';
 
-/** Further walks are summed in one line. */
+/** Maximum crawls with a line each. One line sums the others. */
 const LISTED = 50;
-/** A smaller saving isn't worth a credential. */
+/** `plan` suggests another credential only if it saves at least this time. */
 const WORTH_SAVING_MS = 60_000;
 
 /** Writes the remaining work, the requests it needs and its finish time to stdout. Changes nothing. Resolves to the exit code. */

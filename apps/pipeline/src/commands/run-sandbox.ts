@@ -34,7 +34,7 @@ const USERS: Readonly<Record<string, FollowersUser>> = {
   delta: { followers: 7 },
   epsilon: { followers: 0 },
 };
-/** Their state in the earlier crawl. */
+/** The same users as the earlier crawl sees them. */
 const EARLIER: Readonly<Record<string, FollowersUser>> = { ...USERS, alpha: { followers: 68_180 }, delta: { followers: 9 } };
 const ISBNS = Array.from({ length: 250 }, (_, i) => sampleIsbn(i));
 const UNKNOWN = ISBNS.filter((_, i) => i % 36 === 5);
@@ -155,13 +155,13 @@ function endWords({ plannedAt, kafka, file }: EndOptions, { clock, env }: Pick<C
   return [...forecastWords, ...next].join('\n');
 }
 
-/** An earlier version made it readable to all users. */
+/** Writes a file that only its owner can read. `chmod` also corrects the mode of an existing file. */
 async function writeForOwner(file: string, text: string): Promise<void> {
   await writeFile(file, text, { mode: 0o600 });
   await chmod(file, 0o600);
 }
 
-/** The job is small and is shown from its start. A log that another run is writing is left untouched. */
+/** Deletes the log of an earlier sandbox run, so that this one starts from the beginning. Throws if another run is writing to the log. */
 async function startAfresh(file: string): Promise<void> {
   const log = await sqliteTopicLog({ file });
   try {

@@ -141,7 +141,7 @@ async function serveStatus(
     emit({ type: 'notice', level: isMoved ? 'warn' : 'info', message: `status at ${server.url}${moved}` });
     return server;
   } catch (error) {
-    // Nobody's work should wait for a page that no one may look at.
+    // A run without its status page still does its work, so the error is only a warning.
     emit({ type: 'notice', level: 'warn', message: `no status page: ${errorText(error)}` });
     return undefined;
   }
@@ -149,14 +149,14 @@ async function serveStatus(
 
 interface ConcludeOptions {
   readonly view: RunView;
-  /** By a signal, or at its maximum of requests. */
+  /** Whether a signal or `maxRequests` ended the run early. */
   readonly wasStopped: boolean;
   readonly failures: readonly unknown[];
   readonly names: (topic: string) => string;
   readonly commandFor: CommandFor;
-  /** Dead letters of earlier runs count, too. */
+  /** Whether open dead letters of earlier runs also make the exit code 1. */
   readonly failsOnOlder: boolean;
-  /** The chosen jobs. Undefined: all. */
+  /** The value of `--only`. Undefined: all jobs. */
   readonly only: string | undefined;
   readonly context: CommandContext;
 }

@@ -27,7 +27,7 @@ export interface SandboxCommandOptions {
   readonly user: readonly string[];
   /** `consumerKey:consumerSecret` or `consumerKey:consumerSecret:token:tokenSecret`. */
   readonly oauth: readonly string[];
-  /** `requests/window`. */
+  /** Limit of the followers service as `requests/window`, such as `15/60s`. */
   readonly limit: string;
   readonly window: WindowKind;
   readonly latency: number;

@@ -5,11 +5,11 @@ import { UsageError } from './usage-error.ts';
 
 /** Selection of a topic's records; by default all of them. */
 export interface RecordSelection {
-  /** The first offset of every partition. */
+  /** First offset to read, the same in each partition. */
   readonly from?: number;
-  /** Appended at this time or later, epoch ms. */
+  /** Only records appended at this time (epoch ms) or later. */
   readonly sinceMs?: number;
-  /** With this key, as text. */
+  /** Only records with this key, as text. */
   readonly key?: string;
   /** Only the last N records of all partitions together. */
   readonly tail?: number;
@@ -19,7 +19,7 @@ export interface RecordSelection {
 
 /** A choice of records, as on a command line. */
 export interface RecordChoice extends Omit<RecordSelection, 'sinceMs'> {
-  /** A time, or an age. */
+  /** A time or an age, in the notation of `momentOf`. */
   readonly since?: string;
 }
 
@@ -31,7 +31,7 @@ const CLOCKS_APART_MS = 60_000;
 const SEARCHED = 1_000;
 
 /**
- * Reads those records. Keeps one record in memory, and for `tail` an offset and a time for each of its records. With `sinceMs` or `tail`,
+ * Reads the selected records. Keeps one record in memory, and for `tail` an offset and a time for each of its records. With `sinceMs` or `tail`,
  * records come partition by partition, until the topic's end is reached.
  */
 export async function* selectedRecords(
@@ -80,7 +80,7 @@ async function* within({ start, end, open }: Part, fits: (record: BytesRecord) =
   }
 }
 
-/** The offset before which all records are older. */
+/** An offset before which each record of the partition is older than `sinceMs`. */
 async function startSince(log: TopicLog, of: TopicPartition, part: Part, sinceMs: number): Promise<number> {
   if (log.offsetSince === undefined) return await startAt(part, sinceMs - CLOCKS_APART_MS);
   return (await log.offsetSince(of, sinceMs)) ?? part.end;
@@ -118,7 +118,7 @@ async function lastParts(parts: readonly Part[], count: number, fits: (record: B
   }));
 }
 
-/** Offset of the first of the last `count` matching records of a partition: looks back further until it has found enough. */
+/** Offsets and times of the last `count` matching records of a partition. Reads from further back until it has found enough. */
 async function lastOf(
   part: Part,
   count: number,

@@ -11,9 +11,9 @@ import { PROBED_WITHIN_MS, fullUntil, noted } from './online-probes.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface TryOptions {
-  /** `github.issues`. */
+  /** Section and stream: `github.issues`. */
   readonly stream: string;
-  /** `owner=nodejs`. */
+  /** Fields of the job, each as `owner=nodejs`. */
   readonly fields: readonly string[];
 }
 

@@ -6,7 +6,7 @@ import { followers } from '../pipelines/followers.ts';
 export interface AnyPipeline {
   (options: never): Pipeline;
   readonly definition: DefinitionInfo;
-  /** Not of a section in the language of `rest`. */
+  /** Returns the same pipeline under the name of its section. Absent for a section with `use: rest`. */
   named?(name: string): AnyPipeline;
 }
 

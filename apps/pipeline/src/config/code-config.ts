@@ -16,7 +16,7 @@ import type { ReadConfig } from './whole-config.ts';
 export interface CodeConfigOptions {
   /** As the user named it. */
   readonly file: string;
-  /** Absolute. */
+  /** Absolute path of the file. */
   readonly path: string;
   /** The environment, including `.env` next to the file. */
   readonly settings: Readonly<Record<string, string | undefined>>;

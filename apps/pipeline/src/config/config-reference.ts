@@ -86,7 +86,7 @@ function nested(schema: JsonSchema): readonly (readonly [JsonSchema, '' | '[]'])
   });
 }
 
-/** Lists in lists, of one that contains itself. */
+/** Maximum depth of a described type: a schema may contain itself. */
 const DEEPEST = 2;
 
 function typeWords(schema: JsonSchema, depth = 0): string {

@@ -4,7 +4,7 @@ import type { Problem } from './problem.ts';
 import { shownVariable } from './variables.ts';
 
 export interface ExcerptOptions {
-  /** The file's. */
+  /** The text of the file. */
   readonly text: string;
   /** Whether a key may be shown. */
   readonly isKeyShown: (key: string) => boolean;
@@ -12,9 +12,9 @@ export interface ExcerptOptions {
   readonly open?: ReadonlyMap<number, number>;
 }
 
-/** Longer lines are cut. */
+/** Maximum characters of a shown line. */
 const WIDTH = 68;
-/** Further problems are only counted: each entry of a list of thousands may be wrong. */
+/** Maximum problems with details. The others are only counted, because each entry of a long list may be wrong. */
 const MOST = 50;
 /** Replaces a letter that may be part of a secret. */
 const HIDDEN = '\u00b7';

@@ -11,7 +11,7 @@ export interface JsonSchema {
   readonly const?: unknown;
   readonly format?: string;
   readonly pattern?: string;
-  /** A secret. */
+  /** True for a secret. */
   readonly writeOnly?: boolean;
   readonly minimum?: number;
   readonly exclusiveMinimum?: number;
@@ -154,7 +154,7 @@ export function flow(value: unknown): string {
     : JSON.stringify(value);
 }
 
-/** Mappings in mappings, of one that contains itself. */
+/** Maximum depth of an example: a schema may contain itself. */
 const DEEPEST = 5;
 
 /** Describes the valid values; undefined if unknown. */

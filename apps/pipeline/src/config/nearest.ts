@@ -1,6 +1,6 @@
 import { distance } from 'fastest-levenshtein';
 
-/** The known word that was probably meant; undefined if none is close. */
+/** Returns the known word that the user probably meant, or undefined if none is close. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const ranked = known
     .filter((candidate) => Math.abs(candidate.length - word.length) <= slips(candidate))

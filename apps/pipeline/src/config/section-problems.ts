@@ -10,7 +10,7 @@ import type { Origin } from './yaml-values.ts';
 export interface Finding {
   readonly origin: Origin;
   readonly message: string;
-  /** Default: its value. */
+  /** The part that the problem marks. Default: the value. */
   readonly at?: 'key' | 'value';
 }
 
@@ -25,7 +25,7 @@ export interface SectionProblemsOptions {
   readonly areWarnings?: boolean;
 }
 
-/** Longer messages come from users' schemas, and may be endless. */
+/** Maximum characters of a message. Only schemas of users' pipelines have longer ones. */
 const LONGEST = 500;
 /** Further lines of one file are only counted. */
 const MAX_LINES = 20;

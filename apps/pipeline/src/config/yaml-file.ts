@@ -16,7 +16,7 @@ interface YamlProblem extends Place {
   readonly message: string;
 }
 
-/** 1-based. */
+/** A position in a file: line and column are 1-based. */
 export interface Place {
   readonly line: number;
   readonly column: number;

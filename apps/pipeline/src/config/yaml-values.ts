@@ -22,19 +22,19 @@ export interface YamlValuesOptions {
 
 /** Where a value comes from. */
 export interface Origin {
-  /** In the file. */
+  /** Path of the value in the file. */
   readonly path: KeyPath;
   /** Undefined if the file has no such value. */
   readonly node: ParsedNode | null | undefined;
   /** Position of the value; if it is missing, that of its mapping's key. */
   readonly range: Range;
-  /** Of its key; of an entry of a list, its own. */
+  /** Position of the value's key; for an entry of a list, that of the entry itself. */
   readonly keyRange: Range;
-  /** Its line in a list's file, 1-based. */
+  /** If a list's file supplied the value: its line there, 1-based. */
   readonly line?: number;
   /** The text of that line. */
   readonly text?: string;
-  /** True if it was already reported. */
+  /** True if a problem of this value was already reported. */
   isReported?: boolean;
 }
 
@@ -197,7 +197,7 @@ function fileOf(entry: unknown): Scalar | undefined {
   return isAlone && isScalar(entry.file) ? entry.file : undefined;
 }
 
-/** The name in `$NAME`. */
+/** Returns the name in `$NAME`; undefined for any other text. */
 export function bareVariable(source: string): string | undefined {
   return /^\$([A-Z_][A-Z0-9_]*)$/.exec(source)?.[1];
 }

@@ -124,7 +124,7 @@ const options = z
 /** The options of the books pipeline, as its schema gives them. */
 export type BooksOptions = z.output<typeof options>;
 
-/** An option of every pipeline. */
+/** Reads `maxOutstanding`, which the schema of books lacks because every pipeline has that option. Default: no limit. */
 function maxOutstandingOf(given: object): number {
   return 'maxOutstanding' in given && typeof given.maxOutstanding === 'number' ? given.maxOutstanding : Infinity;
 }

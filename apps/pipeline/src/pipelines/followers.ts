@@ -115,8 +115,8 @@ const credentials = z
   });
 
 /**
- * The same for credentials that the service counts as one: with a budget each, they would exceed it. Undefined if the secret can't be read
- * yet.
+ * Returns equal texts for credentials that share one budget at the service: with a budget each, a run would exceed the limit. Undefined if
+ * the secret can't be read yet.
  */
 function comparable({ bearer: token, oauth1: keys }: Credential): string | undefined {
   const read = (given: SecretReader | undefined): string | undefined => (given === undefined ? '' : readNow(given));
@@ -174,7 +174,7 @@ const options = z
   })
   .superRefine((given, context) => {
     const { emit, count } = given;
-    // An option of every pipeline.
+    // This schema lacks `maxOutstanding`, because every pipeline has that option.
     const { maxOutstanding = Infinity } = given as { readonly maxOutstanding?: number };
     if (emit.includes('changes') && !emit.includes('pages')) {
       const message = 'changes need pages. Write, for example, [pages, changes].';
@@ -190,7 +190,7 @@ const options = z
 /** The options of the followers pipeline, as its schema gives them. */
 export type FollowersOptions = z.output<typeof options>;
 
-/** The user of a list's entry, or what is wrong with it. Bare digits may be an ID or a name. */
+/** Parses an entry of `users`. Returns an error message if the entry is invalid, or bare digits, which may be an ID or a screen name. */
 function listedUser(text: string): UserChoice | string {
   if (/^\d+$/.test(text)) {
     const asName = `@${text}`;
@@ -325,7 +325,7 @@ function pageRecord({ cursor, nextCursor, previousCursor, ids }: FollowersAnswer
   return topics.pages({ key, value: { user: key, crawl: id, page, cursor, nextCursor, previousCursor, ids } });
 }
 
-/** One record per ID. They carry no headers: 5,000 times a page they would repeat the value. */
+/** One record per ID. The records have no headers, which would repeat the value up to 5,000 times per page. */
 function idRecords({ ids }: FollowersAnswer, { key, id, page, topics }: At): PendingRecord {
   const start = JSON.stringify({ user: key, crawl: id, page }).slice(0, -1);
   // Ids are digits only, so they need no escaping.

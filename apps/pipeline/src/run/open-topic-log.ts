@@ -6,11 +6,11 @@ import { kafkaOptions } from './kafka-options.ts';
 
 /** How a process that works lanes opens the log. */
 export interface OpenToWorkOptions {
-  /** As of the driver that knows users; default 'throw'. */
+  /** If the broker denies a right: reject, or wait until the right is granted. Only Kafka denies rights. Default: `'throw'`. */
   readonly onMissingRight?: 'throw' | 'wait';
   /** Opens the log only for reading: an embedded log is neither created nor migrated. Default: false. */
   readonly readOnly?: boolean;
-  /** Delete what is older than the config keeps. Default false: who only looks deletes nothing. */
+  /** Whether an embedded log deletes records that are older than `retain`, except unfinished jobs. Default: false. */
   readonly deleteOld?: boolean;
 }
 

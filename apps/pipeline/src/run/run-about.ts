@@ -5,12 +5,12 @@ import type { RunAbout } from '../status/run-view.ts';
 import { version } from '../version.ts';
 import { logAddress } from './open-topic-log.ts';
 
-/** Says of a configuration what everybody may know. `file`: as the user named it. */
+/** Describes a run for the status page and logs, without secrets. `file`: the configuration file, as the user named it. */
 export function runAbout({ topics, pipelines }: Config, file: string): RunAbout {
   return { ...aboutProcess(pipelines), config: file, log: logAddress(topics), group: topics.group, lanes: topics.lanes };
 }
 
-/** The same of this process and its pipelines. */
+/** Describes this process and its pipelines, without secrets. */
 export function aboutProcess(pipelines: readonly Pipeline[]): Omit<RunAbout, 'config' | 'log' | 'group' | 'lanes'> {
   return {
     version: version(),

@@ -78,7 +78,7 @@ function pipelinesWithTopics({ pipelines, definitions = [] }: ConfigOfLog): read
   return [...all.values()];
 }
 
-/** The driver knows only partitions; this function knows the lanes and credentials that use them. */
+/** Adds advice to a driver's error: the driver knows only partitions, but not the lanes and credentials that use them. */
 function advised(error: TopicMismatchError, config: ConfigOfLog): TopicMismatchError {
   const large = error.mismatches.filter((mismatch) => mismatch.partitions !== undefined);
   const ofLanes = Map.groupBy(large, ({ topic }) => splitting(topic, config)?.name);

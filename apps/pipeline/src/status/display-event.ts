@@ -2,13 +2,13 @@ import type { RunEvent } from '@headgate/pipeline';
 
 export type LogDriver = 'kafka' | 'sqlite' | 'own';
 
-/** Everything that a display gets: the engine's events, those of the log, and the start and end of the run. */
+/** An event for a display: from the engine, or about the availability of the log. */
 export type DisplayEvent = RunEvent | LogEvent;
 
 export type LogEvent = LogUnavailable | { readonly type: 'log-available'; readonly driver: LogDriver };
 
 export interface LogUnavailable {
-  /** The brokers can't be worked with, or the file can't be written; told once that has lasted two seconds. */
+  /** Kafka can't be used, or the embedded log can't be written. Reported only after two seconds. */
   readonly type: 'log-unavailable';
   readonly driver: LogDriver;
   readonly reason: string;

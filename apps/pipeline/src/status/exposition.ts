@@ -5,13 +5,13 @@ export type Metric =
   | { readonly name: string; readonly type: 'counter' | 'gauge'; readonly help: string; readonly series: readonly Series<number>[] }
   | { readonly name: string; readonly type: 'histogram'; readonly help: string; readonly series: readonly Series<Histogram>[] };
 
-/** Its labels, and their value. */
+/** One series of a metric: its label values by label, and its current value. */
 export type Series<Value> = readonly [labels: Readonly<Record<string, string>>, value: Value];
 
 /** Content type of Prometheus's text format. */
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Metrics as Prometheus reads them. Durations of histograms are ms, and told in seconds. */
+/** Formats metrics in Prometheus's text format. Converts the durations of histograms from ms to seconds. */
 export function exposition(metrics: readonly Metric[]): string {
   const lines = metrics.flatMap((metric) => {
     const { name, type, help } = metric;

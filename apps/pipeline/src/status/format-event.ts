@@ -39,7 +39,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
     level: 'info',
     plain: 'summed',
   },
-  // Its dead letter says so.
+  // The event `dead-letter` reports the same error.
   'request-failed': { words: ({ key, error }) => reasonWords(key, error), level: 'error', plain: 'never' },
   'keys-queued': { words: ({ pipeline, count }) => `${pipeline}: ${countWords(count, 'key')} to look up`, level: 'info', plain: 'each' },
   'keys-answered': { words: ({ pipeline, count }) => `${pipeline}: ${countWords(count, 'key')} answered`, level: 'info', plain: 'summed' },
@@ -65,7 +65,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
       return `${safeText(subject, 100)}: ${again === '' ? said : said.replace(/\.$/, '')}${again}`;
     },
     level: ({ outcome }) => (outcome === 'ok' || outcome === 'gone' ? 'info' : 'warn'),
-    // A failure that isn't tried again is told by its dead letter.
+    // An error without a retry appears as a dead letter.
     plain: ({ outcome, retryInMs }) => (outcome !== 'ok' && (retryInMs !== undefined || outcome === 'rate-limited') ? 'each' : 'never'),
   },
   'service-unavailable': {

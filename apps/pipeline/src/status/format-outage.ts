@@ -16,7 +16,7 @@ const AVAILABLE: Readonly<Record<LogDriver, string>> = {
   sqlite: 'the topic log can be written again',
   own: 'the topic log can be reached again',
 };
-/** A dozen topics, each by its name. */
+/** Maximum characters of a reason: enough for the names of a dozen topics. */
 const MAX_REASON = 800;
 
 /** A short description of a log's outage, without its reason: `kafka can't be reached`. */
@@ -64,7 +64,7 @@ export function logLines({ clock }: { readonly clock: Clock }): (event: LogEvent
 
 type Failing = NonNullable<RunView['pipelines'][string]['failing']>;
 
-/** A shorter time without a success is no more than one retry. */
+/** An outage shorter than this is usually over after one retry, so the display leaves it out. */
 const FAILING_AFTER_MS = 2_000;
 
 /** The pipelines whose attempts have failed for longer than one retry takes. */

@@ -33,7 +33,7 @@ function doingWords(doing: Doing, now: number, times: TimeWords): string {
   }
 }
 
-/** The credentials that a request waits for, if not any will do: ` of berlin`. */
+/** The credentials that a request waits for: ` of berlin`. Empty if the request can use any credential. */
 function ofWords({ credentials }: Extract<Doing, { state: 'waiting' }>): string {
   if (credentials === undefined) return '';
   return ` of ${credentials.length > 3 ? countWords(credentials.length, 'credential') : credentials.map((name) => safeText(name, 40)).join(' or ')}`;
@@ -48,31 +48,31 @@ export type JobState = 'working' | 'failed' | 'done';
 
 /** A line of the table of jobs. */
 export interface JobRow extends TableRow {
-  /** Names the row among the others, however often it changes. */
+  /** Identifies the row across redraws. */
   readonly key: string;
   readonly state: JobState;
   /** When its last page was written, in words; empty before. */
   readonly doneAt: string;
 }
 
-/** The first jobs, those at work before failed and done ones, and how many others there are. */
+/** Rows for the first jobs: working ones, then failed, then done. `others` counts the jobs without a row. */
 export interface Jobs {
   readonly rows: readonly JobRow[];
   readonly others: Readonly<Record<JobState | 'waiting', number>>;
 }
 
-/** The jobs that somebody looks for. */
+/** Selects the jobs for the table. */
 export interface JobFilter {
-  /** In their names, whatever its case; empty: all. */
+  /** Part of a job's name, in any case. Empty: every name. */
   readonly text: string;
   readonly state: JobState | 'all';
-  /** Rows at most. */
+  /** Maximum rows. */
   readonly most: number;
 }
 
 const RANKS: Readonly<Record<JobState, number>> = { working: 0, failed: 1, done: 2 };
 
-/** A row for each job in work and for each pipeline's keys. */
+/** The rows for the selected jobs and for each pipeline's keys, and the counts of the other jobs. */
 export function jobRows(view: RunView, times: TimeWords, { text, state, most }: JobFilter): Jobs {
   const wanted = text.toLowerCase();
   const found = view.work.filter((row) => (state === 'all' || stateOf(row) === state) && nameOf(row).toLowerCase().includes(wanted));
@@ -92,7 +92,7 @@ export function jobRows(view: RunView, times: TimeWords, { text, state, most }: 
   };
 }
 
-/** As many rows as fit in `most` lines, with the line about the others. */
+/** The rows that fit in `most` lines. If jobs are left over, `rest` counts them and takes the last line. */
 export function firstRows({ rows, others }: Jobs, most: number): { readonly rows: readonly JobRow[]; readonly rest: string } {
   const isAll = othersWords(others) === '';
   const shown = rows.slice(0, Math.max(0, isAll && rows.length <= most ? most : most - 1));
@@ -121,7 +121,7 @@ function nameOf(row: WorkRow): string {
   return row.kind === 'walk' ? row.key : `${row.pipeline} keys`;
 }
 
-/** Keys that several jobs have. */
+/** The keys that more than one job of a pipeline has, each as `<pipeline> <key>`. */
 function keysTwice({ work }: RunView): ReadonlySet<string> {
   const twice = new Set<string>();
   const seen = new Set<string>();
@@ -168,11 +168,11 @@ function keysRow(row: Extract<WorkRow, { kind: 'keys' }>, view: RunView, times: 
   };
 }
 
-/** How much is done and when the rest will be, or what is certain of it: `62 % of 1,224 requests, done at 14:20:00`. In a stop only what is done. */
+/** Progress and forecast: `62 % of 1,224 requests, done at 14:20:00`. During a stop, only the number of finished requests. */
 export function progressWords(view: RunView, times: TimeWords): string {
   const { done, left, isExact, doneAt } = view.progress;
   if (done + left === 0) return '';
-  // Released lanes take their remaining work along.
+  // During a stop this run releases its lanes, so `left` doesn't cover all remaining work.
   if (view.isStopping) return `${countWords(done, 'request')} done`;
   if (isExact && left === 0) return `all ${countWords(done, 'request')} done`;
   if (isExact) {
@@ -194,7 +194,7 @@ export function progressWords(view: RunView, times: TimeWords): string {
   return [`${countWords(done, 'request')} done${rest}`, ...(left === 0 ? [] : rates)].join('; ');
 }
 
-/** `at most 75,000 ids in 15 m`, or `at most 3 requests a second and 5,000 in 1 d`: how fast a first walk can go. */
+/** `at most 75,000 ids in 15 m`, or `at most 3 requests a second and 5,000 in 1 d`: a pipeline's maximum speed. */
 export function rateWords(
   pipeline: string,
   { unit, pageItems }: { readonly unit: string; readonly pageItems?: number | undefined },
@@ -261,7 +261,7 @@ function waitWords(holds: string): string {
   return holds === 'everything' ? 'everything waits' : `${holds} waits`;
 }
 
-/** The budgets that hold work up: for each pipeline whose requests all wait for budget, the one that lets the next go. */
+/** The budgets that block a pipeline: for each pipeline whose requests all wait for budget, the budget that allows the next request. */
 export function holdingBudgets({ work, budgets, now }: RunView): ReadonlyMap<Budget, string> {
   const open = work.filter(({ doing }) => doing !== undefined);
   const pipelines = [...new Set(open.map(({ pipeline }) => pipeline))];
@@ -316,7 +316,7 @@ export function lanesWords({ lanes, isLaneLeft }: Pick<RunView, 'lanes' | 'isLan
   return `lanes ${numbers.map(([name, said]) => (numbers.length === 1 ? said : `${name} ${said}`)).join(', ')}`;
 }
 
-/** Numbers in order; a run of more than four is said by its ends. */
+/** Lists the numbers in ascending order, and shortens more than four consecutive ones to `0 to 7`. */
 function numbersWords(numbers: readonly number[]): string {
   const runs: [first: number, last: number][] = [];
   for (const number of numbers.toSorted((one, other) => one - other)) {

@@ -9,7 +9,7 @@ import { snakeCased } from './text/snake-case.ts';
 import { createTimeWords } from './text/time-words.ts';
 import { budgetName, holdingBudgets, progressWords } from './format-row.ts';
 
-/** Keys and names come from outside, too. */
+/** Maximum characters per field: keys and names come from jobs and services, and may be long. */
 const MAX_FIELD = 2_000;
 const TICK_MS = 1_000;
 const PROGRESS_EVERY_MS = 30_000;
@@ -23,7 +23,7 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
   const { clock, view, units } = options;
   const log = jsonLog(options);
   const times = createTimeWords({ timeZone: 'UTC' });
-  /** Until when, by name. */
+  /** The reported end of each wait (epoch ms), by the name of the budget. */
   let waiting = new Map<string, number>();
   let progressAtMs = clock.monotonicMs();
   const lastDone = new Map<string, number>();
@@ -38,7 +38,7 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
       const { pipeline, credential, budget, used, limit, freeAt = 0 } = one;
       const name = budgetName(one);
       const said = before.get(name);
-      // The machine's clock is corrected by some ms now and then.
+      // A small correction of the machine's clock moves `freeAt` by some ms, and isn't a new wait.
       const isSaid = said !== undefined && Math.abs(said - freeAt) < TICK_MS;
       waiting.set(name, isSaid ? said : freeAt);
       if (isSaid) continue;

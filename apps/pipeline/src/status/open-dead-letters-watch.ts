@@ -3,10 +3,11 @@ import { type CountOptions, type OpenDeadLetters, countOpenOf } from './open-dea
 import { every } from './run-view.ts';
 import { totalOf } from './text/number-words.ts';
 
-/** New dead letters are counted after this time, and a replay or a dismissal by another process is seen after the other. */
+/** Interval at which the watch decides whether to count again. */
 const COUNT_NEW_MS = 10_000;
+/** Maximum age of a count while dead letters are open: another process may replay or dismiss them. */
 const COUNT_AGAIN_MS = 60_000;
-/** Counting takes at most this part of the time. */
+/** After a count that took t ms, the next one starts at least 20 × t ms later. */
 const SHARE = 20;
 
 export interface OpenDeadLettersWatchOptions extends Omit<CountOptions, 'signal'> {
@@ -15,7 +16,7 @@ export interface OpenDeadLettersWatchOptions extends Omit<CountOptions, 'signal'
 }
 
 export interface OpenDeadLettersWatch {
-  /** Call when this run has written one. */
+  /** Call after this run has written a dead letter. */
   changed(): void;
   /** Counts now. */
   count(): Promise<void>;
@@ -44,7 +45,7 @@ export function watchOpenDeadLetters(options: OpenDeadLettersWatchOptions): Open
   };
   const count = async (): Promise<void> => {
     await counting;
-    // A log that can't be read now is told of by the work itself.
+    // Lanes report a log that can't be read, so this error is dropped.
     counting = countAll().catch(() => undefined);
     await counting;
     counting = undefined;
