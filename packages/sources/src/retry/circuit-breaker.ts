@@ -5,7 +5,7 @@ import { Suspect } from './suspect.ts';
 
 export interface CircuitBreakerOptions {
   readonly clock: Clock;
-  /** A number in [0, 1). */
+  /** Returns a random number in [0, 1). */
   readonly random: () => number;
   /** False: the service's circuit stays closed, and each request retries on its own. */
   readonly waitsOutOutages: boolean;
@@ -15,11 +15,11 @@ export interface CircuitBreakerOptions {
   readonly onChange: () => void;
 }
 
-/** An error that may be the service's. A response in the service's own form isn't one, because it shows that the service is up. */
+/** An error that may show an outage. A response in the service's own form isn't a fault, because it shows that the service is up. */
 export interface Fault {
   /**
-   * - `unreached`: no byte of the request was sent, so it can't be at fault.
-   * - `unavailable`: it was sent, and no response arrived, or not all of it, or 502, 503 or 504.
+   * - `unreached`: no byte of the request was sent, so the request can't be at fault.
+   * - `unavailable`: the request was sent, and the response was missing, incomplete, or a 502, 503 or 504.
    * - `error`: another temporary response, such as a 500 or a page of HTML, which a single request may cause.
    */
   readonly kind: 'unreached' | 'unavailable' | 'error';
@@ -27,17 +27,17 @@ export interface Fault {
   readonly reason: string;
   /** Minimum wait that the response requests, in ms. */
   readonly retryInMs: number | undefined;
-  /** The request would be given up now. */
+  /** True if the request's retry time is over, so that it would be given up now. */
   readonly isLast: boolean;
 }
 
 /** The next step of a request after an error. */
 export type AfterFault =
-  /** It retries on its own, under its deadline. `isAtFault`: others get responses. */
+  /** The request retries within its own deadline. `isAtFault`: it fails repeatedly while other requests get responses. */
   | { readonly kind: 'back off'; readonly isAtFault: boolean }
-  /** It waits for a permit again after `ms`, or when the service is up. `retryInMs`: when a request may start. */
+  /** The request waits for a permit again after `ms`, or when the service is up. `retryInMs`: ms until the next attempt may start. */
   | { readonly kind: 'wait'; readonly ms: number; readonly retryInMs: number }
-  /** It is given up. `why`: a sentence. */
+  /** The request ends with an error. `why`: the sentence that explains it. */
   | { readonly kind: 'give up'; readonly why: string };
 
 /** One request of the source, from its first attempt to its end. */
@@ -45,18 +45,18 @@ export interface Call {
   readonly suspect: Suspect;
   /** Names of the credentials that may send it; undefined: any. */
   readonly among: readonly string[] | undefined;
-  /** The number of its caller's requests that it represents. */
+  /** The number of the caller's requests that this one combines, such as a batch's size. */
   readonly requests: number;
-  /** The credential of its current attempt. */
+  /** Name of the credential of the current attempt. Empty before the first one. */
   credential: string;
-  /** When the attempt began, monotonic ms, and the number of the source's responses by then. */
+  /** Monotonic ms at which the current attempt began, and in `startedAt` the number of responses that the source had received by then. */
   fromMs: number;
   startedAt: number;
-  /** The outage in which it was sent, how often, and since when, monotonic ms. */
+  /** The outage in which the request was last sent; `sent`: how often; `sentFromMs`: since when, in monotonic ms. */
   outage: Outage | undefined;
   sent: number;
   sentFromMs: number;
-  /** Monotonic ms until which its last response asked it to wait. */
+  /** Monotonic ms until which the response to the last attempt asked this request to wait. */
   waitUntilMs: number;
 }
 
@@ -68,15 +68,21 @@ interface Outage {
   givenUp: number;
 }
 
-/** In an outage with at most this many requests, each is given up after this time and this many attempts, because it may be the cause. */
+/**
+ * A request is given up after this time and this many attempts in one outage, because it may be the cause. This applies only while at most
+ * `MOST_GIVEN_UP` requests are unfinished or already given up in the outage.
+ */
 const MOST_GIVEN_UP = 10;
 const GIVE_UP_AFTER_MS = 24 * 60 * 60_000;
 const GIVE_UP_AFTER_ATTEMPTS = 20;
-/** Faults in a row that request a wait before all requests obey it: a long one perhaps concerns only some machines. */
+/**
+ * All requests obey a requested wait after this many faults in a row that request one. A wait longer than `SHORT_WAIT_MS` needs more
+ * faults, because it may concern only some of the service's machines.
+ */
 const SHORT_WAIT_MS = 60_000;
 const SHORT_WAITS = 2;
 const LONG_WAITS = 7;
-/** Maximum believable wait that a failing service requests. */
+/** A failing service's request to wait longer than this is ignored. */
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
 /** A request that failed during an outage lets at most this many later rounds of others go first. */
 const MOST_ROUNDS_BEHIND = 4;
@@ -103,12 +109,15 @@ export class CircuitBreaker {
   readonly #untilUp = new Set<() => void>();
   #answers = 0;
   #answeredAtMs = -Infinity;
-  /** The first error since the last response, and the number of errors. */
+  /** The first error since the last response, and the number of errors since then. */
   #faults: { readonly call: Call; readonly kind: Fault['kind']; readonly fromMs: number; count: number } | undefined;
   #outage: Outage | undefined;
   /** Total ms of past outages. */
   #downMs = 0;
-  /** Faults in a row that requested a wait, the latest end of the waits, and when the waits end that a response has contradicted. */
+  /**
+   * The number of faults in a row that requested a wait, the latest end of any such wait, and the end of those waits after which a response
+   * came nevertheless.
+   */
   #waits = 0;
   #waitUntilMs = -Infinity;
   #deniedUntilMs = -Infinity;
@@ -131,14 +140,14 @@ export class CircuitBreaker {
     return outage === undefined || outage !== this.#outage ? 1 : 1 / (1 + Math.min(sent, MOST_ROUNDS_BEHIND));
   }
 
-  /** A permit was granted. Call it in the same synchronous step. */
+  /** Records that the request has got a permit. Call it in the synchronous step in which the permit is granted. */
   granted(call: Call, credential: string): void {
     Object.assign(call, { credential, fromMs: this.#options.clock.monotonicMs(), startedAt: this.#answers, waitUntilMs: -Infinity });
     this.#service.granted(call);
     this.#of(credential).circuit.granted(call);
   }
 
-  /** A response has arrived that shows that the service is up. */
+  /** Records a response that shows that the service is up. Closes the circuits of the service and of the credential. */
   answered(call: Call): void {
     const { circuit, suspect } = this.#of(call.credential);
     const wasOpen = this.#service.isOpen || circuit.isOpen;
@@ -153,7 +162,7 @@ export class CircuitBreaker {
     if (wasOpen) this.#options.onChange();
   }
 
-  /** An attempt has failed. */
+  /** Records an error of the current attempt. Returns what the request does next. */
   failed(call: Call, fault: Fault): AfterFault {
     const { kind, reason, isLast, retryInMs = 0 } = fault;
     const { clock, waitsOutOutages, onChange } = this.#options;
@@ -170,7 +179,7 @@ export class CircuitBreaker {
     const isSent = kind !== 'unreached';
     if (isSent) call.suspect.failed(call.startedAt, this.#answers);
     const isAtFault = isSent && call.suspect.isAtFault;
-    // A response that arrived in the meantime says more than this attempt does.
+    // A response that arrived after this attempt began shows that the service is up, so this error doesn't show an outage.
     const isLate = call.startedAt < this.#answers;
     if (!isAtFault && (!isLate || (isLast && kind !== 'error'))) this.#note(call, fault);
     if (isAtFault && this.#outage !== undefined && [...this.#calls].every(({ suspect }) => suspect.isAtFault)) {
@@ -192,14 +201,14 @@ export class CircuitBreaker {
     return { kind: 'wait', ms: waitMs, retryInMs: Math.max(waitMs, probeAtMs < Infinity ? probeAtMs - now : 0) };
   }
 
-  /** An attempt has ended, possibly without a result. */
+  /** Records the end of the current attempt, even if it has no result. */
   released(call: Call): void {
     const { circuit } = this.#of(call.credential);
     const isProbe = this.#service.released(call);
     if (circuit.released(call) || isProbe) this.#options.onChange();
   }
 
-  /** The request has ended. */
+  /** Forgets a request that has ended. */
   ended(call: Call): void {
     this.#calls.delete(call);
     this.released(call);
@@ -221,7 +230,7 @@ export class CircuitBreaker {
     return (this.#outage?.fromMs ?? this.#options.clock.monotonicMs()) - this.#downMs;
   }
 
-  /** Set while the service is down; `queued`: the requests in the queue. */
+  /** Returns the current outage, or undefined while the service is up. `queued`: the number of requests that wait for a budget. */
   outage(queued: number): SourceOutage | undefined {
     if (this.#outage === undefined) return undefined;
     const { clock } = this.#options;
@@ -263,7 +272,7 @@ export class CircuitBreaker {
     return isIll;
   }
 
-  /** Attributes an error to the service, and opens its circuit if that is enough. */
+  /** Counts an error against the service, and opens the service's circuit once the errors show an outage. */
   #note(call: Call, { kind, reason, isLast }: Fault): void {
     const before = this.#faults;
     const isOfOne = kind === 'error' && (before === undefined || (before.call === call && before.kind === 'error'));
@@ -275,7 +284,7 @@ export class CircuitBreaker {
     this.#service.open();
   }
 
-  /** Counts an attempt sent during an outage. Returns true if its request is given up because of it. */
+  /** Counts an attempt that was sent during an outage. Returns true if the request must be given up now. */
   #isHopeless(call: Call, outage: Outage): boolean {
     if (call.outage !== outage) Object.assign(call, { outage, sent: 0, sentFromMs: Math.max(call.fromMs, outage.fromMs) });
     call.sent += 1;

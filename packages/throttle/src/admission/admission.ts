@@ -36,13 +36,13 @@ export interface AcquireOptions<Label = string> {
   readonly share?: number;
   /** Removes the request from the queue. */
   readonly signal?: AbortSignal | undefined;
-  /** Called with the credential's name in the step of the grant, before any other request is served. It must not throw. */
+  /** Called with the credential's name as soon as a permit is granted, before the next request gets one. It must not throw. */
   readonly onGranted?: (credential: string) => void;
 }
 
 /**
- * One token of every affected budget and the credit for one page, granted in one step. Disposing it returns its credit and aborts it,
- * unless it was answered or aborted before. Settle a permit yourself if its credit stays with its response.
+ * A slot of each affected budget and the credit for one response, granted in one step. Disposing the permit releases its credit, and aborts
+ * the permit unless it is already settled. If the credit must outlive the permit, settle the permit yourself instead.
  */
 export interface Permit extends Omit<Grant, 'durable'>, Disposable {
   /** The capacity reserved for the response; `resize` it to the items that arrived. */
@@ -98,7 +98,7 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
     lines.delete(waiter);
   };
 
-  /** Grants all requests that may start, and checks again when the next one may. */
+  /** Grants all requests that may start, and sets a timer for the time at which the next one may start. */
   const grantReady = (): void => {
     cancelTimer?.();
     cancelTimer = undefined;
@@ -115,12 +115,12 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
 
   const unservable = ({ weights, among }: Ahead): Error => pool.exhausted ?? noneFor(weights, among, pool);
 
-  /** Grants all requests that may start; returns when the next one may. */
+  /** Grants all requests that may start. Returns the monotonic ms at which the next one may start; `Infinity` if that is unknown. */
   const serve = (): number => {
     if (pool.exhausted !== undefined) refuse();
     /** Requests that can't start yet. */
     const ahead: Ahead[] = [];
-    /** When the first of them may. */
+    /** Monotonic ms at which the first request of `ahead` may start. */
     let wakeAt = Infinity;
     const scan = lines.scan();
     try {
@@ -137,7 +137,7 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
           scan.pass(waiter);
           continue;
         }
-        // One instant for the whole decision: what was free may not be a moment later.
+        // `freeAt` and `tryTake` get the same time, because a free slot may be gone a moment later.
         const now = clock.monotonicMs();
         const at = pool.freeAt(weights, now, among);
         const grant = at <= now ? pool.tryTake(weights, { nowMs: now, among, ahead, countedWithinMs }) : undefined;
@@ -160,7 +160,7 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
     return wakeAt;
   };
 
-  /** True if a grant can't delay another request, and this one needn't wait. */
+  /** True if no request is queued, and the budgets and the credit pool have capacity for this one. */
   const mayGoAtOnce = ({ weights, among, credits, items }: Waiter, now: number): boolean =>
     queue.isEmpty && credits.hasRoom(items) && pool.freeAt(weights, now, among) <= now;
 
@@ -261,7 +261,7 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
   };
 }
 
-/** A request that no credential can carry must not wait forever or block others. */
+/** Returns the error for a request that no credential of the pool can carry. */
 function noneFor(weights: readonly number[], among: Among, { members }: CredentialPool): RangeError {
   const names = members.map(({ name }) => name);
   if (among !== undefined && !names.some((name) => among.includes(name)))
@@ -279,7 +279,7 @@ function waitsBehind({ weights, among }: Ahead, earlier: Ahead): boolean {
   return isWithin && costsAsMuch(weights, earlier.weights);
 }
 
-/** True if one credential may carry both. */
+/** True if some credential may carry either request. */
 function isRival({ among }: Ahead, other: Ahead): boolean {
   return among === undefined || other.among === undefined || among.some((name) => other.among?.includes(name));
 }

@@ -9,11 +9,11 @@ export interface PoolMember {
   readonly name: string;
   /** Every budget that a request with this credential is charged to. A budget that several members have is one limit over all of them. */
   readonly budgets: readonly RateBudget[];
-  /** Makes its grants durable before they are used. Default: none. */
+  /** Journal that stores each grant of this credential before its request is sent. Default: none. */
   readonly journal?: JournalEntry | undefined;
   /**
-   * Monotonic ms before which it carries nothing, whatever its budgets permit; `Infinity` while that is unknown. Call `Admission.wake` when
-   * it becomes earlier. Default: `-Infinity`.
+   * Returns the monotonic ms before which this credential sends no request, whatever its budgets permit; `Infinity` while that time is
+   * unknown. Call `Admission.wake` when the time becomes earlier. Default: `-Infinity`.
    */
   readonly heldUntilMs?: () => number;
 }
@@ -26,7 +26,7 @@ export interface CredentialPoolOptions {
   readonly clock?: Clock;
 }
 
-/** Names of the members that may carry a request; others in it are ignored. Undefined: any member. */
+/** Names of the members that may carry a request. Names that the pool doesn't have are ignored. Undefined: any member. */
 export type Among = readonly string[] | undefined;
 
 /** Options of `CredentialPool.take`. */
@@ -46,7 +46,7 @@ export interface TakeOptions {
 
 /** An earlier request that waits for a budget. */
 export interface Ahead {
-  /** Its cost in each budget. */
+  /** The earlier request's cost in each budget of a member, in their order. */
   readonly weights: readonly number[];
   /** Default: any member. */
   readonly among?: Among;
@@ -54,7 +54,7 @@ export interface Ahead {
 
 /** Credentials, any of which may carry the next request. */
 export interface CredentialPool {
-  /** The members that may still be used. */
+  /** The current members, without the retired ones. */
   readonly members: readonly PoolMember[];
   /** True when the limits of some member are large enough for these weights; false once all members have left. */
   bears(weights: readonly number[], among?: Among): boolean;
@@ -80,10 +80,11 @@ export interface CredentialPool {
 export interface Grant extends Omit<Slot, 'answered' | 'corrected'> {
   /** Name of the pool's member whose budgets were taken. */
   readonly credential: string;
-  /** Its response arrived, with what it says about each budget, in their order. */
+  /** Call it when the response arrives, with what the response reports about each budget of the member, in their order. */
   answered(evidence?: readonly (BudgetEvidence | undefined)[]): void;
   /**
-   * Reports its cost in each budget, in their order, after its response; undefined: unchanged. Throws a `RangeError` for an invalid cost.
+   * Sets the request's cost in each budget of the member, in their order, if only the response shows it. Undefined leaves a cost unchanged.
+   * Throws a `RangeError` unless a cost is a whole number from 0.
    */
   corrected(costs: readonly (number | undefined)[]): void;
   /** Settles when the grant is durable; absent without a journal. */
@@ -94,7 +95,7 @@ interface Node {
   readonly member: PoolMember;
   /** A lower bound of when the member's own budgets permit a weight of 1; `-Infinity` if they did at its last check. */
   notBefore: number;
-  /** When it was last used, counted in grants; before the first one, its place among the members, counted from below 0. */
+  /** Number of the pool's grant that last used this member. Before the first use, a negative number that keeps the members' order. */
   lastTaken: number;
   place: number;
 }
@@ -109,11 +110,11 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
   if (members.length === 0) throw new RangeError('credentialPool: at least one credential is needed');
   const heap = new IndexedHeap<Node>((a, b) => a.notBefore - b.notBefore || a.lastTaken - b.lastTaken);
   const nodes = new Map<string, Node>();
-  /** The number of members, former ones included, that have a budget. */
+  /** The number of members that use each budget, including retired ones. */
   const holders = new WeakMap<RateBudget, number>();
   const isShared = (budget: RateBudget): boolean => (holders.get(budget) ?? 0) > 1;
   let hasShared = false;
-  /** The budgets of a member, and which of them all members have. */
+  /** The first member's budgets, and for each of them whether all members share it. */
   let first: readonly RateBudget[] = [];
   let ofAll: readonly boolean[] = [];
   let grants = 0;
@@ -146,7 +147,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
   /** Another member can return a slot of a shared budget early, so only the other budgets say how long a member must wait. */
   const ownFreeAt = ({ member: { budgets } }: Node, now: number): number =>
     budgets.reduce((latest, budget) => (isShared(budget) ? latest : Math.max(latest, budget.freeAt(1, now))), -Infinity);
-  /** No member is free before the budgets are that all of them have. */
+  /** Returns when the budgets that all members share permit the weights; no member is free earlier. `-Infinity`: now. */
   const allFreeAt = (weights: readonly number[], now: number): number => {
     let latest = -Infinity;
     for (const [i, budget] of first.entries()) {
@@ -171,7 +172,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     }
     return found;
   };
-  /** A member's known time is never too late, so no other can be better once the best is no later than the next one's. */
+  /** Finds the member that is free first. `notBefore` is never too late, so the search ends when the next `notBefore` isn't earlier. */
   const best = (weights: readonly number[], now: number, among: Among): { node: Node | undefined; at: number } => {
     if (among !== undefined) return bestOf(nodesOf(among), weights, now);
     const head = heap.peek();
@@ -181,7 +182,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     }
     const seen: Node[] = [];
     let found: { node: Node | undefined; at: number } = { node: undefined, at: Infinity };
-    // A budget that isn't affected may be the one that makes a member wait.
+    // `notBefore` includes budgets with a weight of 0, which don't delay this request.
     const isBound = !weights.includes(0);
     const floor = allFreeAt(weights, now);
     try {
@@ -190,7 +191,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
         heap.remove(node);
         seen.push(node);
         const own = budgetsFreeAt(node, weights, now);
-        // Without the time that it is held, which may become earlier.
+        // Leaves out `heldUntilMs`, because that time may become earlier.
         if (weights.length === 0) node.notBefore = hasShared ? ownFreeAt(node, now) : own;
         const at = notHeld(node, own, now);
         if (at < found.at) found = { node, at };
@@ -236,7 +237,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
       return true;
     });
   };
-  /** The member to take now. */
+  /** Returns the member that carries the request now; undefined if none is free, or each would delay one of `ahead`. */
   const choose = (weights: readonly number[], options: TakeOptions, now: number): Node | undefined => {
     const { among, ahead = [] } = options;
     const { node, at } = best(weights, now, among);
@@ -290,7 +291,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
       },
       aborted() {
         for (const slot of slots) {
-          // One slot isn't enough: nothing was sent unless all agree.
+          // The request was sent only if `sent` returned true for all slots; otherwise each slot is free at once.
           if (isSent) slot?.aborted();
           else slot?.unsent();
         }

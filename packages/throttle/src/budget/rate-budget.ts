@@ -64,36 +64,39 @@ export interface RateBudget {
   take(weight?: number, nowMs?: number): Slot;
   /** Lets nothing start before the monotonic instant `untilMs`, because the service said so. Never shortens an earlier hold. */
   holdUntil(untilMs: number): void;
-  /** Its state, for another process to continue. */
+  /** Returns the state of the budget, from which another process can continue with `restore`. */
   snapshot(): BudgetSnapshot;
-  /** Continues from another process's snapshot. */
+  /** Adds the used slots and the hold of another process's snapshot to this budget. */
   restore(snapshot: BudgetSnapshot): void;
 }
 
-/** The state of a budget in a response. */
+/** A response's report about a budget of the service. */
 export interface BudgetEvidence {
   /** Requests left in the service's window. */
   readonly remaining: number;
   /** From the response to the end of that window, in ms, by the service's own clock. */
   readonly resetInMs: number;
-  /** Requests in a whole window of the service, if the response says so; the budget ignores it. */
+  /** Maximum requests per window of the service, if the response reports it. The budget ignores this number. */
   readonly limit?: number;
-  /** The response refuses its request for the rate: services that say what remains don't count it. Default false. */
+  /** True if the service refused the request because of its rate limit. Such a request doesn't lower `remaining`. Default false. */
   readonly refused?: boolean;
 }
 
-/** One grant of a budget, from its taking until the service can no longer count it against us. */
+/** Part of a budget that `RateBudget.take` reserved for one request. Report the request's progress to it. */
 export interface Slot {
-  /** Its first byte is about to be sent. Returns false if its lease is over: it must not be sent, and `aborted` returns it. */
+  /**
+   * Call it right before you send the request's first byte. Returns false if the slot's lease has expired: don't send the request, and call
+   * `aborted` to free the slot.
+   */
   sent(): boolean;
   /**
-   * Reports its response and what that says about the budget, in one step: this is the moment at which we know which of our requests the
-   * service has counted. Evidence can only tighten the budget, and only by what our own requests don't explain.
+   * Call it when the response arrives, with what the response reports about the budget. Evidence can only lower the number of free slots,
+   * and only by the use that our own requests don't explain.
    */
   answered(evidence?: BudgetEvidence): void;
   /**
-   * Reports its cost, which only its response shows: 0 or more, even more than the limit. From then on it counts as if it had been taken
-   * with that cost.
+   * Sets the request's cost if only the response shows it: a whole number from 0, even above the limit. The budget then counts the slot as
+   * if it had been taken with that weight. Throws a `RangeError` for any other number.
    */
   corrected(weight: number): void;
   /**
@@ -101,19 +104,17 @@ export interface Slot {
    * plus a window.
    */
   aborted(): void;
-  /** Nothing was sent although `sent` allowed it: the slot is free again at once. */
+  /** Call it if no byte of the request was sent although `sent` returned true. The slot is free again at once. */
   unsent(): void;
 }
 
-/** How much faster or slower than the true time a clock may run. */
+/** Maximum assumed error of a clock's speed: 500 parts per million. */
 const DRIFT = 500e-6;
-/** Maximum pairs in a snapshot. */
+/** Maximum number of answered pairs (busy ms, weight) in a snapshot. Slots in flight come on top. */
 const SNAPSHOT_PAIRS = 64;
-/** Resets and dates are whole seconds, so the end of a window may be off by this much. */
+/** Reset and `Date` headers are in whole seconds, so the end of the service's window may be off by this much. */
 const HEADER_GRAIN_MS = 1_000;
-/**
- * A request waits at most this part of its share of the window for a response that confirms capacity, so that budgets lose nothing.
- */
+/** A request waits at most `windowMs / limit / PATIENCE` for a response that confirms capacity, so that slow responses waste no budget. */
 const PATIENCE = 10;
 
 /** Creates a budget. Throws a `RangeError` for a limit or window that isn't positive. */
@@ -132,7 +133,7 @@ export interface RollingBudgetOptions extends RateBudgetOptions {
   readonly endGrainMs?: number;
 }
 
-/** A class, so that a hundred thousand of them share their methods. */
+/** A class instead of closures, so that sources with many thousands of budgets share the methods' memory. */
 export class RollingBudget implements RateBudget {
   readonly limit: number;
   readonly windowMs: number;
@@ -147,12 +148,12 @@ export class RollingBudget implements RateBudget {
   readonly #inFlight = new Set<RollingSlot>();
   #weightInFlight = 0;
   #heldUntil = -Infinity;
-  /** When the slots came free that an earlier process used and no longer listed. */
+  /** Monotonic ms at which the slots become free that an earlier process used but left out of its snapshot. */
   #freedBefore = -Infinity;
-  /** Until then the service may count requests of an earlier process that left no journal. */
+  /** Monotonic ms until which the service may still count requests of an earlier process that left no journal. */
   #forgottenUntil: number;
   #lastTakenAt = -Infinity;
-  /** Set once a response has shown the remaining budget. */
+  /** The use by other clients. Undefined until a response, or a snapshot, has shown it. */
   #others: ObservedUse | undefined;
 
   constructor(options: RollingBudgetOptions) {
@@ -194,7 +195,7 @@ export class RollingBudget implements RateBudget {
       throw new RangeError(`rateBudget: a weight of ${weight} exceeds the limit of ${this.limit}`);
   }
 
-  /** When our own log has capacity, with the expected use of other clients. */
+  /** Returns the monotonic ms at which `weight` fits into the limit, after our own use and the expected use by other clients. */
   #besideOthers(weight: number, now: number): number {
     const room = this.limit - this.#weightInFlight - weight;
     let from = this.#log.freeAt(room, now);
@@ -210,7 +211,7 @@ export class RollingBudget implements RateBudget {
     return from;
   }
 
-  /** When a request may start for which no response confirms capacity: alone, but without waiting for a slow one. */
+  /** Returns the monotonic ms until which a request waits for a response that confirms capacity for it; `now` if it needn't wait. */
   #confirmedAt(weight: number, now: number): number {
     if (this.#others === undefined || this.#weightInFlight === 0) return now;
     const patienceMs = this.windowMs / (PATIENCE * this.limit);
@@ -237,7 +238,7 @@ export class RollingBudget implements RateBudget {
     this.#heldUntil = Math.max(this.#heldUntil, untilMs);
   }
 
-  /** False for headers that can't be true. */
+  /** Returns false if the numbers can't be right: negative, or a reset later than one window from now. */
   #isPossible({ remaining, resetInMs }: BudgetEvidence): boolean {
     return Number.isSafeInteger(remaining) && remaining >= 0 && resetInMs >= 0 && resetInMs <= this.windowMs + HEADER_GRAIN_MS;
   }
@@ -340,13 +341,13 @@ class RollingSlot implements Slot {
   readonly takenAt: number;
   wasSent = false;
   sentAt: number;
-  /** The weight that it is charged. */
+  /** The weight that the budget counts for this slot: `weight`, or the cost that `corrected` has set. */
   charged: number;
-  /** The time until which it counts; -Infinity before its response. */
+  /** Monotonic ms until which the budget counts this slot; `-Infinity` until the request is answered or aborted. */
   until = -Infinity;
-  /** Its response refused it, and reported the remaining requests. */
+  /** True if the response refused the request and reported the remaining requests. */
   wasRefused = false;
-  /** The use by others according to its response. */
+  /** The use by other clients that the response showed. */
   shown: Sighting | undefined;
   readonly #takenAtEpoch: number;
   readonly #options: RollingSlotOptions;
@@ -364,7 +365,7 @@ class RollingSlot implements Slot {
   sent(): boolean {
     const { clock } = this.#options;
     const now = clock.monotonicMs();
-    // A frozen process shows in one clock, a suspended machine in the other.
+    // The monotonic clock may stop while the machine sleeps, and the wall clock may be set back, so the larger difference decides.
     if (Math.max(now - this.takenAt, clock.epochMs() - this.#takenAtEpoch) > this.leaseMs) return false;
     this.wasSent = true;
     this.sentAt = now;
