@@ -99,7 +99,7 @@ const JOIN_TAKES_MS = 2_000;
 const RETRY = { initialRetryTime: 30, retries: 6, maxRetryTime: 1_000 };
 /** Tolerance for the difference between the clocks of two machines. */
 const CLOCKS_APART_MS = 5_000;
-/** The same between two brokers. */
+/** Tolerance for the difference between the clocks of two brokers. */
 const BROKERS_APART_MS = 1_000;
 
 /**
@@ -116,7 +116,7 @@ export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<Topi
     clientId,
     ssl,
     ...(sasl !== undefined && { sasl: saslForKafkajs(sasl) }),
-    // Sessions of a few seconds are renewed in time, too.
+    // Authenticate again this many ms before a session ends. kafkajs's default is too early for sessions of a few seconds.
     reauthenticationThreshold: 2_000,
     connectionTimeout: 3_000,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -169,7 +169,7 @@ class KafkaTopicLog implements TopicLog {
   readonly #closing = new AbortController();
   readonly #lanes = new Set<KafkaLaneWriter>();
   readonly #readers = new Set<{ begun(): Promise<void>; close(): Promise<void> }>();
-  /** With their groups. */
+  /** Memberships with the names of their groups. */
   readonly #memberships = new Map<GroupMembership, string>();
   readonly #clients = new Set<ReconnectingClient<Cluster>>();
   readonly #patience = (): Patience =>

@@ -66,7 +66,7 @@ class NoBrokerReadyError extends Error {
  */
 export class Cluster extends BaseCluster {
   readonly #onJoining: OnJoining | undefined;
-  /** By kind and name, until a request to it fails. */
+  /** Coordinators by kind and name, such as `group orders`. A failed request removes its coordinator. */
   readonly #coordinators = new Map<string, Broker>();
 
   constructor(options: ConnectionOptions) {
@@ -116,7 +116,7 @@ export class Cluster extends BaseCluster {
         const remedy = remedyOf(error);
         if (remedy === undefined || performance.now() >= deadline) throw error;
         await backoff.pause(signal);
-        // If this fails, the request does, too.
+        // An error of the refresh is ignored, because the repeated request meets the same problem.
         if (remedy === 'refresh') await this.refreshMetadata().catch(() => undefined);
       }
     }
@@ -150,13 +150,13 @@ export class Cluster extends BaseCluster {
         await this.#send(leader, request, { ...options, topicPartitions } as never, keep);
       },
     );
-    // A request after an error may not overtake a request to another leader.
+    // Wait for all leaders even after an error, so that a later request can't overtake one that is still in flight.
     const errors = (await Promise.allSettled(sending)).flatMap((sent) => (sent.status === 'rejected' ? [sent.reason as Error] : []));
     const error = oneError(errors);
     if (error !== undefined) throw error;
   }
 
-  /** `keep` gets the response also if a part of it is a refusal, which this throws. */
+  /** Sends a request, and throws what the broker refuses. `keep` gets the response even if part of it is refused. */
   async #send<Options, Answer>(
     broker: Broker,
     request: AnyRequest<Options, Answer>,
@@ -199,7 +199,7 @@ export class Cluster extends BaseCluster {
     return nodeId;
   }
 
-  /** kafkajs's requests for metadata and coordinators are the driver's; those of its group membership name the right that is refused. */
+  /** Replaces kafkajs's requests for metadata and coordinators by the driver's. Errors of its group requests name the refused right. */
   #own(broker: KafkajsBroker): KafkajsBroker {
     broker.metadata = async (topics = []) => {
       const answer = await this.#send(broker, metadata, { topics });
@@ -272,7 +272,7 @@ export interface OwnConsumerConfig extends ConsumerConfig {
   readonly onJoining?: OnJoining;
 }
 
-/** kafkajs's own consumer. */
+/** Creates a consumer of kafkajs that uses the driver's `Cluster`. */
 export function newConsumer(config: ClusterConfig, { onJoining, ...options }: OwnConsumerConfig): Consumer {
   const instrumentationEmitter = new EventEmitter();
   const { metadataMaxAge, allowAutoTopicCreation } = options;
@@ -293,7 +293,7 @@ export function clusterOptions(config: ClusterConfig): ConnectionOptions {
   const options = {
     connectionTimeout: 1_000,
     ...config,
-    // The watchdogs of connections do this.
+    // The driver's watchdogs (`watchdog.ts`) time out requests instead.
     enforceRequestTimeout: false,
     logger: silentLogger(),
     metadataMaxAge: 30_000,
@@ -304,7 +304,7 @@ export function clusterOptions(config: ClusterConfig): ConnectionOptions {
   return options;
 }
 
-/** Errors and `onAvailability` report everything that concerns the user. */
+/** Returns a logger that writes nothing, because errors and `onAvailability` report what concerns the user. */
 function silentLogger(): Logger {
   return createLogger({ level: 0, logCreator: () => () => undefined });
 }

@@ -31,7 +31,7 @@ export async function awaitHandover({ handoverMs, ...options }: HandoverOptions 
   }
 }
 
-/** The holder that must keep the lane: its group says that it is alive, or doesn't respond. */
+/** Returns the holder if it must keep the lane, because its group lists it as a member or doesn't respond in time. */
 export async function holderToSpare(options: HandoverOptions): Promise<LaneHolder | undefined> {
   const found = await holderInGroup(options);
   return found?.lives === false ? undefined : found;

@@ -7,15 +7,15 @@ import type { TransactionNote } from '../producer/find-transaction.ts';
 import type { Noted } from '../producer/transaction-session.ts';
 import { OWN_KEYS, StatePartition, type StateRecord } from './state-partition.ts';
 
-/** A lane's holder, as written in its state. The newest committed one counts. */
+/** A lane's holder, as written in its state. The newest committed record names the current one. */
 export interface LaneHolder {
   /** Random, one per opening of a lane by a process. */
   readonly incarnation: string;
   /** Random, one per open log: two containers may have the same host name and pid. */
   readonly log: string;
-  /** Random, one per taking; a holder takes its lane again after every error. */
+  /** Random, new each time that the holder takes the lane, which it repeats after every error. */
   readonly nonce: string;
-  /** For messages. */
+  /** Host name for error messages. */
   readonly host: string;
   readonly pid: number;
   /** Epoch ms, by the holder's clock. */
@@ -46,7 +46,7 @@ export class LaneLog {
   /** The nonce of the taking that the read waits for. */
   #awaited: string | undefined;
   #noted: Noted[] = [];
-  /** The number of this incarnation's newest transaction that is known to be written completely; 0 before the first. The writer sets it, too. */
+  /** Number of this incarnation's newest transaction known to be in the log completely; 0 before the first. The writer sets it, too. */
   counted = 0;
 
   constructor(options: LaneLogOptions) {
@@ -80,13 +80,13 @@ export class LaneLog {
     this.#assertOurs();
   }
 
-  /** The state as of the last taking. `skewMs`: maximum difference between two brokers' clocks. */
+  /** The state as read so far, with ages at the time of the last take. `skewMs`: maximum difference between two brokers' clocks, ms. */
   state(skewMs: number): LiveState {
     const takenMs = this.#partition.entries.get(this.holderKey)?.timestampMs ?? 0;
     return this.#partition.reading(takenMs - skewMs);
   }
 
-  /** Returns the nonce of a taking of ours. */
+  /** Evaluates a record. Returns its nonce if this writer has taken the lane with it. */
   #note({ key, value, isAborted }: StateRecord): string | undefined {
     if (value === null) return undefined;
     if (key === this.transactionKey) {

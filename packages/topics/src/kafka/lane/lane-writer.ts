@@ -37,18 +37,18 @@ export interface KafkaLaneWriterOptions {
 }
 
 /**
- * Until a successor's taking can be read: a holder that returns at once would fence it again. Over a slow link a taking lasts some seconds,
- * so several processes that take a lane at once wait longer and longer.
+ * Pauses before a fenced holder takes the lane again. Without them it would fence its successor before it could read that the successor has
+ * taken the lane. They grow because over a slow link, taking a lane lasts some seconds.
  */
 const FENCED_PAUSES = { leastMs: 375, firstMs: 750, mostMs: 12_000 };
 /** How long a close waits for transactions in flight; an unreachable broker may need far longer. */
 const CLOSE_WITHIN_MS = 2_000;
-/** A transaction that no other follows is ended for all its readers after this time. */
+/** If no transaction follows within this time, the writer waits until all readers can read the last one. */
 const SETTLE_AFTER_MS = 1_000;
 
 /**
  * The only writer of a lane. After an error of a broker or a connection, the outcome of a transaction is unknown. The writer then takes the
- * lane again by `transaction-law.ts`, and the transaction counts or is written again. The caller only notices a delay.
+ * lane again by `transaction-law.ts`, and finds the transaction in the log or writes it again. The caller only notices a delay.
  */
 export class KafkaLaneWriter extends QueuedLaneWriter {
   readonly #options: KafkaLaneWriterOptions;
@@ -75,7 +75,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     return this.#state;
   }
 
-  /** The holder the log knows of now. */
+  /** Reads the lane's log to its end. Resolves to the holder that it names; undefined if no process has held the lane. */
   async currentHolder(): Promise<LaneHolder | undefined> {
     await retry(() => this.#log.readToEnd(), { patience: this.#options.patience, signal: this.#over.signal });
     return this.#log.holder;
@@ -108,17 +108,17 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       await session.write(content, id);
       this.#log.counted = id.number;
     }, content).catch((error: unknown) => {
-      // It counted before the lane was lost, or its successor completed it; the next transaction throws.
+      // The log has the transaction: this writer committed it before it lost the lane, or a successor completed it. The next one throws.
       if (!(error instanceof LaneLostError) || this.#log.counted < id.number) throw error;
     });
     this.#state?.apply(stateChanges(content.records, lane.state));
-    // Readers of the last transaction don't wait for the next one, which may come in a week.
+    // Otherwise readers of the last transaction could wait for the next one, which may come in a week.
     this.#settling = setTimeout(() => {
       this.queued(() => this.#untilDone((session) => session.settle())).catch(() => undefined);
     }, SETTLE_AFTER_MS).unref();
   }
 
-  /** The next holder needn't wait for this one. */
+  /** Writes that this holder has released the lane, so that the next holder doesn't wait for it. */
   async #released(session: TransactionSession): Promise<void> {
     await session.write({ records: [this.#holderRecord({ nonce: randomUUID(), released: true })], offsets: [] });
     await session.settle();
@@ -144,7 +144,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       }
     };
     await retry(attempt, { patience, signal }).catch(async (error: unknown) => {
-      // Its sent records must not keep readers waiting until the transaction times out.
+      // Taking the lane again ends the failed transaction. Otherwise its records would keep readers waiting until it times out.
       if (!signal.aborted && !(error instanceof LaneLostError)) this.#session = await this.#abortable(this.#take()).catch(() => undefined);
       throw error;
     });
@@ -152,7 +152,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
 
   /** Fence every other holder FIRST, then read what is committed. In the other order, we could believe an older state. */
   async #take(): Promise<TransactionSession> {
-    // Read first, and trust the result only for bad news: a lane that another process has taken is not taken back.
+    // Before the fence, this read throws if another process has taken the lane: this writer doesn't take it back.
     await this.#log.readToEnd();
     this.#over.signal.throwIfAborted();
     for (const { note } of this.#log.noted) this.#places.add({ topicPartitions: note.parts, offsets: note.offsets });
@@ -197,7 +197,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     return { ...lane.state, key: this.#log.holderKey, value: JSON.stringify(holder) };
   }
 
-  /** A request to a broker that doesn't respond ends much later than a close may take. */
+  /** Rejects as soon as the writer's signal aborts. A request to a broker that doesn't respond would end much later. */
   #abortable<T>(work: Promise<T>): Promise<T> {
     return abortable(work, this.#over.signal);
   }

@@ -20,7 +20,7 @@ export type StateRecord = Pick<TopicRecord, 'value'> & { readonly key: string; r
 
 export interface ReadToEndOptions {
   readonly cluster: Cluster;
-  /** Waits for what it has committed. Default: reads what is decided now. */
+  /** If set, the read waits for the records that this noted as committed. Default: read to the current last stable offset. */
   readonly readYourWrites?: ReadYourWrites;
   readonly onRecord?: (record: StateRecord) => void;
 }
@@ -28,7 +28,7 @@ export interface ReadToEndOptions {
 /** Far longer than reading the state of any lane takes. */
 const LONGEST_READ_MS = 60_000;
 const WAIT_MS = 100;
-/** A new leader may take a moment to know how far its log is decided. */
+/** A read without progress for this long throws `TopicLostError`. A new leader takes a moment to learn its last stable offset. */
 const LOST_AFTER_MS = 3_000;
 
 /** The newest value per key of one compacted partition, as far as it was read. Another read continues where the last one stopped. */
@@ -57,7 +57,7 @@ export class StatePartition {
     );
   }
 
-  /** Reads everything that is decided now. Throws `TopicLostError` if earlier records are gone. */
+  /** Reads to the current last stable offset. Throws `TopicLostError` if earlier records are gone. */
   async readToEnd({ cluster, readYourWrites, onRecord = () => undefined }: ReadToEndOptions): Promise<void> {
     const { topic, partition } = this.topicPartition;
     await assertPartitions(cluster, topic, [partition]);
@@ -74,14 +74,14 @@ export class StatePartition {
   }
 
   /**
-   * Reads until `isLast` has seen its record. The end of the log wouldn't do: any producer's open transaction holds it back.
+   * Reads until `isLast` returns true, for at most 60 s. The last stable offset may come too early: any open transaction holds it back.
    */
   async readUntil(cluster: Cluster, isLast: (record: StateRecord) => boolean): Promise<void> {
     await assertPartitions(cluster, this.topicPartition.topic, [this.topicPartition.partition]);
     const deadline = performance.now() + LONGEST_READ_MS;
     let seen = false;
     while (!seen) {
-      // Compaction may have removed it after another write of its key.
+      // Compaction may have removed the awaited record after another write of its key.
       if (performance.now() > deadline)
         throw new Error(`Records just written to ${this.topicPartition.topic}-${this.topicPartition.partition} can't be read back.`);
       await this.#read(cluster, (record) => {
@@ -121,7 +121,7 @@ export class StatePartition {
   #set(key: string, value: string | null | undefined, record: TopicRecord<Uint8Array>): void {
     this.#unreadable.delete(key);
     this.entries.delete(key);
-    // Not the whole response that contains it.
+    // Copy the value, because the original would keep the whole response in memory.
     if (value === undefined)
       this.#unreadable.set(key, { ...record, key: null, value: record.value && new Uint8Array(record.value), headers: {} });
     else if (value !== null) this.entries.set(key, { value, timestampMs: record.timestampMs });

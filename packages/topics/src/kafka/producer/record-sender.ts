@@ -16,7 +16,7 @@ export interface RecordSenderOptions {
   readonly splitter: BatchSplitter;
   /** A topic's `max.message.bytes`, if known. */
   readonly maxMessageBytes: (topic: string) => number;
-  /** Looks that limit up again. */
+  /** Fetches a topic's `max.message.bytes` again. */
   readonly refreshTopic: (topic: string) => Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export class RecordSender {
     this.#options = options;
   }
 
-  /** One batch of each partition at a time, in one request for all partitions. */
+  /** Sends rounds of batches, each with at most one batch per partition. Resolves to the offsets of the batches. */
   async write(producer: TransactionalProducer, partitions: RecordsByPartition): Promise<SentRecords> {
     const { maxMessageBytes } = this.#options;
     const limits: Limits = new Map(Array.from(partitions.values(), ({ topic }) => [topic, maxMessageBytes(topic)]));
@@ -64,7 +64,7 @@ export class RecordSender {
     }
   }
 
-  /** The user's view of a broker's refusal of a record; undefined for any other error. */
+  /** Returns the error for users if a broker refused a record; otherwise `error` itself. */
   async #explained(error: unknown, limits: Limits): Promise<unknown> {
     for (const each of chain(error)) {
       const { topic } = each;
@@ -77,7 +77,7 @@ export class RecordSender {
     return error;
   }
 
-  /** Throws if a topic accepts less than expected: that isn't a refusal, and passes. */
+  /** Throws if a topic now accepts less than when its records were split. A retry can then split them again. */
   async #assertNoLess(topic: string, messageBytes: number): Promise<void> {
     const { refreshTopic, maxMessageBytes } = this.#options;
     await refreshTopic(topic);
@@ -108,7 +108,7 @@ function* rounds(partitions: readonly Iterator<BatchTo, undefined>[]): Generator
   }
 }
 
-/** By topic. */
+/** `max.message.bytes` by topic. */
 type Limits = ReadonlyMap<string, number>;
 type BatchTo = TopicPartition & { readonly batch: SplitBatch };
 type PartitionRecords = TopicPartition & { readonly runs: readonly BatchRecords[] };

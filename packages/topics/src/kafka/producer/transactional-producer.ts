@@ -34,7 +34,7 @@ export interface Touched {
   readonly offsets: readonly OffsetPlace[];
 }
 
-/** Whether it names any place. */
+/** Returns true if there is at least one partition or group offset. */
 export function isAnywhere({ topicPartitions, offsets }: Touched): boolean {
   return topicPartitions.length + offsets.length > 0;
 }
@@ -63,7 +63,7 @@ interface Fenced {
 
 /** After this sequence number, numbering starts again at 0. */
 export const SEQUENCES: number = 2 ** 31;
-/** With less, a transaction of several pages may not finish in time. */
+/** `fence` never goes below this timeout, because a transaction of several pages might not finish in time. */
 const SHORTEST_TIMEOUT_MS = 1_000;
 
 /**
@@ -73,7 +73,7 @@ const SHORTEST_TIMEOUT_MS = 1_000;
  */
 export class TransactionalProducer {
   readonly #options: TransactionalProducerOptions;
-  /** By topic and partition (`partitionKey`), the number of the next record. */
+  /** By `partitionKey`: sequence number of the next record, from 0. */
   readonly #sequences = new Map<string, number>();
   #fenced: Fenced | undefined;
 
@@ -87,12 +87,12 @@ export class TransactionalProducer {
     return { producerId, producerEpoch };
   }
 
-  /** The number of the next record in a partition. */
+  /** The sequence number of the next record in a partition, from 0. */
   sequence(topicPartition: TopicPartition): number {
     return this.#sequences.get(partitionKey(topicPartition)) ?? 0;
   }
 
-  /** Begins a transaction that writes to these partitions. */
+  /** Begins a transaction that writes to these partitions. Only protocol 1 sends a request for this. */
   async begin(topicPartitions: readonly TopicPartition[]): Promise<void> {
     const { transaction, protocol } = this.#begun;
     if (protocol === 1) await this.#options.cluster.ask(addPartitionsToTxn, { ...transaction, topicPartitions });

@@ -9,19 +9,19 @@ import { certainTopicMetadata, partitionCount } from '../client/topic-metadata.t
 import { READ_COMMITTED, type WhichOffset, listOffsets } from '../requests/offsets.ts';
 import { describeConfigs } from '../requests/topics.ts';
 
-/** Maximum bytes of a response. */
+/** Maximum bytes that a fetch requests: the limits of `nextMaxBytes` and its initial value. */
 const BYTES = { least: 64 * 1024, first: 128 * 1024, most: 4 * 1024 * 1024 };
-/** A decoded record takes half a kilobyte of memory, however few bytes it has in a compressed batch. */
+/** After a response with more records, the next one is smaller: a decoded record takes half a kilobyte of memory, however small it is. */
 const RECORDS_AT_ONCE = 10_000;
-/** How long a broker may take to read its remote storage, and how often the fetch is repeated. */
+/** Maximum wait of each retry for a broker that reads its remote storage, and the number of retries. */
 const PATIENCE_MS = 1_000;
 const RETRIES = 3;
-/** Number of offsets without a record that one call skips. */
+/** Maximum number of offsets without a record that one call of `fetchMessages` skips. */
 const MAX_STEPS = 1_000;
 
 /** A part of a partition's committed records, and the offset of the next part. */
 export interface FetchedRecords {
-  /** In the memory of the broker's response. */
+  /** Committed records. Their bytes share the memory of the broker's response. */
   readonly records: readonly TopicRecord<Uint8Array>[];
   /** Records of aborted transactions in the same range. */
   readonly aborted: readonly TopicRecord<Uint8Array>[];
@@ -36,7 +36,7 @@ export interface FetchOptions {
   readonly offset: number;
   /** How long the broker may wait for records if there are none. */
   readonly maxWaitMs: number;
-  /** A larger first batch still arrives. Default 4 MB. */
+  /** Maximum bytes of the response, although a larger first batch still arrives. Default 4 MiB. */
   readonly maxBytes?: number;
   /** Default: committed, up to the last stable offset. Uncommitted: everything that is replicated. */
   readonly isolationLevel?: number;
@@ -66,7 +66,7 @@ export async function partitionsOf(cluster: Cluster, topic: string): Promise<rea
     .sort((a, b) => a - b);
 }
 
-/** Throws `TopicUnknownError` if the partition is still missing on a second look: it may have been added. */
+/** Throws `TopicUnknownError` if a partition is missing even from fresh metadata. */
 export async function assertPartitions(cluster: Cluster, topic: string, partitions: readonly number[]): Promise<void> {
   let known = await partitionsOf(cluster, topic);
   if (partitions.every((partition) => known.includes(partition))) return;
@@ -88,7 +88,7 @@ async function whyUnknown(cluster: Cluster, { topic, partition }: TopicPartition
   return new Error(`A broker didn't recognize all topics of a request, although "${topic}" exists.`, options);
 }
 
-/** Fetches the next records of one partition. */
+/** Fetches one offset of each partition, such as its earliest or its last stable one. Resolves to the offsets by partition. */
 export async function partitionOffsets(
   cluster: Cluster,
   topic: string,
@@ -99,7 +99,7 @@ export async function partitionOffsets(
   return new Map(partitions.map((partition) => [partition, offsets.get(partitionKey({ topic, partition })) ?? 0]));
 }
 
-/** Fetches what comes next of one partition. */
+/** Fetches the next records of one partition, from `offset` on. */
 export async function fetchRecords(cluster: Cluster, options: FetchOptions): Promise<FetchedRecords> {
   const { topic, partition } = options;
   const { offset, data } = await fetchMessages(cluster, options);
@@ -118,9 +118,10 @@ export interface FetchedMessages {
 }
 
 /**
- * As `fetchRecords`, with markers and aborted records; empty only at the end of what is stable, or replicated. A broker that can't read its remote storage in
- * time answers as if the log were empty there. Only compaction leaves a real gap, and compacted topics have no remote storage; aborted
- * transactions and lone markers have messages too.
+ * Fetches the next messages of one partition, with transaction markers and aborted records. Resolves without messages only at the last
+ * stable offset (if uncommitted, at the replicated end), or after `MAX_STEPS` offsets without any. A broker that can't read its remote
+ * storage in time responds without messages, so the fetch is retried. Only compaction leaves a real gap, and compacted topics have no
+ * remote storage.
  */
 export async function fetchMessages(cluster: Cluster, options: FetchOptions): Promise<FetchedMessages> {
   const { topic, isolationLevel = READ_COMMITTED } = options;
@@ -138,7 +139,7 @@ export async function fetchMessages(cluster: Cluster, options: FetchOptions): Pr
   let data = await ask(offset, options.maxWaitMs);
   if (!lacksMessages(data, offset)) return { offset, data };
   if (await isCompacted(cluster, topic)) {
-    // A small response may end within the batch after one without records.
+    // With fewer bytes, the response might end within the batch that follows a batch without records.
     data = await ask(offset, 0, BYTES.most);
     // kafkajs doesn't report how far a batch without records reaches.
     for (let steps = 0; steps < MAX_STEPS && lacksMessages(data, offset); steps += 1) {
@@ -175,7 +176,7 @@ async function isCompacted(cluster: Cluster, topic: string): Promise<boolean> {
   return settings?.get('cleanup.policy')?.includes('compact') ?? false;
 }
 
-/** The offset after everything fetched, including aborted records and markers. Compaction may have removed the last record of a batch. */
+/** Returns the offset after the last fetched batch, even if compaction has removed its last record; `offset` if nothing was fetched. */
 export function nextOffset({ messages }: FetchedPartition, offset: number): number {
   const batch = messages.at(-1)?.batchContext;
   return batch === undefined ? offset : Math.max(offset, Number(batch.firstOffset) + batch.lastOffsetDelta + 1);
@@ -188,8 +189,8 @@ interface DecidedMessage {
 }
 
 /**
- * The records of a fetched partition, from `offset` on. kafkajs's own filter shows aborted ones where transactions overlap: it takes them for
- * sorted by their beginning, and for no more than one beginning at a time.
+ * The records of a fetched partition, from `offset` on. If transactions overlap, kafkajs's own filter lets aborted records through: it assumes
+ * that the aborted transactions are sorted by first offset, and that at most one of them begins per record.
  */
 function decidedMessages(offset: number, { messages, abortedTransactions }: FetchedPartition): readonly DecidedMessage[] {
   const coming = (abortedTransactions ?? []).toSorted((a, b) => Number(b.firstOffset) - Number(a.firstOffset));
@@ -215,7 +216,7 @@ export function topicRecord(
   return { topic, partition, offset: Number(offset), key, value, headers: mapHeaders(headers, lastValue), timestampMs: Number(timestamp) };
 }
 
-/** Kafka allows duplicate headers, and headers without a value. */
+/** Returns the last value of a header, because Kafka allows duplicates; empty if the header has no value. */
 function lastValue(values: NonNullable<FetchedMessage['headers']>[string]): Uint8Array {
   return (Array.isArray(values) ? values.at(-1) : values) ?? NOTHING;
 }

@@ -194,8 +194,8 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
   }
 
   /**
-   * Fetches the end offsets of several partitions in one request, because a broker answers the requests of a connection one by one. Resolves
-   * to true when any partition has new records.
+   * Fetches the end offsets of several partitions in one request, because a broker answers the requests of a connection one by one.
+   * Resolves to true when any partition has new records.
    */
   async #fetchEnds(positions: readonly Position[]): Promise<boolean> {
     const { topic } = this.#options.read;
