@@ -31,8 +31,8 @@ const CLOCKS_APART_MS = 60_000;
 const SEARCHED = 1_000;
 
 /**
- * Reads the selected records. Keeps one record in memory, and for `tail` an offset and a time for each of its records. With `sinceMs` or `tail`,
- * records come partition by partition, until the topic's end is reached.
+ * Reads the selected records. Keeps one record in memory, and with `tail` also the offset and time of each selected one. With `sinceMs` or
+ * `tail`, records come partition by partition, until the topic's end is reached.
  */
 export async function* selectedRecords(
   log: TopicLog,

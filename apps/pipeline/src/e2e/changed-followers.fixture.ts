@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { recordSchemas } from '../records/index.ts';
 
-/** So many ids above 2^60, from the given one on. */
+/** Returns `count` consecutive IDs, starting at 2^60 + `from`. */
 export function exactIds({ from, count }: { readonly from: number; readonly count: number }): string[] {
   return Array.from({ length: count }, (_, i) => String(2n ** 60n + BigInt(from + i)));
 }

@@ -5,13 +5,13 @@ export interface DriftingServiceOptions {
   /** Followers of each user at the start. */
   readonly users: Readonly<Record<string, number>>;
   readonly pageSize: number;
-  /** 0 to 1. */
+  /** Returns a number from 0 to below 1. */
   readonly random: () => number;
 }
 
-/** A walk through a user's list, as the service saw it. */
+/** One crawl of a user's list, as the service saw it. */
 export interface SeenCrawl {
-  /** All ids that it was given. */
+  /** The IDs that the service sent in this crawl. */
   readonly seen: ReadonlySet<string>;
   /** Ids that followed from its first page to its last. */
   readonly stayed: ReadonlySet<string>;

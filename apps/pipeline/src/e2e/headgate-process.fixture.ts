@@ -23,14 +23,14 @@ export interface Ended {
 export interface Started {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
-  /** What it has written so far. */
+  /** The output of the process so far. */
   text(): { readonly stdout: string; readonly stderr: string };
 }
 
 /** A folder of its own with a headgate.yaml, and the real command in it: to its end within this process, or in a process of its own. */
 export interface Workplace extends AsyncDisposable {
   readonly folder: string;
-  /** What starts the command in a shell. */
+  /** The shell command that starts Headgate. */
   readonly commandLine: string;
   write(name: string, text: string): Promise<void>;
   /** Starts a process. */
@@ -43,7 +43,7 @@ export interface Workplace extends AsyncDisposable {
   ): Promise<Ended>;
   /** Runs a command of the shell. */
   shell(command: string): Promise<Pick<Ended, 'code' | 'stderr'>>;
-  /** The committed records of a topic of its embedded log. */
+  /** The committed records of a topic, from the folder's embedded log. Throws if the topic is missing. */
   records(topic: string): Promise<ReadRecord[]>;
 }
 

@@ -11,18 +11,18 @@ import { prepareTopics } from '../run/topics.ts';
 import { SECRETS } from './headgate-process.fixture.ts';
 
 export interface InProcessOptions {
-  /** Of the runs and of their log. Default: the machine's. */
+  /** Clock of the runs and their log. Default: the machine's. */
   readonly clock?: Clock;
-  /** Stands between the runs and their log. Default: nothing does. */
+  /** Wraps the log that the runs use, for example to inject faults. Default: no wrapper. */
   readonly around?: (log: TopicLog) => TopicLog;
 }
 
 export interface InProcessRun {
-  /** All that has happened so far. */
+  /** The events of the run so far. */
   readonly events: readonly RunEvent[];
   /** Resolves at the end of the run, to the reasons of the lanes that could not go on. */
   readonly ended: Promise<readonly unknown[]>;
-  /** As Ctrl-C does. */
+  /** Stops the run as Ctrl-C does. */
   stop(): void;
 }
 

@@ -35,7 +35,7 @@ const PAGE_OF: ReadonlyMap<string, string> = new Map(
 /** A service of three levels: the shelves of each hall, the books of each shelf, and a copy of each of the thousand books. */
 export interface Library extends AsyncDisposable {
   readonly url: string;
-  /** How many requests have come. */
+  /** Number of requests received so far. */
   requests(): number;
   /** Resolves at that many requests, or when no listing has a page left. Responses wait from then until `killed` is called. */
   reached(at: number): Promise<void>;

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 /** A service of shelves, 10 books a page: any shelf but `gone` has `pages` of them. */
 export interface ShelfService extends AsyncDisposable {
   readonly url: string;
-  /** Paths that were asked for. */
+  /** Paths of the requests received so far. */
   readonly asked: string[];
-  /** Shelves that there are not. */
+  /** Shelves that the service doesn't have. */
   readonly gone: Set<string>;
 }
 

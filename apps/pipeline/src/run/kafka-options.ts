@@ -22,7 +22,7 @@ export function kafkaOptions({ brokers, clientId, replication, compression, ssl,
   };
 }
 
-/** The private key is in the context only, and read for each connection; what is wrong with it is then an error of connecting. */
+/** Reads the private key for each connection, so an unusable key fails the connection and not the start. Only the context contains it. */
 function tlsOptions({ ca, cert, key }: Exclude<KafkaTopicsConfig['ssl'], boolean>): ConnectionOptions {
   return {
     get secureContext() {
@@ -59,7 +59,7 @@ async function tokenOf(file: string): Promise<{ readonly value: string; readonly
   return { value: token, renewedIn: `${file} (topics.sasl.tokenFile)` };
 }
 
-/** The token can't be read now; it may be there the next time. Without a code: the driver takes errors with codes of ours for final. */
+/** The token file can't be read now. Has no `code`, because the driver never retries after an error with a code of Headgate. */
 class TokenFileError extends Error {
   override readonly name = 'TokenFileError';
   readonly retryable = true;

@@ -20,7 +20,7 @@ export async function countOpenOf({ pipelines, ...where }: CountOptions): Promis
 /** The command that the user types: `headgate read followers.ids --config jobs/a.yaml`. */
 export type CommandFor = (command: 'read' | 'replay' | 'dismiss' | 'dead-letters', argument: string) => string;
 
-/** Codes that a line names. */
+/** Maximum error codes in a line. */
 const NAMED = 3;
 
 /** A line for each pipeline with open dead letters: `followers: 200 dead letters are open (HEADGATE_GONE 200): headgate dead-letters followers`. */
@@ -37,7 +37,7 @@ export function openDeadLetterLines(open: OpenDeadLetters, commandFor: CommandFo
   });
 }
 
-/** Open dead letters of pipelines that have more than this run has written. */
+/** The open dead letters of each pipeline that has more of them than this run has written: earlier runs left some. */
 export function olderOpenDeadLetters({ openDeadLetters = {}, pipelines }: Pick<RunView, 'openDeadLetters' | 'pipelines'>): OpenDeadLetters {
   return Object.fromEntries(
     Object.entries(openDeadLetters).filter(([pipeline, counts]) => totalOf(counts) > (pipelines[pipeline]?.deadLetters ?? 0)),

@@ -24,11 +24,11 @@ export function createPlainLines(
   const { stderr, clock, view, units } = options;
   const times = createTimeWords(options);
   const logLine = logLines({ clock });
-  // Spaces between lines are the machine's own: the time of day may be set back.
+  // Measures the time between lines on the monotonic clock, because the time of day may be set back.
   const summed = summedLines({ now: () => clock.monotonicMs(), write, units });
   let lastLineAt = clock.monotonicMs();
   let lastWait = '';
-  /** Pipelines whose services are told to fail. */
+  /** Pipelines whose service outage a line has already reported. */
   const failing = new Set<string>();
 
   write(safeText(options.header));
@@ -87,14 +87,14 @@ function waitLines(view: RunView, times: TimeWords): string[] {
 
 type Summed = Extract<RunEvent, { type: 'page-written' | 'request-completed' | 'keys-answered' }>;
 
-/** Pages of a request, or keys of a pipeline, that wait to be told. */
+/** Pages of a request, or keys of a pipeline, that no line has reported yet. */
 interface Held {
   lastLineAt: number;
   readonly name: string;
   readonly pipeline: string;
   first: number;
   last: number;
-  /** Items of pages, or keys. */
+  /** Number of items on these pages, or of keys. */
   count: number;
   /** The request is done. */
   done: string;
@@ -142,7 +142,7 @@ function summedLines({ now, write, units }: SummedLinesOptions) {
     flush(which?: 'all'): void {
       for (const [about, one] of held) if (which === 'all' || now() - one.lastLineAt >= SPACING_MS) say(about, one);
     },
-    /** Writes what is held back of a request that has ended. */
+    /** Writes the unreported pages of a request that has ended. */
     end(request: string): void {
       const one = held.get(request);
       if (one !== undefined) say(request, one);

@@ -8,9 +8,9 @@ import type { Terminal } from './terminal.ts';
 export interface ReporterOptions {
   /** All displays write here. */
   readonly stderr: Terminal;
-  /** One JSON object per event, whatever `stderr` is. */
+  /** Whether to write one JSON object per event, even to a terminal. */
   readonly json: boolean;
-  /** Whether the live display has colors, according to NO_COLOR. Nothing else ever has. */
+  /** Whether the live display uses colors. The other displays never do. */
   readonly color: boolean;
   readonly clock: Clock;
   /** The current state of the run, read at most 5 times a second. */
@@ -19,10 +19,10 @@ export interface ReporterOptions {
   readonly units: Units;
   /** What runs, its source and its target: the display's first line. */
   readonly header: string;
-  /** A live display: a terminal that understands more than lines. */
+  /** Whether `stderr` is a terminal that can redraw lines. */
   readonly live: boolean;
   readonly commandFor: CommandFor;
-  /** The zone times are said in; default: the machine's. */
+  /** Time zone of displayed times. Default: the machine's. */
   readonly timeZone?: 'UTC';
 }
 

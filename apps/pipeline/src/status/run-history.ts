@@ -3,18 +3,18 @@ import type { Clock } from '@headgate/throttle';
 import { isNews } from './format-event.ts';
 import type { DisplayEvent } from './display-event.ts';
 
-/** The last hours of a run, in memory that does not grow with it. Times are epoch ms. */
+/** The recent history of a run, in a limited amount of memory. Times are epoch ms. */
 export interface RunHistory {
-  /** Minutes in which something was answered or written, the last 6 hours of them, in order. */
+  /** Minutes with an attempt, a written page or an answered key, oldest first. Each lies within 6 hours of the latest one. */
   readonly minutes: readonly Minute[];
-  /** Attempts that brought nothing, by pipeline, outcome and HTTP status, the latest first. */
+  /** Failed attempts, grouped by pipeline, outcome and HTTP status, the latest first. */
   readonly faults: readonly Fault[];
   /** The last 50 events that a display shows individually, in order. */
-  readonly events: readonly { /** Counts all of the run. */ readonly number: number; readonly at: number; readonly event: DisplayEvent }[];
+  readonly events: readonly { /** Position in the run. */ readonly number: number; readonly at: number; readonly event: DisplayEvent }[];
 }
 
 export interface Minute {
-  /** Its start. */
+  /** Start of the minute. */
   readonly at: number;
   /** HTTP attempts by outcome. */
   readonly attempts: Readonly<Record<string, number>>;
@@ -30,7 +30,7 @@ export interface Fault {
   /** The HTTP status; absent without a response. */
   readonly status?: number;
   readonly count: number;
-  /** When the first and the last of them came, in this run. */
+  /** Times of the first attempt (`since`) and the last one (`last`) in this run. */
   readonly since: number;
   readonly last: number;
   /** Why the last one failed. */
@@ -48,7 +48,7 @@ export interface RunHistorian {
   readonly history: () => RunHistory;
 }
 
-/** Keeps what a run's snapshot, which knows totals, does not: when it was. */
+/** Records when events happened: a run's snapshot has only totals. */
 export function runHistory(clock: Clock): RunHistorian {
   const time = steadyTime(clock);
   const minutes: { at: number; attempts: Counts; items: Counts; keys: Counts }[] = [];
@@ -70,7 +70,7 @@ export function runHistory(clock: Clock): RunHistorian {
     const name = `${pipeline} ${outcome} ${status ?? ''}`;
     const last = time.now();
     const before = faults.get(name);
-    // The latest is last, and the oldest is dropped.
+    // Deleting before setting moves the entry to the end of the map, so the oldest entry comes first.
     faults.delete(name);
     const since = before?.since ?? last;
     faults.set(name, { pipeline, outcome, ...(status !== undefined && { status }), count: (before?.count ?? 0) + 1, since, last, reason });

@@ -5,13 +5,13 @@ import type { RunView } from './run-view.ts';
 
 type PipelineView = RunView['pipelines'][string];
 
-/** For this process. */
+/** CPU time and memory of this process. */
 export interface ProcessFigures {
   readonly cpuSeconds: number;
   readonly residentBytes: number;
 }
 
-/** A run's metrics, all of one instant, as Prometheus reads them. */
+/** Formats a run's metrics for Prometheus, all from the same view of the run. */
 export function runMetrics(view: RunView, figures: ProcessFigures): { readonly contentType: string; readonly body: string } {
   return {
     contentType: CONTENT_TYPE,

@@ -13,7 +13,7 @@ export interface RunState {
   readonly tone?: Tone;
 }
 
-/** Waits for shorter windows are the pace of the work. */
+/** Waits for windows shorter than this are part of normal work, so the state stays `running`. */
 const WORTH_TELLING_MS = 10_000;
 
 export function runState(view: RunView, [fault, ...others]: readonly Fault[], times: TimeWords): RunState {

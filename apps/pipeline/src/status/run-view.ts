@@ -6,19 +6,19 @@ import type { DisplayEvent, LogDriver, LogEvent, LogUnavailable } from './displa
 import type { OpenDeadLetters } from './open-dead-letters.ts';
 import { type RunHistory, runHistory } from './run-history.ts';
 
-/** A run as its displays see it: the engine's snapshot, and what the engine does not know. */
+/** The state of a run for displays: the engine's snapshot, and what only the app knows, such as open dead letters. */
 export interface RunView extends RunSnapshot {
-  /** Set while the log can't be worked with. */
+  /** Set during an outage of the log. */
   readonly logUnavailable?: LogUnavailable;
-  /** Duration of the run, whatever the wall clock did in the meantime. */
+  /** Duration of the run. Changes of the wall clock have no effect on it. */
   readonly elapsedMs: number;
-  /** The run has its lanes. */
+  /** Whether `attach` was called: the run has started. */
   readonly isStarted: boolean;
-  /** It was told to stop, and writes what is in flight. */
+  /** Whether the run was told to stop: it writes what is in flight, then ends. */
   readonly isStopping: boolean;
   /** A lane was left here: how lanes are shared out is of interest. */
   readonly isLaneLeft: boolean;
-  /** It holds no lane because the work of those it had is done. */
+  /** Whether this process holds no lane because the work of its lanes is done. */
   readonly isDoneHere: boolean;
   /** Set once the run is over. */
   readonly outcome?: RunOutcome;
@@ -41,7 +41,7 @@ export interface RunAbout {
   readonly pid: number;
   /** The configuration, as the user named it. */
   readonly config: string;
-  /** Where records go. */
+  /** Address of the log: a file, or Kafka with its brokers. */
   readonly log: string;
   readonly group: string;
   /** Partitions of the requests topics. */
@@ -59,9 +59,9 @@ export interface RunAbout {
 
 export interface RunViewer {
   apply(event: DisplayEvent): void;
-  /** The open dead letters were counted. */
+  /** Call with each new count of open dead letters. */
   counted(open: OpenDeadLetters): void;
-  /** The run has begun. */
+  /** Call after the run has started. */
   attach(running: Pick<Running, 'snapshot'>): void;
   /** The final snapshot, used from now on. Default: the last one. */
   end(outcome: RunOutcome, last?: RunSnapshot): void;
@@ -115,7 +115,7 @@ export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer
     },
     view() {
       const snapshot = last ?? running?.snapshot() ?? nothing(time.onWall(startedAt));
-      // After the snapshot: its `free now` must not lie ahead.
+      // Read after the snapshot, so that a budget that the snapshot reports as free isn't free only in the future.
       const now = clock.epochMs();
       return {
         ...snapshot,
@@ -161,7 +161,7 @@ export function logEvent(driver: LogDriver, change: AvailabilityChange): LogEven
   return { type: 'log-unavailable', driver, reason, since, ...(refused && { refused }) };
 }
 
-/** Does something again and again; returns what ends that. */
+/** Calls `run` every `ms` milliseconds. Returns a function that ends this. */
 export function every(clock: Clock, ms: number, run: () => void): () => void {
   let cancel = clock.schedule(ms, again);
   function again(): void {

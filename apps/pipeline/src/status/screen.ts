@@ -20,10 +20,10 @@ import { safeText } from './text/safe-text.ts';
 import type { Tone } from './text/table.ts';
 import type { TimeWords } from './text/time-words.ts';
 
-/** A run as people see it. The terminal, the plain lines, `/readyz` and the page draw this, and have no words of the run's state themselves. */
+/** The state of a run in words, shared by the terminal, the plain lines, `/readyz` and the page. */
 export interface Screen {
   readonly state: RunState;
-  /** How much is done and when the rest will be; no words before anything is known. The share, 0 to 1, only if it is exact. */
+  /** Progress and forecast. `words` is empty until a number is known; `share` (0 to 1) is absent unless it is exact. */
   readonly progress: { readonly words: string; readonly share?: number };
   readonly jobs: Jobs;
   readonly budgets: readonly BudgetRow[];
@@ -44,7 +44,7 @@ export interface Note {
 }
 
 export interface Fault extends Note {
-  /** In a few words, for the run's state. */
+  /** A short form for the line with the run's state. */
   readonly short: string;
   /** `bad`: the run isn't ready while this lasts. */
   readonly tone: 'wait' | 'bad';
@@ -56,7 +56,7 @@ export interface ScreenOptions {
   readonly jobs: JobFilter;
 }
 
-/** Makes the screen from the run's view: the one place that does. */
+/** Creates the screen from the run's view. */
 export function screenOf(view: RunView, { times, commandFor, jobs }: ScreenOptions): Screen {
   const { progress } = view;
   const all = progress.done + progress.left;

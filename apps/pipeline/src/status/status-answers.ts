@@ -9,9 +9,9 @@ import type { RunView } from './run-view.ts';
 import { faultsOf } from './screen.ts';
 
 export interface StatusAnswersOptions {
-  /** Names it is asked by besides `localhost` and addresses, in lower case. */
+  /** Accepted names in the Host header, in lowercase. `localhost` and IP addresses are always accepted. */
   readonly names: readonly string[];
-  /** The run now; until it has started, while the log can't be reached or a service fails, and when a lane can't go on, `/readyz` answers 503. */
+  /** Reads the current state of the run. `/readyz` responds with 503 before the start, and while a fault with the tone `bad` lasts. */
   readonly view: () => RunView;
   /** The clock by which open pages are kept up to date. */
   readonly clock: Clock;
@@ -56,7 +56,7 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
     },
   };
 
-  /** Loaded on demand, because many runs are never scraped. */
+  /** Loads the metrics module at the first scrape, because many runs are never scraped. */
   async function metricsAnswer(): Promise<Answer> {
     const { runMetrics } = await import('./run-metrics.ts');
     const { user, system } = process.cpuUsage();
@@ -90,9 +90,9 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
     }
   }
 
-  /** Whether the name is ours: another site may point its own name to this address, and a browser would then give it this content. */
+  /** Whether the Host header names this server. Another site could point its own name here, and read this content through a browser. */
   function isOurs(named: string | undefined): boolean {
-    // No browser leaves it out.
+    // Each browser sends a Host header, so this client is a program.
     if (named === undefined) return true;
     const [, bracketed, plain = ''] = /^(?:\[([\da-f:.]+)\]|([^:]+))(?::\d*)?$/i.exec(named) ?? [];
     const name = plain.toLowerCase().replace(/\.$/, '');
@@ -118,7 +118,7 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
   }
 
   async function events({ headers }: IncomingMessage, query: string): Promise<Answer> {
-    // A page elsewhere can't read it, but would take the places of those who can.
+    // A page of another site can't read the stream, but would use up one of the limited connections.
     if (!['same-origin', 'none'].includes(headers['sec-fetch-site'] ?? 'none'))
       return text(403, 'This address is only for the status page.\n');
     const { streams } = await pages();
@@ -126,7 +126,7 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
     return { status: 200, headers: streamHeaders, body: '', stream: streams.open(query) };
   }
 
-  /** Loaded when it is first asked for: many runs are never looked at. */
+  /** Loads the page on the first request for it, because nobody opens the page of many runs. */
   async function pages(): Promise<StatusPage> {
     loading ??= import('./page/status-page.ts').then(({ statusPage }) => statusPage({ ...options, times }));
     return await loading;
@@ -143,11 +143,11 @@ interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Goes on with the answer in the place of its body. */
+  /** If set, writes the body after the headers, and keeps the response open. */
   readonly stream?: (response: ServerResponse) => void;
 }
 
-/** No proxy may buffer it. */
+/** Headers of the event stream. `x-accel-buffering` keeps nginx from buffering it. */
 const streamHeaders = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' } as const;
 
 const plainText = 'text/plain; charset=utf-8';

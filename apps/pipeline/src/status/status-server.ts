@@ -5,7 +5,7 @@ export interface StatusServerOptions extends Omit<StatusAnswersOptions, 'names'>
   /** Address to listen on. If the port is in use, takes the next free one, at most 19 further; 0 takes any. */
   readonly port: number;
   readonly host: string;
-  /** Names it is asked by except `host`, `localhost` and addresses, in lowercase. Default none. */
+  /** More accepted names in the Host header, in lowercase, besides `host`, `localhost` and IP addresses. Default: none. */
   readonly names?: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export async function startStatusServer({ host, port: wanted, names = [], ...sho
   };
 }
 
-/** An address to type for a host that means "all of them". */
+/** The host to show in the URL. For a host that means "all interfaces", this is the loopback address. */
 function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '') return '127.0.0.1';
   if (host === '::') return '[::1]';

@@ -15,7 +15,7 @@ export interface SummaryOptions {
   /** A topic's name on the log. Default: its own. */
   readonly names?: (topic: string) => string;
   readonly commandFor: CommandFor;
-  /** Done, stopped before that, or unable to go on. */
+  /** How the run ended: all jobs are done, it was stopped before, or it couldn't continue. */
   readonly outcome: 'done' | 'stopped' | 'failed';
   /** The chosen jobs, as `PIPELINE` or `PIPELINE:KEY`. Default: all. */
   readonly only?: string;
@@ -93,13 +93,13 @@ function elsewhere({ lanes, lanesElsewhere }: RunView): string[] {
   return [`${'Elsewhere:'.padEnd(18)}${elsewhereWords(lanesElsewhere)}.`];
 }
 
-/** Walks that are not done, whether they were begun or not. */
+/** Unfinished crawls, started or not. */
 interface WalksLeft {
   readonly count: number;
   readonly isExact: boolean;
 }
 
-/** For all pipelines, or for one. */
+/** Counts the unfinished crawls of all pipelines, or of the pipeline `of`. */
 function walksLeft({ work, lanes }: RunView, of?: string): WalksLeft {
   const isOf = ({ pipeline }: { readonly pipeline: string }): boolean => of === undefined || pipeline === of;
   const begun = work.filter((row) => row.kind === 'walk' && row.state === 'working' && isOf(row)).length;
@@ -112,12 +112,12 @@ interface Arrival {
   readonly where: string;
 }
 
-/** A line for each pipeline that brought something. `isOver`: none of it is left. */
+/** The results of each pipeline that has any. `isOver`: no work is left. */
 function arrivals(view: RunView, names: (topic: string) => string, isOver: boolean): Arrival[] {
   return Object.entries(view.pipelines).flatMap(([name, { walks, pages, items, keys, records }]) => {
     const left = isOver ? undefined : walksLeft(view, name);
     const ended = walks.completed + walks.failed;
-    // Those of a released lane belong to no one here.
+    // Crawls of a released lane are no longer counted in `left`.
     const all = Math.max(walks.started, ended + (left?.count ?? 0));
     const isMore = left !== undefined && all > walks.completed;
     const about = left?.isExact === false ? 'at least ' : '';
@@ -230,7 +230,7 @@ function unreachedLog({ logUnavailable, now }: RunView): string[] {
   return [`${title}for the last ${durationWords(now - since)} (${safeText(reason)}): data that isn't in it yet is requested again.`];
 }
 
-/** The services that were waited for at the end, for how long, and how much stays undone for it. */
+/** A line for each service that was failing at the end: since when, and how many crawls are unfinished. */
 function failingServices(view: RunView): string[] {
   return failingPipelines(view).map(({ pipeline, since, attempts, reason }) => {
     const { count, isExact } = walksLeft(view, pipeline);

@@ -26,12 +26,12 @@ export interface FuzzedRunOptions {
   readonly stops: readonly number[];
   /** Requests that may be refused or fail before all go well. */
   readonly answers: number;
-  /** Of each credential. */
+  /** Maximum requests per window for each credential. */
   readonly limit: number;
   readonly windowMs: number;
 }
 
-/** In use at once, garbage included. */
+/** Maximum memory in use at any time, garbage included. */
 const MAX_BYTES = 256 * 2 ** 20;
 const HANGS_AFTER_MS = 120_000;
 /** Runs a pipeline until a run finds nothing to do, and gives what it has written. Throws for all that must not be whatever a service answers. */

@@ -33,7 +33,7 @@ export interface CountedRequest {
   /** Of the service's clock. */
   readonly at: number;
   readonly url: string;
-  /** Refused, because the window was full. */
+  /** Whether the service refused the request because the window was full. */
   readonly refused: boolean;
 }
 

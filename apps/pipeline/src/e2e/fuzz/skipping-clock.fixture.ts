@@ -10,7 +10,7 @@ export interface SkippingClockOptions {
   readonly isBusy: () => boolean;
 }
 
-/** So long nothing happens before time is skipped, in ms. */
+/** The clock skips time after nothing has happened for this many ms. */
 const QUIET_MS = 3;
 /** A lane with nothing to do looks for new jobs after these pauses. Time stops for them only if nothing else is waited for. */
 const POLLS_MS = new Set([250, 500, 1_000]);

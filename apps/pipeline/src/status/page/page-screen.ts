@@ -9,14 +9,14 @@ import type { Tone } from '../text/table.ts';
 import type { TimeWords } from '../text/time-words.ts';
 import { type Chart, minutesChart } from './minutes-chart.ts';
 
-/** The screen with the parts that only the page has room for. `page.mjs` draws it. */
+/** The screen with the parts that only the page shows. `page.mjs` draws it. */
 export interface PageScreen extends Omit<Screen, 'jobs'> {
   readonly title: string;
   /** What runs, from where, to where, and for how long. */
   readonly run: readonly string[];
   readonly totals: readonly string[];
   readonly charts: readonly Chart[];
-  /** HTTP requests that brought nothing, by kind. */
+  /** Failed HTTP requests, by kind. */
   readonly errors: readonly Row[];
   /** Commands that retry dead letters. */
   readonly retries: readonly string[];
@@ -29,7 +29,7 @@ interface Row {
   readonly key: string;
   readonly name: string;
   readonly cells: readonly string[];
-  /** The request fails still. */
+  /** Whether requests still fail this way. */
   readonly isOngoing?: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface PageJobs {
   readonly rest: string;
 }
 
-/** The page but for its jobs: the same for all who look. */
+/** The page without its jobs. All open pages share it, but each page filters its own jobs. */
 export function pageScreen(view: RunView, { times, commandFor }: Omit<ScreenOptions, 'jobs'>): PageScreen {
   const { jobs: _, ...screen } = screenOf(view, { times, commandFor, jobs: { text: '', state: 'all', most: 0 } });
   const { state, progress, lanes, elapsed } = screen;
@@ -132,7 +132,7 @@ function deadLetters({ deadLetters: { total, last }, now }: RunView, times: Time
     .toReversed();
 }
 
-/** The latest first; one that comes again and again is told once, with its number and its last time. */
+/** The latest events first. Consecutive events with the same words share a row with their number and the time of the last one. */
 function events(view: RunView, times: TimeWords): EventRow[] {
   const units = unitsOf(view);
   const lines: { key: string; at: number; words: string; tone: Tone | undefined; count: number }[] = [];

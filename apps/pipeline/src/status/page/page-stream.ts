@@ -7,7 +7,7 @@ import { safeText } from '../text/safe-text.ts';
 import { jobFilter } from './job-filter.ts';
 import type { PageJobs, PageScreen } from './page-screen.ts';
 
-/** All that changes on the page. */
+/** The content of the page that changes during a run. */
 export type PageFrame = PageScreen & PageJobs;
 
 export interface PageStreamsOptions {
