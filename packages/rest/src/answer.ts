@@ -140,7 +140,7 @@ function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verd
   }
 }
 
-/** The seconds at a place of the body, in ms. */
+/** The number of seconds at a path of the body, in ms; undefined if there is no number from 0. */
 function secondsAt(at: Path, value: unknown): number | undefined {
   const seconds = value === undefined ? undefined : numberOf(at.first(value));
   return seconds === undefined || seconds < 0 ? undefined : seconds * 1_000;
@@ -265,7 +265,7 @@ function keptValue(given: object): Exclude<Json, boolean> {
   return JSON.parse(JSON.stringify(given, (_, value: unknown) => scalarOf(value) ?? value)) as Exclude<Json, boolean>;
 }
 
-/** An address without some parameters of its query; the others to the letter. */
+/** An address without the named parameters of its query. The other parameters stay exactly as they are. */
 function withoutParameters(address: string, names: readonly string[]): string {
   const [path = '', query] = address.split(/\?(.*)/s, 2);
   if (query === undefined || names.length === 0) return address;
@@ -277,10 +277,10 @@ function wayKind({ link, next, cursor, page, offset }: Pages): unknown {
   return link ?? next ?? cursor ?? page ?? offset;
 }
 
-/** Values that mean no, in addition to a missing one and null. */
+/** Values that count as false in `pages.while` and `pages.until`, in addition to null and a missing value. */
 const NO: readonly unknown[] = [false, 0, '', '0', 'false'];
 
-/** True if a value says that there are more pages: anything except the values in `NO`, empty lists and empty objects. */
+/** True if a value counts as true in `pages.while` or `pages.until`, as an address or a list of further pages does. */
 function isYes(value: unknown): boolean {
   if (value === undefined || value === null || NO.includes(value)) return false;
   return scalarOf(value) !== undefined || Object.keys(value).length > 0;

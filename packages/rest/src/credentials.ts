@@ -13,7 +13,7 @@ import type { Clock } from '@headgate/throttle';
 import type { RestOptions } from './language.ts';
 import { kindOf, scalarOf } from './json-value.ts';
 
-/** A credential of a section, read. */
+/** A credential of a section after the schema has parsed it. */
 export type RestCredential = RestOptions['credentials'][number];
 
 /** How a section's tokens are requested: as its streams are, through the same proxy and within the same time. */
@@ -92,7 +92,7 @@ function tokenSigner(name: string, token: Token, options: TokenOptions): Signer 
   };
 }
 
-/** No token arrived. The message says why. */
+/** Thrown if the service returned no token. The message says why. */
 class TokenError extends Error {
   readonly code = 'HEADGATE_TOKEN_UNAVAILABLE';
   readonly retryable: boolean;

@@ -417,7 +417,7 @@ type SectionStreams = Pick<z.output<typeof stream>, 'pages' | 'query' | 'headers
   readonly streams: Readonly<Record<string, z.output<typeof stream>>>;
 };
 
-/** The streams, each with what its section says for all of them. */
+/** The streams, each completed with the settings that its section has for all streams. */
 export function wholeStreams({
   streams,
   pages,
@@ -516,7 +516,7 @@ export function* placeholders({
   if (key !== undefined && 'render' in key) yield* own(['key'], key);
 }
 
-/** The name that was probably meant. */
+/** The valid name that the user probably meant: at most 2 edits away; undefined if there is none. */
 function meant(name: string, names: readonly string[]): string | undefined {
   const near = names.length === 0 ? '' : closest(name, [...names]);
   return near !== '' && distance(name, near) <= 2 ? near : undefined;
@@ -679,11 +679,11 @@ function isCircle(streams: Streams, name: string): boolean {
   return at === name;
 }
 
-/** A section, read. */
+/** The options of a section after its schema has parsed them. */
 export type RestOptions = z.output<typeof restOptions>;
-/** A stream of a section, read. */
+/** A stream of a section after the schema has parsed it. */
 export type Stream = RestOptions['streams'][string];
-/** The way from page to page, read. */
+/** How a stream gets from page to page, after the schema has parsed it. */
 export type Pages = NonNullable<Stream['pages']>;
 export type ErrorRule = NonNullable<Stream['errors']>[number];
 export type Since = NonNullable<Stream['since']>;

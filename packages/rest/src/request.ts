@@ -5,7 +5,7 @@ import { type Pages, type Stream, requestOf } from './language.ts';
 import { type Placeholder, type Template, type ValueOf, isTemplate, jsonOf } from './template.ts';
 import { formatTime } from './time.ts';
 
-/** The fields of a request, by name; a list where many keys share it. */
+/** The fields of a request, by name. A field is a list if many keys share the request. */
 export type Fields = Readonly<Record<string, string | number | readonly string[]>>;
 
 /** One requested page of a stream. */
@@ -14,7 +14,7 @@ export interface RestQuery {
   readonly stream: string;
   readonly fields: Fields;
   readonly cursor: Cursor;
-  /** The section's way from page to page was changed while the listing was under way: it begins again. */
+  /** True if the section's `pages` were changed while the listing was under way. The listing then begins again. */
   readonly isChanged?: boolean;
 }
 

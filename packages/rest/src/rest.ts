@@ -312,7 +312,7 @@ function notThere(service: string, key: string): SourceError {
   return new SourceError({ code: 'HEADGATE_NOT_FOUND', message, retryable: false, service, subject: key });
 }
 
-/** Room for the records of a page of unknown size. */
+/** Number of records for which a page of unknown size reserves capacity downstream. */
 const DEFAULT_ITEMS = 100;
 
 function budgetsOf({ limit, budgets = {} }: RestOptions): Budgets {
@@ -368,7 +368,7 @@ function listed(stream: string, { for: of }: Stream): RestRequest[] {
   return all.map((fields) => ({ stream, ...fields }));
 }
 
-/** The key of a record; without one in the section that of its request. */
+/** The key of a record. If the stream sets no `key`, it is the key of the record's request. */
 function recordKey(stream: Stream, record: unknown, request: RestRequest): string {
   const { key } = stream;
   if (key === undefined) return requestKey(request);

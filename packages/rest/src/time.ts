@@ -1,7 +1,7 @@
 /** A time as a service writes it: ISO 8601, a date of HTTP or mail, `/Date(ms)/` of .NET, digits as in `20240131`, or seconds or milliseconds since 1970. */
 export type Time = string | number;
 
-/** Above it a number counts milliseconds: as seconds it would be the year 5138. */
+/** A larger number counts milliseconds instead of seconds: in seconds, it would be after the year 5138. */
 const MAX_SECONDS = 1e11;
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
 const DATE = /^\d{4}-\d\d-\d\d$/;
@@ -76,7 +76,7 @@ export function isTimeFormat(format: string): boolean {
 }
 
 const DAY_MS = 86_400_000;
-/** The length of what each part leaves out, from the finest on. */
+/** By the smallest part of a format: the maximum time that its texts leave out, ms. Smallest part first, because the first match counts. */
 const PARTS = { S: 1_000, M: 60_000, H: 3_600_000, d: DAY_MS, m: 31 * DAY_MS, Y: 366 * DAY_MS };
 
 /** How much later than its text a time in a format may be, ms: a date may be of any time of its day. */
@@ -87,7 +87,7 @@ export function roughness(format: string | undefined): number {
   return Object.entries(PARTS).find(([part]) => format.includes(`%${part}`))?.[1] ?? 0;
 }
 
-/** A time in a format; without one as the service wrote it. */
+/** The time in a format. Without a format, the time as the service wrote it. */
 export function formatTime(value: Time, format: string | undefined): string | number {
   if (format === undefined) return value;
   const ms = timeOf(value) ?? 0;

@@ -7,7 +7,7 @@ const NOTED_TOGETHER = 2_000;
 
 /** The dead letters of a partition that were replayed or dismissed, as stored in the group's state. */
 export interface ClosedDeadLetters {
-  /** Every dead letter before it is closed. */
+  /** Offset before which every dead letter is closed. */
   readonly next: number;
   has(offset: number): boolean;
   /** Closes a dead letter, and all offsets from `from` to before it, which contain no dead letter. */

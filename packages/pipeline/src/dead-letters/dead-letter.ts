@@ -22,7 +22,7 @@ export interface DeadLetterOptions {
   readonly error: unknown;
   /** Epoch ms. */
   readonly at: number;
-  /** More headers. Default none. */
+  /** Headers in addition to those of every dead letter. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Where the replay of a walk continues. Default: at its start. */
   readonly resume?: string | undefined;
@@ -68,13 +68,13 @@ export function deadLetter(options: DeadLetterOptions): DeadLetterRecord {
   return deadLetterRecord({ ...options, resume: undefined, key: shortened(options.key, MAX_BYTES.key), id, error }, { request: null });
 }
 
-/** Different IDs stay different. */
+/** The ID. A long ID is cut and gets a digest of the complete ID, so that different IDs stay different. */
 function shortId(id: string): string {
   const short = shortened(id, MAX_BYTES.id);
   return short === id ? id : `${short}${digest(id, 22)}`;
 }
 
-/** Cut between characters. */
+/** The text in at most `bytes` bytes of UTF-8, cut between characters, then `…` if it was cut. */
 function shortened(text: string, bytes: number): string {
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));
   return read === text.length ? text : `${text.slice(0, read)}…`;

@@ -20,11 +20,11 @@ export interface DeadLettersOptions {
 
 /** A dead letter that was neither replayed nor dismissed. */
 export interface OpenDeadLetter {
-  /** Its place in the topic of dead letters. */
+  /** Partition of the dead-letters topic, counted from 0. */
   readonly partition: number;
   /** Its offset in the partition. */
   readonly offset: number;
-  /** Key of its request; null if it has none, or a binary one. */
+  /** Key of the dead letter's request; null if the request has no key or a binary one. */
   readonly key: string | null;
   /** Code of the error: `HEADGATE_UNREADABLE_DEAD_LETTER` if another client wrote something else into the topic. */
   readonly code: string;
@@ -57,7 +57,7 @@ export interface DeadLetterPartition {
   readonly topic: string;
   readonly partition: number;
   readonly closed: ClosedDeadLetters;
-  /** Reads the open ones, from the first. */
+  /** Reads the open dead letters, from the first one on. */
   readonly open: () => AsyncGenerator<OpenDeadLetter, void, undefined>;
 }
 

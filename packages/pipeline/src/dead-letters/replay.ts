@@ -17,7 +17,7 @@ export interface CloseDeadLettersOptions {
   readonly names?: TopicNames;
   /** Aborts the work with the signal's reason. Default: never. */
   readonly signal?: AbortSignal;
-  /** Chooses among the open ones. Default: all. */
+  /** Returns true for an open dead letter to close. Default: all of them. */
   readonly where?: (deadLetter: OpenDeadLetter) => boolean;
   /** Only count: write nothing. Default false. */
   readonly dryRun?: boolean;

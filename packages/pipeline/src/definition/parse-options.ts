@@ -20,7 +20,7 @@ export interface OptionIssue {
  */
 export type OptionIssueCode = 'missing' | 'no-value' | 'unknown-key' | 'type' | 'scalar-type' | 'choice' | 'empty' | 'unfit';
 
-/** Either the options, as their schema gives them, or everything that is wrong with them. */
+/** Either the output of the options' schema, or all issues that the schema found. */
 export type ParsedOptions<Options> = { readonly value: Options; readonly issues?: never } | { readonly issues: readonly OptionIssue[] };
 
 /** Checks options against their schema. A schema's own messages are kept; zod's are replaced by ones that complete a sentence about the key. */
@@ -35,7 +35,7 @@ export function parseOptions<Schema extends z.ZodType>(schema: Schema, given: un
       jitless: isRead,
     });
   } catch (cause) {
-    // Its own message may contain the value.
+    // The error's own message may contain the value, which may be a secret.
     const name = cause instanceof Error ? cause.constructor.name : "a value that isn't an Error";
     const message = `can't be checked: its schema threw ${name}${placeOf(cause)}. Fix it: refinements and transforms must return synchronously.`;
     return { issues: [{ path: [], message }] };

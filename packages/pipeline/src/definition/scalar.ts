@@ -3,7 +3,7 @@ import type * as z from 'zod';
 // Importing the namespace `z.core` would put all of zod into every bundle, with its locales.
 import { type $ZodType, type $ZodTypes, clone, globalRegistry } from 'zod/v4/core';
 
-/** Registered symbols, because a user's folder may have its own installation, with its own class. */
+/** Registered with `Symbol.for`, because a user's folder may have its own installation of this package, with its own symbols. */
 const SCALAR: unique symbol = Symbol.for('headgate.scalar');
 /** On the mapping of a section whose values are scalars. */
 export const OF_FILE: unique symbol = Symbol.for('headgate.of-file');
@@ -12,11 +12,11 @@ export const OF_FILE: unique symbol = Symbol.for('headgate.of-file');
 export interface ScalarOptions {
   /** The text, with its variables substituted. */
   readonly text: string;
-  /** The number or boolean that it is if unquoted, or in a variable. Default: it is only text. */
+  /** The value as a number or boolean, if it is unquoted or comes from a variable. Default: the value is only text. */
   readonly bare?: number | boolean;
   /** True if a variable supplied part of the text. Default false. */
   readonly hasVariable?: boolean;
-  /** Absolute path that relative ones start at. */
+  /** Absolute path of the folder that relative paths start at. */
   readonly folder: string;
 }
 
@@ -32,7 +32,7 @@ export interface Scalar extends ScalarOptions {
   isPath: boolean;
   /** True after a schema has read it as an address. */
   isAddress: boolean;
-  /** True if it is the `file` of `{ file }` in a list of texts. */
+  /** True if the scalar is the `file` of `{ file }` in a list of texts. */
   namesList: boolean;
 }
 
@@ -64,7 +64,7 @@ export function ofFile<Given extends z.ZodType>(schema: Given): Given {
 
 interface Copy {
   readonly schema: Schema;
-  /** Single values that it accepts. */
+  /** The kinds of single values that the schema accepts. */
   readonly takes: readonly ('text' | 'numbers')[];
 }
 
@@ -190,7 +190,7 @@ function note(scalar: Scalar, traits: readonly Trait[]): void {
   for (const trait of traits) scalar[trait] = true;
 }
 
-/** The same without scalars, for a schema that accepts anything. */
+/** The value with each scalar replaced by its plain value, for a schema that accepts anything. */
 function plain(value: unknown, traits: readonly Trait[]): unknown {
   if (isScalar(value)) {
     note(value, traits);

@@ -29,7 +29,7 @@ export interface LaneRunnerOptions extends Pick<LaneRun, 'log' | 'follow' | 'clo
   readonly resumed: readonly RequestRecord[];
   /** Called with requests that the log has deleted before the lane read them. */
   readonly onDeleted: (deleted: DeletedOffsets) => void;
-  /** False for a job that stays in the topic. */
+  /** Returns false for a job that this run leaves in the topic. */
   readonly isChosen: (record: RequestRecord) => boolean;
   /** Called with each request before the worker takes it. */
   readonly onTake: (record: RequestRecord, request: unknown) => void;
@@ -184,7 +184,7 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
       repeated.forget(position);
       if (searchedAt !== position) await searchDeleted();
       lane.skip(position, lastDeleted);
-      // They are reported only once.
+      // Mark the deleted requests as finished, so that their deletion is reported only once.
       if (!isNoted) await lane.commit({ records: [], finished: [lastDeleted] });
       isNoted = true;
     }

@@ -16,9 +16,9 @@ export interface LaneSupervisorOptions {
   readonly open: (lane: LaneName, signal: AbortSignal) => Promise<PipelineLane>;
   /** The lane of a requests topic's partition. */
   readonly laneOf: (partition: TopicPartition) => LaneName;
-  /** How many lanes the group distributes. */
+  /** Number of lanes that the group distributes among its processes. */
   readonly lanes: number;
-  /** Stay when nothing is left. */
+  /** Wait for new jobs when all are finished. */
   readonly follow: boolean;
   /** Ends the work gracefully. */
   readonly signal: AbortSignal;
@@ -32,18 +32,18 @@ export interface LaneSupervisorOptions {
 export interface LaneSupervisor {
   /** Assigns exactly these partitions: opens lanes that were added, and releases those that were removed. */
   assign(partitions: readonly TopicPartition[]): void;
-  /** Other processes may hold them by now: no lane is taken until `assign` is called again. */
+  /** Called when other processes may hold this process's lanes: no lane is taken until `assign` is called again. */
   doubt(): void;
   /** Resolves when every lane assigned so far is held, or has failed. Throws the first error. */
   opened(): Promise<void>;
-  /** Works until nothing is left, or until the signal aborts. Returns why lanes could not continue; the others did. */
+  /** Works all lanes until nothing is left, or until the signal aborts. Resolves with the errors of lanes and of the group. */
   run(): Promise<readonly unknown[]>;
   /** Ends all work, because it can't continue. */
   fail(error: unknown): void;
   /** Releases every lane without working it. */
   close(): Promise<void>;
   gauges(): RunGauges;
-  /** The unfinished work of the lanes it holds, and of those that have failed. */
+  /** The unfinished work of the lanes that this process holds, and of lanes that failed in it. */
   left(): readonly LaneWork[];
 }
 
@@ -52,12 +52,12 @@ interface Supervised extends LaneName {
   readonly leave: AbortController;
   readonly opened: Promise<void>;
   held: PipelineLane | undefined;
-  /** Work that a failure left undone. */
+  /** The work that was unfinished when the lane failed. */
   unfinished?: LaneWork | undefined;
   ended: boolean;
 }
 
-/** Another process holds a lane that the group assigned to us: the group may not know about that. */
+/** Delay before another attempt to take a lane that the group has assigned to this process, but another process still holds. */
 const LANE_AGAIN_MS = 1_500;
 /** The group considers a killed process alive until its session ends, 6 s later, and only then distributes its lanes. */
 const OTHERS_LIVE_MS = 8_000;
@@ -85,7 +85,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
     if (current.some(({ ended }) => !ended)) return;
     const failed = current.length > 0 && failures.length > 0;
     if (all.aborted || failed || (!follow && current.length >= lanes)) over.resolve();
-    // Lanes of killed processes go to those that are still running.
+    // The group may still assign the lanes of a killed process to this one, so the run ends only after a delay.
     else if (!follow) cancelEnd ??= clock.schedule(OTHERS_LIVE_MS, over.resolve);
   };
   const stay = (): void => {
@@ -101,7 +101,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
     const entry: Supervised = { ...laneOf(partition), leave: new AbortController(), opened: opened.promise, held: undefined, ended: false };
     supervised.set(name, entry);
     opened.promise.catch(() => undefined);
-    // A lane that is assigned again is taken after its release.
+    // If the lane is assigned again, take it only after the earlier work on it has released it.
     const work = (works.get(name) ?? Promise.resolve())
       .then(() => workOn(entry, opened.resolve))
       .catch((error: unknown) => {
@@ -187,7 +187,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
         supervised.delete(name);
         entry.leave.abort();
       }
-      // Other processes may have held them meanwhile.
+      // Other processes may have held these lanes in the meantime.
       if (!wasCertain) for (const { held } of supervised.values()) held?.confirm();
       for (const [name, partition] of wanted) if (!supervised.has(name)) begin(name, partition);
       endIfIdle();

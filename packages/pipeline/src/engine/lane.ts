@@ -20,9 +20,9 @@ export type StateChange = readonly [key: string, value: unknown];
 export interface Contribution {
   readonly records: readonly (NewRecord | RecordSeries)[];
   readonly state?: readonly StateChange[];
-  /** Offsets of the requests topic that are finished with it. */
+  /** Offsets of the requests that this contribution finishes. */
   readonly finished?: readonly number[];
-  /** Identifies its request, for traces. */
+  /** Identifies the request that the contribution belongs to, for traces. */
   readonly work?: object;
 }
 
@@ -36,14 +36,14 @@ export interface Lane {
   readonly hasState: boolean;
   /** The requests topic that an earlier holder's state belongs to. */
   readonly stateOf: string | undefined;
-  /** The ID of that topic, if the state says so. */
+  /** The ID of the topic in `stateOf`; undefined if the state doesn't contain one. */
   readonly stateOfId: string | undefined;
   /** Writes the ID of the requests topic into the state, with the next transaction. Default: the state keeps the one it has. */
   noteTopic(id: string | undefined): void;
   isFinished(this: void, offset: number): boolean;
   /** There are no requests between these two offsets: a log has its own markers between records, and deletes old ones. */
   skip(from: number, before: number): void;
-  /** The current state of its partition, including that of other groups. */
+  /** The current state in the lane's state partition, including that of other groups. */
   readonly state: StateReading;
   /** The lane's state under a prefix, as of its opening. */
   stateUnder(this: void, prefix: string): readonly LaneValue[];
@@ -51,7 +51,7 @@ export interface Lane {
   commit(contribution: Contribution): Promise<void>;
   /** The maximum bytes of a record's key, value and headers in a topic, if this record exceeds them; otherwise undefined. */
   tooLarge(record: NewRecord): number | undefined;
-  /** The record in which a change of its state is written: for `tooLarge`. */
+  /** The record in which the lane writes a change of its state. Use it with `tooLarge`. */
   stateRecord(change: StateChange): NewRecord;
   /** The maximum record size of a topic that the lane writes, as of its opening. */
   recordLimit(topic: string): RecordLimit | undefined;
@@ -59,7 +59,7 @@ export interface Lane {
   beforeCommit(more: () => readonly StateChange[]): void;
   /** Calls back when a commit has failed: no later one will succeed. */
   onFailure(callback: (error: unknown) => void): void;
-  /** The longest of the last 50 commits, ms. */
+  /** Duration of the slowest of the last 50 commits, ms. */
   readonly slowestCommitMs: number;
   /** Writes pending changes, then releases the lane. */
   close(): Promise<void>;
@@ -152,7 +152,7 @@ export async function openLane({
     commit: (contribution) => committer.commit(contribution),
     tooLarge(record) {
       const { bytes = Infinity } = limits.get(record.topic) ?? {};
-      // Counting a page's bytes takes longer than writing them.
+      // Counting the exact bytes of a page takes longer than writing them, so compare the upper limit first.
       return mostBytes(record) > bytes && recordBytes(record) > bytes ? bytes : undefined;
     },
     stateRecord: ([key, value]) => ({ topic: state.topic, key: kept.prefix + key, value: JSON.stringify(value) }),
@@ -170,12 +170,12 @@ export async function openLane({
   };
 }
 
-/** The bytes of key, value and headers. */
+/** Size of a record: the bytes of its key, value and headers. */
 export function recordBytes(record: NewRecord): number {
   return fieldsOf(record).reduce((sum, field) => sum + Buffer.byteLength(field), 0);
 }
 
-/** As many bytes as `recordBytes` counts, or more: a UTF-16 unit takes at most three bytes of UTF-8. */
+/** An upper limit of `recordBytes` that is fast to compute: a UTF-16 unit takes at most three bytes of UTF-8. */
 function mostBytes(record: NewRecord): number {
   return 3 * fieldsOf(record).reduce((sum, { length }) => sum + length, 0);
 }

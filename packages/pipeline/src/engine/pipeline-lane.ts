@@ -43,7 +43,7 @@ export interface LaneRun {
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly emit: (event: RunEvent) => void;
-  /** Called with the duration of each durable transaction of its lane, ms. */
+  /** Called with the duration of each durable transaction of a lane of the pipeline, ms. */
   readonly onCommit: (pipeline: string, ms: number) => void;
   readonly tracing: Tracing | undefined;
   /** Shared by the lanes of a run. */
@@ -127,7 +127,7 @@ function noSuchLane(
   return new TopicMismatchError({ topic, partitions: number + 1, reason });
 }
 
-/** If one source can't be closed, the others and the lane must still be closed. */
+/** Closes all sources. Warns of each error instead of throwing, so that the other sources and the lane are closed, too. */
 async function closeSources(sources: readonly SourceControls[], warn: (message: string) => void): Promise<void> {
   const closings = await Promise.allSettled(sources.map(async (source) => await source.close()));
   for (const closing of closings) {
@@ -207,7 +207,7 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
     for (const offset of expected.keys()) if (!offsets.has(offset)) expected.delete(offset);
     return { pipeline: name, lane: partition, sources, inWork, expected, behind: backlog };
   };
-  /** The work that was left when the lane failed: its worker gives it up then. */
+  /** The lane's unfinished work at the time it failed. Kept here, because the worker forgets its work after a failure. */
   let unfinished: LaneWork | undefined;
   notifier.onFailure(() => {
     unfinished = laneWork(view());

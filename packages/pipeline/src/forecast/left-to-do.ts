@@ -22,13 +22,13 @@ export interface LogView extends Pick<TopicLog, 'readState'> {
 
 /** Options of {@link leftToDo}. */
 export interface LeftToDoOptions {
-  /** Only read; none of its lanes is taken. */
+  /** The log to read. `leftToDo` takes no lane and writes nothing. */
   readonly log: LogView;
   /** Pipelines with the options of the runs. */
   readonly pipelines: readonly Pipeline[];
   /** Group of the runs. Default `headgate`. */
   readonly group?: string;
-  /** Default 1. */
+  /** Number of lanes of the runs. Default 1. */
   readonly lanes?: number;
   /** The topics' names on the log. Default: their own, as `topicNames()` gives them. */
   readonly names?: TopicNames;
@@ -42,7 +42,7 @@ export interface LeftToDoOptions {
 export interface PipelineLeft {
   /** Name of the pipeline. */
   readonly pipeline: string;
-  /** One for each lane of the pipeline, including those without work. */
+  /** An element for each lane of the pipeline, including lanes without work. */
   readonly lanes: readonly LaneLeft[];
   /** Pieces of work after started walks: they need no HTTP request. */
   readonly after: number;

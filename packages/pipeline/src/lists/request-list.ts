@@ -136,7 +136,7 @@ function* dueRequests(
   return { from, until };
 }
 
-/** `markedAt`: NaN if it isn't marked. A marker more than a period ahead was written by a clock that was wrong. */
+/** `markedAt`: epoch ms, or NaN without a marker. A clock that was wrong wrote a marker that is more than a period in the future. */
 function notDue(markedAt: number, everyMs: number): NothingDue {
   return { from: markedAt - everyMs, until: markedAt + everyMs };
 }
@@ -146,9 +146,9 @@ type ListOptions = Pick<RequestListOptions, 'group' | 'pipelines' | 'names'>;
 interface MarkedRequest {
   readonly request: ListedRequest;
   readonly topic: string;
-  /** The key under which it is marked as enqueued. */
+  /** The key in the group's state that marks the request as enqueued. */
   readonly marker: string;
-  /** Infinity: once. */
+  /** Period after which the request is enqueued again, ms. Infinity: never again. */
   readonly everyMs: number;
 }
 

@@ -9,21 +9,21 @@ export type RunEvent =
       readonly pipeline: string;
       readonly credential: string;
       readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
-      /** The repository, user or product that it was about, as its source names it. */
+      /** The repository, user or product that the HTTP request was about, as its source names it. */
       readonly subject: string;
       /** Description of every outcome except ok. */
       readonly reason?: string;
       /** Status of the response, if one arrived. */
       readonly status?: number;
-      /** When it is retried, ms from now; absent if it isn't. */
+      /** Time until the request is retried, ms; absent if it isn't retried. */
       readonly retryInMs?: number;
       /** Responses show another limit than the configured one: reported once by each source, and as a notice. */
       readonly limitMismatch?: LimitMismatch;
-      /** From its permit to its end, ms. */
+      /** Time from the permit of the attempt to its end, ms. */
       readonly durationMs: number;
     }
   | {
-      /** Every attempt of the pipeline has failed since then; emitted when that has lasted two seconds. */
+      /** Every attempt of the pipeline has failed since `since`. Emitted when this has lasted two seconds. */
       readonly type: 'service-unavailable';
       readonly pipeline: string;
       /** Epoch ms. */
@@ -74,7 +74,7 @@ export type RunEvent =
       readonly lane: number;
       /** The offset of the transaction's first record. */
       readonly offset: number;
-      /** When that was written, epoch ms. */
+      /** Time at which that record was written, epoch ms. */
       readonly since: number;
     }
   | {
@@ -99,7 +99,7 @@ export type RequestEvent =
       readonly key: string;
       /** `<requests topic>-<partition>-<offset>`. */
       readonly request: string;
-      /** The page it starts at, 1-based. */
+      /** The page that the walk starts at, 1-based. */
       readonly page: number;
       /** Items of the previous pages. */
       readonly items: number;
@@ -111,10 +111,10 @@ export type RequestEvent =
       readonly pipeline: string;
       readonly key: string;
       readonly request: string;
-      /** 1-based. */
+      /** Number of the page, 1-based. */
       readonly page: number;
       readonly items: number;
-      /** True when the walk ends with it. */
+      /** True for the last page of the walk. */
       readonly last: boolean;
       readonly credential?: string;
     }
@@ -148,7 +148,7 @@ export type RequestEvent =
       readonly count: number;
     }
   | {
-      /** Records are durable. By topic, within the pipeline. */
+      /** Records are durable. `counts`: their number by topic, named as within the pipeline. */
       readonly type: 'records-written';
       readonly pipeline: string;
       /** From a walk's page, or from the keys of lookups. */
@@ -176,7 +176,7 @@ export type RequestEvent =
 
 /** Why a request, or a part of one, failed. */
 export interface Reason {
-  /** The error's own, such as `HEADGATE_USER_NOT_FOUND`. */
+  /** Code of the error, such as `HEADGATE_USER_NOT_FOUND`. */
   readonly code: string;
   /** A message without secrets. */
   readonly message: string;
@@ -200,13 +200,13 @@ export interface LaneGauge {
   readonly pipeline: string;
   /** Partition of the pipeline's requests topic, counted from 0. */
   readonly lane: number;
-  /** Unfinished requests and keys that it has taken, and unfinished work after walks. */
+  /** Number of unfinished requests and keys that the lane has taken, and of unfinished work after walks. */
   readonly inWork: number;
-  /** Walks of its topic that it has not taken yet, as far as the topic was read. */
+  /** Number of walks in the requests topic that the lane hasn't taken yet, as far as Headgate has read the topic. */
   readonly behind: number;
   /** False during the first count of the topic. After it, the counts are some seconds old at most. */
   readonly isCounted: boolean;
-  /** Keys of lookups that it has taken and not answered. */
+  /** Number of keys of lookups that the lane has taken and that have no response yet. */
   readonly keys: number;
 }
 
@@ -225,7 +225,7 @@ export interface WorkGauge {
 export type Doing =
   /** Its HTTP request is being answered since then. */
   | { readonly state: 'requesting'; readonly since: number }
-  /** The last attempt failed, and the next one starts then. */
+  /** The last attempt failed, for `reason`. The next one starts at `at`, epoch ms. */
   | { readonly state: 'retrying'; readonly at: number; readonly reason: string }
   /**
    * Waits for a budget, for capacity downstream (until earlier records are written), for a service that is down to answer another request,
@@ -248,15 +248,15 @@ export interface BudgetGauge {
   readonly pipeline: string;
   /** Name of the credential that the budget belongs to; absent for a limit over all credentials of the pipeline. */
   readonly credential?: string;
-  /** Its name: `rate`, unless the source has several. */
+  /** Name of the budget: `rate`, unless the source has several. */
   readonly budget: string;
-  /** Name of what it counts. Default: requests. */
+  /** Name of the unit that the budget counts. Default: requests. */
   readonly unit?: string;
   /** Maximum requests, or units of weight, per window. */
   readonly limit: number;
   /** Length of the window in ms; of a quota, 24 hours or 31 days. */
   readonly windowMs: number;
-  /** Requests in the current window, those in flight counted. */
+  /** Requests, or units of weight, used in the current window, including requests in flight. */
   readonly used: number;
   /** When the next request may start, not later than now if it may at once; undefined while that depends on requests in flight. */
   readonly freeAt?: number;

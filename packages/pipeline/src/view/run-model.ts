@@ -50,7 +50,7 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
   const count = (counts: Record<string, number>, more: Readonly<Record<string, number>>): void => {
     for (const [name, number] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + number;
   };
-  /** One for each type of event that changes something. */
+  /** For each type of event that changes the model, the function that applies it. */
   const changes: { readonly [Type in RunEvent['type']]?: (event: Extract<RunEvent, { type: Type }>, at: number) => void } = {
     'request-started'(event) {
       if (walks.started(event)) of(event.pipeline).counts.walks.started += 1;
@@ -194,7 +194,7 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
 
 interface Totals {
   readonly counts: Counts;
-  /** Records of lookups by topic. */
+  /** Number of records of lookups, by topic. */
   readonly keyRecords: Record<string, number>;
   /** Number of responses so far, and their total duration. */
   answers: number;
@@ -241,7 +241,7 @@ function failingOnWall(failing: NonNullable<PipelineSnapshot['failing']>, time: 
   return { ...failing, since: time.onWall(since), ...(retryAt !== undefined && { retryAt: time.onWall(retryAt) }) };
 }
 
-/** With the facts that the sources of its lanes know better than their attempts show. */
+/** Sets `retryAt` and `waiting` as the sources of the pipeline's lanes report them. Without an outage, `failing` is unchanged. */
 function withOutages(
   failing: NonNullable<PipelineSnapshot['failing']>,
   outages: RunGauges['outages'],

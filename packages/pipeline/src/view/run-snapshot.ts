@@ -9,13 +9,13 @@ export interface RunSnapshot {
   readonly now: number;
   /** Time of the last event, or of the start if there was none. */
   readonly lastEventAt: number;
-  /** By name, in the order of `start`'s. */
+  /** Pipelines by name, in the order in which `start` got them. */
   readonly pipelines: Readonly<Record<string, PipelineSnapshot>>;
   /** Walks in work here, and the last 1,000 that ended, in the order they began; then the keys of lookups, a row for each pipeline. */
   readonly work: readonly WorkRow[];
-  /** One for each budget of each credential of the lanes held here. */
+  /** An element for each budget of each credential of the lanes that this process holds, and for each limit over all credentials. */
   readonly budgets: readonly BudgetGauge[];
-  /** One for each lane held here. */
+  /** An element for each lane that this process holds. */
   readonly credits: readonly CreditGauge[];
   /** The lanes that this process works. */
   readonly lanes: readonly LaneGauge[];
@@ -34,10 +34,10 @@ export interface RunSnapshot {
   readonly deadLetters: {
     readonly total: number;
     readonly byTopic: Readonly<Record<string, number>>;
-    /** The last 20. */
+    /** The last 20 dead letters of the run. */
     readonly last: readonly { readonly at: number; readonly topic: string; readonly key: string; readonly error: Reason }[];
   };
-  /** All pipelines together. */
+  /** Progress of all pipelines together. */
   readonly progress: Progress;
 }
 
@@ -47,7 +47,7 @@ export interface Progress {
   readonly done: number;
   /** Remaining HTTP requests; a minimum if `isExact` is false, because some walks are new or a lane has failed. */
   readonly left: number;
-  /** False where `left` and `doneAt` are lower bounds. */
+  /** False if `left` and `doneAt` are minimums. */
   readonly isExact: boolean;
   /** Time of the last response, or the earliest time if `isExact` is false; absent if nothing is left. */
   readonly doneAt?: number;
@@ -55,15 +55,15 @@ export interface Progress {
 
 /** One pipeline since the run began. */
 export interface PipelineSnapshot {
-  /** Name of its items. */
+  /** Name of the pipeline's items. */
   readonly unit: string;
   /** Maximum items per page of a walk, if its definition says so. */
   readonly pageItems?: number;
   /** HTTP attempts by outcome. */
   readonly attempts: Readonly<Record<string, number>>;
-  /** The same, by the name of the credential. */
+  /** HTTP attempts by the name of their credential, then by outcome. */
   readonly credentials: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  /** From an attempt's permit to its end. */
+  /** Durations of attempts, from the permit to the end. */
   readonly attemptTimes: Histogram;
   /** When the last attempt succeeded. */
   readonly lastSuccessAt?: number;
@@ -82,7 +82,7 @@ export interface PipelineSnapshot {
     readonly retryAt?: number;
     readonly waiting?: number;
   };
-  /** Durable records by topic, within the pipeline. */
+  /** Number of durable records, by topic within the pipeline. */
   readonly records: Readonly<Record<string, number>>;
   /** Walks that began or were resumed, and those that have ended. */
   readonly walks: { readonly started: number; readonly completed: number; readonly failed: number };
@@ -103,7 +103,7 @@ export type WorkRow = WalkRow | KeysRow;
 
 /** A request that is walked, or that was in this run. */
 export interface WalkRow {
-  /** Tells the row from one of keys. */
+  /** Distinguishes the row from a `KeysRow`. */
   readonly kind: 'walk';
   /** Name of the pipeline. */
   readonly pipeline: string;
@@ -115,7 +115,7 @@ export interface WalkRow {
   readonly request: string;
   /** `failed`: it became a dead letter. */
   readonly state: 'working' | 'completed' | 'failed';
-  /** Pages that are durable, those of earlier runs counted. */
+  /** Number of durable pages, including those of earlier runs. */
   readonly pages: number;
   /** Items of those pages. */
   readonly items: number;
@@ -131,17 +131,17 @@ export interface WalkRow {
 
 /** The keys of a pipeline's lookups, all together. */
 export interface KeysRow {
-  /** Tells the row from a walk's. */
+  /** Distinguishes the row from a `WalkRow`. */
   readonly kind: 'keys';
   /** Name of the pipeline. */
   readonly pipeline: string;
-  /** Keys with a response, and all known keys of this run. */
+  /** Number of keys with a response. */
   readonly answered: number;
   /** All known keys of this run, including those without a response. */
   readonly known: number;
-  /** All keys in the requests topic are counted. */
+  /** True if `known` includes all keys in the requests topic. */
   readonly isExact: boolean;
-  /** Their durable records by topic, within the pipeline. */
+  /** Number of durable records of these keys, by topic within the pipeline. */
   readonly records: Readonly<Record<string, number>>;
   /** The activity of the first lane of this process with active keys; absent if there is none. */
   readonly doing?: Doing;

@@ -20,7 +20,7 @@ export interface AfterWork {
   readonly current: { readonly key: string; readonly request: string; readonly name: string } | undefined;
   /** The ends of the pipeline's topics: a walk that starts now has no record before them. */
   offsets(): Promise<Readonly<Record<string, number>>>;
-  /** A walk's last page is about to be written. */
+  /** Called when a walk's last page is about to be written. */
   ending(crawl: EndedWalk): EndingWalk;
   /** Starts no further chunk. Unfinished work continues when the lane is opened again. */
   stop(): void;
@@ -33,9 +33,9 @@ export interface EndedWalk extends Omit<Crawl, 'offsets'> {
 }
 
 export interface EndingWalk {
-  /** Belongs in the transaction with its last page. */
+  /** State changes to write in the transaction of the walk's last page. */
   readonly state: readonly StateChange[];
-  /** Call when that is durable. */
+  /** Starts the work. Call it when the transaction of the walk's last page is durable. */
   start(): void;
 }
 
@@ -45,7 +45,7 @@ interface Unfinished {
   readonly previous?: Crawl | undefined;
   /** Records written so far. They come in the same order whenever the work is repeated. */
   readonly written: number;
-  /** It has failed, and its dead letter is written. */
+  /** The work has failed, and its dead letter is written. */
   readonly failed?: true;
 }
 
@@ -55,7 +55,7 @@ interface Written {
   readonly kinds: Record<string, number>;
 }
 
-/** Records of one transaction. */
+/** Maximum records per transaction. */
 const CHUNK = 5_000;
 /** Continues the work in the lane's state. */
 export function afterWork<Topics extends TopicMap>(
@@ -70,7 +70,7 @@ export function afterWork<Topics extends TopicMap>(
     .map(({ key, value }) => ({ number: Number(key), work: value as Unfinished }))
     .toSorted((one, other) => one.number - other.number);
   let lastNumber = queue.at(-1)?.number ?? 0;
-  /** No later run would do it. */
+  /** Unfinished work that no run can do, because the pipeline no longer defines `after`. */
   const dropped = after === undefined ? queue.splice(0) : [];
   for (const { work } of dropped) {
     const message = `${work.crawl.key}: the work after its crawl ${work.crawl.id} was dropped, because the pipeline no longer defines any`;
@@ -100,7 +100,7 @@ export function afterWork<Topics extends TopicMap>(
 
   const workOn = async (work: After<Topics>, unfinished: Unfinished, stateKey: string): Promise<void> => {
     const { key, id } = unfinished.crawl;
-    /** By this process. */
+    /** Records that this process has written, by topic. */
     const counts: Record<string, number> = {};
     const kinds: Record<string, number> = {};
     let isDone = false;

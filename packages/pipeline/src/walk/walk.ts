@@ -74,7 +74,7 @@ export interface Walk<Request, Cursor extends NonNullable<Json>> {
   subscription?: Subscription;
   /** True for a walk of all pages. */
   isWhole(): boolean;
-  /** Calls a function of the definition for it. */
+  /** Calls a function of the definition for this walk. `name`: the function's name, for errors. */
   readonly call: <Result>(name: string, call: () => Result) => Result;
 }
 
@@ -182,12 +182,12 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
     }
     // A source that other code has stopped sends nothing more.
     if (endsSource(error) || endsLane(error) || (isStop(error) && !isStopping)) {
-      // First, so that the remaining work of a failed lane includes this walk.
+      // Before `leave`, so that the remaining work of the failed lane still includes this walk.
       notifier.fail(error);
       leave(current, reasonOf(error));
       return;
     }
-    // Whatever error a stopped source rejects with, the walk continues at its checkpoint.
+    // A stopped source may reject with any error. The next run resumes the walk at its checkpoint.
     if (isStopping) {
       leave(current);
       return;
