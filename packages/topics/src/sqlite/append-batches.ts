@@ -6,16 +6,16 @@ import { type SeriesValues, packed } from './series-values.ts';
 import type { AppendBatch } from './worker-protocol.ts';
 
 /**
- * A reader that starts within a row of the file reads the whole row, so a row has at most this many records, and ends at this many
- * characters.
+ * Limits of a row that packs a series: it ends with the record that reaches either one. They are low because a reader that starts within
+ * a row reads all of it.
  */
 const ROW_RECORDS = 10_000;
 const ROW_CHARACTERS = 1_000_000;
 
-/** Records as lists per topic, in the order in which they came: far cheaper to pass to a thread than objects. */
+/** Collects records as lists per topic, in call order. Lists are far cheaper to pass to a thread than objects. */
 export class AppendBatches {
   readonly #batches = new Map<string, AppendBatch>();
-  /** Index of the first entry of each record and series. */
+  /** For each added record or series, its batch and the index of its first entry there. */
   readonly #entries: { readonly batch: AppendBatch; readonly at: number }[] = [];
   #last: AppendBatch | undefined;
 
@@ -27,7 +27,7 @@ export class AppendBatches {
     const batch = this.#find(record.topic);
     this.#entries.push({ batch, at: batch.values.length });
     const partition = record.partition ?? null;
-    // As text if it is text, because the same bytes are the same key in a compacted topic.
+    // Store UTF-8 bytes as text, because a compacted topic must treat the text and its bytes as the same key.
     const key = record.key instanceof Uint8Array ? (textOf(record.key) ?? own(record.key)) : record.key;
     const headers = headersJson(record.headers);
     for (const value of isSeries(record) ? seriesValues(record) : [record.value]) {
@@ -67,7 +67,7 @@ export class AppendBatches {
 
 /** The values of a series, with runs of texts packed. For values in parts, only the varying part is built and compared. */
 function* seriesValues({ topic, count, valueAt, parts }: RecordSeries): Generator<string | Uint8Array | SeriesValues> {
-  // Half a surrogate pair next to the other half, from a fixed part, would be another text when split.
+  // Use the parts only if a surrogate pair can't lie half in a fixed part and half in the varying one.
   const inParts = parts !== undefined && parts.before.isWellFormed() && parts.after.isWellFormed() ? parts : undefined;
   const { before, partAt, after } = inParts ?? { before: '', partAt: valueAt, after: '' };
   let texts: string[] = [];
@@ -75,7 +75,7 @@ function* seriesValues({ topic, count, valueAt, parts }: RecordSeries): Generato
   for (let index = 0; index < count; index++) {
     const value = fieldValue(topic, partAt(index));
     if (typeof value === 'string') {
-      // As in UTF-8.
+      // Replace lone surrogates, as encoding in UTF-8 does.
       texts.push(value.toWellFormed());
       characters += before.length + value.length + after.length;
       if (texts.length < ROW_RECORDS && characters < ROW_CHARACTERS) continue;
@@ -93,7 +93,7 @@ function packedOrEach(before: string, texts: readonly string[], after: string): 
   return [{ ...values, prefix: before + values.prefix, suffix: values.suffix + after }];
 }
 
-/** A part of a larger array would bring the whole array to the thread. */
+/** Copies bytes that may be part of a larger array: otherwise the whole array would be copied to the thread. */
 function own(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes);
 }

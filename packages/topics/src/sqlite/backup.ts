@@ -10,7 +10,7 @@ export interface BackupOptions {
   readonly file: string;
   /** Path of the copy: a file that doesn't exist yet. */
   readonly to: string;
-  /** Aborts it, and leaves no file. Default: never. */
+  /** Aborts the backup, which then leaves no file. Default: never. */
   readonly signal?: AbortSignal;
 }
 
@@ -18,18 +18,16 @@ export interface BackupOptions {
 export interface BackedUp {
   /** Number of topics in the copy. */
   readonly topics: number;
-  /** Every record was read from the copy, and matched its checksum. */
+  /** Number of records in the copy. The backup has read each of them and compared it with its checksum. */
   readonly records: number;
-  /**
-   * Copies a log, as of one moment, into a file without its free space. Reads the whole copy, syncs it, and then gives it its name. Only
-   * reads the log. The copy needs space next to `to`, where it is `<to>.<process id>.part` until then. Throws a `TopicLogError`:
-   * HEADGATE_TOPIC_LOG_OPEN if `to` already exists. Throws the reason of `signal`.
-   */
+  /** Size of the copy, in bytes. */
   readonly bytes: number;
 }
 
 /**
- * Linking is refused if the name exists; renaming would overwrite.
+ * Copies a log, as of one moment, into a file without the log's free space, and only reads the log. The copy is `<to>.<process id>.part`
+ * until the backup has read it completely and synced it. Throws a `TopicLogError`, such as HEADGATE_TOPIC_LOG_OPEN if `to` already exists,
+ * and the reason of `signal`.
  */
 export async function backupSqliteTopicLog({ file, to, signal = new AbortController().signal }: BackupOptions): Promise<BackedUp> {
   const target = resolve(to);
@@ -63,19 +61,19 @@ function cannotBeMade(path: string, why: string, cause?: unknown): TopicLogError
   return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_OPEN', message: `The backup ${path} failed: ${why}` }, { cause });
 }
 
-/** A link is refused if the name is taken; renaming would overwrite. */
+/** Links the file under its final name, because the system refuses a link if the name is taken. A rename would overwrite. */
 async function giveName(part: string, target: string): Promise<void> {
   try {
     await link(part, target);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'EEXIST' || (await exists(target))) throw cannotBeMade(target, THERE, cause);
-    // Not every filesystem supports links.
+    // The file system may not support links.
     await rename(part, target);
   }
 }
 
-/** A thread that copies receives nothing before it is done. */
+/** Creates the file of the copy for its owner only. SQLite then copies into the empty file. */
 async function claim(path: string): Promise<void> {
   try {
     await (await open(path, 'wx', 0o600)).close();
@@ -96,7 +94,7 @@ async function copy(file: string, to: string, signal: AbortSignal): Promise<void
     await Promise.race([copied, stopped]);
   } finally {
     over.abort();
-    // Returns its size.
+    // Don't wait for the thread after an abort: it receives nothing, not even the request to end, before the copy is done.
     const closed = worker.close();
     if (signal.aborted) copied.catch(() => undefined);
     else await closed;
@@ -114,7 +112,7 @@ async function readWhole(file: string, signal: AbortSignal): Promise<Pick<Backed
   return { topics: topics.length, records };
 }
 
-/** Answers its size. */
+/** Syncs a file or folder to disk. Resolves to its size in bytes. */
 async function synced(path: string): Promise<number> {
   const handle = await open(path, 'r');
   try {

@@ -2,7 +2,7 @@ import type { LogStore } from './log-store.ts';
 import { type StoredPartition, partitionOf } from './topic-table.ts';
 import { type ReaderArgs, type RecordChunk, WorkerFailure } from './worker-protocol.ts';
 
-/** Growth of the pause before the next look while there is nothing new, and its maximum in multiples of `pollMs`. */
+/** Factor by which the pause between polls grows while there is nothing new, and the maximum pause in multiples of `pollMs`. */
 const GROWTH = 1.1;
 const MOST = 5;
 
@@ -10,18 +10,18 @@ const NOTHING_YET: RecordChunk = { partition: 0, from: 0, next: 0, offsets: [], 
 
 interface Cursor {
   next: number;
-  /** End of a reader that doesn't follow. */
+  /** Offset at which a reader that doesn't follow ends. */
   readonly end: number;
 }
 
 interface OpenReader {
   readonly args: ReaderArgs;
   readonly cursors: Map<number, Cursor>;
-  /** Calls for a next chunk that has no records yet. */
+  /** Resolves the pending `next` of a following reader; null if none is pending. */
   waiting: ((chunk: RecordChunk | null) => void) | null;
 }
 
-/** The readers' positions. A chunk is read only on demand, so that a reader keeps its consumer's pace. */
+/** The open readers and their positions. `next` reads one chunk, so that a reader never gets ahead of its consumer. */
 export class OpenReaders {
   readonly #store: LogStore;
   readonly #pollMs: number;
@@ -44,7 +44,7 @@ export class OpenReaders {
     this.#readers.set(args.reader, reader);
   }
 
-  /** Null: the reader has ended. */
+  /** Returns the next chunk, or null at the end of a reader that doesn't follow, and after `close`. A following reader waits. */
   next(id: number): RecordChunk | null | Promise<RecordChunk | null> {
     const reader = this.#readers.get(id);
     if (reader === undefined) return null;
@@ -66,7 +66,7 @@ export class OpenReaders {
     for (const id of this.#readers.keys()) this.close(id);
   }
 
-  /** Call after each commit of this process. */
+  /** Gives new records to the waiting readers. Call after each commit of this process. */
   wake(): void {
     for (const reader of this.#readers.values()) {
       const { waiting } = reader;
@@ -77,7 +77,7 @@ export class OpenReaders {
         reader.waiting = null;
         waiting(chunk);
       } catch {
-        // Its next call meets the same error and throws it.
+        // An empty chunk makes the reader call `next` again, which throws the same error.
         reader.waiting = null;
         waiting(NOTHING_YET);
       }
@@ -85,7 +85,7 @@ export class OpenReaders {
     this.#watch();
   }
 
-  /** Checks for other processes' commits only while a reader waits. */
+  /** Starts or stops polling for commits of other processes, which is needed only while a reader waits. */
   #watch(): void {
     const wanted = [...this.#readers.values()].some((reader) => reader.waiting !== null);
     if (wanted && this.#poll === undefined) {
@@ -112,7 +112,7 @@ export class OpenReaders {
       if (version === this.#seenVersion) return false;
       this.#seenVersion = version;
     } catch {
-      // The readers meet the error at their next read.
+      // Wake the readers: their next read throws the error.
     }
     return true;
   }
@@ -128,7 +128,7 @@ export class OpenReaders {
       const found = chunk.offsets.length > 0;
       cursor.next = found ? chunk.next : end;
       if (!found) continue;
-      // To the back of the queue, so that one partition's backlog doesn't hold up the others.
+      // Move the partition to the end of the map, so that its backlog doesn't hold up the others.
       reader.cursors.delete(partition);
       reader.cursors.set(partition, cursor);
       return chunk;

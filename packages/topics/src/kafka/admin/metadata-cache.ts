@@ -9,7 +9,7 @@ import { messageBytesFor, recordBytes } from '../wire/record-size.ts';
 
 export type WithPartition<Record extends NewRecord | RecordSeries> = Record & { readonly partition: number };
 
-/** Caches the descriptions of topics, and fetches one again if it doesn't fit. A topic counts as missing only when that is certain. */
+/** Caches descriptions of topics. If a topic or partition isn't in the cache, it fetches the description before it reports it missing. */
 export class MetadataCache {
   readonly #client: ReconnectingClient<Cluster>;
   /** Keeps deleted topics, without partitions: appends in flight to them still need the size limit. */
@@ -31,15 +31,16 @@ export class MetadataCache {
     return assertExists(await this.refresh([{ topic, partition }]), { topic, partition });
   }
 
-  /** Like `assertPartition`, with fresh metadata of all of them in one request. */
+  /** Like `assertPartition` for several partitions, but fetches fresh metadata of all their topics in one request. */
   async assertAllExist(topicPartitions: readonly TopicPartition[]): Promise<void> {
     const found = await this.refresh(topicPartitions);
     for (const topicPartition of topicPartitions) assertExists(found, topicPartition);
   }
 
   /**
-   * The error to report for one of a request about these partitions. A broker that has just started may not know its topics yet, and someone
-   * may have taken that as final: it passes, unless a topic was deleted. Then it is the `TopicUnknownError`.
+   * Returns the error to report for `fault`, an error of a request about these partitions. A broker that has just started may not know all
+   * topics yet. So if `fault` says that a topic is unknown, this looks again: if a topic is really missing, it returns a
+   * `TopicUnknownError`; otherwise the broker's error, which a retry can get past.
    */
   async explained(fault: unknown, topicPartitions: readonly TopicPartition[]): Promise<unknown> {
     if (!isTopicUnknown(fault)) return fault;
@@ -52,7 +53,7 @@ export class MetadataCache {
   }
 
   /**
-   * Fetches the metadata of all topics in one request, because one request per topic would add up over the lanes. Returns those that exist.
+   * Fetches the metadata of all topics in one request, because one per topic would add up over the lanes. Resolves to existing ones.
    */
   async refresh(topicPartitions: readonly TopicPartition[]): Promise<ReadonlyMap<string, TopicDescription>> {
     const wanted = new Map<string, number>();
@@ -69,12 +70,12 @@ export class MetadataCache {
     return found;
   }
 
-  /** Takes descriptions that were just fetched. */
+  /** Adds descriptions that the caller has just fetched to the cache. */
   note(descriptions: ReadonlyMap<string, TopicDescription>): void {
     for (const [topic, description] of descriptions) this.#topics.set(topic, description);
   }
 
-  /** `max.message.bytes` of a topic that has been described. */
+  /** `max.message.bytes` of a topic in the cache; 1,000,000 for any other topic. */
   maxMessageBytes(topic: string): number {
     return this.#topics.get(topic)?.maxMessageBytes ?? 1_000_000;
   }
@@ -90,7 +91,7 @@ export class MetadataCache {
     let last: { readonly topic: string; readonly description: TopicDescription } | undefined;
     for (const record of records) {
       const { topic, key } = record;
-      // Thousands of consecutive records belong to one topic.
+      // Look a topic up once for consecutive records, of which thousands may belong to it.
       if (last?.topic !== topic) last = { topic, description: await this.describe(topic) };
       const partition = record.partition ?? (key === null ? 0 : partitionForKey(key, last.description.partitions));
       if (partition >= last.description.partitions || partition < 0)
