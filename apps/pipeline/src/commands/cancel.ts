@@ -11,7 +11,7 @@ import { noPipeline } from './usage-error.ts';
 export interface CancelOptions {
   /** Name of the pipeline. */
   readonly of: string;
-  /** Key of the requests. */
+  /** Key of the jobs to withdraw. */
   readonly key: string;
 }
 

@@ -56,7 +56,7 @@ export async function init({
   return 0;
 }
 
-/** If its folder is a file, there is no configuration yet. */
+/** Creates the folder of the configuration. Renames `EEXIST` to `ENOTDIR`, because a file in place of the folder isn't a configuration. */
 async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true }).catch((cause: NodeJS.ErrnoException) => {
     throw Object.assign(new Error(cause.message, { cause }), { code: cause.code === 'EEXIST' ? 'ENOTDIR' : cause.code });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 
 export interface PacedOutputOptions {
   readonly stream: NodeJS.WritableStream;
-  /** Ends the output. */
+  /** Aborting ends the output. */
   readonly signal: AbortSignal;
   /** Also reports a closed pipe as an error. Default: `| head` has read enough. */
   readonly failsWhenClosed?: boolean;
@@ -29,7 +29,7 @@ export interface PacedOutput {
   write(chunk: string | Uint8Array): Promise<void>;
 }
 
-/** Takes what is written. */
+/** The part of `PacedOutput` that writes. */
 export type Sink = Pick<PacedOutput, 'write'>;
 
 export function pacedOutput({ stream, signal, failsWhenClosed = false }: PacedOutputOptions): PacedOutput {

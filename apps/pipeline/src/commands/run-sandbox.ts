@@ -179,7 +179,7 @@ interface SandboxYamlOptions {
   readonly followersUrl: string;
   readonly booksUrl: string;
   readonly limit: { readonly requests: number; readonly windowMs: number };
-  /** The job, too. */
+  /** Whether the configuration also lists the users, ISBNs and authors to request. */
   readonly lists: boolean;
 }
 

@@ -33,7 +33,7 @@ export async function schemaOfTopic(requested: string, context: CommandContext):
   return 0;
 }
 
-/** Topics have their default names. */
+/** Returns undefined for a configuration error, so that topics keep their default names. Throws any other error. */
 function noConfig(error: unknown): undefined {
   if (error instanceof ConfigError) return undefined;
   throw error;

@@ -32,7 +32,7 @@ export function configTemplate({ followers, books }: ConfigTemplateOptions): str
   return `${parts.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
-/** The environment variables that such a file takes. */
+/** The environment variables that the file of `configTemplate` refers to. */
 export function templateVariables({ followers, books }: ConfigTemplateOptions): readonly string[] {
   return [...(followers === undefined ? [] : ['FOLLOWERS_BEARER_TOKEN']), ...(books === undefined ? [] : ['BOOKS_KEY'])];
 }

@@ -29,7 +29,7 @@ export function formatProblems({ fileName, problems, warnings = [], messageColum
   return [fileName, ...lines].join('\n') + '\n';
 }
 
-/** By place; those without one last. */
+/** Compares problems by line and column. Problems without a position come last. */
 export function inOrder(a: Problem, b: Problem): number {
   const [here, there] = [a, b].map(({ line = Infinity, column = Infinity }) => [line, column] as const);
   if (here === undefined || there === undefined || (here[0] === there[0] && here[1] === there[1])) return a.key.localeCompare(b.key);

@@ -42,7 +42,7 @@ export function yamlFile(text: string): YamlFile {
   const slip = foreignBlank(text) ?? slipIn(text, codes);
   return {
     root: syntax.length > 0 || slip !== undefined ? undefined : (document.contents ?? undefined),
-    // One mistake makes a parser fail several times, and the first error says most.
+    // One mistake can cause several errors on a line, and the first one describes it best.
     syntax:
       slip === undefined
         ? syntax.filter(({ line }, i) => syntax[i - 1]?.line !== line)

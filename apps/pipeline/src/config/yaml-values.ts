@@ -206,7 +206,7 @@ export function withoutBraces(name: string): string {
   return `has a $ without braces, so no variable is inserted. Write "\${${name}}".`;
 }
 
-/** The number or truth value that a variable holds. */
+/** Parses the text of a variable as a number or boolean; undefined if it is neither. */
 function bareValue(text: string): number | boolean | undefined {
   if (/^-?\d+(?:\.\d+)?$/.test(text)) return Number(text);
   return text === 'true' || (text === 'false' ? false : undefined);

@@ -21,19 +21,19 @@ export interface SeenCrawl {
 
 export interface DriftingService extends AsyncDisposable {
   readonly url: string;
-  /** Has about so many followers of each user go, and as many come. */
+  /** For each user, replaces a random follower with a new one, `changes` times. */
   drift(changes: number): void;
   /** The crawls of a user, in order. */
   crawls(user: string): readonly SeenCrawl[];
 }
 
 interface Account {
-  /** Newest first; `place` tells where a walk goes on, whoever comes or goes. */
+  /** Newest follower first, with the largest `place`. A cursor is a `place`, so it stays valid after followers come or go. */
   list: { readonly id: string; readonly place: number }[];
   readonly crawls: { readonly seen: Set<string>; stayed: Set<string>; readonly there: Set<string> }[];
 }
 
-/** A followers service whose lists lose and gain ids between the pages of a walk. */
+/** Starts a followers service whose lists lose and gain IDs between the pages of a crawl. */
 export async function driftingService({ users, pageSize, random }: DriftingServiceOptions): Promise<DriftingService> {
   let newest = 0;
   const follower = () => ({ id: String(2n ** 60n + BigInt((newest += 1))), place: newest });

@@ -20,12 +20,12 @@ const shelves = halls.flatMap(entriesOf).map(({ id }) => `/books/${id}`);
 const books = shelves.flatMap((list) => entriesOf(list).map(({ id }) => `/copies/${list.slice('/books/'.length)}/${id}`));
 const LISTS: Readonly<Record<string, readonly string[]>> = { shelves: halls, books: shelves, copies: books };
 
-/** The least requests that a whole run needs. */
+/** Minimum requests to read each list of the library once. */
 const LEAST: number = Object.values(LISTS)
   .flat()
   .reduce((sum, list) => sum + Math.ceil(entriesOf(list).length / PAGE), 0);
 
-/** The list and the page of it that hold the record of a key. */
+/** The list and page that contain the record of each key. */
 const PAGE_OF: ReadonlyMap<string, string> = new Map(
   Object.values(LISTS)
     .flat()

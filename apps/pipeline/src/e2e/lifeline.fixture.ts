@@ -8,7 +8,7 @@ export type LifelineOptions = Omit<SpawnOptions, 'stdio'> & { readonly stdin: 'p
 
 /** Starts a command that does not outlive this process, however that ends. Its stdout and stderr are pipes. */
 export function spawnOnLifeline(command: readonly string[], { stdin, env, ...options }: LifelineOptions): ChildProcess {
-  // A sixth of a start is compiling what was compiled before.
+  // Without the compile cache, Node spends a sixth of each start on compiling the same code again.
   const cache = process.env['NODE_COMPILE_CACHE'];
   const child = spawn('sh', ['-c', LIFELINE, 'sh', ...command], {
     ...options,

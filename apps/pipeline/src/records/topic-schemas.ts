@@ -85,7 +85,7 @@ export function valueJsonSchema(schema: z.ZodType, { target = 'draft-2020-12', i
       // Properties may be added to what is written; only an author who forbids them has a closed schema.
       const { type, catchall } = zodSchema._zod.def as { readonly type: string; readonly catchall?: unknown };
       if (type === 'object' && catchall === undefined) delete jsonSchema.additionalProperties;
-      // JavaScript's whole numbers are between these.
+      // zod adds the range of JavaScript's safe integers, which is no rule of the author.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     },

@@ -266,12 +266,12 @@ function json(response: ServerResponse, status: number, value: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 }
 
-/** As a header may have it. */
+/** The text without characters that a header must not contain. */
 function printable(text: string): string {
   return text.replace(/[^\u0020-\u007E]/g, '');
 }
 
-/** As a host may have it. */
+/** The letters and digits of the text, at most 60, for use as a host name. */
 function nameable(text: string): string {
   return text.replace(/[^a-zA-Z0-9]/g, '').slice(0, 60);
 }

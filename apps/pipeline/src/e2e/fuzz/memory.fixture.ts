@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** On the heap and in buffers when all that can be collected is. */
+/** Collects garbage, and returns the bytes still in use on the heap and in buffers. */
 export function heldBytes(): number {
   setFlagsFromString('--expose-gc');
   const collectGarbage: unknown = runInNewContext('gc');
@@ -10,7 +10,7 @@ export function heldBytes(): number {
   return inUse();
 }
 
-/** Sampled while something runs: the most that is in use, garbage included. */
+/** Samples the memory in use every 5 ms, until disposed. `bytes`: the highest sample, garbage included. */
 export function memoryPeak(): Disposable & { readonly bytes: number } {
   let bytes = inUse();
   const timer = setInterval(() => (bytes = Math.max(bytes, inUse())), 5);

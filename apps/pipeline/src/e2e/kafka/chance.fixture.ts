@@ -1,11 +1,11 @@
 /** Gives every random instant: `HEADGATE_CHAOS_SEED`, else another one each time. It stands in the names of tests. */
 const SEED: number = Number(process.env['HEADGATE_CHAOS_SEED'] ?? Date.now() % 1_000_000);
 
-/** What test names say of the seed, so that a failure can be tried again. */
+/** The seed as a part of test names, so that a failed test can be repeated with it. */
 export const SEEDED: string = `(HEADGATE_CHAOS_SEED=${SEED})`;
 
 export interface Chance {
-  /** 0 up to below 1. */
+  /** Returns a number from 0 to below 1. */
   next(): number;
   /** Milliseconds between two bounds. */
   between(leastMs: number, mostMs: number): number;

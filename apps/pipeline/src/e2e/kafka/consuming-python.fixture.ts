@@ -49,7 +49,7 @@ async function makeIn(cache: string, folder: string): Promise<string | undefined
   }
 }
 
-/** What it said, or the last line of why it failed. */
+/** Runs a command. Returns its output, and in `why` the last line of its error if it failed. */
 async function run(folder: string, ...command: readonly string[]): Promise<{ readonly said: string; readonly why?: string }> {
   try {
     const { exitCode, lines, stderr } = await runOnLifeline({ command, folder });
