@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { virtualClock } from '@headgate/throttle/testing';
+import { type VirtualClock, virtualClock } from '@headgate/throttle/testing';
 import type { TopicLog } from '@headgate/topics';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -215,7 +215,15 @@ test('accepts requests while it follows, and refuses an invalid one with its ind
 
 test('an idle lane polls for requests once a second, and more often after one has arrived', async () => {
   await using place = await temporaryLog();
-  const clock = virtualClock();
+  const virtual = virtualClock();
+  const pauses = new Set<number>();
+  const clock: VirtualClock = {
+    ...virtual,
+    schedule(delayMs, callback) {
+      pauses.add(delayMs);
+      return virtual.schedule(delayMs, callback);
+    },
+  };
   let looks = 0;
   const log = logWith(place.log, {
     readBytes(options) {
@@ -235,14 +243,14 @@ test('an idle lane polls for requests once a second, and more often after one ha
     }
     return looks - before;
   };
-  await afterMs(3_000);
+  await expect.poll(async () => (await afterMs(250), pauses)).toContain(1_000);
+  pauses.clear();
   expect(await afterMs(10_000)).toBeLessThan(12);
+  expect(pauses).not.toContain(500);
   const request = { topic: 'catalogue.requests', key: 'none', value: 'no JSON' };
   await log.append([request]);
   await expect.poll(async () => (await afterMs(250), running.snapshot().deadLetters.total)).toBe(1);
-  await log.append([request]);
-  await afterMs(500);
-  await expect.poll(() => running.snapshot().deadLetters.total).toBe(2);
+  await expect.poll(async () => (await afterMs(250), pauses)).toContain(500);
   stop.abort();
   await expect.poll(async () => (await afterMs(250), running.snapshot().lanes)).toEqual([]);
 });
