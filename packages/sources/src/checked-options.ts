@@ -6,14 +6,14 @@ import { readable, SourceError, thrown } from './source-error.ts';
 import type { AttemptEvent, Budgets, Credential, SourceOptions } from './source-options.ts';
 import { VERSION } from './version.ts';
 
-/** Options that have been looked at, with every default in its place. */
+/** Valid options of a source, with defaults filled in. */
 export interface CheckedOptions {
   /** Scheme, host and port. */
   readonly origin: string;
   /** The base address' path, without a slash at its end. */
   readonly basePath: string;
   readonly credentials: readonly Credential[];
-  /** Each credential's, but for those it has in their place. */
+  /** The budgets of the source by name. A credential may replace those that aren't shared. */
   readonly budgets: Budgets;
   readonly concurrency: number;
   readonly timeoutMs: number;
@@ -32,14 +32,14 @@ export interface CheckedOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly journal: Journal | undefined;
-  /** Never throws. */
+  /** Calls the option `onAttempt`, and catches its errors. */
   readonly onAttempt: (event: AttemptEvent) => void;
 }
 
 /** Maximum delay of the machine's timers. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** Looks at the options of a source. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` that names the option and what it may be. */
+/** Checks a source's options, and fills in defaults. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` that names the bad option. */
 export function checkedOptions(service: string, options: SourceOptions, own: NamedBudgets): CheckedOptions {
   const refuse: Refuse = (option, must) => {
     throw new SourceError({ code: 'HEADGATE_INVALID_OPTION', retryable: false, service, message: `${service}: ${option} must be ${must}` });
@@ -55,7 +55,7 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
   checkBudgets('', budgets, refuse);
   checkCredentials(options.credentials, budgets, refuse);
   if (/[^\x20-\x7e]/.test(userAgent)) refuse('userAgent', 'printable ASCII text');
-  // Their texts may hold a password: they aren't shown.
+  // The error doesn't quote the address, because it may contain a password.
   if (proxy !== undefined && proxy !== '' && !isProxy(proxy)) refuse('proxy', "an address such as http://127.0.0.1:3128, or '' for none");
   const { dispatcher, fetch } = options;
   if (dispatcher !== undefined && fetch !== undefined) refuse('fetch', 'omitted if there is a dispatcher');
@@ -93,7 +93,7 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
   };
 }
 
-/** A request is paid for when it is told of: an observer's error must not lose its page. The first one is a warning of the process. */
+/** Wraps `onAttempt`, because its error must not lose a page that has cost a request. The first error becomes a process warning. */
 function observer(service: string, onAttempt: (event: AttemptEvent) => void = () => undefined): CheckedOptions['onAttempt'] {
   let warned = false;
   return (event) => {
@@ -159,7 +159,7 @@ function checkBudgets(where: string, budgets: Budgets, refuse: Refuse): void {
       if (!(budget.windowMs > 0 && budget.windowMs < Infinity)) refuse(option, `a window of more than 0 ms, got ${budget.windowMs}`);
       continue;
     }
-    // Plain JavaScript and configuration files may say anything.
+    // Plain JavaScript and configuration files aren't type-checked.
     if (!['day', 'month'].includes(budget.per)) refuse(option, 'per day or month, or have a windowMs');
     try {
       budgetOf(budget, { clock: systemClock() });

@@ -1,8 +1,8 @@
 import type { Json } from '@headgate/throttle';
 
 /**
- * How a walk gets from page to page. Cursors are JSON, because a walk is resumed with them, perhaps by another process: one that JSON changes
- * ends the walk with an error. The functions are pure and answer synchronously.
+ * Defines how a walk gets from page to page. Another process may resume a walk from its cursor, so a cursor must be JSON; any other value
+ * ends the walk with an error. The functions must be pure and return synchronously.
  */
 export interface Paging<Query, Page, Cursor extends NonNullable<Json>> {
   /** The cursor of the first page. */
@@ -17,39 +17,39 @@ export interface Paging<Query, Page, Cursor extends NonNullable<Json>> {
   readonly maxPages?: number;
 }
 
-/** The position at which a walk continues: JSON, to store with the records of the previous page. `{ cursor }` is enough. */
+/** The position at which a walk continues, as JSON. Store it with the records of the previous page. Only `cursor` is required. */
 export type Checkpoint<Cursor extends NonNullable<Json>> = {
   /** The cursor of the next page. */
   readonly cursor: Cursor;
-  /** Pages before it. Default 0. */
+  /** Number of pages before the next page. Default 0. */
   readonly pages?: number;
-  /** How many of them were empty, without another one after them. Default 0. */
+  /** Number of empty pages in a row right before the next page. Default 0. */
   readonly empty?: number;
-  /** Digests of their cursors. Default: none, so that a circle is noticed later. */
+  /** Digests of the cursors so far. Without them, a resumed walk detects a loop of cursors later. Default: none. */
   readonly seen?: string;
   /** Set if the cursor is that of an earlier page: the walk ends here with `HEADGATE_CURSOR_LOOP`. */
   readonly isCircle?: true;
 };
 
-/** A page of a walk, and its place there. */
+/** A page of a walk, with its number and the checkpoint after it. */
 export interface WalkedPage<Page, Cursor extends NonNullable<Json>> {
-  /** The source's value. */
+  /** The value that the source's `query` resolves to. */
   readonly page: Page;
   /** Number of the page, from 1 on. */
   readonly number: number;
-  /** The cursor of its request. */
+  /** The cursor with which the page was requested. */
   readonly cursor: Cursor;
-  /** The place at which the walk continues: a later walk takes it as `from`. */
+  /** The checkpoint after this page: pass it as `from` to resume the walk. `last` after the last page. */
   readonly next: Checkpoint<Cursor> | 'last';
 }
 
 /** Options of a walk through pages. */
 export interface WalkOptions<Cursor extends NonNullable<Json>> {
-  /** The place to continue at: the `next` of an earlier walk's page. Nothing comes after `last`. Default: the first page. */
+  /** The checkpoint to resume from: `next` of an earlier walk's page. `last` ends the walk at once. Default: the first page. */
   readonly from?: Checkpoint<Cursor> | 'last' | undefined;
   /** Ends the walk with the signal's reason, and aborts the request in flight. */
   readonly signal?: AbortSignal | undefined;
-  /** How large a share of the turns the walk gets, against 1 of others, where budget is short. Default 1. */
+  /** The walk's share of the requests when budget is short, relative to the 1 of other walks. A number above 0. Default 1. */
   readonly share?: number;
 }
 
@@ -59,7 +59,7 @@ export interface NextLinkOptions<Query, Page> {
   readonly first: Query;
   /** The query for an address: `(url) => ({ url })` where queries are requests. */
   readonly query: (address: string) => Query;
-  /** The Link header of a page's answer, which the source's `classify` keeps. */
+  /** Returns the Link header of a page's response. The source's `classify` must keep the header in its value. */
   readonly link: (page: Page) => string | null | undefined;
   /** The link's relation to the page. Default `next`. */
   readonly rel?: string;
@@ -80,7 +80,7 @@ export interface NextAddressOptions<Query, Page> {
   readonly next: (page: Page) => string | null | undefined;
 }
 
-/** Follows the address of the next page that each page holds. The cursor of the first page is empty. */
+/** Follows the address of the next page in each page. The address is the cursor; the first page's cursor is `''`. */
 export function nextAddress<Query, Page>({ first, query, next }: NextAddressOptions<Query, Page>): Paging<Query, Page, string> {
   return cursorParameter({ query: (address = '') => (address === '' ? first : query(address)), next });
 }
@@ -117,7 +117,7 @@ export interface PageNumbersOptions<Query, Page> {
   readonly first?: number;
 }
 
-/** Counts pages. */
+/** Requests pages by number: the cursor is the page number, and rises by 1 until `isLast` returns true. */
 export function pageNumbers<Query, Page>({ query, isLast, first = 1 }: PageNumbersOptions<Query, Page>): Paging<Query, Page, number> {
   return { first, query, next: (page, number) => (isLast(page, number) ? 'last' : { cursor: number + 1 }) };
 }
@@ -134,7 +134,7 @@ export interface OffsetsOptions<Query, Page> {
   readonly first?: number;
 }
 
-/** Counts items. */
+/** Requests pages by offset: the cursor is the number of items before the page, plus `first`. Ends at an empty page or at `total`. */
 export function offsets<Query, Page>({ query, items, total, first = 0 }: OffsetsOptions<Query, Page>): Paging<Query, Page, number> {
   return {
     first,
@@ -153,7 +153,7 @@ const PARAMETER = /;\s*([^\s;,=]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,]*)))?
 /** The address of a Link header's first link with a relation (RFC 8288); undefined if there is none. */
 export function linkTarget(header: string, rel: string): string | undefined {
   for (const [, address, parameters = ''] of header.matchAll(LINK)) {
-    // A second `rel` counts for nothing (RFC 8288, 3.3).
+    // Only the first `rel` of a link applies (RFC 8288, section 3.3).
     const [, , quoted, bare = ''] = [...parameters.matchAll(PARAMETER)].find(([, name]) => name?.toLowerCase() === 'rel') ?? [];
     const relations = (quoted ?? bare).toLowerCase().split(/\s+/);
     if (relations.includes(rel.toLowerCase())) return address;

@@ -9,7 +9,7 @@ import type { Verdict } from './verdict.ts';
  * `cause`.
  */
 export interface SourceDefinition<Query, Value> {
-  /** Its name, as errors and gauges show it. */
+  /** Name of the service, as errors and gauges show it. */
   readonly service: string;
   /** Each credential's budget named `rate`, unless the options set it: short for `budgets: { rate: limit }`. */
   readonly limit?: Limit;
@@ -25,7 +25,7 @@ export interface SourceDefinition<Query, Value> {
    * Other redirects end the request with `HEADGATE_REDIRECTED`, because credentials go nowhere else. Default: follows none.
    */
   readonly follow?: 'same-origin';
-  /** Gives the verdict on a response. A pure function of its arguments. Redirects never get here. */
+  /** Returns the verdict on a response. Must be a pure, synchronous function. Never gets a redirect (301, 302, 303, 307 or 308). */
   classify(answer: HttpResponse, context: ClassifyContext<Query>): Verdict<Value>;
   /**
    * Reads the state of the named budgets from a response, also from a refusal (429), whose verdict holds only the wait. Default:
@@ -36,7 +36,7 @@ export interface SourceDefinition<Query, Value> {
   subject?(query: Query): string;
   /** Maximum items that the response can hold: the credit that is reserved for it. Default 1. */
   items?(query: Query): number;
-  /** Items that have come. Default 1: a response counts as one item. */
+  /** Number of items in the response's value: the credit that the value holds. Default 1. */
   itemsOf?(value: Value): number;
   /**
    * The cost of a query by budget name: 1 in each budget that isn't named; 0 doesn't use a budget. A name without a budget is an error.
@@ -49,7 +49,7 @@ export interface SourceDefinition<Query, Value> {
   credentialsOf?(query: Query): readonly string[];
 }
 
-/** A definition with its defaults. */
+/** A definition in which the defaults of `subject`, `items` and `itemsOf` are filled in. */
 export type WholeDefinition<Query, Value> = SourceDefinition<Query, Value> &
   Required<Pick<SourceDefinition<Query, Value>, 'subject' | 'items' | 'itemsOf'>>;
 
@@ -78,13 +78,13 @@ export interface ClassifyContext<Query> extends EvidenceContext<Query> {
 /** A request of the service: under the base address, or at an address that a response has given. It may be sent more than once. */
 export type SourceRequest = PathRequest | UrlRequest;
 
-/** The part that both kinds of request have. */
+/** The fields that `PathRequest` and `UrlRequest` share. */
 export interface AnyRequest {
   /** Default `GET`. */
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Headers in addition to those of the source and the signer, such as `accept`. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as UTF-8. Default: no body. */
+  /** Text of the body, sent as UTF-8. Default: no body. */
   readonly body?: string;
 }
 
@@ -93,8 +93,8 @@ export interface PathRequest extends AnyRequest {
   /** Percent-encoded, with a leading slash; appended unchanged to the base address. */
   readonly path: string;
   /**
-   * Decoded; every character beyond the unreserved ones of RFC 3986 is percent-encoded on the way. A list repeats its name, undefined
-   * leaves it out.
+   * Parameters, not yet encoded: Headgate percent-encodes each character that isn't unreserved in RFC 3986. A list repeats the parameter;
+   * undefined omits it.
    */
   readonly query?: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** Absent: distinguishes the two kinds of request. */
@@ -110,6 +110,6 @@ export interface UrlRequest extends AnyRequest {
   readonly url: string;
   /** Absent: distinguishes the two kinds of request. */
   readonly path?: never;
-  /** Absent: the address has its own. */
+  /** Absent: `url` contains the query. */
   readonly query?: never;
 }

@@ -15,7 +15,7 @@ export interface SourceOptions {
   readonly budgets?: Budgets | undefined;
   /** Maximum concurrent requests of each credential: a whole number from 1. Default: as many as its budgets permit. */
   readonly concurrency?: number | undefined;
-  /** For one attempt, all in all: connecting, sending, headers and body. Default 30,000 ms. */
+  /** Maximum time for connecting, sending and reading the response of an attempt, and again for signing, in ms. Default 30,000. */
   readonly timeoutMs?: number | undefined;
   /** Maximum bytes of a body, as sent and as decoded. Default 16 MiB. */
   readonly maxBodyBytes?: number | undefined;
@@ -38,7 +38,7 @@ export interface SourceOptions {
   readonly stopAfterFailures?: number | undefined;
   /** Maximum number of requests that this source and others may send. Default: no maximum. */
   readonly allowance?: RequestAllowance | undefined;
-  /** Longest a request that was sent may take to be counted by the service. Default 5,000 ms. */
+  /** Maximum delay, in ms, between sending a request and the service counting it. Default 5,000. */
   readonly maxDelayMs?: number | undefined;
   /** Default `headgate/<version>`. */
   readonly userAgent?: string | undefined;
@@ -60,11 +60,11 @@ export interface SourceOptions {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Default: the machine's clock. */
   readonly clock?: Clock | undefined;
-  /** A number in [0, 1) for jitter. Default `Math.random`. */
+  /** Returns a random number in [0, 1), which spreads retries over time. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
-  /** Makes grants durable before they are used, so that a restart continues the same windows. Default: none. */
+  /** Journal that stores each permit before its request is sent, so that a restart continues the same windows. Default: none. */
   readonly journal?: Journal | undefined;
-  /** Called after every attempt. An error it throws changes nothing for the request; the first becomes a process warning. */
+  /** Called after each attempt, unless its permit expired. An error from it doesn't affect the request; the first is a process warning. */
   readonly onAttempt?: ((event: AttemptEvent) => void) | undefined;
 }
 
@@ -74,14 +74,14 @@ export interface Credential {
   readonly name: string;
   /** Signs each attempt. */
   readonly signer: Signer;
-  /** Budgets instead of the source's of that name, except shared ones. */
+  /** Budgets that replace the source's budgets of the same names for this credential. Shared budgets can't be replaced. */
   readonly budgets?: Budgets;
 }
 
 /** Budgets by name: a request is charged to each of them. */
 export type Budgets = Readonly<Record<string, Limit | Quota>>;
 
-/** How many requests may start in any window. */
+/** A limit on the requests that may start in any window of a fixed length. */
 export interface Limit {
   /** Maximum requests, or units of weight, in any window: a whole number from 1. */
   readonly requests: number;
@@ -93,7 +93,7 @@ export interface Limit {
   readonly shared?: boolean;
 }
 
-/** How many requests may start from one reset to the next. */
+/** A limit on the requests that may start from one reset by the service to the next. */
 export interface Quota {
   /** Maximum requests, or units of weight, from one reset to the next: a whole number from 1. */
   readonly requests: number;
@@ -103,7 +103,7 @@ export interface Quota {
   readonly resetsAt?: string | undefined;
   /** Day of a month's reset, 1 to 31; in a shorter month its last day. Default 1. */
   readonly resetsOn?: number | undefined;
-  /** IANA name of the time zone of that time and day. Default `UTC`. */
+  /** IANA name of the time zone of `resetsAt` and `resetsOn`. Default `UTC`. */
   readonly zone?: string | undefined;
   /** Name of what it counts, for displays. Default: requests. */
   readonly unit?: string | undefined;
@@ -119,23 +119,23 @@ export interface AttemptEvent {
   readonly credential: string;
   /** The query's user, ISBN or page, as the definition's `subject` names it. */
   readonly subject: string;
-  /** Its result. `transient`: it is tried again for another reason than a refused rate or credential, also because no response came. */
+  /** Result of the attempt. `transient`: a temporary error or no response, rather than a refused rate or credential. */
   readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
   /** The status of the response, if one came. */
   readonly status?: number;
   /** Description of every outcome except ok. */
   readonly reason?: string;
-  /** When it is tried again, ms from now; absent when it is not. */
+  /** Time until the next attempt, in ms; absent if the request isn't retried. */
   readonly retryInMs?: number;
-  /** From its permit to its outcome, in ms: signing, connecting, sending and the response. */
+  /** Time from the permit to the result, in ms: signing, connecting, sending and reading the response. */
   readonly durationMs: number;
   /** The query's walk, if the query named one. */
   readonly walk?: object;
-  /** This answer, or an earlier one, shows another limit than the configured one; reported once. */
+  /** Set if responses show another limit than the configured one; once for each budget and kind of difference. */
   readonly limitMismatch?: LimitMismatch;
 }
 
-/** The service's responses show another limit than the one that is configured. */
+/** A difference between a configured limit and the limit that the service's responses show. */
 export interface LimitMismatch {
   /** Name of the budget. */
   readonly budget: string;

@@ -33,13 +33,13 @@ export interface Source<Query, Value> extends AsyncDisposable {
    * with `HEADGATE_NO_CREDENTIAL`. Changes nothing if there is no credential of that name.
    */
   removeCredential(name: string): void;
-  /** The state of its budgets and of each query, and since when the service is down. */
+  /** Returns the state of each budget and each unfinished query, and the outage if the service is down. */
   gauges(): SourceGauges;
-  /** When the slots of each budget become free, for forecasts. */
+  /** Returns when the slots of each budget become free, for forecasts. */
   slots(): readonly BudgetSlots[];
   /**
-   * Starts no further request: calls that wait for one, and later calls, reject with `HEADGATE_STOPPED`; requests in flight run to their
-   * end.
+   * Starts no further request. Queries that wait for a permit or a retry, and later queries, reject with `HEADGATE_STOPPED`. Requests in
+   * flight continue to their end.
    */
   stop(): void;
   /** Aborts the requests in flight and closes the connections. Later calls reject with `HEADGATE_CLOSED`. */
@@ -50,37 +50,37 @@ export interface Source<Query, Value> extends AsyncDisposable {
 export interface QueryOptions {
   /** Pool from which the maximum number of items in the response is reserved before the request. */
   readonly credits: CreditPool;
-  /** Rejects the query with its reason: leaves the queue, or aborts the request in flight. */
+  /** Aborts the query, in the queue or in flight. The query rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** How large a share of the turns the query's walk gets, against 1 of others, where budget is short. Default 1. */
+  /** The share of the requests that the query's walk gets when budget is short, relative to the 1 of other walks. Default 1. */
   readonly share?: number;
   /** Queries of one walk take their turns together. Default: each query is a separate walk. */
   readonly walk?: object;
-  /** How many of its caller's requests it carries, as a batch does: an outage costs at most a few of them. Default 1. */
+  /** Number of the caller's requests that this query combines, such as a batch's size. Limits how many an outage ends. Default 1. */
   readonly requests?: number;
 }
 
-/** The budgets and the unfinished queries of a source. */
+/** The state of a source at one moment: budgets, unfinished queries, and an outage. */
 export interface SourceGauges {
-  /** One for each budget of each credential that is still in use, then one for each budget that they share. */
+  /** A gauge for each budget of each current credential, then one for each shared budget. */
   readonly budgets: readonly SourceBudgetGauge[];
-  /** One for each query: the queued ones in the order of their turns, then the others in the order of their permits. */
+  /** The unfinished queries: first the queued ones in the order of their turns, then those with a permit, oldest first. */
   readonly queries: readonly QueryStatus[];
-  /** Set while the service is down, where `waitOutOutages` is set. */
+  /** The current outage. Set only while the service is down and the option `waitOutOutages` is true. */
   readonly outage?: SourceOutage;
 }
 
-/** The service is down for everybody: one request probes it, all others wait. */
+/** An outage of the service: one request at a time probes the service, and the others wait. */
 export interface SourceOutage {
-  /** Epoch ms. */
+  /** Epoch ms at which the outage began. */
   readonly since: number;
-  /** Attempts that met a fault since then. */
+  /** Number of failed attempts since the outage began. */
   readonly attempts: number;
   /** Description of the last error. */
   readonly reason: string;
   /** Epoch ms of the next attempt; absent while a request is being tried, or waits for a budget. */
   readonly retryAt?: number;
-  /** Requests that wait for its end. */
+  /** Number of requests that wait for the end of the outage. */
   readonly waiting: number;
 }
 
@@ -90,7 +90,7 @@ export type QueryStatus = QueryState & {
   readonly id: object;
   /** The query's user, ISBN or page, as the definition's `subject` names it. */
   readonly subject: string;
-  /** Its cost in each budget, by name. Default 1. */
+  /** The query's cost in each budget, by the budget's name. Default 1 each. */
   readonly weights?: Readonly<Record<string, number>>;
   /** Names of the credentials that may send it. Default: any. */
   readonly credentials?: readonly string[];
@@ -102,16 +102,16 @@ export type QueryState =
   | { readonly state: 'queued'; readonly for: 'budget' | 'downstream' | 'concurrency'; readonly until?: number }
   /** Waits for another query to be answered, because the service is down. */
   | { readonly state: 'service-down'; readonly until?: number }
-  /** Has a permit of this credential since then, and no response yet. */
+  /** Has had a permit of `credential` since `since`, and no result yet. */
   | { readonly state: 'requesting'; readonly credential: string; readonly since: number }
-  /** Its last attempt failed, and the next one comes then. */
+  /** The last attempt failed with `reason`; the query waits for its next permit from `until` on. */
   | { readonly state: 'retrying'; readonly until: number; readonly reason: string };
 
 /** The state of one budget: of one credential, or of all of them. */
 export interface SourceBudgetGauge {
   /** Name of the credential that the budget belongs to; absent for a limit over all credentials. */
   readonly credential?: string;
-  /** Its name. */
+  /** Name of the budget. */
   readonly budget: string;
   /** Maximum requests, or units of weight, per window. */
   readonly limit: number;
@@ -119,9 +119,9 @@ export interface SourceBudgetGauge {
   readonly windowMs: number;
   /** Weight in use: in flight, or answered less than a window ago, by us or (as far as responses show) by others. */
   readonly used: number;
-  /** Epoch ms when the next may start; undefined while that depends on requests in flight. */
+  /** Epoch ms at which the next request may start; undefined while that depends on requests in flight. */
   readonly freeAt?: number;
-  /** Name of what it counts. Default: requests. */
+  /** Name of the unit that the budget counts. Default: requests. */
   readonly unit?: string;
   /** Epoch ms of a quota's next reset. */
   readonly resetsAt?: number;

@@ -4,11 +4,11 @@ import { seenCursors } from './seen-cursors.ts';
 import { SourceError, type SourceErrorCode } from './source-error.ts';
 import type { QueryOptions } from './source.ts';
 
-/** How the functions of a paging are called: their errors name who defined it. */
+/** Functions that call a paging and create errors that name its definer. */
 export interface PagingCalls {
   /** Calls `query` or `next`. */
   readonly call: <Result>(name: string, call: () => Result) => Result;
-  /** The error of one that gave something it must not: `returns null`, and what it must return. */
+  /** Creates the error for a wrong result. `name`: the function; `what`: its error, such as `returns null`; `why`: the rule. */
   readonly misuse: (name: string, what: string, why: string) => Error;
 }
 
@@ -18,13 +18,13 @@ export interface WalkPagesOptions<Query, Page, Cursor extends NonNullable<Json>>
   readonly paging: Paging<Query, Page, Cursor>;
   /** Requests a page. */
   readonly query: (query: Query, options: QueryOptions) => Promise<Delivery<Page>>;
-  /** Begins the walk's errors. */
+  /** Name of the service, for the walk's errors. */
   readonly service: string;
   /** The user, author or key that is walked. */
   readonly subject: () => string;
 }
 
-/** Services sometimes send several empty pages in a row. This many come from a service that never ends. */
+/** Default maximum of empty pages in a row. More of them suggest that the service never returns a last page. */
 const MAX_EMPTY_PAGES = 100;
 
 /**
@@ -77,7 +77,7 @@ export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
   );
 }
 
-/** The same walk with other values of its pages. */
+/** Returns the same walk with each page replaced by `valueOf(page)`. */
 export function mapPages<A, B>(pages: PageStream<A>, valueOf: (page: A) => B): PageStream<B> {
   return new PageStream(() => {
     const reader = pages.reader();
@@ -98,7 +98,7 @@ function assertGoesOn<Query, Page, Cursor extends NonNullable<Json>>(
   const { maxEmptyPages = MAX_EMPTY_PAGES, maxPages = Infinity } = paging;
   const end = (code: SourceErrorCode, what: string): SourceError =>
     new SourceError({ code, retryable: true, service, subject: subject(), message: `${subject()}: ${what}` });
-  // Without the cursor: the address of a page may hold a key.
+  // The messages don't quote the cursor, because a page's address may contain a key.
   if (isCircle === true) {
     const what = `page ${pages} leads back to an earlier page of this walk. The service's pages form a loop: start the crawl again later.`;
     throw end('HEADGATE_CURSOR_LOOP', what);
@@ -126,7 +126,7 @@ function nextCursor<Query, Page, Cursor extends NonNullable<Json>>(
   return checked(options, 'next', given.cursor);
 }
 
-/** The cursor, as a resumed walk gets it. Throws for one that JSON would change. */
+/** Returns the cursor. Throws if JSON would change it, because a resumed walk would get another cursor. */
 function checked<Cursor>({ misuse }: PagingCalls, name: string, cursor: Cursor): Cursor {
   if (cursor !== null && survivesJson(cursor)) return cursor;
   throw misuse(name, `returns the cursor ${words(cursor)}`, 'A cursor must be JSON: text, a number, a list or an object, but not null');
@@ -142,7 +142,7 @@ function survivesJson(value: unknown): boolean {
   return Object.values(value).every((one) => one === undefined || survivesJson(one));
 }
 
-/** Without its text, which may hold a key. */
+/** Describes a wrong value, but doesn't quote its text, which may contain a key. */
 function words(value: unknown): string {
   if (value === null || value === undefined || typeof value === 'number') return String(value);
   if (typeof value !== 'object') return `a ${typeof value}`;

@@ -9,11 +9,11 @@ export interface ConnectionsOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** PEM text, trusted in addition to the usual authorities. */
   readonly ca?: string | undefined;
-  /** Time limit for connecting. */
+  /** Maximum time for connecting, in ms. */
   readonly connectTimeoutMs: number;
-  /** Replaces the connections that it would open. */
+  /** The caller's dispatcher, used instead of new connections. `close` leaves it open. */
   readonly dispatcher?: Dispatcher | undefined;
-  /** Used instead of undici's. */
+  /** The caller's `fetch`, used instead of new connections. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface Connections {
   readonly dispatch: Dispatch;
   /** Host and port of the proxy while connecting to it. */
   readonly proxyAwaited: string | undefined;
-  /** Aborts everything. */
+  /** Aborts the requests and closes the connections, except those of the caller's dispatcher or `fetch`. */
   close(): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export function connections(options: ConnectionsOptions): Connections {
       });
     };
   };
-  // Sources are also opened just to look at the remaining work.
+  // Loads undici at the first request, because some sources are opened only for forecasts and send none.
   let dispatcher: Dispatcher | undefined;
   let made: Promise<Dispatcher> | undefined;
   return {
@@ -78,7 +78,7 @@ export function connections(options: ConnectionsOptions): Connections {
   };
 }
 
-/** Connections that belong to the caller: they stay open. */
+/** Uses the caller's connections, which `close` leaves open. */
 function borrowed(dispatch: Dispatch): Connections {
   return { dispatch, proxyAwaited: undefined, close: () => Promise.resolve() };
 }

@@ -12,18 +12,18 @@ export interface ExchangeOptions {
   /** Scheme, host and port. */
   readonly origin: string;
   readonly method: WireRequest['method'];
-  /** With the query, as sent. */
+  /** Path with the query, as sent. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** For everything, from now to the last byte. */
+  /** Maximum time from the call to the last byte of the response, in ms. */
   readonly timeoutMs: number;
-  /** As sent and as decoded. */
+  /** Maximum bytes of the body, both as sent and as decoded. */
   readonly maxBodyBytes: number;
   readonly signal: AbortSignal;
-  /** The first byte is about to go to the socket. Returns false if it must not, because its permit has expired. */
+  /** Called right before the first byte is sent. Returns false if the request must not be sent, because its permit has expired. */
   readonly onSent: () => boolean;
-  /** The response's headers have arrived: everything known before its body. */
+  /** Called with the status and the headers, before the body arrives. */
   readonly onAnswered: (head: Omit<HttpResponse, 'body'>) => void;
 }
 
@@ -90,7 +90,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
       forget();
       how();
     };
-    /** Ends it early: further data must not be read. */
+    /** Ends the exchange with an error, and aborts the request so that no more data is read. */
     const breakOff = (error: Error): void => {
       settle(() => reject(error));
       controller?.abort(new Error('given up'));
@@ -165,7 +165,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
         handler,
       );
     started().catch((error: unknown) => {
-      // An error of a user's dispatcher.
+      // The dispatcher threw; it may be the user's.
       const { reason, invalid } = connectionFailure({ error, host: hostOf(origin), sent: controller !== undefined, begun });
       breakOff(failed(reason, { invalid }));
     });

@@ -12,9 +12,9 @@ const SECRET_PAUSE_MS = 5_000;
 /** The state of one query from attempt to attempt. */
 export interface Progress {
   readonly deadline: Backoff;
-  /** Set when a response was ambiguous: the next one like it is believed. */
+  /** True after an ambiguous response. A second one ends the query with that response's error. */
   wasAmbiguous: boolean;
-  /** Set if a response did not match: the next one like it ends the query. */
+  /** True after a response that doesn't match the service's format. A second one ends the query. */
   wasMismatch: boolean;
   /** The address of the last redirect, and how many came in a row. */
   redirect: Redirect | undefined;
@@ -24,19 +24,19 @@ export interface Progress {
 }
 
 export interface RetryDecisionOptions {
-  /** An attempt without a page. */
+  /** The attempt, whose verdict isn't `ok`. */
   readonly attempted: Omit<Attempted<unknown>, 'verdict'>;
   readonly verdict: Exclude<Verdict<unknown>, { readonly kind: 'ok' }>;
-  /** The fields of its error; `status`: of the response, if one came. */
+  /** Fields for the query's error. `status`: of the response, if one came. */
   readonly about: About & { readonly status: number | undefined };
   readonly credential: SourceCredential;
   /** Monotonic ms when the permit of this attempt was granted. */
   readonly grantedAtMs: number;
   /** The request's cost in each budget, in their order. */
   readonly weights: readonly number[];
-  /** The credential's count when the request was signed. */
+  /** The credential's `clockRefusals` before the request was signed. */
   readonly clockRefusals: number;
-  /** The credential's count when the request was signed. */
+  /** The credential's `secretRefusals` before the request was signed. */
   readonly secretRefusals: number;
   readonly progress: Progress;
   /** Reports an error that may be the service's. */
@@ -45,13 +45,13 @@ export interface RetryDecisionOptions {
   readonly retire: (error: SourceError) => void;
 }
 
-/** The next step of a query without a page. */
+/** The next step of a query whose attempt had a verdict other than `ok`. */
 export type RetryDecision =
   | {
       readonly kind: 'retry';
       readonly outcome: AttemptEvent['outcome'];
       readonly reason: string;
-      /** As far as known now, for displays. */
+      /** Expected time until the next attempt, in ms, for displays. */
       readonly retryInMs: number;
       /** The wait before the next permit is acquired, ms. */
       readonly pauseMs: number;

@@ -6,7 +6,7 @@ import type { SourceError } from '../source-error.ts';
 import type { Budgets, Credential } from '../source-options.ts';
 import type { SharedBudgets } from './shared-budgets.ts';
 
-/** A credential in use: its budgets, and what the service has said about it. */
+/** A credential of a source, with its budgets and the service's refusals of it. */
 export interface SourceCredential {
   readonly name: string;
   readonly signer: Signer;
@@ -14,16 +14,16 @@ export interface SourceCredential {
   readonly budgets: readonly RateBudget[];
   /** The budgets' definitions by name, in the same order. */
   readonly named: Budgets;
-  /** The budgets that it doesn't share. */
+  /** The budgets that only this credential uses. */
   readonly own: readonly NamedBudget[];
   readonly journal?: JournalEntry | undefined;
-  /** True if it was refused for its rate during the last minute. */
+  /** True if the service refused this credential because of a rate limit during the last minute. */
   readonly recentlyRefused: boolean;
   /** Number of refusals because of the clock: a refusal of a request signed before the last one says nothing new. */
   readonly clockRefusals: number;
-  /** A granted request could be sent, or its permit expired after `ms`. This sets the time for connecting and signing from now on. */
+  /** Reports whether a request could be sent before its permit expired. An expired permit lengthens the time limit of later permits. */
   prepared(how: { readonly lapsedAfterMs: number } | 'in time'): void;
-  /** Refused for its rate: for a while, nothing starts that uses the same budgets. Returns how long, ms. */
+  /** Reports a refusal because of a rate limit. Holds the budgets that the request uses. Returns the length of the hold in ms. */
   refused(refusal: Refusal): number;
   /** A response other than a refusal has arrived. */
   accepted(): void;
@@ -31,15 +31,18 @@ export interface SourceCredential {
   backOffOneWindow(weights: readonly number[]): number;
   /** Number of refusals of its secret: a refusal of a request signed before the last one says nothing new. */
   readonly secretRefusals: number;
-  /** The state of its budgets, except shared ones. */
+  /** Returns the state of the budgets that only this credential uses. */
   snapshots(): readonly BudgetSnapshot[];
-  /** Why it is no longer used; undefined while it is. */
+  /** The error for which the source no longer uses this credential; undefined while the source uses it. */
   readonly retiredBy: SourceError | undefined;
-  /** It leaves its source for good; the first reason stays. */
+  /** Marks the credential as no longer used. The error of the first call stays. */
   retired(error: SourceError): void;
-  /** The service refused its secret. Returns false if its signer can't provide another, or has had its chance since the last response. */
+  /**
+   * Reports that the service refused the secret. Returns true if the signer reads its secret again, and false if the signer can't, or has
+   * already done so since the last accepted request.
+   */
   secretRefused(secret: string | undefined, error: SourceError): boolean;
-  /** Why a secret must not be sent again: it is the one that was last refused. */
+  /** Returns the error of the last refusal if the service then refused this secret; undefined for any other secret. */
   refusalOf(secret: string): SourceError | undefined;
   /** Its timestamp was refused by a service whose clock is `offsetMs` ahead of ours. Corrects the clock that stamps its requests. */
   clockRefused(offsetMs: number): ClockCorrection;
@@ -53,7 +56,7 @@ export interface Refusal {
   readonly grantedAtMs: number;
   /** The refused request's cost in each budget, in their order. */
   readonly weights: readonly number[];
-  /** Ms from now, if the response says so. */
+  /** Wait that the response requests, in ms from now. */
   readonly retryInMs?: number | undefined;
 }
 
@@ -71,7 +74,7 @@ export interface SourceCredentialOptions {
 }
 
 const RECENT_MS = 60_000;
-/** If refusals name no wait, waits double up to this. */
+/** Maximum wait after a refusal without a requested wait. Such waits start with one window and double with each refusal. */
 const LONGEST_STEP_MS = 15 * 60_000;
 /** Maximum believable wait: a response that requests more than this, and more than the longest window of its budgets, is ignored. */
 const LONGEST_HOLD_MS = 24 * 60 * 60_000;
@@ -80,7 +83,7 @@ const SHORTEST_HOLD_MS = 1_000;
 
 /** Maximum correction. If the offset is larger, the service's clock or this machine's is wrong, and a person must check. */
 const LARGEST_CLOCK_OFFSET_MS = 24 * 60 * 60_000;
-/** Clocks get corrected, so each refusal may have another offset. This many in a row are not due to that. */
+/** Maximum number of clock corrections in a row. After that, the clock isn't the cause of the refusals. */
 export const MOST_CLOCK_REFUSALS = 3;
 
 export function sourceCredential(given: SourceCredentialOptions): SourceCredential {
