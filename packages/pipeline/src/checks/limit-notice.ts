@@ -34,7 +34,7 @@ const UNITS = [
   ['s', 1_000],
 ] as const;
 
-/** In the largest unit with a value of at least one, rounded up to a tenth. */
+/** The duration in the largest unit that gives at least 1, rounded up to a tenth. */
 function length(ms: number): string {
   const [unit, unitMs] = UNITS.find(([, each]) => ms >= each) ?? ['ms', 1];
   return `${Math.ceil((ms / unitMs) * 10) / 10} ${unit}`;

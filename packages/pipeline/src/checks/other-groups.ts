@@ -43,7 +43,7 @@ export function otherGroupsWarnings({ state, group, pipeline, names }: OtherGrou
     });
 }
 
-/** The same for all pipelines, without taking any lane. `missing`: topics that don't exist. */
+/** Warns of other groups of all pipelines, without taking any lane. `missing`: topics that don't exist. */
 export async function findOtherGroups({
   log,
   group,

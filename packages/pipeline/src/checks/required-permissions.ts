@@ -10,7 +10,7 @@ export interface RequiredPermissionsOptions {
   readonly pipelines: readonly Pipeline[];
   /** Group of the run. */
   readonly group: string;
-  /** The lanes of pipelines that split their credentials. */
+  /** Number of lanes of each pipeline that splits its credentials. */
   readonly lanes: number;
   /** The topics' names on the log. */
   readonly names: TopicNames;

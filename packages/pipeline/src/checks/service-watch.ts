@@ -8,7 +8,7 @@ export interface ServiceWatchOptions {
   readonly emit: (event: Extract<RunEvent, { type: 'service-unavailable' | 'service-available' }>) => void;
 }
 
-/** A shorter time without a success is only one retry. */
+/** Minimum time without a success before the event. In a shorter time, there may have been only one retry. */
 const FAILING_AFTER_MS = 2_000;
 
 /** Turns the errors that all requests of a pipeline meet into one event: it emits when they have lasted two seconds, and when they end. */

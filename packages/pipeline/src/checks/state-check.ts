@@ -43,9 +43,9 @@ export interface StateCheckOptions {
   readonly lane: number;
   /** The first unfinished request according to the lane's state; undefined if it has none. */
   readonly next: number | undefined;
-  /** The requests topic of the lane's state, if it says so. */
+  /** The requests topic that the lane's state belongs to; undefined if the state doesn't name one. */
   readonly stateOf?: string | undefined;
-  /** The ID of that topic, if it says so. */
+  /** The ID of the topic in `stateOf`; undefined if the state doesn't contain one. */
   readonly stateOfId?: string | undefined;
 }
 
@@ -81,7 +81,7 @@ export async function assertStateKept(options: StateCheckOptions): Promise<strin
   throw new StateLostError({ message, loss: 'state' });
 }
 
-/** The same for all lanes, without taking any. `missing`: topics that don't exist. */
+/** Does what `assertStateKept` does for all lanes, without taking any. `missing`: topics that don't exist. */
 export async function assertStatesKept({
   log,
   group,
@@ -113,7 +113,7 @@ export async function assertStatesKept({
   await Promise.all(checks);
 }
 
-/** Undefined if the partition doesn't exist: the next run creates it for a new lane. */
+/** The state in a partition; undefined if the partition doesn't exist, because the next run creates it for a new lane. */
 export async function readState(log: TopicLog, topic: string, partition: number): Promise<StateReading | undefined> {
   try {
     return await log.readState(topic, partition);

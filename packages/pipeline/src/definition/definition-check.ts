@@ -13,7 +13,7 @@ const must =
 const part = (test: (value: unknown) => boolean, words: string) => z.custom(test, { error: must(words), abort: true });
 const text = z.string({ error: must('text') });
 const userFunction = part((value) => typeof value === 'function', 'a function');
-/** Recognized by a method: a user's folder may have its own copy of zod. */
+/** Recognizes a zod schema by a method and not by its class, because a user's folder may have its own copy of zod. */
 const schema = (method: 'safeParse' | 'safeExtend') =>
   part((value) => typeof Object(value)[method] === 'function', 'a zod schema, such as z.strictObject({ … })');
 

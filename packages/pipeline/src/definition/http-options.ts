@@ -36,7 +36,7 @@ export const httpOptions: {
     .describe("Certificate of the service's own certificate authority, as a path or PEM text."),
 };
 
-/** These options in the form that a source takes. */
+/** The HTTP options of a pipeline in the form that a source takes. */
 export function sourceOptions(
   baseUrl: string,
   options: z.output<z.ZodObject<typeof httpOptions>>,

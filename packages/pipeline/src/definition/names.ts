@@ -4,9 +4,9 @@ import type { TopicMap, TopicNames } from './topic.ts';
 
 /** How topics are named on the log: several groups can share a cluster. */
 export interface TopicNaming {
-  /** Before every topic's name: `prod.social.`. Default: none. */
+  /** Text before each topic's name, such as `prod.social.`. Default: none. Not added to the names in `names`. */
   readonly prefix?: string;
-  /** Other names for some topics, by their own: `{ 'issues.records': 'team.issues' }`. The prefix isn't added to them. */
+  /** Other names for some topics, by their default names: `{ 'issues.records': 'team.issues' }`. Default: none. */
   readonly names?: Readonly<Record<string, string>>;
 }
 
@@ -20,7 +20,7 @@ export function topicNames({ prefix = '', names = {} }: TopicNaming = {}): Topic
   return (name) => (Object.hasOwn(names, name) ? names[name] : undefined) ?? prefix + name;
 }
 
-/** The state of the group, which belongs to no lane and has one partition. */
+/** Name of the topic with the state of the group. The state belongs to no lane, so the topic has one partition. */
 export const GROUP_STATE = 'headgate.state';
 
 export function requestsTopic({ name }: Named, names: TopicNames): string {
@@ -36,17 +36,17 @@ export function laneName(group: string, topic: string, lane: number): string {
   return `${group}.${topic}.${lane}`;
 }
 
-/** The lane in which lists are enqueued. */
+/** Name of the lane in which lists are enqueued. */
 export function listLane(group: string): string {
   return `${group}.request-list`;
 }
 
-/** The lane in which dead letters are replayed and dismissed. */
+/** Name of the lane in which dead letters are replayed and dismissed. */
 export function replayGroup(group: string): string {
   return `${group}.replay`;
 }
 
-/** The lanes of a pipeline for the option `lanes`: at most as many as it has credentials to divide. */
+/** Number of lanes of a pipeline: the option `lanes`, or 1 if the pipeline doesn't split credentials among its lanes. */
 export function lanesOf({ credentials }: { readonly credentials?: readonly unknown[] | undefined }, lanes: number): number {
   return credentials === undefined ? 1 : lanes;
 }

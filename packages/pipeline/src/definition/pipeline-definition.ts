@@ -15,9 +15,9 @@ export interface PipelineDefinition<
   Topics extends TopicMap,
   Credential extends NamedCredential,
 > {
-  /** Prefix of its topics and its key in a configuration: lowercase letters, digits and hyphens. */
+  /** Name of the pipeline: prefix of its topics, and its key in a configuration. Lowercase letters, digits and hyphens. */
   readonly name: string;
-  /** Its section of a configuration. `every`, `maxOutstanding` and `stopAfterFailures` are added to it. */
+  /** Schema of the pipeline's section of a configuration. Headgate adds `every`, `maxOutstanding` and `stopAfterFailures`. */
   readonly options: Options;
   /** The value of `<name>.requests`: enqueue, replay and other clients' requests are read with it. */
   readonly request: RequestSchema;
@@ -28,7 +28,7 @@ export interface PipelineDefinition<
    * topic. Default false.
    */
   readonly makesRequests?: boolean;
-  /** Name of its items, for displays. Default `records`. */
+  /** Name of the pipeline's items, for displays. Default `records`. */
   readonly unit?: string;
   /** Maximum items per page of a walk: forecasts use it to estimate the size of a first walk. Default: no estimate. */
   pageItems?(options: z.output<Options>): number;
@@ -54,7 +54,7 @@ export interface PipelineDefinition<
   credentials?(options: z.output<Options>): readonly Credential[];
   /** True if a limit is over all of its credentials. Lanes can't share it, so there may be only one. Default: false. */
   sharesLimit?(options: z.output<Options>): boolean;
-  /** Default of the option of that name, in items. Default 20,000. */
+  /** Default of the option `maxOutstanding`, in items. If unset: 20,000. */
   readonly maxOutstanding?: number;
   /** Describes options that are valid but unwise: `headgate check` and a run report them. Default: none. */
   warnings?(options: z.output<Options>): Iterable<OptionIssue>;
@@ -65,15 +65,15 @@ export interface PipelineDefinition<
   probe?(options: z.output<Options>, io: PipelineIo<Credential>, request?: z.output<RequestSchema>): Probe;
   /** Everything that the processes of one group must agree on in addition to credentials' names: above all, budgets. */
   agreed?(options: z.output<Options>): Json;
-  /** How its requests are processed: `walk`, `lookup` or `route`. Called once for each lane. */
+  /** Returns how a lane processes its requests: `walk`, `lookup` or `route`. Called once for each lane that is opened. */
   open(options: z.output<Options>, io: PipelineIo<Credential>): Processor<z.output<RequestSchema>, Topics>;
-  /** HTTP requests that a request needs; `last`: of the key's last complete walk. Default: as many as last time. */
+  /** Number of HTTP requests that a job needs. `last`: size of the key's last complete walk. Default: as many as that walk. */
   expect?(request: z.output<RequestSchema>, last: CrawlSize | undefined): number | undefined;
 }
 
 /** A request that only checks a credential. */
 export interface Probe {
-  /** Closed after the request. */
+  /** The source that sends the request. Headgate closes it afterward. */
   readonly source: SourceControls;
   /** Sends the request. Rejects as the source does. */
   query(): Promise<unknown>;

@@ -30,7 +30,7 @@ export interface PipelineErrorOptions {
   readonly code: PipelineErrorCode;
   /** Says what happened, where, and what to do. */
   readonly message: string;
-  /** Default false. */
+  /** True if the same call may succeed later without a change to the program. Default false. */
   readonly retryable?: boolean | undefined;
   /** The name of the pipeline concerned. */
   readonly pipeline?: string | undefined;
@@ -66,7 +66,7 @@ export class PipelineError extends Error {
 export class InvalidOptionsError extends PipelineError {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'InvalidOptionsError';
-  /** Each with its path within the options. The messages contain no values. */
+  /** The issues, each with its path within the options. Their messages contain no values. */
   readonly issues: readonly OptionIssue[];
   /** The schema of the options. */
   readonly schema: z.ZodType;

@@ -6,9 +6,9 @@ import { type UserFunction, answered, callUser, misuse } from './user-function.t
 
 /** A request in the form of its topic. */
 export interface KeyedRequest {
-  /** Key of its record, which determines the partition and the lane. */
+  /** Key of the request's record, which determines the partition and so the lane. */
   readonly key: string;
-  /** JSON. */
+  /** The request as JSON text. */
   readonly value: string;
 }
 
@@ -67,7 +67,7 @@ export function pipelineRequests(definition: RequestFunctions): PipelineRequests
   };
 }
 
-/** Null for values that JSON can't represent. */
+/** The request as JSON text; null for a value that JSON can't represent, such as `undefined`. */
 export function jsonOf(request: unknown): string | null {
   const text: string | undefined = JSON.stringify(request);
   return text ?? null;

@@ -8,7 +8,7 @@ import type { CrawlSize, Processor } from '../engine/processor.ts';
 
 /** Options that every pipeline has in addition to its own. */
 export type CommonOptions = {
-  /** The interval after which its list is requested again: `24h`, or ms. Default: it is requested once. */
+  /** Interval after which the pipeline's list is requested again: `24h`, or ms. Default: the list is requested once. */
   readonly every?: string | number | undefined;
   /** Maximum items of a lane that are requested or in flight and not yet written. Default: the definition's. */
   readonly maxOutstanding?: number | undefined;
@@ -33,7 +33,7 @@ export interface DefinedPipeline<Options extends z.ZodObject, Request = unknown>
 export interface DefinitionInfo {
   /** Name of the pipeline: the prefix of its topics and its key in a configuration. */
   readonly name: string;
-  /** With the options that every pipeline takes. */
+  /** Schema of the options, including those that every pipeline takes. */
   readonly options: z.ZodObject;
   /** The schema of a request's value. */
   readonly request: z.ZodType;
@@ -49,23 +49,23 @@ export interface DefinitionInfo {
 export interface ListedRequest extends KeyedRequest {
   /** Returns the same text for requests that are equal after parsing, and only for those: the list has such a request once. */
   readonly identity: string;
-  /** After how many ms it is requested again; undefined: once. */
+  /** Interval after which the request is enqueued again, ms; undefined: enqueued once. */
   readonly everyMs: number | undefined;
 }
 
 /** A pipeline with its options. `Request`: the value of its requests topic. */
 export interface Pipeline<Request = unknown> {
-  /** The definition's: the prefix of its topics, unique within a run. */
+  /** Name of the pipeline: prefix of its topics, unique within a run. */
   readonly name: string;
-  /** Its definition. */
+  /** The definition, independent of these options. */
   readonly definition: DefinitionInfo;
-  /** Parsed by its schema: defaults filled in, durations in ms, secrets behind functions. */
+  /** The options as parsed by their schema: defaults filled in, durations in ms, secrets behind functions. */
   readonly options: unknown;
   /** Options that are valid but unwise. */
   readonly warnings: readonly OptionIssue[];
   /** Reads each secret, and reports those that return nothing a request could carry. */
   secretIssues(): readonly OptionIssue[];
-  /** Name of its items, for displays. */
+  /** Name of the pipeline's items, for displays. */
   readonly unit: string;
   /** Its topics by their names within the pipeline. */
   readonly topics: TopicMap;
@@ -81,9 +81,9 @@ export interface Pipeline<Request = unknown> {
   readonly pageItems: number | undefined;
   /** Bytes that the records of some topics usually have, by the topics' names within the pipeline. */
   readonly usualBytes: Readonly<Record<string, number | undefined>>;
-  /** Names of the credentials that lanes split. Undefined if it has one lane. */
+  /** Names of the credentials that lanes split. Undefined: they split none, so the pipeline has one lane. */
   readonly credentials: readonly string[] | undefined;
-  /** True if a limit is over all of its credentials: it works with one lane only. */
+  /** True if a limit is over all of the pipeline's credentials. The pipeline then works only with one lane. */
   readonly sharesLimit: boolean;
   /** Everything that the processes of one group must agree on. */
   readonly agreed: Json;

@@ -7,15 +7,15 @@ import type { DeadLetterContent } from '../dead-letters/dead-letter.ts';
 
 /** A request in its topic, or as stored in the state of a lane. */
 export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'value'> {
-  /** When it was appended, on the log's clock; absent if the topic no longer has it. */
+  /** Time at which the log appended the record, epoch ms; absent if the topic no longer has the record. */
   readonly timestampMs?: number;
   /** The header `headgate-resume`: where a walk continues, from the replayed dead letter. */
   readonly resume?: string;
   /** The header `headgate-once`: offset of the root of its family, which requests it once. Absent for a root. */
   readonly root?: number;
-  /** Why it can't be accepted, if that is known before parsing. `value` is then the content for its dead letter. */
+  /** The error if the record can't be accepted, known before parsing. `value` is then the content for its dead letter. */
   readonly refusal?: unknown;
-  /** Its value, if that isn't text: then `value` is null, and `refusal` explains it. */
+  /** The record's value if it isn't text: `value` is then null, and `refusal` says why. */
   readonly bytes?: Uint8Array;
 }
 
@@ -25,7 +25,7 @@ export const RESUME = 'headgate-resume';
 /** The header of requests that a family makes once: offset of the family's root in their partition. */
 export const ONCE = 'headgate-once';
 
-/** The offset of the root of a request's family: its own if it is the root. */
+/** Offset of the root of a request's family: the request's own offset if it is the root. */
 export function rootOf({ root, offset }: Pick<RequestRecord, 'root' | 'offset'>): number {
   return root ?? offset;
 }

@@ -20,7 +20,7 @@ export interface LaneJournalOptions {
   readonly clock: Clock;
   /** Records of other lanes' journals. */
   readonly inherited?: readonly JournalRecord[];
-  /** Lanes of its pipeline. Default 1. */
+  /** Number of lanes of the lane's pipeline. Default 1. */
   readonly lanes?: number;
 }
 
@@ -75,7 +75,7 @@ export function laneJournal({ lane, clock, inherited = [], lanes = 1 }: LaneJour
   };
 }
 
-/** Each lane would use the whole limit. */
+/** The error for a limit over all credentials with several lanes, because each lane would use the complete limit. */
 function notShared(limit: string | undefined, lanes: number): PipelineError {
   const message = `the limit ${limit} is shared by all credentials, and ${lanes} lanes can't share it. Set lanes to 1, or give each credential its own limit.`;
   return new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message });
@@ -108,7 +108,7 @@ export function journalReader(options: {
     if (found === undefined || clock.monotonicMs() - found.atMs > READ_AGAIN_MS) {
       found = { atMs: clock.monotonicMs(), records: read(stateTopic, lane) };
       known.set(key, found);
-      // The next caller tries again.
+      // If the reading fails, forget it, so that the next caller reads again.
       found.records.catch(() => known.delete(key));
     }
     const records = await found.records;
@@ -137,7 +137,7 @@ export async function inheritedBudgets({ journals, stateTopic, lane, lanes }: In
 interface RestoredOptions {
   /** Ms since the journals were read. */
   readonly sinceMs: number;
-  /** Of this machine, if known. */
+  /** The boot time of this machine, if known. */
   readonly boot: BootTime | undefined;
 }
 

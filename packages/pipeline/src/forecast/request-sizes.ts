@@ -52,13 +52,13 @@ export type ExpectedWalk = Pick<Extract<RequestSize, { kind: 'walk' }>, 'pages' 
 
 /** Walks that begin when those in work are done, and that only these credentials may carry. */
 export interface RestrictedWalks {
-  /** Their names. */
+  /** Names of the credentials that may send the requests of these walks. */
   readonly credentials: readonly string[];
   /** Number of walks. */
   readonly walks: number;
-  /** Of these, those of unknown size. */
+  /** Number of these walks whose size is unknown. */
   readonly unknown: number;
-  /** Pages of the others. */
+  /** Total pages of the walks whose size is known. */
   readonly pages: number;
 }
 
@@ -70,7 +70,7 @@ export interface LaneBacklog {
   remove(record: SizedRecord, request?: unknown): void;
   /** Reads to the end of the topic, unless it did so in the last 5 s. The lane itself reports failures. */
   countAhead(): void;
-  /** Walks; those of them whose size isn't known; the pages of the others. */
+  /** Number of walks. `unknown`: those of unknown size. `pages`: total pages of the others. */
   readonly walks: number;
   readonly unknown: number;
   readonly pages: number;

@@ -23,7 +23,7 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
   ): Promise<Delivery<Answers>>;
   /** Maximum keys of one HTTP request. */
   readonly size: number;
-  /** How many more keys a quota permits now. Default: no limit. */
+  /** Returns how many more keys a quota permits now. Default: no limit. */
   capacity?(api: Api): number;
   /** Maximum time that a key waits for its batch to fill while no other batch is in flight, ms. Default 200. */
   readonly maxWaitMs?: number;
@@ -33,7 +33,7 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
 
 /** The keys that one response is for. */
 export interface LookupPosition<Request, Topics extends TopicMap> {
-  /** The keys of the request, in order. */
+  /** The keys of the HTTP request, in order. */
   readonly requested: readonly RequestedKey<Request>[];
   /** Makes records: `topics.records({ key, value })`. */
   readonly topics: RecordMakers<Topics>;
@@ -64,7 +64,7 @@ export interface LookupOutcome {
 export interface LookupDeadLetter {
   /** Index of the key in `requested`. */
   readonly index: number;
-  /** Its code and message appear in the dead letter. */
+  /** Why the key or part failed. The error's code and message appear in the dead letter. */
   readonly error: unknown;
   /** A part of the response that can't be processed; `id` is unique within its request. Default: the key itself failed. */
   readonly part?: { readonly id: string; readonly record: unknown };

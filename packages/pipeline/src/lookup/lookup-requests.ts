@@ -13,12 +13,12 @@ export interface LookupRequest<Request> {
   readonly offset: number;
   readonly record: RequestRecord;
   readonly request: Request;
-  /** Each once; invalid ones come last. */
+  /** The request's keys without duplicates; invalid keys come last. */
   readonly keys: readonly string[];
-  /** How many of the keys are valid. */
+  /** Number of valid keys: they are the first ones of `keys`. */
   readonly valid: number;
   readonly answered: OffsetRanges;
-  /** Keys whose response isn't durable. */
+  /** Number of keys whose result isn't durable yet. */
   left: number;
 }
 
@@ -55,9 +55,9 @@ const TEXT_PART = 5_000;
 
 /** A lane's state of partly answered requests. */
 interface Kept {
-  /** Parts of its keys. */
+  /** Number of parts in which the state stores the request's keys. */
   readonly parts: number;
-  /** The parts of its text. */
+  /** Number of parts in which the state stores the request's text. */
   readonly texts: number;
   readonly answered: OffsetRangesSnapshot;
 }

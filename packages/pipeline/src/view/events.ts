@@ -206,7 +206,7 @@ export interface LaneGauge {
   readonly behind: number;
   /** False during the first count of the topic. After it, the counts are some seconds old at most. */
   readonly isCounted: boolean;
-  /** Number of keys of lookups that the lane has taken and that have no response yet. */
+  /** Number of unanswered keys of lookups: those that the lane has taken, and those counted in the requests topic after them. */
   readonly keys: number;
 }
 

@@ -8,7 +8,7 @@ export interface Histogram {
   readonly sumMs: number;
 }
 
-/** From a commit to a file up to a slow service. */
+/** Bounds that suit both a commit to a local file and a response of a slow service. */
 const BOUNDS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000];
 
 /** A histogram that `observe` adds to. */

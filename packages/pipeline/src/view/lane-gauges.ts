@@ -11,7 +11,7 @@ export interface LaneGaugesOptions {
   readonly sources: readonly SourceControls[];
   readonly credits: CreditPool;
   readonly inWork: InWork;
-  /** Everything unfinished that the lane has taken. */
+  /** Number of unfinished requests and keys that the lane has taken. */
   readonly load: number;
   /** The expected size of the active walks, by offset. */
   readonly expected: ReadonlyMap<number, ExpectedWalk>;
