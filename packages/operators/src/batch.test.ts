@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { from, range, Subject, take, toArray } from 'rxjs';
+import { from, range, Subject, take, toArray, VirtualTimeScheduler } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { batch } from './batch.ts';
@@ -24,6 +24,18 @@ describe('a batch goes', () => {
     new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(({ cold, expectObservable }) => {
       expectObservable(cold('ab---c-----|').pipe(batch({ size: 2, maxWaitMs: 4 }))).toBe('-x-------y-|', values);
     });
+  });
+
+  test('when its first item has waited long enough by the given scheduler', () => {
+    const scheduler = new VirtualTimeScheduler();
+    const items = new Subject<string>();
+    const batches: (readonly [atMs: number, items: readonly string[]])[] = [];
+    items.pipe(batch({ size: 9, maxWaitMs: 86_400_000, scheduler })).subscribe((full) => batches.push([scheduler.now(), full]));
+    items.next('a');
+    items.next('b');
+    expect(batches).toEqual([]);
+    scheduler.flush();
+    expect(batches).toEqual([[86_400_000, ['a', 'b']]]);
   });
 
   test('only when it is full if it may wait forever', () => {

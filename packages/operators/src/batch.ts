@@ -1,4 +1,4 @@
-import { asyncScheduler, Observable, takeUntil, type OperatorFunction, type Subscription } from 'rxjs';
+import { asyncScheduler, Observable, takeUntil, type OperatorFunction, type SchedulerLike, type Subscription } from 'rxjs';
 import { invalidOption } from './operator-error.ts';
 
 /** Options of {@link batch}. */
@@ -7,6 +7,8 @@ export interface BatchOptions {
   readonly size: number;
   /** How long the first item of a batch may wait, in milliseconds; `Infinity` for as long as it takes to fill. */
   readonly maxWaitMs: number;
+  /** The clock of `maxWaitMs`. Default: `asyncScheduler`. */
+  readonly scheduler?: SchedulerLike;
 }
 
 /** The maximum delay of a timer; a longer one would fire at once. */
@@ -23,7 +25,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
  *
  * @throws {@link OperatorError} when `size` is not a whole number of at least 1, or `maxWaitMs` is longer than a timer can wait.
  */
-export function batch<T>({ size, maxWaitMs }: BatchOptions): OperatorFunction<T, T[]> {
+export function batch<T>({ size, maxWaitMs, scheduler = asyncScheduler }: BatchOptions): OperatorFunction<T, T[]> {
   if (!Number.isSafeInteger(size) || size < 1) {
     throw invalidOption('batch', 'size', `must be a whole number of at least 1, not ${size}`);
   }
@@ -52,7 +54,7 @@ export function batch<T>({ size, maxWaitMs }: BatchOptions): OperatorFunction<T,
           if (waiting.length === size) {
             flush();
           } else if (waiting.length === 1 && maxWaitMs !== Infinity) {
-            timer = asyncScheduler.schedule(flush, maxWaitMs);
+            timer = scheduler.schedule(flush, maxWaitMs);
           }
         },
         error: (error: unknown) => subscriber.error(error),
