@@ -183,10 +183,12 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
     if (isIdle) {
       repeated.forget(position);
       if (searchedAt !== position) await searchDeleted();
-      lane.skip(position, lastDeleted);
-      // Mark the deleted requests as finished, so that their deletion is reported only once.
-      if (!isNoted) await lane.commit({ records: [], finished: [lastDeleted] });
-      isNoted = true;
+      if (!isNoted) {
+        lane.skip(position, lastDeleted);
+        // Mark the deleted requests as finished, so that their deletion is reported only once.
+        await lane.commit({ records: [], finished: [lastDeleted] });
+        isNoted = true;
+      }
     }
     if (isIdle && !follow && !isBlocked) return;
     pauseMs = position > from ? POLL.firstMs : Math.min(2 * pauseMs, POLL.maxMs);
