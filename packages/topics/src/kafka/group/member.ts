@@ -173,7 +173,8 @@ export class Member implements GroupMembership {
     try {
       await cluster.connect();
       const members = await cluster.ask(describeGroup, { groupId });
-      if (members.has(former) && !members.has(joiningAs)) return false;
+      if (!members.has(former)) return true;
+      if (!members.has(joiningAs)) return false;
       await cluster.ask(leaveGroup, { groupId, memberId: former });
       return true;
     } catch (error) {

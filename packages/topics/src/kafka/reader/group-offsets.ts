@@ -15,13 +15,12 @@ export async function groupOffsets(
   cluster: Cluster,
   { group, topic, partitions }: { readonly group: string; readonly topic: string; readonly partitions: readonly number[] },
 ): Promise<ReadonlyMap<number, number>> {
-  const topicPartitions = partitions.map((partition) => ({ topic, partition }));
-  const committed = await cluster.ask(offsetFetch, { groupId: group, topicPartitions });
+  const committed = await committedOffsets(
+    cluster,
+    partitions.map((partition) => ({ group, topic, partition })),
+  );
   return new Map(
-    topicPartitions.flatMap((place) => {
-      const { offset = -1 } = committed.get(partitionKey(place)) ?? {};
-      return offset >= 0 ? [[place.partition, offset] as const] : [];
-    }),
+    Array.from(committed, ([{ partition }, of]) => [partition, of?.offset ?? -1] as const).filter(([, offset]) => offset >= 0),
   );
 }
 
