@@ -1,7 +1,7 @@
 import { TopicLogError } from '../../topic-log-error.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from './cluster.ts';
-import { chain, failureText, verdictOf } from './driver-errors.ts';
+import { aboutTopic, chain, failureText, verdictOf } from './driver-errors.ts';
 import { brokerOf } from './error-kinds.ts';
 import { metadata as metadataRequest } from '../requests/topics.ts';
 import { withinTime } from './time-limit.ts';
@@ -43,7 +43,7 @@ export class BrokerAddresses {
 
 function withTopic(text: string, error: unknown): string {
   const topic = [...chain(error)].find((each) => each.topic !== undefined)?.topic;
-  return topic === undefined || text.includes(topic) ? text : `${text} for topic "${topic}"`;
+  return topic !== undefined && text.includes(topic) ? text : text + aboutTopic(topic);
 }
 
 const CURE = 'If that broker is running, set its advertised.listeners to an address that this machine can reach';

@@ -92,8 +92,7 @@ export function driverError(error: unknown): unknown {
   for (const each of chain(error)) {
     if (isOurs(each.code)) return each;
     if (each.type !== undefined || FINAL_FAULTS.has(each.name)) {
-      const about = each.topic === undefined ? '' : ` for topic "${each.topic}"`;
-      const message = `The brokers refused the request${about}: ${refusalText(each)}`;
+      const message = `The brokers refused the request${aboutTopic(each.topic)}: ${refusalText(each)}`;
       return new TopicLogError({ code: 'HEADGATE_BROKERS_REFUSE', message }, { cause: error });
     }
   }
@@ -111,6 +110,11 @@ export function refusalText(answer: KafkaJsError): string {
   const known = KAFKA_ERRORS[answer.type ?? ''];
   const { text = failureText(answer), cure } = typeof known === 'object' ? known : { cure: 'The broker logs may say more.' };
   return `${text.replace(/\.$/u, '')}. ${cure}`;
+}
+
+/** Names the topic that a request was about, if it is known. */
+export function aboutTopic(topic: string | undefined): string {
+  return topic === undefined ? '' : ` for topic "${topic}"`;
 }
 
 function isOurs(code: unknown): boolean {
