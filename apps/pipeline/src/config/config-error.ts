@@ -14,7 +14,7 @@ export interface ConfigErrorOptions {
   readonly fileName: string;
   /** All errors in the file, in order. Default: none, if the file itself could not be read. */
   readonly problems?: readonly Problem[];
-  /** What the file says that works but is probably a mistake. Default: none. */
+  /** Places in the file that work but are probably a mistake. Default: none. */
   readonly warnings?: readonly Problem[];
   /** Default: the problems, one a line. */
   readonly message?: string;
