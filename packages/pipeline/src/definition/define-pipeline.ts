@@ -15,8 +15,9 @@ import type { TopicMap } from './topic.ts';
 import type { Processor } from '../engine/processor.ts';
 
 /**
- * Defines a pipeline from an HTTP service to topics: `start` takes `definePipeline(definition)(options)`. Throws a `PipelineError` with
- * `HEADGATE_DEFINITION` for an invalid definition; the returned function throws `HEADGATE_INVALID_OPTION`.
+ * Defines a pipeline from an HTTP service to topics: `start` takes the result of `definePipeline(definition)(options)`. Throws a
+ * `PipelineError` (HEADGATE_DEFINITION) for an invalid definition. The returned function throws `HEADGATE_INVALID_OPTION` for invalid
+ * options.
  */
 export function definePipeline<
   Options extends z.ZodObject,
@@ -88,7 +89,7 @@ export function definePipeline<
         if (typeof processor?.open !== 'function')
           throw misuse(of('open'), `returns ${textOf(processor)}`, 'It must return the result of walk, lookup or route');
         if (lanes > 1 && processor.sources.some((source) => source.credentialsOf !== undefined)) throw notDivided(name, lanes);
-        // The lane passes it the makers of the definition's own topics.
+        // The lane calls the processor only with record makers for this definition's topics, so the cast is safe.
         return processor as unknown as Processor<unknown, TopicMap>;
       },
       canProbe: definition.probe !== undefined,
@@ -106,7 +107,7 @@ export function definePipeline<
   return Object.assign(configured, { definition: info, named: (other: string) => definePipeline({ ...definition, name: other }) });
 }
 
-/** Options that every pipeline takes. */
+/** Options that Headgate adds to those of each definition. */
 function commonOptions(maxOutstanding: number) {
   return {
     every: duration()
@@ -126,7 +127,7 @@ function commonOptions(maxOutstanding: number) {
   };
 }
 
-/** A lane gets its jobs by their keys, whichever credentials it has. */
+/** The error for a source whose credentials differ: keys decide which lane gets a job, regardless of that lane's credentials. */
 function notDivided(pipeline: string, lanes: number): PipelineError {
   const message = `${pipeline}: its source has credentialsOf, so ${lanes} lanes can't divide its credentials. Set lanes to 1, or remove credentials from its definition.`;
   return new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message, pipeline });
@@ -137,7 +138,7 @@ function assertNamed(of: UserFunction, credential: unknown): void {
   if (typeof name !== 'string') throw misuse(of, 'returns a credential without a name', 'It must return a list of { name, … }');
 }
 
-/** Throws for values that JSON can't represent. */
+/** Returns the value unchanged. Throws for a value that JSON can't represent. */
 function inJson(value: Json | undefined): Json | undefined {
   JSON.stringify(value);
   return value;

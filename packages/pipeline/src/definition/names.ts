@@ -2,25 +2,25 @@ import type { TopicPartition } from '@headgate/topics';
 import { DEAD_LETTERS } from '../dead-letters/dead-letter.ts';
 import type { TopicMap, TopicNames } from './topic.ts';
 
-/** How topics are named on the log: several groups can share a cluster. */
+/** The names of topics on the log, so that several groups can share a cluster. */
 export interface TopicNaming {
-  /** Text before each topic's name, such as `prod.social.`. Default: none. Not added to the names in `names`. */
+  /** Text before each topic's name, such as `prod.social.`. Not added to the names in `names`. Default: none. */
   readonly prefix?: string;
   /** Other names for some topics, by their default names: `{ 'issues.records': 'team.issues' }`. Default: none. */
   readonly names?: Readonly<Record<string, string>>;
 }
 
-/** The part of a pipeline that its topics' names depend on. */
+/** The part of a pipeline that determines its topics' names. */
 interface Named {
   readonly name: string;
 }
 
-/** Returns the log's name of each topic. */
+/** Returns a function that maps each topic's own name to its name on the log. */
 export function topicNames({ prefix = '', names = {} }: TopicNaming = {}): TopicNames {
   return (name) => (Object.hasOwn(names, name) ? names[name] : undefined) ?? prefix + name;
 }
 
-/** Name of the topic with the state of the group. The state belongs to no lane, so the topic has one partition. */
+/** Name of the topic with the state of the group. This state belongs to no lane, so its topic has one partition. */
 export const GROUP_STATE = 'headgate.state';
 
 export function requestsTopic({ name }: Named, names: TopicNames): string {
@@ -36,22 +36,22 @@ export function laneName(group: string, topic: string, lane: number): string {
   return `${group}.${topic}.${lane}`;
 }
 
-/** Name of the lane in which lists are enqueued. */
+/** Name of the lane that enqueues lists. */
 export function listLane(group: string): string {
   return `${group}.request-list`;
 }
 
-/** Name of the lane in which dead letters are replayed and dismissed. */
+/** Name of the lane that replays and dismisses dead letters. */
 export function replayGroup(group: string): string {
   return `${group}.replay`;
 }
 
-/** Number of lanes of a pipeline: the option `lanes`, or 1 if the pipeline doesn't split credentials among its lanes. */
+/** Number of lanes of a pipeline: `lanes`, or 1 if the pipeline has no credentials that lanes can divide. */
 export function lanesOf({ credentials }: { readonly credentials?: readonly unknown[] | undefined }, lanes: number): number {
   return credentials === undefined ? 1 : lanes;
 }
 
-/** Every partition that a lane of a pipeline writes, except its state. */
+/** Returns every partition that a lane of a pipeline writes, except its state. */
 export function lanePartitions(
   { name, topics, makesRequests = false }: Named & { readonly topics: TopicMap; readonly makesRequests?: boolean },
   names: TopicNames,

@@ -6,8 +6,9 @@ import type { TopicMap } from './topic.ts';
 import type { CrawlSize, Processor, SourceControls } from '../engine/processor.ts';
 
 /**
- * A pipeline from a service to topics, for {@link definePipeline}. If a function throws for a request, that request becomes a dead letter
- * with the function's name and place. If one throws for the options, its caller gets a {@link PipelineError} (HEADGATE_USER_FUNCTION).
+ * A pipeline from a service to topics, for {@link definePipeline}. If a function of the definition throws for a request, the request
+ * becomes a dead letter with the function's name and the place of the error. If a function throws for the options, the caller gets a {@link
+ * PipelineError} (HEADGATE_USER_FUNCTION).
  */
 export interface PipelineDefinition<
   Options extends z.ZodObject,
@@ -15,59 +16,74 @@ export interface PipelineDefinition<
   Topics extends TopicMap,
   Credential extends NamedCredential,
 > {
-  /** Name of the pipeline: prefix of its topics, and its key in a configuration. Lowercase letters, digits and hyphens. */
+  /** Name of the pipeline, which is the prefix of its topics and its key in a configuration. Lowercase letters, digits and hyphens. */
   readonly name: string;
   /** Schema of the pipeline's section of a configuration. Headgate adds `every`, `maxOutstanding` and `stopAfterFailures`. */
   readonly options: Options;
-  /** The value of `<name>.requests`: enqueue, replay and other clients' requests are read with it. */
+  /**
+   * Schema of a request, the value of a record in `<name>.requests`. Headgate parses each request with it, also those that other clients
+   * added.
+   */
   readonly request: RequestSchema;
   /** `topics: { records: topic({ value: schema }) }` becomes `<name>.records`. */
   readonly topics: Topics;
   /**
-   * True if its records may be further requests of the same pipeline: `topics.requests(request)`. Its lanes then write to its requests
-   * topic. Default false.
+   * True if the pipeline's records can include further requests of the same pipeline, from `topics.requests(request)`. Its lanes then also
+   * write to its requests topic. Default: false.
    */
   readonly makesRequests?: boolean;
   /** Name of the pipeline's items, for displays. Default `records`. */
   readonly unit?: string;
-  /** Maximum items per page of a walk: forecasts use it to estimate the size of a first walk. Default: no estimate. */
+  /** Maximum items per page of a walk. Displays multiply the request limit by it to show a limit in items. Default: they show requests. */
   pageItems?(options: z.output<Options>): number;
-  /** Usual bytes of records in some topics: a run warns about a log that accepts only smaller ones. Default: no warning. */
+  /** Usual size of records in some topics, bytes. A run warns if the log accepts only smaller ones. Default: no warning. */
   usualBytes?(options: z.output<Options>): { readonly [Name in keyof Topics]?: number };
-  /** The key of a request: it sets the key of its records, its partition and its line on a display. */
+  /** Returns the key of a request. It selects the request's partition, and names the request on displays and in errors. */
   keyOf(request: z.output<RequestSchema>): string;
   /**
-   * Parses a line of `enqueue` into a request. A line that begins with `{` is a request in the form of its topic. Default: only such lines
+   * Converts a line of `headgate enqueue` into a request. Lines that start with `{` are parsed as JSON instead. Default: only such lines
    * are accepted.
    */
   parse?(line: string): z.input<RequestSchema>;
-  /** Throws for a request that becomes a dead letter before any HTTP request; `replay` skips it. Default: never throws. */
+  /**
+   * Throws if a run would dead-letter the request without sending anything. `enqueue` and `replay` refuse such requests. Default: never
+   * throws.
+   */
   check?(request: z.output<RequestSchema>): void;
-  /** The configuration's own list: each request is made once, and again after `every`. */
+  /** Returns the requests that the configuration lists. Headgate enqueues each of them once, and again after `every`. */
   listed?(options: z.output<Options>): Iterable<z.input<RequestSchema>>;
-  /** After how many ms a listed request is requested again, instead of the option `every`. Default: that option. */
+  /** Returns the interval after which a listed request is enqueued again, ms. Default, or if undefined: the option `every`. */
   every?(request: z.output<RequestSchema>): number | undefined;
   /**
-   * Its credentials, which lanes split among them: `io.credentials` are those of one lane. Default: none to split, so it has one lane,
-   * because two lanes that share a credential would overrun its budget.
+   * Returns the credentials, which Headgate divides among the lanes: `io.credentials` has those of one lane. Default: none to divide. The
+   * pipeline then has one lane, because two lanes with one credential would exceed its budget.
    */
   credentials?(options: z.output<Options>): readonly Credential[];
-  /** True if a limit is over all of its credentials. Lanes can't share it, so there may be only one. Default: false. */
+  /**
+   * True if one limit applies to all credentials together. Lanes can't share a limit, so the pipeline can have only one lane. Default:
+   * false.
+   */
   sharesLimit?(options: z.output<Options>): boolean;
   /** Default of the option `maxOutstanding`, in items. If unset: 20,000. */
   readonly maxOutstanding?: number;
-  /** Describes options that are valid but unwise: `headgate check` and a run report them. Default: none. */
+  /** Returns warnings about options that are valid but unwise. `headgate check` and runs report them. Default: none. */
   warnings?(options: z.output<Options>): Iterable<OptionIssue>;
   /**
-   * Makes one cheap request with the credential of `io`, by which `headgate check --online` checks that the service accepts it. Opens the
-   * source only. `request`: the one to make, for `headgate try`. Default: no request.
+   * Opens a source with the credential of `io`, and returns one cheap request for it. `headgate check --online` sends the request to check
+   * that the service accepts the credential. `request`: the request to send, for `headgate try`. Default: no probe.
    */
   probe?(options: z.output<Options>, io: PipelineIo<Credential>, request?: z.output<RequestSchema>): Probe;
-  /** Everything that the processes of one group must agree on in addition to credentials' names: above all, budgets. */
+  /**
+   * Returns what the processes of a group must agree on in addition to the credentials' names, above all the budgets. Default: only the
+   * names.
+   */
   agreed?(options: z.output<Options>): Json;
-  /** Returns how a lane processes its requests: `walk`, `lookup` or `route`. Called once for each lane that is opened. */
+  /**
+   * Opens the sources of a lane, and returns the result of `walk`, `lookup` or `route`. Called each time that a run or a forecast opens a
+   * lane.
+   */
   open(options: z.output<Options>, io: PipelineIo<Credential>): Processor<z.output<RequestSchema>, Topics>;
-  /** Number of HTTP requests that a job needs. `last`: size of the key's last complete walk. Default: as many as that walk. */
+  /** Returns how many HTTP requests a job needs. `last`: size of the key's last complete walk. Default: as many as that walk had pages. */
   expect?(request: z.output<RequestSchema>, last: CrawlSize | undefined): number | undefined;
 }
 
@@ -75,13 +91,13 @@ export interface PipelineDefinition<
 export interface Probe {
   /** The source that sends the request. Headgate closes it afterward. */
   readonly source: SourceControls;
-  /** Sends the request. Rejects as the source does. */
+  /** Sends the request. Rejects with the errors of the source. */
   query(): Promise<unknown>;
 }
 
 /** A credential that lanes can split among them: anything that has a name. */
 export interface NamedCredential {
-  /** Unique within the pipeline; restarts find its budgets by it. Never a secret. */
+  /** Unique within the pipeline. A restarted run finds the credential's budgets by this name. Never a secret. */
   readonly name: string;
 }
 
@@ -89,7 +105,7 @@ export interface NamedCredential {
 export interface PipelineIo<Credential extends NamedCredential = NamedCredential> {
   /** The run's clock. */
   readonly clock: Clock;
-  /** Budgets that survive a crash and move with the lane. */
+  /** Keeps the state of the budgets on the log, so that they survive a crash and move with the lane. */
   readonly journal: Journal;
   /** Capacity for items that aren't yet durable, shared by the whole lane. */
   readonly credits: CreditPool;
@@ -99,15 +115,13 @@ export interface PipelineIo<Credential extends NamedCredential = NamedCredential
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Call it after every attempt. */
   readonly onAttempt: (event: AttemptEvent) => void;
-  /**
-   * `true` for a lane: its requests wait while the service is down, and an outage makes none of them a dead letter. `false` for a probe.
-   */
+  /** True for a lane: while the service is down, its requests wait and don't become dead letters. False for a probe. */
   readonly waitOutOutages: boolean;
-  /** 0 for a probe: its source sends the request once. Default: the source's own. */
+  /** 0 for a probe: its source never retries. Default: the source's own default. */
   readonly retryForMs?: 0;
-  /** A source stops sending after this many equal failures in a row, without a success: the option of that name. */
+  /** The pipeline's option of this name: a source stops sending after this many equal failures in a row, without a success in between. */
   readonly stopAfterFailures?: number;
-  /** Maximum number of requests of the run, shared by its sources. Default: no maximum. */
+  /** Maximum number of HTTP requests of the run, shared by its sources. Default: no maximum. */
   readonly allowance?: RequestAllowance;
   /** The lane's share of the definition's credentials. */
   readonly credentials: readonly Credential[];

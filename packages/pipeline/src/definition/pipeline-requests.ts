@@ -4,33 +4,38 @@ import { parseRequest } from './request.ts';
 import { textOf } from './thrown.ts';
 import { type UserFunction, answered, callUser, misuse } from './user-function.ts';
 
-/** A request in the form of its topic. */
+/** A request in the form of its topic: the key and value of a record. */
 export interface KeyedRequest {
-  /** Key of the request's record, which determines the partition and so the lane. */
+  /** Key of the request's record. It determines the partition, and so the lane. */
   readonly key: string;
   /** The request as JSON text. */
   readonly value: string;
 }
 
-/** The requests of a pipeline, independent of its options. */
+/** Parses a pipeline's requests. It needs only the definition, and no options. */
 export interface PipelineRequests<Request = unknown> {
   /** The pipeline's name. */
   readonly name: string;
-  /** Reads a record's value by the definition's schema. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
+  /** Parses a record's value with the definition's schema. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for an invalid value. */
   read(value: string | null): unknown;
-  /** The key of a request that was read. `recordKey`: of its record, for the error of the definition's `keyOf`. */
+  /**
+   * Returns the key of a parsed request. `recordKey`: key of the request's record, named in the error if the definition's `keyOf` throws.
+   */
   keyOf(request: unknown, recordKey?: string): string;
-  /** A request in the form of its topic. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
+  /** Returns a request in the form of its topic. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for an invalid request. */
   keyed(request: Request): KeyedRequest;
-  /** Reads a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
+  /** Like `keyed`, for a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for an invalid value. */
   parse(value: string | null): KeyedRequest;
-  /** The request of a line, JSON or text. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
+  /**
+   * Like `keyed`, for a line of JSON, or of the definition's `parse`. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for an invalid
+   * line.
+   */
   parseLine(line: string): KeyedRequest;
-  /** Throws for a request that becomes a dead letter before any HTTP request. */
+  /** Calls the definition's `check`, which throws if a run would dead-letter the request without sending anything. */
   check(value: string): void;
 }
 
-/** The functions of a definition that deal with its requests. */
+/** The members of a definition that parse requests. */
 interface RequestFunctions {
   readonly name: string;
   readonly request: z.ZodType;
@@ -39,7 +44,7 @@ interface RequestFunctions {
   check?(request: unknown): void;
 }
 
-/** The requests of a definition. */
+/** Creates the functions that parse a definition's requests. */
 export function pipelineRequests(definition: RequestFunctions): PipelineRequests {
   const { name } = definition;
   const read = (value: string | null): unknown => parseRequest(definition.request, value);
@@ -67,7 +72,7 @@ export function pipelineRequests(definition: RequestFunctions): PipelineRequests
   };
 }
 
-/** The request as JSON text; null for a value that JSON can't represent, such as `undefined`. */
+/** The request as JSON. Null if JSON can't represent the value, such as `undefined`. */
 export function jsonOf(request: unknown): string | null {
   const text: string | undefined = JSON.stringify(request);
   return text ?? null;

@@ -12,32 +12,32 @@ export type CommonOptions = {
   readonly every?: string | number | undefined;
   /** Maximum items of a lane that are requested or in flight and not yet written. Default: the definition's. */
   readonly maxOutstanding?: number | undefined;
-  /** Stops a lane after this many requests in a row that fail alike, without a success. Default: 10. */
+  /** Stops a lane after this many requests in a row fail with the same error, without a success in between. Default: 10. */
   readonly stopAfterFailures?: number | undefined;
 };
 
-/** A defined pipeline: called with its options it returns what `start` and `defineConfig` take. */
+/** A defined pipeline. Call it with its options to get the value that `start` and `defineConfig` take. */
 export interface DefinedPipeline<Options extends z.ZodObject, Request = unknown> {
   /** Returns the pipeline with its options. Throws an {@link InvalidOptionsError} (HEADGATE_INVALID_OPTION) if they don't fit. */
   (options: z.input<Options> & CommonOptions): Pipeline<Request>;
   /** The definition, independent of any options. */
   readonly definition: DefinitionInfo;
   /**
-   * The same definition under another name, for another account or environment in the same run: topics, state and budgets are separate.
-   * Throws a {@link PipelineError} (HEADGATE_DEFINITION) for a name that no pipeline can have.
+   * Returns the same definition with another name, for another account or environment in the same run. Topics, state and budgets are
+   * separate. Throws a {@link PipelineError} (HEADGATE_DEFINITION) for an invalid name.
    */
   named(name: string): DefinedPipeline<Options, Request>;
 }
 
-/** The part of a definition that configuration and documentation use. */
+/** The part of a definition that configuration and documentation use, independent of any options. */
 export interface DefinitionInfo {
   /** Name of the pipeline: the prefix of its topics and its key in a configuration. */
   readonly name: string;
   /** Schema of the options, including those that every pipeline takes. */
   readonly options: z.ZodObject;
-  /** The schema of a request's value. */
+  /** Schema of a request, the value of a record in its requests topic. */
   readonly request: z.ZodType;
-  /** Reads requests, as `enqueue` and `replay` do. */
+  /** Parses requests in the same way as `enqueue` and `replay`. */
   readonly requests: PipelineRequests;
   /** Its topics by their names within the pipeline. */
   readonly topics: TopicMap;
@@ -47,76 +47,76 @@ export interface DefinitionInfo {
 
 /** A request of a configuration's list. */
 export interface ListedRequest extends KeyedRequest {
-  /** Returns the same text for requests that are equal after parsing, and only for those: the list has such a request once. */
+  /** Identifies the request: equal for two requests exactly if they are equal after parsing. A list contains each identity once. */
   readonly identity: string;
-  /** Interval after which the request is enqueued again, ms; undefined: enqueued once. */
+  /** Interval after which the request is enqueued again, ms. Undefined: it is enqueued once. */
   readonly everyMs: number | undefined;
 }
 
-/** A pipeline with its options. `Request`: the value of its requests topic. */
+/** A pipeline with its options. `Request`: the type of a job, before parsing. */
 export interface Pipeline<Request = unknown> {
   /** Name of the pipeline: prefix of its topics, unique within a run. */
   readonly name: string;
   /** The definition, independent of these options. */
   readonly definition: DefinitionInfo;
-  /** The options as parsed by their schema: defaults filled in, durations in ms, secrets behind functions. */
+  /** The options as parsed by their schema: with defaults, with durations in ms, and with secrets as functions. */
   readonly options: unknown;
   /** Options that are valid but unwise. */
   readonly warnings: readonly OptionIssue[];
-  /** Reads each secret, and reports those that return nothing a request could carry. */
+  /** Reads each secret, and reports those that are missing or that no request could carry. */
   secretIssues(): readonly OptionIssue[];
   /** Name of the pipeline's items, for displays. */
   readonly unit: string;
   /** Its topics by their names within the pipeline. */
   readonly topics: TopicMap;
-  /** True if its records may be further requests of the same pipeline. */
+  /** True if the pipeline's records can include further requests of the same pipeline. */
   readonly makesRequests: boolean;
-  /** The interval after which its list is requested again, ms; undefined: once. */
+  /** Interval after which the pipeline's list is enqueued again, ms. Undefined: it is enqueued once. */
   readonly everyMs: number | undefined;
-  /** The interval after which a parsed request is requested again, ms; undefined: once. */
+  /** Returns the interval after which a parsed request is enqueued again, ms. Undefined: it is enqueued once. */
   everyOf(request: unknown): number | undefined;
-  /** Maximum items of one lane that may be requested or in flight and not yet written. */
+  /** Maximum items of one lane that are requested or in flight and not yet written. */
   readonly maxOutstanding: number;
-  /** Maximum items of a page of a walk. */
+  /** Maximum items of a page of a walk. Undefined: unknown. */
   readonly pageItems: number | undefined;
-  /** Bytes that the records of some topics usually have, by the topics' names within the pipeline. */
+  /** Usual size of the records of some topics, bytes, by the topics' names within the pipeline. */
   readonly usualBytes: Readonly<Record<string, number | undefined>>;
-  /** Names of the credentials that lanes split. Undefined: they split none, so the pipeline has one lane. */
+  /** Names of the credentials that lanes divide. Undefined: there are none to divide, so the pipeline has one lane. */
   readonly credentials: readonly string[] | undefined;
-  /** True if a limit is over all of the pipeline's credentials. The pipeline then works only with one lane. */
+  /** True if one limit applies to all of the pipeline's credentials together. The pipeline then works only with one lane. */
   readonly sharesLimit: boolean;
-  /** Everything that the processes of one group must agree on. */
+  /** Everything that the processes of a group must agree on. */
   readonly agreed: Json;
-  /** Reads requests, as `enqueue` and `replay` do. */
+  /** Parses requests in the same way as `enqueue` and `replay`. */
   readonly requests: PipelineRequests<Request>;
   /**
-   * Its configuration's own requests, one after the other. Throws a {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) with the index of an
-   * invalid one.
+   * Yields the requests that the configuration lists. Throws a {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) with the index of an
+   * invalid request.
    */
   listed(): Iterable<ListedRequest>;
   /**
-   * Opens the sources for one lane, which has its share of the credentials, and returns what processes its requests. Takes no lane of the
+   * Opens the sources of a lane with the lane's share of the credentials, and returns the processor of its requests. Takes no lane of the
    * log.
    */
   open(io: SharedIo, lane: LaneShare): Processor<unknown, TopicMap>;
-  /** True when the definition has a probe. */
+  /** True if the definition has a probe. */
   readonly canProbe: boolean;
   /**
-   * The probe with the credential at that index of `credentials` (0 if lanes divide none). `value`: of the request to create; throws a
-   * {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) for an invalid one. Undefined: the definition has no probe.
+   * Opens the probe with the credential at this index of `credentials`, or with 0 if lanes divide none. `value`: JSON of the request to
+   * send. Throws a {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) if that is invalid. Returns undefined if the definition has no probe.
    */
   probe(io: SharedIo, credential: number, value?: string): Probe | undefined;
   /**
-   * HTTP requests that a request that was read takes; undefined where that isn't known. `last`: of the key's last whole walk. Throws what the
-   * definition's `expect` throws.
+   * Returns how many HTTP requests a parsed request needs, or undefined if unknown. `last`: size of the key's last complete walk. Throws a
+   * {@link PipelineError} if the definition's `expect` throws.
    */
   expect(request: unknown, last: CrawlSize | undefined): number | undefined;
 }
 
-/** The part of a pipeline's environment that the caller provides; the definition has the rest. */
+/** The part of a pipeline's environment that the caller of `open` provides. The definition adds the rest. */
 export type SharedIo = Omit<PipelineIo, 'credentials' | 'waitOutOutages' | 'retryForMs' | 'stopAfterFailures'>;
 
-/** A lane of a pipeline. */
+/** A lane of a pipeline, by its number. */
 export interface LaneShare {
   /** Partition of the pipeline's requests topic, counted from 0. */
   readonly lane: number;

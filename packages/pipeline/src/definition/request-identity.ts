@@ -2,13 +2,13 @@ import { digest } from '../lists/digest.ts';
 
 /**
  * Returns the same text for requests that are equal after parsing, whatever the order of their keys, and different texts for all others.
- * `value` is the request's JSON: it decides if the schema returns something that JSON can't distinguish, such as a `Map`.
+ * `value`: the request's JSON, compared instead if the parsed request contains something that JSON can't distinguish, such as a `Map`.
  */
 export function requestIdentity(request: unknown, value: string): string {
   return digest(canonicalText(request) ?? canonicalText(JSON.parse(value)) ?? value, 22);
 }
 
-/** Undefined for values that JSON can't represent. */
+/** Serializes a value with sorted keys. Undefined if JSON can't represent the value. */
 function canonicalText(value: unknown): string | undefined {
   try {
     return JSON.stringify(value, (_, part: unknown) => canonicalPart(part));

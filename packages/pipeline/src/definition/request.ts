@@ -5,39 +5,39 @@ import { PipelineError } from './pipeline-error.ts';
 import { placeOf, textOf as wordsOf } from './thrown.ts';
 import type { DeadLetterContent } from '../dead-letters/dead-letter.ts';
 
-/** A request in its topic, or as stored in the state of a lane. */
+/** A request as read from its topic, or from the state of a lane. */
 export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'value'> {
-  /** Time at which the log appended the record, epoch ms; absent if the topic no longer has the record. */
+  /** Time at which the log appended the record, epoch ms. Absent if the topic no longer has the record. */
   readonly timestampMs?: number;
-  /** The header `headgate-resume`: where a walk continues, from the replayed dead letter. */
+  /** Value of the header `headgate-resume`: the position at which the replay of a dead letter continues its walk. */
   readonly resume?: string;
-  /** The header `headgate-once`: offset of the root of its family, which requests it once. Absent for a root. */
+  /** Value of the header `headgate-once`: offset of its family's root, if the family makes this request once. Absent for a root. */
   readonly root?: number;
-  /** The error if the record can't be accepted, known before parsing. `value` is then the content for its dead letter. */
+  /** Why the record can't be a request, found before parsing. Absent if it can. */
   readonly refusal?: unknown;
-  /** The record's value if it isn't text: `value` is then null, and `refusal` says why. */
+  /** The record's value if it isn't text. In that case, `value` is null, and `refusal` is set. */
   readonly bytes?: Uint8Array;
 }
 
-/** The header of dead letters, and of the requests that their replay enqueues, that says where the walk continues. */
+/** Name of a header of dead letters, and of the requests that a replay enqueues: the position at which the walk continues. */
 export const RESUME = 'headgate-resume';
 
-/** The header of requests that a family makes once: offset of the family's root in their partition. */
+/** Name of a header of the requests that a family makes once: offset of the family's root in their partition. */
 export const ONCE = 'headgate-once';
 
-/** Offset of the root of a request's family: the request's own offset if it is the root. */
+/** Returns the offset of the root of a request's family. A request without a root is its own. */
 export function rootOf({ root, offset }: Pick<RequestRecord, 'root' | 'offset'>): number {
   return root ?? offset;
 }
 
-/** Undefined for a root, and for an invalid header: a root comes before its family. */
+/** Returns the root in a record's headers. Undefined if there is none, or if it isn't before the record and so is invalid. */
 function rootBefore({ offset, headers }: TopicRecord<Uint8Array>): number | undefined {
   const text = headers[ONCE] && textOf(headers[ONCE]);
   const root = text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
   return root !== undefined && root < offset ? root : undefined;
 }
 
-/** A record of a requests topic as a request. Binary keys and headers are accepted. */
+/** Converts a record of a requests topic. Keys and headers may be binary; a binary value becomes a `refusal`. */
 export function requestRecord(record: TopicRecord<Uint8Array>): RequestRecord {
   const { offset, key, value, headers, timestampMs } = record;
   const resume = headers[RESUME] && textOf(headers[RESUME]);
@@ -56,7 +56,10 @@ export function requestRecord(record: TopicRecord<Uint8Array>): RequestRecord {
   }
 }
 
-/** Parses a request from a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) that says what is wrong with it. */
+/**
+ * Parses a record's value. Throws a `PipelineError`: HEADGATE_MALFORMED_REQUEST with the problems, or HEADGATE_USER_FUNCTION if the schema
+ * throws.
+ */
 export function parseRequest<Request>(schema: z.ZodType<Request>, value: string | null): Request {
   if (value === null) throw malformed('The job has no value. It must be a JSON object.');
   let json: unknown;
@@ -75,7 +78,7 @@ export function parseRequest<Request>(schema: z.ZodType<Request>, value: string 
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ path, message }) => {
     const words = message.replace(/\.$/, '');
-    // A user's schema may use whole sentences.
+    // The schema's own messages can be whole sentences. Other messages continue a sentence about the path.
     if (/^\p{Lu}/u.test(words)) return [...(path.length === 0 ? [] : [path.join('.')]), words].join(': ');
     return `${path.length === 0 ? 'it' : path.join('.')} ${words}`;
   });
@@ -86,25 +89,26 @@ function malformed(message: string, cause?: unknown): PipelineError {
   return new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, cause });
 }
 
-/** The content of a record of a requests topic that a dead letter stores: its original value, whatever its schema returns for it. */
+/** The part of a request's record that a dead letter stores: the value as the topic had it, not as the schema parsed it. */
 export function requestContent({ value, bytes }: RequestRecord): DeadLetterContent {
   if (bytes === undefined) return { requestText: requestText(value) };
   return { requestBytes: bytes.length > LARGEST ? bytes.subarray(0, KEPT) : bytes };
 }
 
-/** Deeper than any request; JSON that is much deeper can be read, but not written again. */
+/** Maximum depth of a request that is copied as JSON. `JSON.parse` reads far deeper JSON than `JSON.stringify` can write. */
 const DEEPEST = 50;
-/** Maximum characters, or bytes, of a request that is stored completely, and length of the stored start of a larger one. */
+/** Maximum length of a request that is stored whole: characters, or bytes if it is binary. */
 const LARGEST = 32 * 1024 * 1024;
+/** Length that is stored of a larger one. */
 const KEPT = 500;
 
 /**
- * The form in which a dead letter stores a malformed request, as JSON text: its own text if that is JSON, so that every number keeps its
- * spelling; otherwise that text as a string.
+ * The request in the form in which a dead letter stores it, as JSON. JSON text is stored as is, so that no number changes its spelling. Any
+ * other text is stored as a JSON string.
  */
 export function requestText(value: string | null): string {
   if (value === null) return 'null';
-  // A compressed record may be far larger than any topic accepts, and may exceed a string's limit when written as JSON.
+  // A compressed record can be far larger than the topic's limit. Written as a JSON string, it could exceed the maximum length of a string.
   if (value.length > LARGEST) return JSON.stringify(`${value.slice(0, KEPT)}…`);
   try {
     JSON.parse(value);

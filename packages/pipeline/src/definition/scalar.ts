@@ -1,42 +1,42 @@
 import { resolve } from 'node:path';
 import type * as z from 'zod';
-// Importing the namespace `z.core` would put all of zod into every bundle, with its locales.
+// An import of the namespace `z.core` would put all of zod, with its locales, into every bundle.
 import { type $ZodType, type $ZodTypes, clone, globalRegistry } from 'zod/v4/core';
 
-/** Registered with `Symbol.for`, because a user's folder may have its own installation of this package, with its own symbols. */
+/** The symbol is global, because a user's folder can have its own installation of this package. */
 const SCALAR: unique symbol = Symbol.for('headgate.scalar');
-/** On the mapping of a section whose values are scalars. */
+/** Marks a mapping of a configuration file whose values are scalars. Global for the same reason. */
 export const OF_FILE: unique symbol = Symbol.for('headgate.of-file');
 
-/** Options of {@link scalar}. */
+/** The fields with which a scalar is created. */
 export interface ScalarOptions {
-  /** The text, with its variables substituted. */
+  /** The text, with its variables replaced by their values. */
   readonly text: string;
-  /** The value as a number or boolean, if it is unquoted or comes from a variable. Default: the value is only text. */
+  /** The value as a number or boolean, if the text is unquoted or comes from a variable. Default: the value can only be text. */
   readonly bare?: number | boolean;
   /** True if a variable supplied part of the text. Default false. */
   readonly hasVariable?: boolean;
-  /** Absolute path of the folder that relative paths start at. */
+  /** Absolute path of the folder that relative paths are resolved against. */
   readonly folder: string;
 }
 
-/** A single value of a configuration file. Each schema of a pipeline's options reads it in its own way, and records that it has. */
+/** A single value of a configuration file. A schema reads it as text, number or boolean, and sets the flags below. */
 export interface Scalar extends ScalarOptions {
   /** Identifies a scalar. */
   readonly [SCALAR]: true;
-  /** True after a schema has read it. */
+  /** True after any schema has read the scalar. */
   isKnown: boolean;
-  /** True after a schema has read it as a secret. */
+  /** True after a schema has read the scalar as a secret. */
   isSecret: boolean;
-  /** True after a schema has read it as a path. */
+  /** True after a schema has read the scalar as a path. */
   isPath: boolean;
-  /** True after a schema has read it as an address. */
+  /** True after a schema has read the scalar as a URL. */
   isAddress: boolean;
   /** True if the scalar is the `file` of `{ file }` in a list of texts. */
   namesList: boolean;
 }
 
-/** A value of a file for the options of a pipeline, in a mapping with the key {@link OF_FILE}. */
+/** Creates a value of a configuration file. Put it into a mapping that has the key {@link OF_FILE}. */
 export function scalar(given: ScalarOptions): Scalar {
   return { [SCALAR]: true, isKnown: false, isSecret: false, isPath: false, isAddress: false, namesList: false, ...given };
 }
@@ -46,7 +46,7 @@ export function isScalar(value: unknown): value is Scalar {
   return typeof value === 'object' && value !== null && SCALAR in value;
 }
 
-/** True for a section of a file, false for options in code. */
+/** True for values of a configuration file, false for options in code. */
 export function isOfFile(given: unknown): boolean {
   return isScalar(given) || (typeof given === 'object' && given !== null && OF_FILE in given);
 }
@@ -55,8 +55,9 @@ type Trait = 'isSecret' | 'isPath' | 'isAddress';
 type Schema = $ZodType;
 
 /**
- * The same schema for a section of a file. Text is read as written, so that an unquoted ID loses no digits. Numbers and booleans may also
- * come from variables. `format: 'path'` makes a path absolute. Refinements and transforms get the same input as in code.
+ * Returns a copy of a schema that reads values of a configuration file. It reads text as written, so that an unquoted ID loses no digits.
+ * Numbers and booleans can come from variables. `format: 'path'` makes a path absolute. Refinements and transforms get the same input as
+ * for options in code.
  */
 export function ofFile<Given extends z.ZodType>(schema: Given): Given {
   return copyOf(schema, [], new Map()).schema as Given;
@@ -64,19 +65,19 @@ export function ofFile<Given extends z.ZodType>(schema: Given): Given {
 
 interface Copy {
   readonly schema: Schema;
-  /** The kinds of single values that the schema accepts. */
+  /** Whether the schema accepts any text, and whether it accepts numbers or booleans. */
   readonly takes: readonly ('text' | 'numbers')[];
 }
 
 interface Reading {
-  /** What the schema gets for a single value. Default: the value as written. */
+  /** Converts a scalar to the schema's input. Default: the value as written. */
   readonly single?: (scalar: Scalar) => unknown;
-  /** What it gets for anything else. Default: the same. */
+  /** Converts any other value to the schema's input. Default: unchanged. */
   readonly several?: (value: unknown) => unknown;
   readonly takes?: Copy['takes'];
 }
 
-/** `above`: traits of the enclosing schemas that pass their value on. */
+/** Copies a schema and those within it. `above`: traits of the enclosing schemas that pass their value on to this one. */
 function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Copy>): Copy {
   const found = above.length === 0 ? copies.get(schema) : undefined;
   if (found !== undefined) return found;
@@ -84,13 +85,13 @@ function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Cop
   const same = (one: Schema): Copy => copyOf(one, traits, copies);
   const other = (one: Schema): Schema => copyOf(one, [], copies).schema;
   const { def } = (schema as $ZodTypes)._zod;
-  /** For a schema that passes its value on to schemas within it. */
+  /** Copies a schema that passes its value on to the schemas within it. */
   const handing = (parts: object, takes: Copy['takes']): Copy => {
     const copy = { schema: clone(schema, { ...def, ...parts }), takes };
     if (above.length === 0) copies.set(schema, copy);
     return copy;
   };
-  /** For a schema that reads its value. `parts`: copies of the schemas within it. */
+  /** Copies a schema that reads its value. `parts`: copies of the schemas within it. */
   const reading = ({ single = asWritten, several = (value) => value, takes = [] }: Reading, parts: object = {}): Copy => {
     const copy = handing(parts, takes);
     const own = copy.schema._zod;
@@ -104,7 +105,7 @@ function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Cop
     return copy;
   };
 
-  // A duration: text in a file, whatever else it accepts in code.
+  // A duration or size, which also accepts a number in code: in a file it is text with a unit.
   if (metaOf(schema)['type'] === 'string') return reading({ single: ({ text }) => text, takes: ['text'] });
   if ('innerType' in def) {
     const inner = same(def.innerType);
@@ -132,7 +133,7 @@ function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Cop
     case 'custom':
       return reading({ several: (value) => plain(value, traits) });
     case 'object': {
-      // If a schema contains itself, they are created on demand.
+      // The properties are copied on demand, because a schema may contain itself.
       const lazily = (key: string) => [key, { enumerable: true, get: () => other(def.shape[key] as Schema) }] as const;
       const shape = Object.defineProperties({}, Object.fromEntries(Object.keys(def.shape).map(lazily)));
       return reading({}, { shape, ...(def.catchall !== undefined && { catchall: other(def.catchall) }) });
@@ -154,7 +155,7 @@ function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Cop
     case 'union': {
       const options = def.options.map(same);
       const { discriminator: key } = def as { readonly discriminator?: string };
-      // A text schema would accept any number.
+      // Try numbers before text, because a text schema would accept any number as text.
       if (key === undefined) options.sort((a, b) => Number(b.takes.includes('numbers')) - Number(a.takes.includes('numbers')));
       const parts = { options: options.map((one) => one.schema) };
       if (key !== undefined)
@@ -190,7 +191,7 @@ function note(scalar: Scalar, traits: readonly Trait[]): void {
   for (const trait of traits) scalar[trait] = true;
 }
 
-/** The value with each scalar replaced by its plain value, for a schema that accepts anything. */
+/** Returns the value with each scalar replaced by its plain value, for a schema that accepts anything. */
 function plain(value: unknown, traits: readonly Trait[]): unknown {
   if (isScalar(value)) {
     note(value, traits);
@@ -214,14 +215,14 @@ function traitsOf(schema: Schema): readonly Trait[] {
   return format === 'path' ? [...traits, 'isPath'] : format === 'uri' || format === 'url' ? [...traits, 'isAddress'] : traits;
 }
 
-/** True if a value becomes a secret, however many schemas it passes through before. */
+/** True if the schema's value becomes a secret, even if it passes through several schemas first. */
 export function becomesSecret(schema: z.core.$ZodType): boolean {
   if (metaOf(schema)['writeOnly'] === true) return true;
   const { in: before, out: then, innerType } = schema._zod.def as Readonly<Partial<Record<'in' | 'out' | 'innerType', Schema>>>;
   return [before, then, innerType].some((one) => one !== undefined && becomesSecret(one));
 }
 
-/** True for PEM text, which may be written where the path of its file may be. */
+/** True for PEM text. Options that accept the path of a PEM file also accept the text itself. */
 export function isPem(text: string): boolean {
   return text.trimStart().startsWith('-----BEGIN ');
 }

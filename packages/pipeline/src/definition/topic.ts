@@ -6,38 +6,38 @@ import { ONCE } from './request.ts';
 import { isPromise, type UserFunction, callUserList, misuse } from './user-function.ts';
 
 /**
- * Turns a value into a record's value: text, or bytes. Synchronous, and the same for the same value, because a record may be created again.
+ * Serializes a value to text or bytes. Must be synchronous, and return the same for the same value, because a record may be created again.
  */
 export type Serialize<Value> = (value: Value) => string | Uint8Array;
 
 /** Options of {@link topic}. */
 export interface TopicDefinition<Value> {
-  /** The schema of a record's value: checked in tests and with `validate`, published as JSON Schema. */
+  /** Schema of a record's value. Checked with the option `validate`. */
   readonly value: z.ZodType<Value>;
-  /** The schema of a record's key: checked in tests and with `validate`. Default: text, bytes or null. */
+  /** Schema of a record's key. Checked with the option `validate`. Default: text, bytes or null. */
   readonly key?: z.ZodType<RecordContent['key']>;
   /**
-   * How a value becomes a record's value. Default: JSON. The form with `open` is opened once per run, before any lane is taken, and may
-   * wait: query a schema registry there, and never per record. If it fails, `start` rejects.
+   * Serializes a record's value. Default: JSON. The form with `open` is opened once per run, before any lane, and may be asynchronous: for
+   * example, query a schema registry there, not per record. If opening fails, `start` rejects.
    */
   readonly serialize?: Serialize<Value> | { open(context: SerializeContext): Serialize<Value> | Promise<Serialize<Value>> };
   /** The header `content-type` of the topic's records. Default: `application/json`; `application/octet-stream` with a custom serializer. */
   readonly contentType?: string;
-  /** Number of partitions; a record's key selects one. Default: one per lane, written only by that lane. */
+  /** Number of partitions, of which a record's key selects one. Default: one per lane, written only by that lane. */
   readonly partitions?: number;
-  /** Keep only the newest record per key. Default false. */
+  /** Keeps only the newest record per key. Default: false. */
   readonly compacted?: boolean;
 }
 
-/** Passed to `open` of a topic's serializer. */
+/** Context of a serializer's `open`. */
 export interface SerializeContext {
   /** The topic's name on the log. */
   readonly topic: string;
-  /** Aborts when the run is stopped, also while it starts. */
+  /** Aborts when the run is stopped, even while it starts. */
   readonly signal: AbortSignal;
 }
 
-/** A topic of a pipeline: `topics: { records: topic({ value: schema }) }` of pipeline `issues` is `issues.records`. */
+/** Defines a topic of a pipeline. `topics: { records: topic({ value: schema }) }` of the pipeline `issues` becomes `issues.records`. */
 export function topic<Value>(definition: TopicDefinition<Value>): TopicDefinition<Value> {
   const { partitions } = definition;
   if (partitions !== undefined && !(Number.isSafeInteger(partitions) && partitions > 0)) {
@@ -56,14 +56,14 @@ export type TopicMap = Readonly<Record<string, TopicDefinition<any>>>;
 /** The type of a topic's values. */
 export type TopicValue<Definition> = Definition extends TopicDefinition<infer Value> ? Value : never;
 
-/** Makes the records of each topic, and the pipeline's own further requests. */
+/** Create the records of each topic, and further requests of the same pipeline. */
 export type RecordMakers<Topics extends TopicMap> = { readonly [Name in keyof Topics]: RecordMaker<TopicValue<Topics[Name]>> } & {
   readonly requests: RequestMaker;
 };
 
 /**
- * Creates a request of the same pipeline, in the form of its topic. It is written with the other records, and worked in the same lane. If
- * its schema refuses it, or it has no key, it becomes a dead letter when its turn comes. Throws a {@link PipelineError}
+ * Creates a request of the same pipeline. The request is written with the page's other records, and worked in the same lane. If the request
+ * doesn't fit its schema or has no key, it becomes a dead letter when the lane reads it. Throws a {@link PipelineError}
  * (HEADGATE_DEFINITION) if the definition doesn't set `makesRequests`.
  */
 export type RequestMaker = (request: unknown, options?: RequestMakerOptions) => PendingRecord;
@@ -71,42 +71,46 @@ export type RequestMaker = (request: unknown, options?: RequestMakerOptions) => 
 /** Options of a {@link RequestMaker}. */
 export interface RequestMakerOptions {
   /**
-   * Work equal requests once: this one is dropped if the lane's topic has an equal one with `once`, added after the root of this one's
-   * family. The root is the nearest ancestor without `once`: listed, enqueued, replayed or created. Without effect in `after` of a walk. Default false.
+   * Work equal requests once: drop this request if the lane's topic has an equal one with `once` after the root of this request's family.
+   * The root is the nearest ancestor without `once`: a request that was listed, enqueued, replayed or created. Without effect in `after` of
+   * a walk. Default: false.
    */
   readonly once?: boolean;
 }
 
-/** Makes records of one topic. Throws a {@link PipelineError} (HEADGATE_INVALID_RECORD) for a key or value that can't be one. */
+/** Creates records of one topic. Throws a {@link PipelineError} (HEADGATE_INVALID_RECORD) for an invalid key or value. */
 export interface RecordMaker<Value> {
-  /** One record. `value` is serialized at once: later changes to it change nothing. */
+  /** Creates one record. Serializes `value` immediately, so later changes of the value have no effect. */
   (record: RecordContent & { readonly value: Value }): PendingRecord;
   /**
-   * Thousands of records with one key, created while they are written, possibly more than once. They have no CloudEvents headers. Each is a
-   * value, or for a topic of JSON a text: `before`, `textAt(index)` and `after`, concatenated. A text throws a `PipelineError`
-   * (HEADGATE_INVALID_RECORD) for a topic with a custom serializer.
+   * Creates thousands of records with one key. The functions of the series are called while the records are written, possibly more than
+   * once. The records have no CloudEvents headers. Each record is a value, or, in a topic of JSON, the text `before + textAt(index) +
+   * after`. For a topic with a custom serializer, texts throw a `PipelineError` (HEADGATE_INVALID_RECORD).
    */
   series(series: RecordSeriesContent<Value>): PendingRecord;
 }
 
-/** Records of `RecordMaker.series`: their key, their number, and how to create each. */
+/** The records of `RecordMaker.series`: their key, their number, and a function that creates each of them. */
 export type RecordSeriesContent<Value> = Pick<RecordContent, 'key'> & { readonly count: number } & (
     | { readonly valueAt: (index: number) => Value; readonly textAt?: never; readonly before?: never; readonly after?: never }
     | {
         readonly textAt: (index: number) => string;
-        /** The text that every record of the series begins with; it is encoded once. Default: empty. */
+        /** Text at the start of every record of the series. It is encoded only once. Default: empty. */
         readonly before?: string;
-        /** The text that every record of the series ends with; it is encoded once. Default: empty. */
+        /** Text at the end of every record of the series. It is encoded only once. Default: empty. */
         readonly after?: string;
         readonly valueAt?: never;
       }
   );
 
-/** A record before it has its topic. */
+/** The content of a record, without its topic. */
 export interface RecordContent {
-  /** null: the record has no key. If the topic's definition sets `partitions`, the key selects the partition. */
+  /** Null: the record has no key. If the topic's definition sets `partitions`, the key selects the partition. */
   readonly key: string | Uint8Array | null;
-  /** Unique within its request, and the same when the record is created again. Default: the page's number or the key of the lookup. */
+  /**
+   * End of the record's ID. Unique within its request, and the same when the record is created again. Default: the page number or the
+   * lookup's key.
+   */
   readonly id?: string;
   /** The name under which `after-written` events count the record in `kinds`. Default: the topic's name in the definition. */
   readonly kind?: string;
@@ -114,41 +118,40 @@ export interface RecordContent {
   readonly headers?: Readonly<Record<string, string | Uint8Array>>;
 }
 
-/** A record of a pipeline before it has its CloudEvents ID. */
+/** A record of a pipeline before it has its CloudEvents headers. */
 export interface PendingRecord {
   /** The topic's name within the pipeline, such as `records`. */
   readonly name: string;
-  /** The record as the lane writes it to the log, still without its CloudEvents headers. */
+  /** The record in the form of the log, still without its CloudEvents headers. */
   readonly record: NewRecord | RecordSeries;
   /** As in `RecordContent.id`. */
   readonly id: string | undefined;
   /** The name under which `after-written` events count the record in `kinds`. */
   readonly kind: string;
-  /** The record's header `content-type`. Undefined means `application/json`. */
+  /** Value of the header `content-type`. Undefined: `application/json`. */
   readonly contentType: string | undefined;
   /** Number of records: 1, or the length of a series. */
   readonly count: number;
-  /** As in `RequestMakerOptions`. False for invalid requests, each of which becomes a dead letter. */
+  /** As in `RequestMakerOptions`. False for a request without a valid key, which becomes a dead letter. */
   readonly once?: boolean;
 }
 
-/** The topics that a definition may write: those of its record makers. */
+/** The topics that a definition may write: those for which it has record makers. */
 export interface OwnTopics {
   readonly names: TopicNames;
   readonly topics: Readonly<Record<string, unknown>>;
 }
 
 /**
- * The records of a list that a function of a definition returns. Throws for a record that no maker created, because it could go to any
- * topic.
+ * Calls a function of a definition that returns records. Throws if one of them isn't from a record maker, because it could go to any topic.
  */
 export function pendingRecords(of: UserFunction, own: OwnTopics, call: () => Iterable<PendingRecord> | undefined): PendingRecord[] {
   return callUserList(of, call).map((record) => madeRecord(of, own, record));
 }
 
 /**
- * Returns the record if a record maker of the pipeline created it, else throws. Compares the shape and not the class, because a
- * definition's module may have its own copy of this package.
+ * Returns the record if a record maker of the pipeline created it; otherwise throws. Checks the shape and not the class, because a
+ * definition's module can have its own copy of this package.
  */
 export function madeRecord(of: UserFunction, { names, topics }: OwnTopics, pending: PendingRecord): PendingRecord {
   const { name, record } = Object(pending) as { readonly name?: unknown; readonly record?: { readonly topic?: unknown } };
@@ -163,17 +166,17 @@ export interface RecordMakersOptions {
   readonly names: TopicNames;
   /** The lane's partition. */
   readonly partition: number;
-  /** Check each value against its topic's schema. */
+  /** Checks each value and key against the schemas of its topic. */
   readonly validate: boolean;
   readonly serializers: Serializers;
-  /** Serializes a request, and determines its key. Default: `topics.requests` throws. */
+  /** Serializes a request, and determines its key. Default: none, and `topics.requests` throws. */
   readonly keyed?: ((request: unknown) => Pick<NewRecord, 'key' | 'value'>) | undefined;
 }
 
-/** A topic's name on the log, by its name within Headgate: `issues.records`. */
+/** Returns the log's name of a topic, given its name within Headgate, such as `issues.records`. */
 export type TopicNames = (name: string) => string;
 
-/** Opened serializers by the name of their topic on the log. */
+/** Opened serializers, by the log's name of their topic. */
 export type Serializers = ReadonlyMap<string, Serialize<unknown>>;
 
 export interface OpenSerializersOptions {
@@ -182,7 +185,9 @@ export interface OpenSerializersOptions {
   readonly signal: AbortSignal;
 }
 
-/** Opens the serializers of all topics at once. Throws a `PipelineError` (HEADGATE_USER_FUNCTION) with the topic if one fails. */
+/**
+ * Opens the serializers of all topics concurrently. If one fails, throws a `PipelineError` (HEADGATE_USER_FUNCTION) that names the topic.
+ */
 export async function openSerializers({ pipelines, names, signal }: OpenSerializersOptions): Promise<Serializers> {
   const topics = pipelines.flatMap(({ name, topics: of }) =>
     Object.entries(of).map(([topicName, { serialize }]) => ({ pipeline: name, name: names(`${name}.${topicName}`), serialize })),
@@ -191,7 +196,7 @@ export async function openSerializers({ pipelines, names, signal }: OpenSerializ
     if (typeof serialize === 'function') return [name, serialize] as const;
     try {
       const given = await serialize.open({ topic: name, signal });
-      // Without this check, each record would be written as JSON.
+      // A missing serializer would otherwise be replaced by JSON.
       if (typeof given !== 'function') throw new TypeError("open doesn't return a function");
       return [name, given] as const;
     } catch (cause) {
@@ -213,7 +218,7 @@ export function recordMakers(options: RecordMakersOptions): RecordMakers<TopicMa
   return { ...Object.fromEntries(makers), [REQUESTS]: requestMaker(options) } as RecordMakers<TopicMap>;
 }
 
-/** The name of each pipeline's topic of requests, within the pipeline. */
+/** Name of each pipeline's requests topic, within the pipeline. */
 export const REQUESTS = 'requests';
 
 function requestMaker({ pipeline, names, partition, keyed }: RecordMakersOptions): RequestMaker {
@@ -232,7 +237,10 @@ function requestMaker({ pipeline, names, partition, keyed }: RecordMakersOptions
   };
 }
 
-/** The request with its key. An invalid request keeps its JSON without a key: it becomes a dead letter later, and its page is written. */
+/**
+ * Returns an invalid request as JSON without a key, so that its page is still written. The request becomes a dead letter when the lane
+ * reads it.
+ */
 function keyedOrBare(
   keyed: (request: unknown) => Pick<NewRecord, 'key' | 'value'>,
   request: unknown,
@@ -255,7 +263,7 @@ function recordMaker(
   const serializer = serializers.get(topicName) ?? JSON.stringify;
   const serialize = (value: unknown): string | Uint8Array => {
     const serialized = isPromise(value) ? undefined : serializer(value);
-    // A promise is {} in JSON. Searching every value for one would take longer than writing it.
+    // A promise becomes {} in JSON. Only values with {} are searched, because searching all of them would take longer than writing them.
     if (serialized === undefined ? isPromise(value) : typeof serialized === 'string' && serialized.includes('{}') && holdsPromise(value))
       throw invalid("a record's value is or contains a promise. Await it before you create the record.");
     return serialized as string;
@@ -308,7 +316,7 @@ function recordMaker(
   return Object.assign(maker, { series });
 }
 
-/** True if a value contains a promise. The recursion ends for JSON, because `JSON.stringify` has already refused a value with a cycle. */
+/** True if a value contains a promise. The recursion ends, because `JSON.stringify` has already refused values with a cycle. */
 function holdsPromise(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   let isAny = isPromise(value);
@@ -317,12 +325,12 @@ function holdsPromise(value: unknown): boolean {
 }
 
 /**
- * Throws a `PipelineError` (HEADGATE_INVALID_RECORD) for a part of a record that is neither text nor bytes: a service's response may differ
- * from its type.
+ * Throws a `PipelineError` (HEADGATE_INVALID_RECORD) if a part of a record is neither text nor bytes. The compiler can't rule that out,
+ * because a service's response can differ from its type.
  */
 export function assertField(topicName: string, part: string, field: unknown): void {
   if (typeof field === 'string' || field instanceof Uint8Array) return;
-  // If the promise rejected without a handler, the process would end.
+  // Without a handler, a rejection of this promise would end the process.
   if (field instanceof Promise) field.catch(() => undefined);
   const message =
     `${topicName}: a record's ${part} is ${String(field)}, neither text nor bytes. ` +
@@ -332,17 +340,17 @@ export function assertField(topicName: string, part: string, field: unknown): vo
 
 export interface LogRecordsOptions {
   readonly pipeline: string;
-  /** The request's ID, which the records' IDs begin with. */
+  /** ID of the request. The records' IDs begin with it. */
   readonly request: string;
-  /** The end of the ID of a record without `id`. For the second such record of a topic, `/1` is added, then `/2`, and so on. */
+  /** End of the ID of a record that sets no `id`. From a topic's second such record on, `/1`, `/2` and so on are added. */
   readonly defaultId: string;
-  /** Offset of the root of its family, for the requests that it makes once. Default: they are made each time. */
+  /** Offset of the root of the request's family, for requests with `once`. Default: `once` has no effect. */
   readonly root?: number;
   /** Headers in addition to the CloudEvents headers. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Adds CloudEvents headers (binary mode) to records, with IDs that are the same when the records are created again. */
+/** Returns the records with CloudEvents headers (binary mode). A record gets the same ID each time that it is created. */
 export function logRecords(
   pending: readonly PendingRecord[],
   { pipeline, request, defaultId, root, headers }: LogRecordsOptions,

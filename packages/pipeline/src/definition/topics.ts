@@ -5,21 +5,22 @@ import { PipelineError } from './pipeline-error.ts';
 import { DEAD_LETTERS } from '../dead-letters/dead-letter.ts';
 import type { TopicNames } from './topic.ts';
 
-/** A dead letter without its content takes a third of this, however long its key, ID and reason are. */
+/** Minimum record size that topics must accept. A dead letter without its content takes a third of it at most. */
 const MIN_RECORD_BYTES = 16_384;
-/** A walk's checkpoint, and a part of a lookup's keys, take up to 40 kB. */
+/** The same for state topics: a walk's checkpoint, or a part of a lookup's keys, takes up to 40 kB. */
 const MIN_STATE_BYTES = 65_536;
+/** Record size below which the log warns about a state topic's limit. */
 const USUAL_STATE_BYTES = 524_288;
 
 /** The part of a pipeline that determines its topics. */
 export type PipelineTopics = Pick<Pipeline, 'name' | 'topics' | 'credentials' | 'usualBytes'> & Partial<Pick<Pipeline, 'makesRequests'>>;
 
-/** The topics of a pipeline whose options aren't known. */
+/** Returns the topics of a pipeline whose options aren't known. */
 export function definedTopics({ name, topics, splitsCredentials }: DefinitionInfo): PipelineTopics {
   return { name, topics, credentials: splitsCredentials ? [] : undefined, usualBytes: {} };
 }
 
-/** Every topic of a run. Throws a `PipelineError` (HEADGATE_DEFINITION) for two of one name. */
+/** Returns every topic of a run. Throws a `PipelineError` (HEADGATE_DEFINITION) if two of them have the same name. */
 export function topicSpecs(
   pipelines: readonly PipelineTopics[],
   { lanes, names }: { readonly lanes: number; readonly names: TopicNames },

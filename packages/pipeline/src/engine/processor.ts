@@ -8,68 +8,73 @@ import type { RequestRecord } from '../definition/request.ts';
 import type { RecordMakers, TopicMap, TopicNames } from '../definition/topic.ts';
 import type { Tracing } from '../view/tracing.ts';
 
-/** The part of a source that every kind of work needs. */
+/** The members of a source that a lane uses, whether it walks or looks up keys. */
 export interface SourceControls {
-  /** The state of its budgets and queries. */
+  /** Returns the current state of the source's budgets and of its queries. */
   gauges(): SourceGauges;
-  /** When its budgets' slots come free, for forecasts. */
+  /** Returns when the slots of the source's budgets become free, for forecasts. */
   slots(): readonly BudgetSlots[];
-  /** Set if only some of its credentials may send a query, whose names it returns. Such a source works with one lane only. */
+  /**
+   * Returns the names of the credentials that may send a query. Default: any credential may. A source with this function supports only one
+   * lane.
+   */
   readonly credentialsOf?: ((query: never) => readonly string[]) | undefined;
-  /** Starts no further request; requests in flight run to their end. An error after this makes no dead letter. */
+  /** Stops sending: queries that wait reject, and requests in flight finish. An error after this call creates no dead letter. */
   stop(): void;
   /** Aborts requests in flight and closes the connections. */
   close(): Promise<void>;
 }
 
-/** Processes a pipeline's requests: created by `walk`, `lookup` or `route`. */
+/** Processes a pipeline's requests. `walk`, `lookup` and `route` return one. */
 export interface Processor<Request, Topics extends TopicMap> {
-  /** The sources that it sends requests to. The opener of the pipeline closes them. */
+  /** The sources that send the pipeline's HTTP requests. The caller of `Pipeline.open` closes them. */
   readonly sources: readonly SourceControls[];
   /** Creates the worker of one lane. */
   open(context: WorkerContext<Request, Topics>): Worker<Request>;
-  /** Reads from a lane's state what is left of a request. */
+  /** Reads a lane's state, and returns a function that computes the unfinished part of a request. */
   left(state: StateOfLane, pipeline: string): (record: Pick<RequestRecord, 'offset' | 'resume'>, request: Request) => Left;
-  /** Reads from a lane's state how large the last whole walk was that had a request's key. `kind`: as in {@link WorkerContext}. */
+  /** Reads a lane's state, and returns a function for the size of a key's last complete walk. `kind`: as in {@link WorkerContext}. */
   lastCrawl(state: StateOfLane, of: { readonly pipeline: string; readonly kind: string }): LastCrawlOf<Request>;
 }
 
-/** Returns the size of the last complete walk with the key of a request. */
+/** Returns the size of the last complete walk of a request's key. Undefined if there is none. */
 export type LastCrawlOf<Request> = (request: Request, key: string) => CrawlSize | undefined;
 
 /** The size of a complete walk. */
 export interface CrawlSize {
-  /** Pages of the walk. */
+  /** Number of pages. */
   readonly pages: number;
-  /** Items of its pages, as `WalkDefinition.items` counts them. */
+  /** Number of items on those pages, as `WalkDefinition.items` counts them. */
   readonly items: number;
 }
 
-/** Reads a lane's state: the entries whose keys begin with a prefix, each with the rest of its key, its value and its age in ms. */
+/** Reads the entries of a lane's state whose keys start with a prefix. Each has the rest of its key, its value and its age in ms. */
 export type StateOfLane = Lane['stateUnder'];
 
-/** The rest of a request. */
+/** The unfinished part of a request. */
 export type Left =
-  /** A walk continues at this page, 1-based. `whole`: it is for all pages there are. */
+  /** A walk that continues at `page`, 1-based. `whole`: true if the request is for all pages. */
   | {
       readonly kind: 'walk';
       readonly page: number;
       readonly whole: boolean;
-      /** Names of the credentials that may send its next request. Default: any. */
+      /** Names of the credentials that may send the walk's next request. Default: any. */
       readonly credentials?: readonly string[];
     }
-  /** Keys without a response; `size`: of one HTTP request. */
+  /** A lookup. `keys`: how many of its keys have no response yet; `size`: maximum keys of one HTTP request. */
   | { readonly kind: 'lookup'; readonly keys: number; readonly size: number };
 
-/** The lane that a worker works. */
+/** The surroundings of a worker: its lane, and what the run provides. */
 export interface WorkerContext<Request, Topics extends TopicMap> {
   /** Name of the pipeline. */
   readonly pipeline: string;
-  /** Separates what several kinds of work in a lane know about one key. Empty, or the work's kind in its `route` and a slash. */
+  /**
+   * Prefix that separates the state of several kinds of work in one lane. Empty without `route`; otherwise the encoded kind and a slash.
+   */
   readonly kind: string;
   /** Commits records, checkpoints and finished requests. */
   readonly lane: Lane;
-  /** Log that has the lane, to be read back. */
+  /** The log that contains the lane. The `after` of a walk reads records back from it. */
   readonly log: TopicLog;
   /** The run's clock. */
   readonly clock: Clock;
@@ -77,48 +82,51 @@ export interface WorkerContext<Request, Topics extends TopicMap> {
   readonly notifier: Notifier;
   /** Capacity for items that aren't yet durable, shared by all work of the lane. */
   readonly credits: CreditPool;
-  /** The topics' names on the log. */
+  /** Returns the log's name of a topic. */
   readonly names: TopicNames;
-  /** Makes records: `topics.records({ key, value })`. */
+  /** Creates records: `topics.records({ key, value })`. */
   readonly topics: RecordMakers<Topics>;
-  /** Reads a request by the definition's schema. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST). */
+  /** Parses a request with the definition's schema. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) if the request doesn't fit. */
   readonly read: (value: string | null) => Request;
-  /** The key of a request, from the definition's `keyOf`. `recordKey`: of its record, for the error of `keyOf`. */
+  /**
+   * Returns the key of a request, from the definition's `keyOf`. `recordKey`: key of the request's record, named in the error if `keyOf`
+   * throws.
+   */
   readonly keyOf: (request: Request, recordKey: string) => string;
   /** Emits an event of the run. */
   readonly emit: (event: RequestEvent | Extract<RunEvent, { type: 'notice' }>) => void;
-  /** Default: no traces. */
+  /** Records traces. Default: no traces. */
   readonly tracing?: Tracing | undefined;
 }
 
-/** Works a lane's requests. It notifies whenever its load has changed, and fails the notifier when it can't continue. */
+/** Works a lane's requests. Calls `notify` of the notifier when its load has changed, and `fail` when it can't continue. */
 export interface Worker<Request> {
-  /** Requests, or keys of them, taken and not finished. */
+  /** Number of unfinished requests that the worker has taken. A lookup counts keys; a walk also counts unfinished `after` work. */
   readonly load: number;
-  /** Load at which no further request is taken. */
+  /** Load at which the lane passes no more requests to the worker. */
   readonly backlog: number;
   /** Starts the work on a request. */
   take(record: RequestRecord, request: Request): void;
-  /** The queue has been read to its end: nothing waits for a fuller batch. */
+  /** Called when the lane has read its requests to the end: the worker then sends keys without waiting for a full batch. */
   flush(): void;
-  /** Starts no further request; work in flight is written. */
+  /** Stops sending HTTP requests. The results of requests in flight are still written. */
   stop(): void;
-  /** True when a request is in flight. */
+  /** True while a request is in flight or its result is being written. */
   readonly isBusy: boolean;
-  /** Gives up what is still in flight after `stop`. */
+  /** Aborts the work that is still in flight after `stop`. */
   abandon(): void;
-  /** The unfinished requests it has taken, in their current state. */
+  /** Returns the unfinished requests that the worker has taken, in their current state. */
   inWork(): InWork;
-  /** The current size of the last complete walk with a request's key. */
+  /** Returns the size of a key's last complete walk, including walks that this worker has completed. */
   readonly lastCrawl: LastCrawlOf<Request>;
 }
 
-/** Requests that a worker has in work, for gauges and forecasts. */
+/** The requests that a worker is working on, for gauges and forecasts. */
 export interface InWork {
   readonly walks: readonly WalkInWork[];
-  /** Keys of lookups taken and not answered. */
+  /** Number of lookup keys whose results aren't durable yet. */
   readonly keys: number;
-  /** The walk whose subsequent work is running, and the name of that work. */
+  /** The walk whose `after` work is running, and the name of that work. */
   readonly behind?: { readonly key: string; readonly request: string; readonly name: string } | undefined;
 }
 
@@ -128,7 +136,7 @@ export interface WalkInWork {
   readonly key: string;
   /** The next page, 1-based. */
   readonly page: number;
-  /** Represents the walk in its source's gauges. */
+  /** Identifies the walk in the gauges of its source. */
   readonly walk: object;
   readonly isWriting: boolean;
 }

@@ -4,22 +4,22 @@ import { type LogRecordsOptions, type PendingRecord, assertField, logRecords } f
 import { callUser } from '../definition/user-function.ts';
 import { type Lane, recordBytes } from './lane.ts';
 
-/** The request whose records they are. */
+/** The request that the records belong to, and the lane that writes them. */
 export interface RecordSizeOptions {
   readonly pipeline: string;
   readonly key: string;
   readonly lane: Pick<Lane, 'recordLimit' | 'tooLarge'>;
-  /** The function of the definition that created them: `records`. */
+  /** Name of the definition's function that created the records, for errors: `records`. */
   readonly name: string;
-  /** Which of the request's records it is: `page 28`. Default `its record`. */
+  /** The error's words for the record that is too large, such as `page 28`. Default: `its record`. */
   readonly which?: string;
-  /** Another way to make it fit: `take smaller pages`. */
+  /** Another cure that the error proposes, such as `take smaller pages`. Default: none. */
   readonly orElse?: string | undefined;
 }
 
 /**
- * Returns the records unchanged. Throws a `PipelineError` (HEADGATE_RECORD_TOO_LARGE) for one that exceeds its topic's limit: it ends one
- * request, while the log's own error would end the lane.
+ * Returns the records unchanged. Throws a `PipelineError` (HEADGATE_RECORD_TOO_LARGE) if one exceeds the limit of its topic. This error
+ * ends one request, while the log's own error would end the lane.
  */
 export function assertRecordSize(
   records: readonly (NewRecord | RecordSeries)[],
@@ -33,7 +33,7 @@ export function assertRecordSize(
   return records;
 }
 
-/** The records of a request in the form of the log. Throws like {@link assertRecordSize}. */
+/** Returns a request's records in the form of the log, with CloudEvents headers. Throws like {@link assertRecordSize}. */
 export function sizedRecords(
   pending: readonly PendingRecord[],
   options: LogRecordsOptions & RecordSizeOptions,
@@ -59,8 +59,8 @@ function tooLarge(
 }
 
 /**
- * The largest record of a series; undefined if all are far smaller than the limit of their topic, so that thousands of texts needn't be
- * counted.
+ * Returns the largest record of a series. Returns undefined if even the longest text can't exceed the topic's limit: that check avoids
+ * counting the bytes of thousands of texts.
  */
 function largeOf(series: RecordSeries, options: RecordSizeOptions): NewRecord | undefined {
   const { topic, key, count, valueAt, parts } = series;
@@ -78,7 +78,7 @@ function largeOf(series: RecordSeries, options: RecordSizeOptions): NewRecord | 
   });
 }
 
-/** UTF-8 bytes per UTF-16 unit. */
+/** Maximum UTF-8 bytes per UTF-16 code unit. */
 const MAX_BYTES_OF_A_UNIT = 3;
 
 function largestOf({ topic, key, count, valueAt, parts }: RecordSeries): NewRecord {
@@ -93,9 +93,9 @@ function largestOf({ topic, key, count, valueAt, parts }: RecordSeries): NewReco
 }
 
 /**
- * The error of a lane whose topic now refuses a record that it accepted when the lane was opened: a retryable `PipelineError`
- * (HEADGATE_RECORD_LIMIT_LOWERED). When the lane is opened again, it knows the new limit, and makes a dead letter of such a record. Other
- * errors are returned unchanged.
+ * Replaces the error of a lane whose topic refused a record because the topic's limit was lowered after the lane was opened. The new error
+ * is a retryable `PipelineError` (HEADGATE_RECORD_LIMIT_LOWERED): the lane opens again with the new limit, and such a record becomes a dead
+ * letter. Returns other errors unchanged.
  */
 export async function limitLowered(error: unknown, { log, lane }: { readonly log: TopicLog; readonly lane: Lane }): Promise<unknown> {
   if (!(error instanceof InvalidRecordError)) return error;

@@ -3,7 +3,7 @@ import { textOf } from '../definition/thrown.ts';
 import { callUserList, misuse, type UserFunction } from '../definition/user-function.ts';
 import type { Processor, Worker, WorkerContext } from './processor.ts';
 
-/** The work for each kind that `pick` returns. */
+/** The processor for each kind that `pick` returns. */
 export type RoutedProcessors<Picked extends readonly [string, unknown], Topics extends TopicMap> = {
   readonly [Kind in Picked[0]]: Processor<RequestOf<Picked, Kind>, Topics>;
 };
@@ -11,18 +11,19 @@ export type RoutedProcessors<Picked extends readonly [string, unknown], Topics e
 type RequestOf<Picked, Kind> = Picked extends readonly [infer Kinds, infer Request] ? (Kind extends Kinds ? Request : never) : never;
 
 /**
- * Works requests of several kinds: `pick` names the work of each, as `[kind, request]`. Every kind has its own worker in each lane, and
- * they share its budget and credit. Requests of two kinds may share a key: neither sees the other's last crawl, nor the value it carried.
+ * Works requests of several kinds. `pick` returns each request with its kind, as `[kind, request]`, and `works` has a processor for each
+ * kind. Each lane opens one worker per kind, and these workers share the lane's credit. Requests of two kinds can have the same key: last
+ * crawls and carried values are kept per kind.
  */
 export function route<Request, const Picked extends readonly [kind: string, request: Request], Topics extends TopicMap>(
   pick: (request: Request) => Picked,
   works: RoutedProcessors<Picked, Topics>,
 ): Processor<Request, Topics> {
-  // Each work only gets requests of its kind.
+  // The cast is safe, because each processor gets only requests of its own kind.
   const byKind = new Map(Object.entries<Processor<Request, Topics>>(works as Readonly<Record<string, Processor<Request, Topics>>>));
   const all = [...byKind.values()];
   return {
-    // If two kinds share a source, it is closed once.
+    // Two kinds can share a source, which must be closed only once.
     sources: [...new Set(all.flatMap(({ sources }) => sources))],
     open: (context) => routeWorker(pick, byKind, context),
     left(state, pipeline) {
@@ -96,7 +97,7 @@ interface PickedOptions<Request, Choice> {
   readonly request: Request;
 }
 
-/** The work of a request's kind, and the request as `pick` returned it. */
+/** Calls `pick`. Returns the choice for the kind that it names, and the request in the form that it returns. Throws for an unknown kind. */
 function picked<Request, Choice>(of: UserFunction, { pick, choices, request }: PickedOptions<Request, Choice>): readonly [Choice, Request] {
   const [kind, routed] = callUserList<unknown>(of, () => pick(request)) as [unknown, Request];
   const chosen = typeof kind === 'string' ? choices.get(kind) : undefined;
@@ -105,7 +106,7 @@ function picked<Request, Choice>(of: UserFunction, { pick, choices, request }: P
   return [chosen, routed];
 }
 
-/** No kind's name is a prefix of another's. */
+/** Returns the state prefix of a kind. Encoding removes slashes from the kind, so no prefix is the start of another. */
 function stateKind(above: string, kind: string): string {
   return `${above}${encodeURIComponent(kind)}/`;
 }

@@ -4,32 +4,32 @@ import { MAX_IN_WORK } from '../walk/walk.ts';
 import type { Progress } from './run-snapshot.ts';
 
 const FORECAST_EVERY_MS = 1_000;
-/** Walks of a lane with a finish time for each: every one requires a look at all others. */
+/** Maximum walks per lane that get a finish time: the time of each depends on all others. */
 const FORECAST_WALKS = 50;
 
 export interface RunProgressOptions {
   readonly clock: Clock;
-  /** Successful HTTP requests of a pipeline. */
+  /** Returns the number of a pipeline's successful HTTP requests. */
   readonly done: (pipeline: string) => number;
-  /** Mean time from a request to its response, ms. */
+  /** Returns the mean time from a request to its response, ms. */
   readonly requestMs: (pipeline: string) => number;
 }
 
 /** How much of a run's work is done, and when all of it will be. */
 export interface RunProgress {
-  /** Something has changed, so the forecast is out of date. */
+  /** Marks the forecast as out of date. */
   noteChange(): void;
-  /** True after a change, and a second after the last forecast. */
+  /** True if something has changed since the last forecast, or if that forecast is at least a second old. */
   readonly isDue: boolean;
   forecast(left: readonly LaneWork[]): void;
-  /** `isTimed` false: without the time when it is done. */
+  /** `isExact`: false if a lane of the pipeline has failed. `isTimed`: whether to include the expected finish time. */
   of(pipeline: string, options: { readonly isExact: boolean; readonly isTimed: boolean }): Progress;
-  /** When the next walks of each lane are expected to end, epoch ms, by request ID. A lane with a walk of unknown size has none. */
+  /** Expected finish times of the next walks of each lane, epoch ms, by request ID. Lanes with a walk of unknown size are left out. */
   readonly walksDoneAt: ReadonlyMap<string, number>;
 }
 
 interface PipelineForecast extends Forecast {
-  /** Requests that were done at the time of the forecast. */
+  /** Number of requests that were done at the time of the forecast. */
   readonly doneBefore: number;
 }
 
@@ -76,7 +76,9 @@ export function runProgress({ clock, done, requestMs: meanMs }: RunProgressOptio
   };
 }
 
-/** When the first walks of a lane are done, by request; empty if a walk of unknown size takes turns with them. */
+/**
+ * Returns the finish times of a lane's first walks, by request ID. Empty if the lane has a walk of unknown size, because walks take turns.
+ */
 function walksDoneIn(lane: LaneWork, options: ForecastOptions): [request: string, doneAt: number][] {
   if ((lane.behind?.unknown ?? 0) > 0 || lane.walks.some(({ pages }) => pages === undefined)) return [];
   const done = walksDone(lane, { ...options, first: FORECAST_WALKS, concurrency: MAX_IN_WORK });
@@ -86,7 +88,7 @@ function walksDoneIn(lane: LaneWork, options: ForecastOptions): [request: string
   });
 }
 
-/** The progress of several pipelines as one. */
+/** Adds up the progress of several pipelines. */
 export function totalProgress(all: readonly Progress[]): Progress {
   const doneAt = Math.max(0, ...all.flatMap((one) => one.doneAt ?? []));
   return {

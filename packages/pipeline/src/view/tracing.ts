@@ -2,38 +2,41 @@ import type { Attributes, Context, Link, Span, TraceAPI } from '@opentelemetry/a
 import type { Clock } from '@headgate/throttle';
 import type { Reason, RunEvent } from './events.ts';
 
-/** Spans of active requests, of their attempts and of the transactions that contain them. Each request is identified by its own object. */
+/**
+ * Records spans of requests, of their attempts, and of the transactions with their records. `work` identifies a walk or a batch of keys.
+ */
 export interface Tracing {
-  /** A request is being worked, or keys that are looked up together. */
+  /** Starts the span of a walk, or of a batch of keys that are looked up together. */
   begin(work: object, about: WorkAbout): void;
-  /** The headers that identify its span to readers of its records; none if the span isn't recorded. */
+  /** Returns headers that link a request's records to its span. Undefined if the span isn't recorded. */
   headers(work: object): Readonly<Record<string, string>> | undefined;
-  /** The headers that identify the caller's active span; none if there is none, or it isn't recorded. */
+  /** Returns headers that link a job to the caller's active span. Undefined if there is none, or it isn't recorded. */
   callerHeaders(): Readonly<Record<string, string>> | undefined;
-  /** The work on it has ended, with an error or without, or continues elsewhere. */
+  /** Ends the span of a request: the request is done, has failed with `error`, or continues in another run or process. */
   end(work: object, error?: Reason): void;
-  /** An attempt has ended. `work`: its request, if known. */
+  /** Records the span of an attempt that has ended. `work`: the request it belongs to, if known. */
   attempt(event: Omit<Extract<RunEvent, { type: 'attempt' }>, 'type'>, work: object | undefined): void;
-  /** A transaction is durable. `works`: the requests whose records it has. */
+  /** Records the span of a durable transaction. `works`: the requests whose records it contains. */
   committed(about: { readonly pipeline: string; readonly lane: number; readonly ms: number }, works: readonly object[]): void;
 }
 
 export interface WorkAbout {
   readonly pipeline: string;
   readonly lane: number;
-  /** For a walk. */
+  /** Key of the walked request. Absent for a batch of keys. */
   readonly key?: string;
+  /** ID of the walked request. Absent for a batch of keys. */
   readonly request?: string;
-  /** The page it begins at, 1-based. */
+  /** The page at which the walk begins or continues, 1-based. */
   readonly page?: number;
-  /** How many keys are looked up. */
+  /** Number of keys in the batch. Absent for a walk. */
   readonly keys?: number;
 }
 
-/** Where version 1 of the API stores what an SDK has registered. */
+/** The global in which version 1 of the OpenTelemetry API keeps the providers that an SDK registered. */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 
-/** Undefined if no SDK has registered a tracer provider: then nothing is loaded or recorded. */
+/** Returns undefined if no SDK has registered a tracer provider. In that case, the OpenTelemetry API isn't even loaded. */
 export async function openTracing(clock: Clock): Promise<Tracing | undefined> {
   const registered = (globalThis as { readonly [REGISTERED]?: { readonly trace?: unknown } })[REGISTERED];
   if (registered?.trace === undefined) return undefined;
@@ -84,14 +87,14 @@ export async function openTracing(clock: Clock): Promise<Tracing | undefined> {
     committed({ pipeline, lane, ms }, works) {
       const own = works.flatMap((work) => spans.get(work) ?? []);
       const [first] = own;
-      // A grant without a page is part of its attempt.
+      // Transactions without a traced request get no span, such as those that only store a grant.
       if (first === undefined) return;
       const endedAt = clock.epochMs();
       const links = own.map((span): Link => ({ context: span.spanContext() }));
       tracer
         .startSpan(
           `${pipeline} transaction`,
-          // With several requests, none is the parent.
+          // A span has one parent at most. If the transaction has records of several requests, it links to all of them instead.
           {
             startTime: endedAt - ms,
             attributes: { 'headgate.pipeline': pipeline, 'headgate.lane': lane },

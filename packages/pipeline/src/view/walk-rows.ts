@@ -1,25 +1,26 @@
 import type { Reason, RequestEvent, WorkGauge } from './events.ts';
 import type { WalkRow } from './run-snapshot.ts';
 
-/** Maximum rows for ended walks, and for walks of other processes. */
+/** Maximum number of ended walks that are kept. */
 const KEPT_WALKS = 1_000;
+/** Maximum number of unfinished walks that are kept while this process doesn't hold their lane. */
 const KEPT_AWAY = 10_000;
 
-/** A walk; `isAway`: another process works its lane, or none does. */
+/** `isAway`: true if this process no longer works the walk's lane. */
 type Walk = Omit<WalkRow, 'doing' | 'expected' | 'doneAt'> & { readonly isAway?: boolean };
 
-/** The walks of a run, in bounded memory. */
+/** The display rows of a run's walks, in bounded memory. */
 export interface WalkRows {
-  /** Returns false for a walk that continues. */
+  /** Adds a walk. Returns false if the walk was already known and continues. */
   started(event: Extract<RequestEvent, { type: 'request-started' }>): boolean;
   pageWritten(request: string, page: number, items: number): void;
   end(
     request: string,
     to: { readonly state: 'completed'; readonly pages: number } | { readonly state: 'failed'; readonly error: Reason },
   ): void;
-  /** This process no longer works the lane. */
+  /** Hides the walks of a lane that this process no longer works. */
   leave(lane: { readonly pipeline: string; readonly lane: number }): void;
-  /** `doneAts`: when walks are done, by request. */
+  /** `work`: gauges of the active work. `doneAts`: expected finish times, epoch ms, by request ID. */
   rows(work: readonly WorkGauge[], doneAts: ReadonlyMap<string, number>): Generator<WalkRow>;
 }
 
@@ -32,7 +33,7 @@ export function walkRows(): WalkRows {
     const walk = walks.get(request);
     if (walk !== undefined) walks.set(request, { ...walk, ...to });
   };
-  /** Forgets the oldest walks that have ended or are worked elsewhere. */
+  /** Removes the oldest walk for which `isOld` is true. */
   const forget = (isOld: (walk: Walk) => boolean): void => {
     for (const [request, walk] of walks) {
       if (!isOld(walk)) continue;
@@ -44,7 +45,7 @@ export function walkRows(): WalkRows {
   return {
     started({ pipeline, lane, key, request, page, items }) {
       const before = walks.get(request);
-      // A lane that this process takes again continues with its walks.
+      // This process has taken a lane again, which continues with its walks.
       if (before?.state === 'working') {
         if (before.isAway) awayWalks -= 1;
         walks.set(request, { ...before, isAway: false, pages: page - 1, items });
@@ -88,7 +89,7 @@ export function walkRows(): WalkRows {
           ...(gauge !== undefined && { doing: gauge.doing }),
         };
       }
-      // Work after a walk that an earlier run completed.
+      // An earlier run completed these walks. They have no row, but this run does the work after them.
       for (const { pipeline, lane, key, request = '', doing } of gauges.values()) {
         if (doing.state === 'behind') yield { kind: 'walk', pipeline, lane, key, request, state: 'completed', pages: 0, items: 0, doing };
       }
