@@ -1,11 +1,11 @@
 import * as z from 'zod';
 
-/** The schema of a time of day, as `HH:MM`. */
+/** Returns the schema of a time of day, as `HH:MM`. */
 export function timeOfDay(): z.ZodString {
   return z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'isn\'t a time of day. Write hours and minutes, such as "00:00".');
 }
 
-/** The schema of a time zone's IANA name. */
+/** Returns the schema of a time zone's IANA name. */
 export function timeZone(): z.ZodString {
   return z.string().refine(isZone, "isn't a time zone. Write one such as UTC or Europe/Berlin.");
 }

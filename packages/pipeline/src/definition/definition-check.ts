@@ -13,7 +13,7 @@ const must =
 const part = (test: (value: unknown) => boolean, words: string) => z.custom(test, { error: must(words), abort: true });
 const text = z.string({ error: must('text') });
 const userFunction = part((value) => typeof value === 'function', 'a function');
-/** Recognizes a zod schema by a method and not by its class, because a user's folder may have its own copy of zod. */
+/** Recognizes a zod schema by one of its methods and not by its class, because a user's folder can have its own copy of zod. */
 const schema = (method: 'safeParse' | 'safeExtend') =>
   part((value) => typeof Object(value)[method] === 'function', 'a zod schema, such as z.strictObject({ … })');
 
@@ -58,7 +58,10 @@ const PARTS = z.strictObject({
   expect: userFunction.optional(),
 } satisfies Record<keyof PipelineDefinition<z.ZodObject, z.ZodType, TopicMap, NamedCredential>, z.ZodType>);
 
-/** Throws a `PipelineError` (HEADGATE_DEFINITION). If a module runs with its types stripped, no compiler has checked its definition. */
+/**
+ * Throws a `PipelineError` (HEADGATE_DEFINITION) for an invalid definition. Node.js strips the types of a user's module without checking
+ * them.
+ */
 export function checkDefinition(definition: { readonly name: unknown }): void {
   const { error } = PARTS.safeParse(definition);
   if (error === undefined) return;

@@ -11,13 +11,13 @@ const MAX_MS = 3_650 * 86_400_000;
 
 /** Options of {@link duration}. */
 export interface DurationOptions {
-  /** Accepts 0. Default false. */
+  /** Whether 0 is a valid duration. Default: false. */
   readonly zero?: boolean;
 }
 
 /**
- * The schema of a duration in a pipeline's options: `15m`, `900s`, `900000ms`, `24h`, `30d`, or a number of milliseconds; up to ten years.
- * Gives milliseconds.
+ * Returns the schema of a duration in a pipeline's options: `15m`, `900s`, `900000ms`, `24h`, `30d`, or a number of milliseconds. The
+ * maximum is ten years. Its output is in milliseconds.
  */
 export function duration({ zero = false }: DurationOptions = {}): z.ZodType<number, string | number> {
   const schema = z.union([z.number(), z.string()]).transform((given, context) => {
@@ -40,7 +40,7 @@ function flawOf(ms: number, zero: boolean): string | undefined {
   return ms > MAX_MS ? 'is longer than the maximum of 3650d.' : undefined;
 }
 
-/** Every spelling of the duration that the text probably means, largest unit first; examples if its meaning is unclear. */
+/** Proposes every spelling of the duration that the text probably means, largest unit first. Returns examples if the meaning is unclear. */
 function proposal(text: string): string {
   const [, digits = '', word = ''] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]+)\.?\s*$/i.exec(text) ?? [];
   const factor = UNITS.find(([, , aliases]) => aliases.test(word))?.[1];

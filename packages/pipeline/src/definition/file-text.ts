@@ -1,9 +1,9 @@
 import { readFileSync, statSync } from 'node:fs';
 
-/** Larger than any certificate or token. */
+/** Maximum size of a file; larger than any certificate or token. */
 const LARGEST_BYTES = 16 * 2 ** 20;
 
-/** The text of a small file that an option names, or why it can't be read, without its path. */
+/** Reads a small file that an option names. Returns the text, or why the file can't be read, without its path. */
 export function plainFileText(path: string): string | { readonly flaw: string } {
   const flaw = plainFileFlaw(path);
   if (flaw !== undefined) return { flaw };
@@ -14,7 +14,10 @@ export function plainFileText(path: string): string | { readonly flaw: string } 
   }
 }
 
-/** Why a path isn't a small plain file: a device may be endless, and a pipe may never send anything. Without the path. */
+/**
+ * Returns why a path doesn't name a small plain file, without the path. Reading a device might never end, and a pipe might never send
+ * anything.
+ */
 export function plainFileFlaw(path: string): string | undefined {
   if (path.trim() === '') return "doesn't name a file. Write a path, relative to this file.";
   try {
@@ -26,7 +29,7 @@ export function plainFileFlaw(path: string): string | undefined {
   }
 }
 
-/** Why a file can't be read, without its path. `relative`: to what a path is. */
+/** Describes why a file can't be read, without its path. `relative`: a sentence about the folder that relative paths start at. */
 export function unreadable(error: unknown, relative = 'Paths are relative to this file.'): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'HEADGATE_UNFIT_FILE') return (error as Error).message;

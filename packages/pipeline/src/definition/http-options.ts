@@ -5,10 +5,10 @@ import { duration } from './duration.ts';
 import { pemText } from './pem.ts';
 import { type SecretInput, type SecretReader, proxyAddress } from './secret.ts';
 
-/** A duration in ms, or a size in bytes: text with a unit, or a number. */
+/** The schema of a duration, read as ms, or of a size, read as bytes: text with a unit, or a number. */
 export type Amount = z.ZodPrefault<z.ZodType<number, string | number>>;
 
-/** The options that every service has for its HTTP requests. */
+/** The options that every service has for its HTTP requests, as schemas. */
 export const httpOptions: {
   readonly timeout: Amount;
   readonly retryFor: Amount;
@@ -36,7 +36,7 @@ export const httpOptions: {
     .describe("Certificate of the service's own certificate authority, as a path or PEM text."),
 };
 
-/** The HTTP options of a pipeline in the form that a source takes. */
+/** Converts a pipeline's HTTP options to those of a source. */
 export function sourceOptions(
   baseUrl: string,
   options: z.output<z.ZodObject<typeof httpOptions>>,

@@ -6,24 +6,28 @@ import { placeOf } from './thrown.ts';
 export interface OptionIssue {
   /** Keys and indices from the options' root; empty for the options as a whole. */
   readonly path: readonly (string | number)[];
-  /** Completes a sentence about the key: `must be 5000 or less.` It doesn't contain the value. */
+  /** Completes a sentence about the key, such as `must be 5000 or less.` Doesn't contain the value. */
   readonly message: string;
-  /** The kind of a message that doesn't say what to write instead. Default: the message says everything. */
+  /** The kind of issue, if the message doesn't say what to write instead. Default: the message says it. */
   readonly code?: OptionIssueCode;
   /** The valid keys or words, for `unknown-key` and `choice`. */
   readonly known?: readonly string[];
 }
 
 /**
- * Kinds of issues: a key is missing, has no value, or is unknown (the path's last). Or a value has another type, such as `number` or
- * `boolean`, isn't one of several words, is empty, or is invalid.
+ * The kind of an issue. `missing`: a required key is missing. `no-value`: a key has no value. `unknown-key`: the last part of the path is
+ * no valid key. `scalar-type` and `type`: the value isn't a number or boolean, or not of another expected type. `choice`: the value isn't
+ * one of several words. `empty`: the text or list is empty. `unfit`: the value is invalid in another way.
  */
 export type OptionIssueCode = 'missing' | 'no-value' | 'unknown-key' | 'type' | 'scalar-type' | 'choice' | 'empty' | 'unfit';
 
 /** Either the output of the options' schema, or all issues that the schema found. */
 export type ParsedOptions<Options> = { readonly value: Options; readonly issues?: never } | { readonly issues: readonly OptionIssue[] };
 
-/** Checks options against their schema. A schema's own messages are kept; zod's are replaced by ones that complete a sentence about the key. */
+/**
+ * Checks options against their schema. Keeps the schema's own messages, and replaces zod's by messages that complete a sentence about the
+ * key.
+ */
 export function parseOptions<Schema extends z.ZodType>(schema: Schema, given: unknown): ParsedOptions<z.output<Schema>> {
   let parsed: z.ZodSafeParseResult<z.output<Schema>>;
   try {
@@ -31,11 +35,11 @@ export function parseOptions<Schema extends z.ZodType>(schema: Schema, given: un
     parsed = (isRead ? ofFile(schema) : schema).safeParse(given, {
       error: (issue) => keysText(issue) ?? optionWords(issue),
       reportInput: true,
-      // The copy of a schema is used once.
+      // The schema is a copy for this call, so compiling it wouldn't pay.
       jitless: isRead,
     });
   } catch (cause) {
-    // The error's own message may contain the value, which may be a secret.
+    // Don't quote the error's own message, because it may contain the value, which may be a secret.
     const name = cause instanceof Error ? cause.constructor.name : "a value that isn't an Error";
     const message = `can't be checked: its schema threw ${name}${placeOf(cause)}. Fix it: refinements and transforms must return synchronously.`;
     return { issues: [{ path: [], message }] };
@@ -43,14 +47,14 @@ export function parseOptions<Schema extends z.ZodType>(schema: Schema, given: un
   return parsed.success ? { value: parsed.data } : { issues: flat(parsed.error.issues, []) };
 }
 
-/** `issues.count: must be 5000 or less.`, one per line. */
+/** The issues as text, one per line, such as `issues.count: must be 5000 or less.` */
 export function optionsText(name: string, issues: readonly OptionIssue[]): string {
   return issues.map(({ path, message }) => `${[name, ...path].join('.')}: ${message}`).join('\n');
 }
 
 type Said = Pick<OptionIssue, 'message' | 'code' | 'known'>;
 
-/** Messages that complete a sentence about a key, for issues without a message of their schema. */
+/** For zod: messages that complete a sentence about a key, for issues for which the schema has no message. */
 export const optionWords: z.core.$ZodErrorMap = (issue) => said(issue)?.message;
 
 function said(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): Said | undefined {
@@ -91,7 +95,7 @@ function said(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): Said | undefined {
   }
 }
 
-/** The keys of the mapping that an unknown key is in: the message of its issue until {@link flat} reads it. */
+/** For an unknown key, returns the valid keys, one per line, instead of a message. {@link flat} reads them from the issue. */
 function keysText({ code, inst }: z.core.$ZodRawIssue): string | undefined {
   return code === 'unrecognized_keys' ? Object.keys((inst as Partial<z.core.$ZodObject>)?._zod?.def.shape ?? {}).join('\n') : undefined;
 }
@@ -110,7 +114,7 @@ const KINDS: Readonly<Record<string, string>> = {
   record: 'a mapping of keys to values',
 };
 
-/** For single values; a message about several isn't about one number. */
+/** Kinds of which a wrong value gets the code `scalar-type`. */
 const SCALARS = ['number', 'int', 'boolean'];
 
 function ofType(expected: readonly string[]): Said {
@@ -156,14 +160,14 @@ function flat(issues: readonly z.core.$ZodIssue[], before: OptionIssue['path']):
   });
 }
 
-/** A schema's own message says everything, except a refinement that requires a key: `params: { code: 'missing' }`. */
+/** The code of an issue with the schema's own message. A refinement that requires a key sets `params: { code: 'missing' }`. */
 function codeOf(issue: z.core.$ZodIssue): Pick<OptionIssue, 'code'> {
   return issue.code === 'custom' && issue.params?.['code'] === 'missing' ? { code: 'missing' } : {};
 }
 
 /**
- * The issues of the alternative that was probably meant: of the right kind, with the fewest unknown keys. Undefined if none is of the right
- * kind.
+ * Returns the issues of the alternative that was probably meant: the one with the fewest issues of the wrong kind, then the fewest unknown
+ * keys. If every alternative expects another kind of value, returns one issue that names these kinds, or undefined if they have no names.
  */
 function closest(alternatives: readonly (readonly z.core.$ZodIssue[])[], path: OptionIssue['path']): OptionIssue[] | undefined {
   const ranked = alternatives.map((issues) => {

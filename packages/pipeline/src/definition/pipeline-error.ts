@@ -1,32 +1,32 @@
 import type { z } from 'zod';
 import { type OptionIssue, optionsText } from './parse-options.ts';
 
-/** The cases of a {@link PipelineError}. */
+/** The codes of a {@link PipelineError}. */
 export type PipelineErrorCode =
-  /** A definition is invalid: two topics with one name, a reserved name, or a walk whose pages and checkpoint don't end together. */
+  /** A definition is invalid: for example, two topics have the same name, or a name is reserved. */
   | 'HEADGATE_DEFINITION'
-  /** A pipeline's options don't fit its schema. */
+  /** The options of a pipeline or of a call are invalid, or don't fit their schema. */
   | 'HEADGATE_INVALID_OPTION'
-  /** A function of a definition threw. */
+  /** A function of a definition threw, returned a promise, or returned something invalid. */
   | 'HEADGATE_USER_FUNCTION'
   /** A record in a requests topic isn't a request. */
   | 'HEADGATE_MALFORMED_REQUEST'
-  /** A record is larger than its topic takes. */
+  /** A record is larger than its topic accepts. */
   | 'HEADGATE_RECORD_TOO_LARGE'
   /** A topic accepts smaller records than when its lane was opened. The lane is opened again. */
   | 'HEADGATE_RECORD_LIMIT_LOWERED'
-  /** A record doesn't fit its topic's schema; checked with `validate` only. */
+  /** A record is neither text nor bytes. With `validate`, also: it doesn't fit the schema of its topic. */
   | 'HEADGATE_INVALID_RECORD'
-  /** A topic that a lane uses was deleted, or records that the work after a walk needs are gone. */
+  /** A topic that a lane uses was deleted, or records that the `after` of a walk needs are gone. */
   | 'HEADGATE_STATE_LOST'
   /** The log deleted requests before any run processed them. */
   | 'HEADGATE_REQUESTS_DELETED'
-  /** A secret's file is missing, empty or can't be read: requests wait for it. */
+  /** A secret's file is missing, empty or unreadable. Requests wait until the file has the secret. */
   | 'HEADGATE_SECRET_AWAITED';
 
 /** Options of a {@link PipelineError}. */
 export interface PipelineErrorOptions {
-  /** Names the case. */
+  /** Identifies the kind of error. */
   readonly code: PipelineErrorCode;
   /** Says what happened, where, and what to do. */
   readonly message: string;
@@ -40,11 +40,11 @@ export interface PipelineErrorOptions {
   readonly cause?: unknown;
 }
 
-/** Why a pipeline, or one of its requests, failed. */
+/** The error of a pipeline, or of one of its requests. */
 export class PipelineError extends Error {
   /** Stays the same if a bundler renames classes. */
   override readonly name: string = 'PipelineError';
-  /** Names the case. */
+  /** Identifies the kind of error. */
   readonly code: PipelineErrorCode;
   /** True if the same call may succeed later without a change to the program. */
   readonly retryable: boolean;
@@ -62,7 +62,7 @@ export class PipelineError extends Error {
   }
 }
 
-/** Options of a pipeline that don't fit its schema. Its messages contain no values. */
+/** The error for options that don't fit their schema. Its messages contain no values. */
 export class InvalidOptionsError extends PipelineError {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'InvalidOptionsError';

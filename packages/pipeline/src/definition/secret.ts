@@ -4,24 +4,30 @@ import * as z from 'zod';
 import type { OptionIssue } from './parse-options.ts';
 import { PipelineError } from './pipeline-error.ts';
 
-/** A value that is read when it is needed and that nothing prints: not JSON, `util.inspect`, an error or a log line. */
+/**
+ * Returns a secret, read at the time of the call. The function itself is never printed as the secret: not by JSON, `util.inspect`, errors
+ * or logs.
+ */
 export type SecretReader = () => string;
 
-/** As given in options: the text, a function that returns it, or the file that contains it. The file is read again when it has changed. */
+/** A secret in options: the text, a function that returns it, or the file that contains it. A changed file is read again. */
 export type SecretInput = string | (() => string) | { readonly file: string };
 
 /** Options of {@link secret}. */
 export interface SecretOptions {
-  /** Accepts an empty secret. Default false. */
+  /** Whether the secret can be empty. Default: false. */
   readonly empty?: boolean;
   /**
-   * Accepts any characters, for a secret that only signs, or is percent-encoded before it is sent. Default false: a header carries it
-   * unchanged.
+   * Whether the secret can have any characters, because it only signs, or is percent-encoded before it is sent. Default: false. A header
+   * carries such a secret unchanged.
    */
   readonly encoded?: boolean;
 }
 
-/** The schema of a secret in a pipeline's options. Text that no header can carry is refused here: a header's own error may repeat it. */
+/**
+ * Returns the schema of a secret in a pipeline's options. It refuses text that no header can carry, because a header's own error can quote
+ * the text.
+ */
 export function secret({ empty = false, encoded = false }: SecretOptions = {}): z.ZodType<SecretReader, SecretInput> {
   const flawIn = (value: string): string | undefined => (value === '' && !empty ? 'is empty. Give it a value.' : flawOf(value, encoded));
   const text = z.string().superRefine((value, context) => {
@@ -36,7 +42,7 @@ export function secret({ empty = false, encoded = false }: SecretOptions = {}): 
   return input.transform((given) => toSecret(given, flawIn)).meta({ writeOnly: true });
 }
 
-/** The value of a secret; undefined if it can't be read yet. */
+/** Returns the value of a secret. Undefined if it can't be read yet. */
 export function readNow(given: SecretReader): string | undefined {
   try {
     return given();
@@ -45,7 +51,7 @@ export function readNow(given: SecretReader): string | undefined {
   }
 }
 
-/** The schema of a proxy's address, empty for none. It is a secret, because it may contain a password. */
+/** Returns the schema of a proxy's address. `false` means no proxy. The address is a secret, because it may contain a password. */
 export function proxyAddress(): z.ZodType<SecretReader, SecretInput | false> {
   const schema = z.union([z.literal(false), secret()]).transform((given, context): SecretReader => {
     if (given === false) return () => '';
@@ -56,7 +62,7 @@ export function proxyAddress(): z.ZodType<SecretReader, SecretInput | false> {
   return schema.meta({ writeOnly: true, examples: ['http://proxy.example.com:3128'] });
 }
 
-/** Reads every secret of parsed options, and reports those that return nothing a request could carry. No message contains a secret. */
+/** Reads every secret in parsed options, and reports those that are missing or that no request can carry. No message contains a secret. */
 export function secretIssues(options: unknown, path: OptionIssue['path'] = []): OptionIssue[] {
   if (typeof options === 'function') {
     const message = (options as Partial<Hidden>)[FLAW]?.();
@@ -67,7 +73,10 @@ export function secretIssues(options: unknown, path: OptionIssue['path'] = []): 
   return Object.entries(options).flatMap(([key, one]) => secretIssues(one, [...path, key]));
 }
 
-/** On every secret: what is wrong with its current value. A process-wide symbol, because a user's folder may have its own installation. */
+/**
+ * Key of a function on every secret that describes what is wrong with its current value. The symbol is global, because a user's folder can
+ * have its own installation of this package.
+ */
 const FLAW: unique symbol = Symbol.for('headgate.secret.flaw');
 type Hidden = SecretReader & { readonly [FLAW]: () => string | undefined };
 
@@ -91,12 +100,15 @@ function flawNow(read: () => string, flawIn: (value: string) => string | undefin
     const value: unknown = read();
     return typeof value === 'string' ? flawIn(value) : "isn't text: its function returns something else.";
   } catch (error) {
-    // A user's own error may repeat the secret.
+    // Don't quote an error of the user's function, because it can contain the secret.
     return error instanceof PipelineError ? error.message : "can't be read: its function threw.";
   }
 }
 
-/** Checks the file for each request that is signed: budgets allow few of them, and a replaced secret may be refused from that moment on. */
+/**
+ * Looks whether the file has changed each time that a request is signed. Requests are few, and after a rotation the service may refuse the
+ * old secret.
+ */
 function fileReader(file: string): () => string {
   let read: { readonly stamp: string; readonly text: string } | undefined;
   return () => {

@@ -1,16 +1,19 @@
 import { inspect } from 'node:util';
 
-/** Messages are cut, because one may quote a whole page, and every dead letter and log line would contain it. */
+/** Maximum characters of a quoted message. A message can quote a whole page, and would repeat it in every dead letter and log line. */
 const MAX_WORDS = 2_000;
+/** Maximum characters of a quoted value. */
 const MAX_VALUE = 200;
 
-/** Describes a value of a user's function, or an error that it threw. */
+/** Describes a value that a user's function returned, or an error that it threw. */
 export function textOf(value: unknown): string {
   if (value instanceof Error) return `${value.name}: ${value.message}`.slice(0, MAX_WORDS);
   return typeof value === 'string' ? value.slice(0, MAX_WORDS) : inspect(value, { depth: 1, customInspect: false }).slice(0, MAX_VALUE);
 }
 
-/** Returns what a user's function has thrown, or an Error in its place if reading it throws: a revoked proxy, or a getter that throws. */
+/**
+ * Returns the value that a user's function has thrown. If reading the value throws, as for a revoked proxy, returns an Error in its place.
+ */
 export function readable(error: unknown): unknown {
   try {
     const { name, message, stack, code, retryable } = Object(error) as Record<string, unknown>;
@@ -21,7 +24,7 @@ export function readable(error: unknown): unknown {
   }
 }
 
-/** The first line of the stack below the message, in brackets. */
+/** Returns the topmost line of an error's stack, in parentheses. Empty if the value isn't an error or has no stack. */
 export function placeOf(cause: unknown): string {
   const line = cause instanceof Error ? /^\s+at .*$/m.exec(cause.stack ?? '')?.[0].trim() : undefined;
   return line === undefined ? '' : ` (${line})`;

@@ -2,18 +2,18 @@ import { PipelineError } from './pipeline-error.ts';
 import { isSourceError } from '../engine/source-error.ts';
 import { placeOf, readable, textOf } from './thrown.ts';
 
-/** A function of a definition. */
+/** A function of a definition, for the errors that name it. */
 export interface UserFunction {
   readonly pipeline: string;
-  /** Its name in the definition: `records`. */
+  /** Name of the function in the definition, such as `records`. */
   readonly name: string;
-  /** Key of the request that it is called for. Default: no request. */
+  /** Key of the request for which the function is called. Default: the function isn't called for a request. */
   readonly key?: string | undefined;
 }
 
 /**
- * Calls a function of a definition. Its error names the function and where it threw; so does the
- * error for a promise, which would end the process if it rejected.
+ * Calls a function of a definition. If it throws, throws an error that names the function and the place. If it returns a promise, throws
+ * such an error, too, and handles the promise, whose rejection would otherwise end the process.
  */
 export function callUser<Result>(of: UserFunction, call: () => Result): Result {
   try {
@@ -25,13 +25,13 @@ export function callUser<Result>(of: UserFunction, call: () => Result): Result {
   }
 }
 
-/** The result of a function of a definition whose errors are passed on unchanged. Throws for a promise. */
+/** Returns the result of a function of a definition, whose own errors the caller passes on unchanged. Throws if the result is a promise. */
 export function answered<Result>(of: UserFunction, result: Result): Result {
   if (isPromise(result)) throw misuse(of, 'returns a promise', 'It must return synchronously');
   return result;
 }
 
-/** Calls a function of a definition that returns a list, and reads the list. */
+/** Calls a function of a definition that returns a list, and returns a copy of that list. Throws if the list isn't synchronous. */
 export function callUserList<Item>(of: UserFunction, call: () => Iterable<Item> | undefined): Item[] {
   const list: unknown = callUser(of, call);
   if (list === undefined || list === null) return [];
@@ -46,12 +46,12 @@ export function callUserList<Item>(of: UserFunction, call: () => Iterable<Item> 
   return items;
 }
 
-/** The error of a function of a definition that threw. */
+/** The error for a function of a definition that threw. */
 export function userError(of: UserFunction, cause: unknown): PipelineError {
   return failure(of, `threw ${textOf(cause)}${placeOf(cause)}`, cause);
 }
 
-/** The error of a function of a definition that returned something invalid: `returns -1`. */
+/** The error for a function of a definition that returned something invalid. `what`: such as `returns -1`; `why`: the rule. */
 export function misuse(of: UserFunction, what: string, why: string): PipelineError {
   return failure(of, `can't be used: it ${what}. ${why}`);
 }
@@ -64,7 +64,7 @@ function failure({ pipeline, name, key }: UserFunction, what: string, cause?: un
   return new PipelineError({ code: 'HEADGATE_USER_FUNCTION', message, pipeline, key, cause });
 }
 
-/** True for a promise of any library. Its rejection counts as handled. */
+/** True for a promise of any library. Handles the rejection of a native promise. */
 export function isPromise(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || !('then' in value) || typeof value.then !== 'function') return false;
   if (value instanceof Promise) value.catch(() => undefined);

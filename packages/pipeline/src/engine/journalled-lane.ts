@@ -8,19 +8,22 @@ import type { TopicNames } from '../definition/topic.ts';
 
 /** Options of {@link openJournalledLane}. */
 export interface OpenJournalledLaneOptions extends Pick<OpenLaneOptions, 'log' | 'group' | 'clock' | 'signal' | 'onlyIfFree' | 'onCommit'> {
-  /** The lanes of pipelines that split their credentials. */
+  /** Number of lanes of a pipeline whose credentials lanes divide. */
   readonly lanes: number;
-  /** The topics' names on the log. */
+  /** Returns the log's name of a topic. */
   readonly names: TopicNames;
-  /** Pipeline that the lane belongs to. */
+  /** The pipeline that the lane belongs to. */
   readonly pipeline: PipelineTopics;
-  /** The partition of its requests topic. */
+  /** Partition of the pipeline's requests topic. */
   readonly number: number;
-  /** Reads the journals of the other lanes. Default: one reader for this lane. */
+  /** Reads the journals of the other lanes. Default: a new reader. */
   readonly journals?: JournalReader;
 }
 
-/** Takes a lane, with the state of its credentials' budgets. Throws the errors of `TopicLog.openLane`, and a `StateLostError`. */
+/**
+ * Takes a lane, and restores its credentials' budgets. Throws the errors of `TopicLog.openLane`, or a `StateLostError` if a topic was
+ * deleted.
+ */
 export async function openJournalledLane(options: OpenJournalledLaneOptions): Promise<{ readonly lane: Lane; readonly journal: Journal }> {
   const { log, group, names, clock, pipeline, number, signal, onlyIfFree = false, onCommit, journals = journalReader(options) } = options;
   const state = { topic: stateTopic(pipeline, names), partition: number };

@@ -5,13 +5,13 @@ import { PipelineError } from '../definition/pipeline-error.ts';
 import type { Lane } from './lane.ts';
 import { type LaneState, STATE_KEYS, laneState } from './lane-state.ts';
 
-/** The state of a credential's budgets at its commit. */
+/** The state of a credential's budgets when it was committed. */
 export interface JournalRecord {
-  /** Name of the credential; empty for limits over all credentials. */
+  /** Name of the credential. Empty for limits that apply to all credentials together. */
   readonly credential: string;
   /** A snapshot of each of the credential's budgets, `ageMs` old. */
   readonly value: readonly BudgetSnapshot[];
-  /** Its age when the lane was opened, ms on the log's clock. */
+  /** Age of the snapshots when the lane was opened, ms on the log's clock. */
   readonly ageMs: number;
 }
 
@@ -24,16 +24,16 @@ export interface LaneJournalOptions {
   readonly lanes?: number;
 }
 
-/** A permit waits for little more than its transaction; slow disks get more time. */
+/** Limits of a permit's lease, the maximum time from its grant to sending its request. Slow disks get longer leases. */
 const MIN_LEASE_MS = 1_000;
 const MAX_LEASE_MS = 60_000;
 
 /**
  * Keeps the budgets of a lane's credentials in the lane's state. A grant is in the next transaction, usually that of the previous page, so
- * that it costs nothing extra. A settlement is written with the next transaction, at the latest when the lane is released; evidence in a
- * response without a page, at once. The journal contains durations, which count from their commit by the log's clock, so no two machines
- * need agree on the time. On the machine that wrote them, they count by the time since its start, because an embedded log's clock is the
- * machine's, which may jump.
+ * that it costs no extra transaction. The settlement of a request is in the next transaction that follows, at the latest the last one of
+ * the lane; evidence in a response without a page is written immediately. The journal contains durations that count from their commit by
+ * the log's clock, so machines needn't agree on the time. On the machine that wrote the journal, durations count by the time since boot,
+ * because an embedded log's clock is the machine's wall clock, which can be set.
  */
 export function laneJournal({ lane, clock, inherited = [], lanes = 1 }: LaneJournalOptions): Journal {
   const openedMs = clock.monotonicMs();
@@ -68,31 +68,31 @@ export function laneJournal({ lane, clock, inherited = [], lanes = 1 }: LaneJour
         settled() {
           changed.add(credential);
         },
-        // The lane itself reports that it can no longer be written.
+        // The lane reports failed commits itself, through `onFailure`.
         flush: () => void granted().catch(() => undefined),
       };
     },
   };
 }
 
-/** The error for a limit over all credentials with several lanes, because each lane would use the complete limit. */
+/** The error for a limit on all credentials together in a pipeline with several lanes, because each lane would use all of it. */
 function notShared(limit: string | undefined, lanes: number): PipelineError {
   const message = `the limit ${limit} is shared by all credentials, and ${lanes} lanes can't share it. Set lanes to 1, or give each credential its own limit.`;
   return new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message });
 }
 
-/** The journal in a lane's state. */
+/** Returns the journal in a lane's state. */
 export function journalRecords(under: LaneState['under']): readonly JournalRecord[] {
   return under(STATE_KEYS.budget).map(({ key, value, ageMs }) => ({ credential: key, value, ageMs }) as JournalRecord);
 }
 
-/** Reads the journal in a lane's state: the state's topic, and the lane. */
+/** Reads the journal of a lane from its pipeline's state topic. */
 export type JournalReader = (stateTopic: string, lane: number) => Promise<readonly JournalRecord[]>;
 
-/** Lanes that are opened together read each other's journals: 32 lanes would read 992 states. */
+/** Time for which a read journal is used again. Otherwise, 32 lanes that are opened together would read 992 states. */
 const READ_AGAIN_MS = 10_000;
 
-/** Reads each journal once for all lanes that are opened within 10 s. */
+/** Creates a reader that reads each journal once for all lanes that are opened within 10 s. */
 export function journalReader(options: {
   readonly log: Pick<TopicLog, 'readState'>;
   readonly group: string;
@@ -108,7 +108,7 @@ export function journalReader(options: {
     if (found === undefined || clock.monotonicMs() - found.atMs > READ_AGAIN_MS) {
       found = { atMs: clock.monotonicMs(), records: read(stateTopic, lane) };
       known.set(key, found);
-      // If the reading fails, forget it, so that the next caller reads again.
+      // If reading fails, remove the entry, so that the next caller reads again.
       found.records.catch(() => known.delete(key));
     }
     const records = await found.records;
@@ -126,8 +126,8 @@ export interface InheritedBudgetsOptions {
 }
 
 /**
- * The budgets' state in the other lanes. If lanes or credentials changed, a credential may have come from one of them, and continues with
- * the requests that it used there. A record that is older than its window no longer matters.
+ * Reads the budgets in the journals of the other lanes. After a change of lanes or credentials, a credential can come from another lane,
+ * and the requests that it sent there still count. Entries that are older than their window have no effect.
  */
 export async function inheritedBudgets({ journals, stateTopic, lane, lanes }: InheritedBudgetsOptions): Promise<readonly JournalRecord[]> {
   const others = Array.from({ length: lanes }, (_, other) => other).filter((other) => other !== lane);
@@ -141,7 +141,7 @@ interface RestoredOptions {
   readonly boot: BootTime | undefined;
 }
 
-/** Everything that journals contain about a credential's budgets; undefined if nothing. */
+/** Returns what the journals contain about a credential's budgets, merged and aged. Undefined if they contain nothing. */
 export function restored(
   records: readonly JournalRecord[],
   credential: string,
@@ -151,7 +151,10 @@ export function restored(
   return found.length === 0 ? undefined : merged(found.map(({ value, ageMs }) => agedSnapshots(value, ageMs + sinceMs, boot)));
 }
 
-/** Merges several journals' records of the same budgets, matched by their names, or else by their order. */
+/**
+ * Merges the snapshots that several journals have of the same budgets. Budgets are the same if their names match, or their positions if
+ * unnamed.
+ */
 function merged(journals: readonly (readonly BudgetSnapshot[])[]): readonly BudgetSnapshot[] {
   const named = journals.flatMap((snapshots) => snapshots.map((snapshot, place) => ({ key: snapshot.name ?? place, snapshot })));
   return Array.from(Map.groupBy(named, ({ key }) => key).values(), (same) => same.map(({ snapshot }) => snapshot).reduce(sum));

@@ -13,9 +13,9 @@ import { repeatedRequests } from './repeated-requests.ts';
 import { requestsInOrder } from './requests-in-order.ts';
 import { WRITTEN_WITHIN_MS } from './stop-deadline.ts';
 
-/** Initial delay before looking for new requests; it doubles each time that there are none. */
+/** Delay before reading new requests again: `firstMs`, doubled up to `maxMs` each time that there are none. */
 const POLL = { firstMs: 250, maxMs: 1_000 };
-/** Delay before counting new requests after those in work. */
+/** Delay before the backlog is counted again while the worker can't take more requests. */
 const COUNT_AGAIN_MS = 5_000;
 
 export interface LaneRunnerOptions extends Pick<LaneRun, 'log' | 'follow' | 'clock' | 'emit' | 'names' | 'deadline'> {
@@ -25,9 +25,9 @@ export interface LaneRunnerOptions extends Pick<LaneRun, 'log' | 'follow' | 'clo
   readonly worker: Worker<unknown>;
   readonly notifier: Notifier;
   readonly backlog: LaneBacklog;
-  /** Unfinished requests from before the lane was opened. */
+  /** Requests that an earlier holder of the lane started and didn't finish. */
   readonly resumed: readonly RequestRecord[];
-  /** Called with requests that the log has deleted before the lane read them. */
+  /** Called if the log has deleted requests before the lane read them. */
   readonly onDeleted: (deleted: DeletedOffsets) => void;
   /** Returns false for a job that this run leaves in the topic. */
   readonly isChosen: (record: RequestRecord) => boolean;
@@ -37,7 +37,7 @@ export interface LaneRunnerOptions extends Pick<LaneRun, 'log' | 'follow' | 'clo
   readonly signal: AbortSignal;
 }
 
-/** Works a lane until nothing is left, or until `signal` aborts. Rejects when the lane or its worker can't continue. */
+/** Works a lane until nothing is left, or until `signal` aborts. Rejects if the lane or its worker can't continue. */
 export async function runLane(options: LaneRunnerOptions): Promise<void> {
   const { lane, worker, notifier, clock, signal, deadline } = options;
   let isLost = false;
@@ -45,7 +45,7 @@ export async function runLane(options: LaneRunnerOptions): Promise<void> {
     isLost = true;
     notifier.fail(error);
   });
-  // At once: the log may take long to answer a reading that is under way.
+  // Stop the worker immediately, without waiting for a read of the log that is under way.
   const forget = onAbort(signal, () => {
     worker.stop();
     notifier.notify();
@@ -58,13 +58,13 @@ export async function runLane(options: LaneRunnerOptions): Promise<void> {
   }
   forget();
   worker.stop();
-  // Even without a usable credential: sent requests count against budgets, and their responses may say how long to wait.
+  // Wait even if no credential is usable any more: sent requests count against the budgets, and their responses can say how long to wait.
   await drainInFlight(() => !isLost && intake.isBusy, { notifier, clock, deadline });
   worker.abandon();
   notifier.throwIfFailed();
 }
 
-/** Waits until work in flight has been written or given up, for at most 8 s, and no longer than the deadline of a stop. */
+/** Waits until work in flight is written or given up: at most 8 s, and no longer than the deadline of a stop. */
 async function drainInFlight(
   isBusy: () => boolean,
   { notifier, clock, deadline: { written } }: Pick<LaneRunnerOptions, 'notifier' | 'clock' | 'deadline'>,
@@ -75,13 +75,13 @@ async function drainInFlight(
   forget();
 }
 
-/** Passes requests to the worker, and makes dead letters of invalid records. */
+/** Passes requests to the worker, and dead-letters records that aren't requests. */
 interface RequestIntake {
-  /** Requests taken and not finished. */
+  /** Load of the worker, plus the requests that are being dead-lettered or dropped. */
   readonly load: number;
   readonly isBusy: boolean;
   take(record: RequestRecord): void;
-  /** Finishes a request without working it. */
+  /** Marks a request as finished without working it. */
   drop(record: RequestRecord): void;
 }
 
@@ -138,7 +138,7 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
   const watch = blockingWatch(options);
   const kept = new Set(resumed.map(({ offset }) => offset));
   let position = lane.next;
-  /** A new lane has missed nothing before its first request. */
+  /** True until a lane without state reads its first request: offsets before that one were never requests of this lane. */
   let isNew = !lane.hasState;
   let searchedAt: number | undefined;
   let lastDeleted = -1;
@@ -158,10 +158,10 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
   while (!signal.aborted) {
     const from = position;
     let isIdle = intake.load === 0;
-    // Before reading: it sees requests committed by then, unless an open transaction blocks them.
+    // Check before the read: if no transaction is open now, the read sees every request that was committed before.
     const isBlocked = await watch.check(isIdle && !follow);
     for await (const record of requestsInOrder({ log, topic, partition, from, resumed, signal })) {
-      // A single offset is the end marker of a transaction.
+      // A gap of one offset is the end marker of a transaction. A larger gap can be deleted requests.
       if (record.offset > position + 1) await searchDeleted();
       isNew = false;
       lane.skip(position, record.offset);
@@ -185,7 +185,7 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
       if (searchedAt !== position) await searchDeleted();
       if (!isNoted) {
         lane.skip(position, lastDeleted);
-        // Mark the deleted requests as finished, so that their deletion is reported only once.
+        // Mark the deleted requests as finished, so that the next run doesn't report them again.
         await lane.commit({ records: [], finished: [lastDeleted] });
         isNoted = true;
       }
@@ -196,7 +196,7 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
   }
 }
 
-/** Emits when another client's open transaction blocks reading the requests, and when it no longer does. */
+/** Emits an event when another client's open transaction blocks the reading of requests, and another when reading is possible again. */
 function blockingWatch({ pipeline, log, lane, clock, signal, emit }: LaneRunnerOptions) {
   return openTransactionWatch({
     log,

@@ -2,18 +2,18 @@ import type { StateReading } from '@headgate/topics';
 
 /** A value of a lane's state. */
 export interface LaneValue {
-  /** The key without the prefix of the query. */
+  /** The key without the prefix that the reader asked for. */
   readonly key: string;
   readonly value: unknown;
-  /** How long before the lane was opened it was committed, ms on the log's clock. */
+  /** Time between the value's commit and the opening of the lane, ms on the log's clock. 0 for a value written since. */
   readonly ageMs: number;
 }
 
-/** A lane's state as this group sees it: groups that share a cluster's topics separate their keys by a prefix. */
+/** The part of a lane's state that belongs to one group. Groups that share a cluster's topics have different prefixes. */
 export interface LaneState {
   readonly prefix: string;
   under(this: void, prefix: string): readonly LaneValue[];
-  /** Undefined if there is none. */
+  /** Returns the value of a key. Undefined if there is none. */
   get(this: void, key: string): unknown;
 }
 

@@ -6,7 +6,7 @@ import { PipelineError } from '../definition/pipeline-error.ts';
 import type { LaneWork } from '../forecast/forecast.ts';
 import type { PipelineLane } from './pipeline-lane.ts';
 
-/** A lane by the name of its pipeline and its number. */
+/** Identifies a lane by its pipeline and its number. */
 export interface LaneName {
   readonly pipeline: string;
   readonly lane: number;
@@ -14,7 +14,7 @@ export interface LaneName {
 
 export interface LaneSupervisorOptions {
   readonly open: (lane: LaneName, signal: AbortSignal) => Promise<PipelineLane>;
-  /** The lane of a requests topic's partition. */
+  /** Returns the lane of a partition of a requests topic. */
   readonly laneOf: (partition: TopicPartition) => LaneName;
   /** Number of lanes that the group distributes among its processes. */
   readonly lanes: number;
@@ -22,28 +22,28 @@ export interface LaneSupervisorOptions {
   readonly follow: boolean;
   /** Ends the work gracefully. */
   readonly signal: AbortSignal;
-  /** Aborts when unclosed lanes must be abandoned. */
+  /** Aborts when the supervisor must no longer wait for lanes to close. */
   readonly closed: AbortSignal;
   readonly clock: Clock;
   readonly emit: (event: RunEvent) => void;
 }
 
-/** Works the lanes of this process, as they are assigned and revoked. */
+/** Works the lanes of this process while the group assigns and revokes them. */
 export interface LaneSupervisor {
-  /** Assigns exactly these partitions: opens lanes that were added, and releases those that were removed. */
+  /** Sets the partitions of this process: opens the lanes that are new, and releases those that aren't in the list. */
   assign(partitions: readonly TopicPartition[]): void;
-  /** Called when other processes may hold this process's lanes: no lane is taken until `assign` is called again. */
+  /** Call it when other processes might hold this process's lanes. A lost lane is then taken again only after the next `assign`. */
   doubt(): void;
-  /** Resolves when every lane assigned so far is held, or has failed. Throws the first error. */
+  /** Resolves when every lane assigned so far is open or has failed. If one has failed, releases all lanes and throws its error. */
   opened(): Promise<void>;
   /** Works all lanes until nothing is left, or until the signal aborts. Resolves with the errors of lanes and of the group. */
   run(): Promise<readonly unknown[]>;
-  /** Ends all work, because it can't continue. */
+  /** Ends all work with an error of the group. */
   fail(error: unknown): void;
-  /** Releases every lane without working it. */
+  /** Ends all work, and releases every lane. */
   close(): Promise<void>;
   gauges(): RunGauges;
-  /** The unfinished work of the lanes that this process holds, and of lanes that failed in it. */
+  /** The unfinished work of the lanes that this process holds, and of those that failed here. */
   left(): readonly LaneWork[];
 }
 
@@ -57,35 +57,35 @@ interface Supervised extends LaneName {
   ended: boolean;
 }
 
-/** Delay before another attempt to take a lane that the group has assigned to this process, but another process still holds. */
+/** Delay before taking a lane again that another process has taken over, although the group assigns it to this process. */
 const LANE_AGAIN_MS = 1_500;
-/** The group considers a killed process alive until its session ends, 6 s later, and only then distributes its lanes. */
+/** Time that an idle process waits for lanes of a killed one. The group notices a killed process after 6 s, and then assigns its lanes. */
 const OTHERS_LIVE_MS = 8_000;
 
 export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, clock, emit }: LaneSupervisorOptions): LaneSupervisor {
   const supervised = new Map<string, Supervised>();
-  /** The last work on each lane, even if another process holds the lane now. */
+  /** The latest work on each lane, by the lane's partition. A lane stays in the map after it is revoked. */
   const works = new Map<string, Promise<void>>();
   const failures: unknown[] = [];
   const started = Promise.withResolvers<void>();
   const over = Promise.withResolvers<void>();
   const stop = new AbortController();
-  /** Set while the process would end unless a lane is assigned. */
+  /** Cancels the scheduled end of an idle run. Set while that end is scheduled. */
   let cancelEnd: (() => void) | undefined;
   let isCertain = false;
   let assigned: number | undefined;
   let certain = Promise.withResolvers<void>();
-  /** A lane assigned now would be worked by no process. */
+  /** True after the run has ended. A lane that is assigned later isn't opened. */
   let isOver = false;
   const all = AbortSignal.any([signal, stop.signal]);
 
-  /** Ends the run if no lane is active and none is expected. */
+  /** Ends the run if no lane is at work and none is expected. */
   const endIfIdle = (): void => {
     const current = [...supervised.values()];
     if (current.some(({ ended }) => !ended)) return;
     const failed = current.length > 0 && failures.length > 0;
     if (all.aborted || failed || (!follow && current.length >= lanes)) over.resolve();
-    // The group may still assign the lanes of a killed process to this one, so the run ends only after a delay.
+    // The group may still assign lanes of a killed process to this one, so the run ends only after a delay.
     else if (!follow) cancelEnd ??= clock.schedule(OTHERS_LIVE_MS, over.resolve);
   };
   const stay = (): void => {
@@ -101,17 +101,17 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
     const entry: Supervised = { ...laneOf(partition), leave: new AbortController(), opened: opened.promise, held: undefined, ended: false };
     supervised.set(name, entry);
     opened.promise.catch(() => undefined);
-    // If the lane is assigned again, take it only after the earlier work on it has released it.
+    // If the lane is assigned again, open it only after the earlier work has released it.
     const work = (works.get(name) ?? Promise.resolve())
       .then(() => workOn(entry, opened.resolve))
       .catch((error: unknown) => {
         if (!entry.leave.signal.aborted && !all.aborted) {
           failures.push(error);
-          // The run ends with the last one, and reports it.
+          // If no other lane is at work, the run ends and reports this error itself.
           if (isAnyAtWork(entry))
             emit({ type: 'lane-left', pipeline: entry.pipeline, lane: entry.lane, reason: messageOf(error), failed: true });
         }
-        // The start doesn't wait for a lane that the group has revoked.
+        // A lane that the group has revoked doesn't fail the start of the run.
         if (!entry.leave.signal.aborted) opened.reject(error);
       })
       .finally(() => {
@@ -134,7 +134,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
         await started.promise;
         await entry.held.run(leave);
         const lost = entry.held.lost();
-        // The lane has processed what was there; the run still reports that some is missing.
+        // The lane has finished the requests that were left. The run still reports those that the log deleted.
         if (lost !== undefined && !leave.aborted) failures.push(lost);
       } catch (error) {
         if (error instanceof LaneLostError) reason = `${error.by ?? 'another process'} has taken it over`;
@@ -156,7 +156,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
     }
   };
 
-  /** Resolves when every lane is released, or abandoned. */
+  /** Resolves when every lane is released, or when `closed` aborts. */
   const givenUp = async (): Promise<void> => await untilAborted(closed, Promise.allSettled(works.values()));
 
   const held = (): readonly PipelineLane[] => [...supervised.values()].flatMap((entry) => entry.held ?? []);
@@ -187,7 +187,7 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
         supervised.delete(name);
         entry.leave.abort();
       }
-      // Other processes may have held these lanes in the meantime.
+      // Other processes might have taken these lanes in the meantime.
       if (!wasCertain) for (const { held } of supervised.values()) held?.confirm();
       for (const [name, partition] of wanted) if (!supervised.has(name)) begin(name, partition);
       endIfIdle();

@@ -16,48 +16,51 @@ import { type OffsetRangesSnapshot, offsetRanges } from './offset-ranges.ts';
 /** A key of a lane's state, without the group's prefix, and its new value; null removes it. */
 export type StateChange = readonly [key: string, value: unknown];
 
-/** What one piece of work adds to the log, atomically. */
+/** Records and state changes that the lane writes in one transaction. */
 export interface Contribution {
   readonly records: readonly (NewRecord | RecordSeries)[];
   readonly state?: readonly StateChange[];
   /** Offsets of the requests that this contribution finishes. */
   readonly finished?: readonly number[];
-  /** Identifies the request that the contribution belongs to, for traces. */
+  /** Identifies the walk, or the batch of keys, that the contribution belongs to, for traces. */
   readonly work?: object;
 }
 
-/** One partition of a requests topic, held by this process. */
+/** A partition of a requests topic, of which this process is the only worker. */
 export interface Lane {
   readonly topic: string;
   readonly partition: number;
-  /** The first offset that isn't known to be finished. */
+  /** First offset that isn't finished. */
   readonly next: number;
-  /** True when an earlier holder has committed a state. */
+  /** True if the lane's state had progress when the lane was opened. */
   readonly hasState: boolean;
-  /** The requests topic that an earlier holder's state belongs to. */
+  /** Name of the requests topic that the lane's state is about. Undefined if the state doesn't name one. */
   readonly stateOf: string | undefined;
-  /** The ID of the topic in `stateOf`; undefined if the state doesn't contain one. */
+  /** ID of the topic in `stateOf`. Undefined if the state has no ID. */
   readonly stateOfId: string | undefined;
-  /** Writes the ID of the requests topic into the state, with the next transaction. Default: the state keeps the one it has. */
+  /** Writes the ID of the requests topic into the state with the next transaction. Undefined: the state keeps the ID that it has. */
   noteTopic(id: string | undefined): void;
   isFinished(this: void, offset: number): boolean;
-  /** There are no requests between these two offsets: a log has its own markers between records, and deletes old ones. */
+  /** Marks the offsets from `from` to before `before` as finished: they contain transaction markers or deleted records, but no requests. */
   skip(from: number, before: number): void;
   /** The current state in the lane's state partition, including that of other groups. */
   readonly state: StateReading;
-  /** The lane's state under a prefix, as of its opening. */
+  /** Reads the entries of the lane's current state whose keys start with a prefix. */
   stateUnder(this: void, prefix: string): readonly LaneValue[];
-  /** Resolves when the contribution is durable. Contributions that come while a transaction is in flight share the next one. */
+  /** Resolves when the contribution is durable. Contributions that come during a transaction share the next one. */
   commit(contribution: Contribution): Promise<void>;
-  /** The maximum bytes of a record's key, value and headers in a topic, if this record exceeds them; otherwise undefined. */
+  /**
+   * Returns the maximum size of a record in its topic, bytes, if this record exceeds it; otherwise undefined. Keys, values and headers
+   * count.
+   */
   tooLarge(record: NewRecord): number | undefined;
-  /** The record in which the lane writes a change of its state. Use it with `tooLarge`. */
+  /** Returns the record that a state change becomes, so that `tooLarge` can check its size. */
   stateRecord(change: StateChange): NewRecord;
-  /** The maximum record size of a topic that the lane writes, as of its opening. */
+  /** Returns the maximum record size of a topic that the lane writes, as it was when the lane was opened. */
   recordLimit(topic: string): RecordLimit | undefined;
-  /** Adds the current result of `more` to every transaction's state. */
+  /** Adds the changes that `more` returns to every transaction. */
   beforeCommit(more: () => readonly StateChange[]): void;
-  /** Calls back when a commit has failed: no later one will succeed. */
+  /** Registers a callback for the first commit that fails. No commit after that one succeeds. */
   onFailure(callback: (error: unknown) => void): void;
   /** Duration of the slowest of the last 50 commits, ms. */
   readonly slowestCommitMs: number;
@@ -71,20 +74,20 @@ export interface OpenLaneOptions {
   /** The requests topic. */
   readonly topic: string;
   readonly partition: number;
-  /** The lane's own partition of a compacted topic. */
+  /** The lane's partition of the state topic, which is compacted. */
   readonly state: TopicPartition;
-  /** Every other partition that the lane writes. */
+  /** All other partitions that the lane writes. */
   readonly writes: readonly TopicPartition[];
   readonly clock: Clock;
-  /** Aborts before the lane is taken. */
+  /** Aborts the opening. Without effect after the lane is taken. */
   readonly signal?: AbortSignal | undefined;
   /** As in `LaneSpec`. Default false. */
   readonly onlyIfFree?: boolean;
-  /** Called with the duration of each durable transaction, ms, and its requests. Default: none. */
+  /** Called after each durable transaction with its duration, ms, and the `work` of its contributions. Default: none. */
   readonly onCommit?: ((ms: number, works: readonly object[]) => void) | undefined;
 }
 
-/** Takes a lane and reads its progress. Throws the errors of `TopicLog.openLane`. */
+/** Takes a lane and reads its state. Throws the errors of `TopicLog.openLane`. */
 export async function openLane({
   log,
   group,
@@ -105,7 +108,7 @@ export async function openLane({
   const kept: LaneState = laneState(group, writer.state);
   const finishedBefore = kept.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined;
   const finished = offsetRanges(finishedBefore);
-  /** The first transaction records that there is a state, so that its deletion is noticed. */
+  /** False until the first transaction, which writes an entry that every later holder expects: without the entry, the state was deleted. */
   let isKept = finishedBefore !== undefined;
   const stateOfId = kept.get(STATE_KEYS.requestsId) as string | undefined;
   let newId: string | undefined;
@@ -152,7 +155,7 @@ export async function openLane({
     commit: (contribution) => committer.commit(contribution),
     tooLarge(record) {
       const { bytes = Infinity } = limits.get(record.topic) ?? {};
-      // Counting the exact bytes of a page takes longer than writing them, so compare the upper limit first.
+      // Counting the bytes of a page's records takes longer than writing them, so compare an upper limit first.
       return mostBytes(record) > bytes && recordBytes(record) > bytes ? bytes : undefined;
     },
     stateRecord: ([key, value]) => ({ topic: state.topic, key: kept.prefix + key, value: JSON.stringify(value) }),
@@ -163,19 +166,19 @@ export async function openLane({
       return committer.slowestMs;
     },
     async close() {
-      // A lane is released even if it can no longer be written.
+      // Release the lane even if its last transaction fails.
       await committer.commit({ records: [] }).catch(() => undefined);
       await writer.close();
     },
   };
 }
 
-/** Size of a record: the bytes of its key, value and headers. */
+/** Returns the size of a record: the bytes of its key, value and headers. */
 export function recordBytes(record: NewRecord): number {
   return fieldsOf(record).reduce((sum, field) => sum + Buffer.byteLength(field), 0);
 }
 
-/** An upper limit of `recordBytes` that is fast to compute: a UTF-16 unit takes at most three bytes of UTF-8. */
+/** Returns an upper limit of `recordBytes` that is fast to compute: a UTF-16 code unit takes at most three bytes of UTF-8. */
 function mostBytes(record: NewRecord): number {
   return 3 * fieldsOf(record).reduce((sum, { length }) => sum + length, 0);
 }
@@ -191,7 +194,10 @@ interface GroupCommitterOptions {
   readonly onCommit: (ms: number, works: readonly object[]) => void;
 }
 
-/** One transaction at a time; contributions that have come in the meantime share the next, and none waits for another to come. */
+/**
+ * Runs one transaction at a time. Contributions that come during a transaction share the next one, which starts as soon as that one is
+ * durable.
+ */
 function groupCommitter({ writer, clock, write, onCommit }: GroupCommitterOptions) {
   const took: number[] = [];
   let waiting: Contribution[] = [];
@@ -219,8 +225,8 @@ function groupCommitter({ writer, clock, write, onCommit }: GroupCommitterOption
   return {
     commit(contribution: Contribution): Promise<void> {
       waiting.push(contribution);
-      // A commit waits for the previous one and fails if that fails: memory has marked the requests of the failed one as finished, and a
-      // later transaction would write that, although their records are missing.
+      // A commit waits for the previous one, and fails if that one fails. `finished` in memory already includes the requests of the failed
+      // transaction, so a later transaction would write them as finished although their records are missing.
       if (next === undefined) {
         last = next = start(last);
         next.catch((error: unknown) => {

@@ -1,17 +1,17 @@
 import type { Clock } from '@headgate/throttle';
 
-/** Wakes the waiter for an event in a lane; a notification that comes before the wait is not lost. */
+/** Wakes the waiter of a lane. A notification that comes before the wait ends the next wait immediately. */
 export interface Notifier {
   notify(): void;
-  /** Notifies; every `wait`, this and later ones, rejects with the first `error`: the lane can't continue. */
+  /** Notifies, and makes this wait and all later ones reject with the first `error`, because the lane can't continue. */
   fail(error: unknown): void;
-  /** Calls back with the first failure, before its waiter wakes. */
+  /** Registers a callback for a failure. It is called before the waiter wakes. */
   onFailure(callback: (error: unknown) => void): void;
-  /** Resolves at the next notification, or after `atMostMs`. One waits at a time. */
+  /** Resolves at the next notification, or after `atMostMs`. There can be only one waiter at a time. */
   wait(atMostMs?: number): Promise<void>;
-  /** Waits in the same way, whatever has failed, for work that ends in any case. */
+  /** Waits like `wait`, but never rejects: for work that must end even after a failure. */
   waitOut(atMostMs: number): Promise<void>;
-  /** Throws the first error that `fail` was called with; returns if there was none. */
+  /** Throws the first error that `fail` was called with, if any. */
   throwIfFailed(): void;
 }
 

@@ -28,7 +28,7 @@ import type { Processor, SourceControls } from './processor.ts';
 import { requestsInOrder, resumedRequests } from './requests-in-order.ts';
 import type { StopDeadline } from './stop-deadline.ts';
 
-/** The run that a lane belongs to. */
+/** The run that a lane belongs to, and what its lanes share. */
 export interface LaneRun {
   readonly log: TopicLog;
   readonly group: string;
@@ -43,12 +43,12 @@ export interface LaneRun {
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly emit: (event: RunEvent) => void;
-  /** Called with the duration of each durable transaction of a lane of the pipeline, ms. */
+  /** Called after each durable transaction of a pipeline's lane with its duration, ms. */
   readonly onCommit: (pipeline: string, ms: number) => void;
   readonly tracing: Tracing | undefined;
-  /** Shared by the lanes of a run. */
+  /** Reads the journals of other lanes. Shared, so that each journal is read once. */
   readonly journals: JournalReader;
-  /** Shared by the lanes of a run. */
+  /** Maximum number of HTTP requests that the lanes of the run send together. Undefined: no maximum. */
   readonly allowance: RequestAllowance | undefined;
   /** Keys of the jobs to work. Undefined: all. */
   readonly keys: ReadonlySet<string> | undefined;
@@ -57,24 +57,25 @@ export interface LaneRun {
 
 /** One lane of one pipeline, held by this process and ready to work. */
 export interface PipelineLane {
-  /** Works until nothing is left, or until the signal. Rejects when the lane can't continue. */
+  /** Works until nothing is left, or until the signal aborts. Rejects if the lane can't continue. */
   run(signal: AbortSignal): Promise<void>;
   /**
-   * Checks whether this process still holds the lane, because a lane without work would not notice its loss. If it doesn't, `run` rejects.
+   * Checks that this process still holds the lane, because a lane without work wouldn't notice its loss. If the lane is lost, `run`
+   * rejects.
    */
   confirm(): void;
   gauges(): RunGauges;
   /** The lane's unfinished work, for forecasts. */
   left(): LaneWork;
-  /** Work that the log has lost; undefined if none. */
+  /** The error for requests that the log deleted before the lane read them. Undefined if there are none. */
   lost(): PipelineError | undefined;
   /** Releases the lane. */
   close(): Promise<void>;
 }
 
 /**
- * Takes the lane of a partition of the requests topic. Throws the errors of `TopicLog.openLane`, a `StateLostError`, and a
- * `TopicMismatchError` for a partition that was added to the topic during the run.
+ * Takes the lane of a partition of a requests topic. Throws the errors of `TopicLog.openLane`, a `StateLostError` if a topic was deleted,
+ * and a `TopicMismatchError` for a partition that was added to the topic during the run.
  */
 export async function openPipelineLane(run: LaneRun, pipeline: Pipeline, number: number, signal: AbortSignal): Promise<PipelineLane> {
   const { clock, emit, tracing } = run;
@@ -127,7 +128,7 @@ function noSuchLane(
   return new TopicMismatchError({ topic, partitions: number + 1, reason });
 }
 
-/** Closes all sources. Warns of each error instead of throwing, so that the other sources and the lane are closed, too. */
+/** Closes all sources. Warns of each error instead of throwing it, so that the other sources and the lane are closed, too. */
 async function closeSources(sources: readonly SourceControls[], warn: (message: string) => void): Promise<void> {
   const closings = await Promise.allSettled(sources.map(async (source) => await source.close()));
   for (const closing of closings) {
@@ -135,7 +136,7 @@ async function closeSources(sources: readonly SourceControls[], warn: (message: 
   }
 }
 
-/** Emits each attempt of a lane's sources. One lane reports a limit for all. */
+/** Emits the attempts of a lane's sources. Only the first lane reports that a service states another limit, because all lanes would. */
 function attempts({ emit, tracing }: LaneRun, { name, definition }: Pipeline, number: number): PipelineIo['onAttempt'] {
   const options = Object.keys(definition.options.shape);
   return ({ walk, ...attempt }) => {
@@ -181,7 +182,8 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
     tracing,
   });
 
-  // Requests in the backlog are counted with the lane's initial knowledge: adding and removing must agree.
+  // The backlog uses the sizes known when the lane was opened, so that removing a request subtracts exactly the amount that was added for
+  // it.
   const backlog = laneBacklog({
     sizes: requestSizes(pipeline, processor, lane.stateUnder),
     monotonicMs: () => clock.monotonicMs(),
@@ -207,7 +209,7 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
     for (const offset of expected.keys()) if (!offsets.has(offset)) expected.delete(offset);
     return { pipeline: name, lane: partition, sources, inWork, expected, behind: backlog };
   };
-  /** The lane's unfinished work at the time it failed. Kept here, because the worker forgets its work after a failure. */
+  /** The lane's unfinished work when it failed. It is kept here, because the worker forgets its work after a failure. */
   let unfinished: LaneWork | undefined;
   notifier.onFailure(() => {
     unfinished = laneWork(view());
