@@ -37,9 +37,7 @@ export interface RestPage {
   readonly notice?: string;
 }
 
-/**
- * Judges a response: by the stream's rules first, then by its status. `keyParameters`: those of the query that carry a credential's key.
- */
+/** Judges a response: by the stream's rules first, then by its status. `keyParameters` are the query parameters that carry a credential's key. */
 export function verdictOf(
   stream: Stream,
   keyParameters: readonly string[],
@@ -59,7 +57,7 @@ export function verdictOf(
   return pageVerdict(stream, { value, answer, context }, keyParameters);
 }
 
-/** The verdict on a page in another format than JSON. HTML and plain text may be an error of a gateway, so those are tried again. */
+/** The verdict on a response in another format than JSON. Undefined for HTML, plain text and broken JSON, because gateways can send those. */
 function foreignVerdict(
   { status, headers }: HttpResponse,
   { service, subject }: ClassifyContext<RestQuery>,
@@ -140,20 +138,20 @@ function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verd
   }
 }
 
-/** The number of seconds at a path of the body, in ms; undefined if there is no number from 0. */
+/** The number of seconds at a path of the body, in ms; undefined if it is negative or isn't a number. */
 function secondsAt(at: Path, value: unknown): number | undefined {
   const seconds = value === undefined ? undefined : numberOf(at.first(value));
   return seconds === undefined || seconds < 0 ? undefined : seconds * 1_000;
 }
 
-/** The code that a rule gives: its own text, or what its path selects. */
+/** The error code that a rule sets: its text, or the value at its path, cut to 60 characters. */
 function codeOf({ code }: ErrorRule, value: unknown): string | undefined {
   if (code === undefined || typeof code === 'string') return code;
   const found = value === undefined ? undefined : scalarOf(code.first(value));
   return found === undefined ? undefined : String(found).slice(0, 60);
 }
 
-/** A dead letter's code in the form of all others. */
+/** The code in the form of Headgate's own codes: `not found` becomes `HEADGATE_NOT_FOUND`. Undefined if there is none. */
 function ownCode(code: string | undefined): `HEADGATE_${string}` | undefined {
   const words = code?.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_');
   return words === undefined || words === ''
@@ -180,7 +178,7 @@ function pageVerdict(stream: Stream, { value, answer, context }: Answered, keyPa
     const code: RestErrorCode = 'HEADGATE_PAGE_REPEATED';
     return { kind: 'fatal', error: new SourceError({ code, message, retryable: false, service, subject }) };
   }
-  // The checkpoint holds it; its request is signed again.
+  // The checkpoint stores the address, so the credential's key is removed from it. The signer adds the key to the next request again.
   const isAddress = (stream.pages?.link ?? stream.pages?.next) !== undefined;
   const at = isAddress && typeof next.at === 'string' ? withoutParameters(next.at, keyParameters) : next.at;
   const page = dropRepeated(stream, query, found.records, { at, before: digest });
@@ -189,7 +187,7 @@ function pageVerdict(stream: Stream, { value, answer, context }: Answered, keyPa
   return { kind: 'ok', value: { stream: query.stream, ...page, ...(query.isChanged === true && { notice }) } };
 }
 
-/** The records of a response; `missing`: the place that should contain some. */
+/** The records of a response. `missing` describes the place that should contain a list. */
 function recordsOf(records: Path | undefined, value: unknown): { readonly records: readonly unknown[] } | { readonly missing: string } {
   if (records === undefined) return { records: Array.isArray(value) ? value : value === null ? [] : [value] };
   const selected = records.all(value);
@@ -198,7 +196,7 @@ function recordsOf(records: Path | undefined, value: unknown): { readonly record
   if (selected.length > 0) return { records: selected };
   const { lists, text } = records;
   if (text.includes('?')) return { records: [] };
-  // The innermost existing list decides: in an empty list of groups, no group has a list.
+  // The innermost list that exists decides. If `groups` is empty, `$.groups[*].items[*]` finds no `items` at all, so `groups` decides.
   const found = lists.map((list) => list.all(value)).find((some) => some.length > 0) ?? [];
   if (found.some((list) => list === null || (typeof list === 'object' && Object.keys(list).length === 0))) return { records: [] };
   return { missing: `records: ${text}: expected a list, got ${kindOf(lists[0]?.first(value))}` };
@@ -208,7 +206,7 @@ type NextAt = { readonly at: Cursor['at'] | undefined } | { readonly unfit: stri
 
 const LAST: NextAt = { at: undefined };
 
-/** The cursor, address, number or offset of the next page; undefined where this is the last one. */
+/** The cursor, address, number or offset of the next page (undefined after the last page), or the reason why there is none. */
 function nextOf(stream: Stream, { value, answer, context }: Answered, records: readonly unknown[], digest: string | undefined): NextAt {
   const { cursor } = context.query;
   const { pages } = stream;
@@ -225,7 +223,7 @@ function nextOf(stream: Stream, { value, answer, context }: Answered, records: r
     const given = valueAt(from);
     const ends: readonly unknown[] = pages.end === undefined ? [] : Array.isArray(pages.end) ? pages.end : [pages.end];
     const at = cursorAt(given, stream);
-    // One service writes the same cursor as a number and as text.
+    // Compared as text, because one service writes the same cursor both as a number and as text.
     if (given === undefined || given === null || given === '' || ends.some((end) => String(end) === spelled(at))) return LAST;
     if (at !== undefined) return { at: pages.base === undefined ? at : addressAfter(pages.base, spelled(at), value) };
     return { unfit: `${from !== undefined && 'text' in from ? from.text : 'the cursor'}: expected text or a number, got ${kindOf(given)}` };
@@ -246,7 +244,7 @@ function nextOf(stream: Stream, { value, answer, context }: Answered, records: r
   return { at: total !== undefined && at >= total ? undefined : at };
 }
 
-/** An address with a leading slash comes after the base that its response names. */
+/** The next address. If it starts with a slash, it follows the address that the response has at `base`. */
 function addressAfter(base: Path, next: string, value: unknown): string {
   const before = scalarOf(base.first(value));
   return typeof before === 'string' && next.startsWith('/') ? before.replace(/\/+$/, '') + next : next;
@@ -260,7 +258,7 @@ function cursorAt(given: unknown, { pages, form }: Stream): Cursor['at'] | undef
   return isCarried && typeof given === 'object' && given !== null && Object.keys(given).length > 0 ? keptValue(given) : undefined;
 }
 
-/** JSON that a checkpoint can keep: a number that JavaScript would spell differently becomes text. */
+/** JSON that a checkpoint can store: a number whose text JavaScript would change becomes text. */
 function keptValue(given: object): Exclude<Json, boolean> {
   return JSON.parse(JSON.stringify(given, (_, value: unknown) => scalarOf(value) ?? value)) as Exclude<Json, boolean>;
 }
@@ -280,7 +278,7 @@ function wayKind({ link, next, cursor, page, offset }: Pages): unknown {
 /** Values that count as false in `pages.while` and `pages.until`, in addition to null and a missing value. */
 const NO: readonly unknown[] = [false, 0, '', '0', 'false'];
 
-/** True if a value counts as true in `pages.while` or `pages.until`, as an address or a list of further pages does. */
+/** True if a value counts as true in `pages.while` or `pages.until`. A list or an object does if it isn't empty. */
 function isYes(value: unknown): boolean {
   if (value === undefined || value === null || NO.includes(value)) return false;
   return scalarOf(value) !== undefined || Object.keys(value).length > 0;
@@ -291,7 +289,7 @@ function numberOf(value: unknown): number | undefined {
   return Number.isFinite(number) ? number : undefined;
 }
 
-/** The page without the records that came before: older ones, those of the page or the window before; and its next cursor. */
+/** The page and its next cursor. Drops records older than `{since}`, and those of the previous page, of earlier windows, or before a restart. */
 function dropRepeated(
   stream: Stream,
   { cursor, fields }: RestQuery,
@@ -328,13 +326,13 @@ function dropRepeated(
   return { records, digests, next };
 }
 
-/** Records older than this weren't requested: a service without a parameter for it sends them again. Epoch ms. */
+/** The time (epoch ms) before which records are dropped. If no parameter sends `{since}`, the service returns older records again. */
 function olderThan(stream: Stream, { since }: Cursor): number {
   if (since === undefined || [...placeholders(stream)].some(([, { name }]) => name === 'since')) return -Infinity;
   return timeOf(since) ?? -Infinity;
 }
 
-/** The key in a record, if its key is a path in it: the value there, or the JSON of a list of them. */
+/** A record's key: the value at its path, or a JSON list of the values at several paths. Undefined if a value is missing. */
 export function keyOf({ key }: Pick<Stream, 'key'>, record: unknown): string | undefined {
   const parts = keyPaths(key).map((path) => scalarOf(path.first(record)));
   if (!parts.every(isKeyPart)) return undefined;

@@ -7,7 +7,7 @@ export interface ApiCall {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** JSON, or the fields of a form. */
+  /** Parsed JSON, or the fields of a form. */
   readonly body: unknown;
   /** The values of `{name}` in the route. */
   readonly params: Readonly<Record<string, string>>;
@@ -24,26 +24,26 @@ export interface ApiAnswer {
 export interface ApiOptions {
   /** `GET /items/{id}`. */
   readonly routes: Readonly<Record<string, (call: ApiCall) => ApiAnswer | Promise<ApiAnswer>>>;
-  /** Most requests of one who signs in, in any window. Default: 1,000 in 100 ms. */
+  /** Maximum requests per `Authorization` header in any window. Default: 1,000 in 100 ms. */
   readonly limit?: { readonly requests: number; readonly windowMs: number };
-  /** Whether the request says who sends it. Default: all do. */
+  /** Returns whether a request is authorized. Default: every request is. */
   readonly knows?: (call: ApiCall) => boolean;
 }
 
 export interface Api extends AsyncDisposable {
   readonly url: string;
-  /** What it has answered, in order. */
+  /** The answered requests, in order. */
   readonly answered: readonly (ApiCall & {
     readonly status: number;
-    /** Epoch ms. */
+    /** Time of the answer, epoch ms. */
     readonly at: number;
   })[];
   readonly requests: () => number;
-  /** Requests over the limit. */
+  /** Number of requests answered with 429. */
   readonly refused: () => number;
 }
 
-/** A service of JSON that counts for itself and keeps to its limit. */
+/** Starts a JSON service that enforces its rate limit. */
 export async function startApi({ routes, limit = { requests: 1_000, windowMs: 100 }, knows = () => true }: ApiOptions): Promise<Api> {
   const answered: Api['answered'][number][] = [];
   const counted = new Map<string, number[]>();
@@ -113,12 +113,12 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
   return request.headers['content-type'] === 'application/json' ? JSON.parse(text) : Object.fromEntries(new URLSearchParams(text));
 }
 
-/** A part of a list: the page of that number, from 1. */
+/** One page of a list. `page` counts from 1. */
 export function pageOf<Item>(items: readonly Item[], page: number, size: number): readonly Item[] {
   return items.slice((page - 1) * size, page * size);
 }
 
-/** The list behind the item with that id; the whole list without one. */
+/** The items after the one with this ID; all items without an ID. */
 export function after<Item extends { readonly id: unknown }>(items: readonly Item[], id: string | null | undefined): readonly Item[] {
   return id === null || id === undefined ? items : items.slice(items.findIndex((item) => String(item.id) === id) + 1);
 }

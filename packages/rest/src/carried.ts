@@ -2,15 +2,15 @@ import { scalarOf } from './json-value.ts';
 import { type Stream, placeholders } from './language.ts';
 import { type Time, roughness, shifted, timeOf } from './time.ts';
 
-/** The newest records of a listing: state that the last complete one of a key leaves for the next one. */
+/** State that a complete listing leaves for the next listing with the same key: its newest records. */
 export type Carried = {
   /** The newest time of a record, as the service wrote it. */
   readonly newest: Time;
-  /** Digests of the records that a request from that time on, less the overlap, gives again. */
+  /** Digests of the records that a listing from `newest` minus the overlap returns again. */
   readonly digests: readonly string[];
 };
 
-/** Records whose digests are kept; if more share the overlap they are written again. */
+/** Maximum number of kept digests. If the overlap contains more records, the next listing can write some of them again. */
 export const MAX_DIGESTS = 4_000;
 
 interface Dated {
@@ -18,7 +18,7 @@ interface Dated {
   readonly digests: readonly string[];
 }
 
-/** The newest records after a page. */
+/** The state after a page. */
 export function carriedOn(stream: Stream, { records, digests }: Dated, before: Carried | undefined): Carried | undefined {
   const { since } = stream;
   if (since === undefined) return undefined;

@@ -16,7 +16,7 @@ import { kindOf, scalarOf } from './json-value.ts';
 /** A credential of a section after the schema has parsed it. */
 export type RestCredential = RestOptions['credentials'][number];
 
-/** How a section's tokens are requested: as its streams are, through the same proxy and within the same time. */
+/** Options of the requests that fetch tokens, such as proxy and timeouts. They equal those of the streams' requests. */
 export interface TokenOptions extends Omit<SourceOptions, 'credentials' | 'limit'> {
   readonly clock: Clock;
 }
@@ -55,14 +55,14 @@ function basicOf(user: string, password: string): string {
 
 type Token = NonNullable<RestCredential['token']>;
 
-/** A token is requested again so long before it expires, or a tenth of its time. */
+/** A token is renewed this long before it expires, or after nine tenths of its lifetime if that is later. */
 const EARLY_MS = 60_000;
 
 /** Requests a token (OAuth 2, RFC 6749 sections 4.4 and 6, or a login), and keeps it until it is refused or about to expire. */
 function tokenSigner(name: string, token: Token, options: TokenOptions): Signer {
   const { clock } = options;
   let kept: { readonly text: string; readonly until: number } | undefined;
-  // The signers of secrets withhold what their functions throw; these errors hold no secret.
+  // `bearer` and `apiKey` hide the errors of a provider, because these could contain the secret. A TokenError contains none and is shown.
   let failure: TokenError | undefined;
   const provider = async ({ refused, signal }: { readonly refused: boolean; readonly signal: AbortSignal }): Promise<string> => {
     if (kept !== undefined && !refused && clock.epochMs() < kept.until) return kept.text;

@@ -6,27 +6,27 @@ import { type Time, isoOf, shifted, timeOf } from './time.ts';
 
 /** The place at which a listing continues: JSON, written with the records of the previous page. */
 export type Cursor = {
-  /** The cursor or address that a response gave, the number of the page, or the offset; null: of the first page. */
+  /** The cursor or address from a response, the page number, or the offset. Null: the first page, requested without a cursor. */
   readonly at: Exclude<Json, boolean>;
-  /** `{since}`. */
+  /** Value of `{since}` in the requests. */
   readonly since?: Time | undefined;
-  /** `{until}`. */
+  /** Value of `{until}` in the requests. */
   readonly until?: Time | undefined;
-  /** Epoch ms at which the listing began: the last window ends there. */
+  /** Epoch ms at which the listing began. The last window ends there. */
   readonly began?: number | undefined;
-  /** Pages before it, if the service returns at most a certain number of them. */
+  /** Number of pages before this one, if the stream sets `pages.most`. */
   readonly pages?: number | undefined;
-  /** Digest of the page before, where pages are counted. */
+  /** Digest of the previous page's records, if the listing uses page numbers or offsets. */
   readonly before?: string | undefined;
-  /** Digests of the previous page's keys, if the stream drops repeated ones. */
+  /** Digests of the keys of the previous page's records, if the stream sets `repeats: drop`. */
   readonly keys?: readonly string[] | undefined;
-  /** The newest records so far, if the listing is ordered by time and may start again there, or comes in windows. */
+  /** The newest records so far, if the listing is ordered by time or split into windows. */
   readonly edge?: Carried | undefined;
-  /** Digests of records that were written before this window, or before the listing began again: those are not written twice. */
+  /** Digests of records that were written before this window or before the last restart. The listing skips them. */
   readonly seen?: readonly string[] | undefined;
-  /** How often it has begun again since its newest record. */
+  /** How often the listing has restarted since it last returned a new record. */
   readonly again?: number | undefined;
-  /** Digest of the way from page to page. A cursor of another way isn't followed. */
+  /** Digest of the stream's path and `pages`. If it differs from the current one, the listing restarts instead of following this cursor. */
   readonly way?: string | undefined;
 };
 
@@ -41,7 +41,7 @@ export function firstCursor(stream: Stream, carried: Carried | undefined, began:
   return { at, way, began, ...windowFrom(since, from, began) };
 }
 
-/** A digest of the address and of `pages`; undefined for a single page. */
+/** A digest of the path and of `pages`; undefined if the stream has no `pages`. */
 function wayOf({ get, post, pages }: Pick<Stream, 'get' | 'post' | 'pages'>): string | undefined {
   return pages === undefined ? undefined : digestOf([get?.text, post?.text, pages]);
 }
@@ -52,13 +52,13 @@ export function firstAt(pages: Pages | undefined): Cursor['at'] {
   return pages.first ?? (pages.page !== undefined ? 1 : pages.offset !== undefined ? 0 : null);
 }
 
-/** The times of a listing from `from` on: until its window ends, or until it began. */
+/** `{since}` and `{until}` of a listing from `from` to the end of its window, at most to `began`. */
 function windowFrom({ window }: Since, from: Time | undefined, began: number): Pick<Cursor, 'since' | 'until'> {
   const end = from === undefined || window === undefined ? Infinity : (timeOf(from) ?? 0) + window;
   return { since: from, until: from === undefined || end >= began ? untilOf(from, began) : shifted(from, window ?? 0) };
 }
 
-/** A time in the form of another one. */
+/** The time `ms` in the form of `like`; ISO 8601 without `like`. */
 function untilOf(like: Time | undefined, ms: number): Time {
   return like === undefined ? isoOf(ms) : shifted(like, ms - (timeOf(like) ?? 0));
 }
@@ -67,9 +67,9 @@ function untilOf(like: Time | undefined, ms: number): Time {
 export function nextWindow({ pages, since }: Pick<Stream, 'pages' | 'since'>, { until, began, edge, way }: Cursor): Cursor | undefined {
   if (since?.window === undefined || until === undefined || began === undefined) return undefined;
   const times = windowFrom(since, until, began);
-  // A date is never later than its day's beginning: without progress this was the last window.
+  // A time written as a date stops at the start of the current day. If the end doesn't advance, the last window is done.
   if ((timeOf(times.until) ?? 0) <= (timeOf(until) ?? 0)) return undefined;
-  // The service may count the end of one window as the beginning of the next one.
+  // The service can include both ends of a window, so the next window skips the newest records of this one (`seen`).
   return {
     at: firstAt(pages),
     way,
@@ -80,10 +80,10 @@ export function nextWindow({ pages, since }: Pick<Stream, 'pages' | 'since'>, { 
   };
 }
 
-/** Maximum times that a listing begins again without a newer record between. */
+/** Maximum number of restarts of a listing without a new record in between. */
 const MAX_AGAIN = 3;
 
-/** The cursor with which a listing begins again; undefined if that has led nowhere. */
+/** The cursor with which a listing restarts; undefined after `MAX_AGAIN` restarts without a new record. */
 export function againFrom({ pages, since }: Pick<Stream, 'pages' | 'since'>, cursor: Cursor): Cursor | undefined {
   const { began, edge, again = 0, way } = cursor;
   if (again >= MAX_AGAIN) return undefined;

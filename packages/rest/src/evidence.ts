@@ -4,7 +4,7 @@ import { scalarOf } from './json-value.ts';
 import type { Path } from './path.ts';
 import { timeOf } from './time.ts';
 
-/** From here on a number is an instant (of 1973 or later), below it a wait. */
+/** A smaller number is a wait in seconds. From this number on, it is a time since 1970 (1e8 s is in March 1973). */
 const EPOCH_S = 1e8;
 
 /** The place of a value in a response: in its body, or in a header. */
@@ -14,7 +14,7 @@ export function saidAt(place: Said, { headers }: Pick<HttpResponse, 'headers'>, 
   return 'header' in place ? headers[place.header.toLowerCase()] : place.first(body());
 }
 
-/** Reads the state of each budget from a response: at the section's places, otherwise in the usual headers. Undefined if no budget has a place. */
+/** Reads each budget's state at the section's places. Without places, the first budget uses the usual headers. Undefined if no budget has places. */
 export function evidenceOf({ limit, budgets = {} }: Pick<RestOptions, 'limit' | 'budgets'>) {
   const all = Object.entries(limit === undefined ? budgets : { rate: limit });
   if (all.every(([, { left }]) => left === undefined)) return undefined;
@@ -36,7 +36,7 @@ export function evidenceOf({ limit, budgets = {} }: Pick<RestOptions, 'limit' | 
   };
 }
 
-/** Seconds from now, seconds or milliseconds since 1970, or a date, as ms from now. */
+/** Seconds from now, seconds or milliseconds since 1970, or a date, converted to ms from now. */
 function waitMs(said: string | number | boolean | undefined, epochMs: number): number | undefined {
   const number = typeof said === 'boolean' || said === '' ? NaN : Number(said);
   if (number >= 0 && number < EPOCH_S) return number * 1_000;

@@ -12,7 +12,7 @@ const shareOfLog = sharedLog();
 const credentials = [{ name: 'app', bearer: 'token' }];
 const limit = { requests: 900, window: '100ms' };
 
-/** Ways to the next page: what the section says, and how the service cuts a list. */
+/** The kinds of paging: the section's `pages`, and the method of its requests. */
 const WAYS = {
   link: { pages: { link: 'next' }, method: 'get' },
   next: { pages: { next: '$.next' }, method: 'get' },
@@ -28,7 +28,7 @@ interface Entry {
   readonly id: string;
 }
 
-/** A page of a list, by whichever way it is asked for. */
+/** One page of a list, for any kind of paging. */
 function pageOf(all: readonly Entry[], size: number, { query, headers, body, path, url }: ApiCall): ApiAnswer {
   const after = headers['x-after'];
   const { page: inBody } = Object(body) as { readonly page?: { readonly at?: string } };
@@ -113,7 +113,7 @@ interface Version extends Entry {
 
 const MINUTE = 60_000;
 const OVERLAP = 5;
-/** A listing in windows asks up to the present, so the first times are some windows ago. */
+/** Start of the test data. A listing in windows reaches up to now, so the data begins 40 minutes ago. */
 const BEGAN = Math.floor(Date.now() / MINUTE - 40) * MINUTE;
 const timeOf = (minute: number): string => new Date(BEGAN + minute * MINUTE).toISOString();
 
@@ -160,7 +160,7 @@ it(
           const pipeline = rest('api')({ baseUrl: api.url, credentials, limit, streams: { items } });
           const log = shareOfLog();
           for (const [round, { changes, cuts: all }] of rounds.entries()) {
-            // Late ones are no more than the overlap before what the listing before has seen.
+            // `later` can be negative: a late change is at most `OVERLAP` minutes older than the newest change of the previous round.
             const seen = newest;
             const changed = new Set<number>();
             for (const { id, later } of changes) {

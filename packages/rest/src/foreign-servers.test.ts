@@ -14,7 +14,7 @@ import { lister, pairs, some } from './list.fixture.ts';
 
 const list = lister();
 
-/** Servers that others wrote. */
+// These tests run against real servers from npm instead of our own emulators.
 
 interface JsonServer {
   create(): RequestListener & { use(handler: unknown): void };
@@ -27,7 +27,7 @@ interface PouchDb {
   defaults(options: object): PouchDb;
 }
 
-// They have no types.
+// These packages have no type declarations.
 const modules = createRequire(import.meta.url);
 const jsonServer = modules('json-server') as JsonServer;
 const pouchDb = modules('pouchdb-core') as PouchDb;
@@ -175,7 +175,7 @@ async function serving(app: RequestListener, use: (url: string) => Promise<void>
   await listening(createServer(app).listen(0, '127.0.0.1'), use);
 }
 
-/** Ends the server after `use`, which is called when it listens. */
+/** Calls `use` once the server listens, and closes the server afterward. */
 async function listening(server: Server, use: (url: string) => Promise<void>): Promise<void> {
   if (!server.listening) await once(server, 'listening');
   try {

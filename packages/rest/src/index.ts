@@ -1,11 +1,11 @@
 /**
- * `use: rest`: any paginated API of JSON as a pipeline that is written down, not programmed.
+ * `use: rest`: a pipeline for any paginated JSON API, described in YAML or as an object.
  *
  * @packageDocumentation
  */
 export type { RestErrorCode } from './answer.ts';
 export { type Condition, type RestOptions, restOptions } from './language.ts';
-// Types that the schema's type names.
+// The type of `restOptions` refers to the exported types below.
 export type { Path } from './path.ts';
 export { rest, type RestRequest, type RestSection } from './rest.ts';
 export type { TriedStream } from './try.ts';

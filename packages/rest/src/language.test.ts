@@ -9,7 +9,7 @@ const least = {
 };
 
 function issuesOf(stream: object, section: object = {}): string[] {
-  // As YAML has them: a key without a value isn't there.
+  // Drops keys whose value is undefined, because YAML can't contain such keys.
   const given: unknown = JSON.parse(JSON.stringify({ ...least, streams: { items: { get: '/items', ...stream } }, ...section }));
   const { issues } = parseOptions(restOptions, given);
   return (issues ?? []).map(({ path, message }) => `${path.join('.')}: ${message}`);

@@ -6,7 +6,7 @@ import { type Path, path, readPath } from './path.ts';
 import { type JsonTemplate, type Placeholder, type Template, fieldsOf, isTemplate, jsonTemplate, parameter, template } from './template.ts';
 import { isTimeFormat, timeOf } from './time.ts';
 
-/** The language of a section with `use: rest`, as one schema: its descriptions are the reference. */
+// The schema of a section with `use: rest`. The descriptions of its settings appear in the documentation and in the JSON Schema.
 
 const NAME = /^[A-Za-z][\w-]{0,49}$/;
 const OWN_TOPICS = ['requests', 'dead-letters', 'state', 'walks'];
@@ -15,7 +15,7 @@ const OWN_FIELDS = ['stream', 'since', 'until'];
 const fieldName = z.string().regex(/^[A-Za-z_]\w*$/, "isn't a field name. Write letters, digits and underscores.");
 const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "isn't a header name.");
 
-/** Names of members, one below the other: `$.page.cursor`. */
+/** A path of names in a JSON body, such as `$.page.cursor`. */
 const member = z
   .string()
   .regex(
@@ -24,7 +24,7 @@ const member = z
   )
   .transform((text): readonly string[] => text.replace(/^\$\./, '').split('.'));
 
-/** Returns those of the keys that are given, of which one is enough. */
+/** Returns the keys that are set, and reports an issue if more than one is. */
 function keepOne<Key extends string>(
   keys: readonly Key[],
   given: Readonly<Partial<Record<Key, unknown>>>,
@@ -35,7 +35,7 @@ function keepOne<Key extends string>(
   return found;
 }
 
-/** A place in the request. */
+/** The places of a request that can carry a value. */
 const place = {
   query: z.string().min(1).exactOptional().describe('Name of the query parameter.'),
   header: headerName.exactOptional().describe('Name of the header.'),
@@ -111,12 +111,12 @@ const credential = z
       context.addIssue({ code: 'custom', path: [places[0] ?? ''], message: 'needs a key. Add key: "${KEY}".' });
   });
 
-/** A value of the response: in its body, or in a header. */
+/** A place of one value in a response: a path in the body, or a header. */
 const given = z.union([path({ singular: true }), z.strictObject({ header: headerName })]);
-/** The same, by a path that may select several values, of which the first counts. */
+/** The same, but the path can select several values. The first one counts. */
 const said = z.union([path(), z.strictObject({ header: headerName })]);
 
-/** Whom a limit counts, and the place in a response that says what is left of it. */
+/** Settings of every limit: whether all credentials share it, and the places in a response that state what is left of it. */
 const everyLimit = {
   shared: z
     .boolean()
@@ -159,7 +159,7 @@ const statuses = z.union([z.int().min(100).max(599), z.array(z.int().min(100).ma
 export interface Condition {
   /** Path in the response body; it may select several values. */
   readonly path: Path;
-  /** At least one of the selected values must be one of these. Default: any value will do. */
+  /** At least one of the selected values must be one of these. Default: any value matches. */
   readonly oneOf?: readonly (string | number | boolean | null)[];
 }
 
@@ -307,7 +307,7 @@ const batch = z.strictObject({
     .describe('Paths in a record of the value that it belongs to.'),
 });
 
-/** A path if it starts with $, or else a text with placeholders. */
+/** A path if the text starts with $, otherwise a text with placeholders. */
 const pathOrTemplate = z.string().transform((text, context): Path | Template => {
   if (text.startsWith('$')) return readPath(text, context, { singular: true });
   const read = template().safeParse(text);
@@ -325,7 +325,7 @@ const pathOrTemplate = z.string().transform((text, context): Path | Template => 
   return read.success ? read.data : z.NEVER;
 });
 
-/** A file of JSON Schema, which is read together with the section. */
+/** A file with a JSON Schema. It is read when the section is parsed. */
 const schemaFile = z
   .string()
   .min(1)
@@ -350,7 +350,7 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Added texts: a path there would be written unchanged. */
+/** A text for a member of `add`. A path is refused, because its own text would be written into each record. */
 const added = template().refine(({ text }) => !/^\$[.[]/.test(text), 'is a path, but only fields of the job can be added. Write {field}.');
 
 const everyStream = {
@@ -417,7 +417,7 @@ type SectionStreams = Pick<z.output<typeof stream>, 'pages' | 'query' | 'headers
   readonly streams: Readonly<Record<string, z.output<typeof stream>>>;
 };
 
-/** The streams, each completed with the settings that its section has for all streams. */
+/** The streams, with the settings of the section added to each. A stream's own settings come first. */
 export function wholeStreams({
   streams,
   pages,
@@ -449,7 +449,7 @@ export function requestOf({ get, post }: Pick<StreamInput, 'get' | 'post'>): {
 
 type Streams = Readonly<Record<string, Pick<StreamInput, 'for'>>>;
 
-/** The fields of a stream's jobs: its own, and those of the streams whose records create them. */
+/** The fields of a stream's jobs: its own, and those of all its parent streams. */
 export function fieldNames(streams: Streams, name: string): ReadonlySet<string> {
   const names = new Set<string>();
   const seen = new Set<string>();
@@ -462,7 +462,7 @@ export function fieldNames(streams: Streams, name: string): ReadonlySet<string> 
   return names;
 }
 
-/** The fields that a stream's jobs must have: its own, and each one of the levels above that it or a stream below uses. */
+/** The fields that a stream's jobs must have: its own, and each inherited field that the stream or one of its child streams uses. */
 export function neededFields(streams: Readonly<Record<string, StreamInput>>, name: string): ReadonlySet<string> {
   const given = streams[name];
   const needed = new Set(given === undefined ? [] : [...placeholders(given)].map(([, field]) => field.name));
@@ -475,7 +475,7 @@ export function neededFields(streams: Readonly<Record<string, StreamInput>>, nam
   return new Set([...fieldNames(streams, name)].filter((field) => needed.has(field) || own.includes(field)));
 }
 
-/** The fields of a stream's requests that its pages give. */
+/** The placeholders that paging fills in: cursor, page number, offset and page size. */
 function pageFields(way: z.output<typeof pages> | undefined): readonly string[] {
   return [way?.as, way?.page, way?.offset, way?.size].flatMap((place) => place?.field ?? []);
 }
@@ -493,12 +493,12 @@ export function isEach(of: ForEach): of is Extract<ForEach, { readonly each: str
   return 'each' in of && typeof of.each === 'string';
 }
 
-/** The places in a record that form its key; none if its key is the job's. */
+/** The paths whose values form a record's key; empty if the stream has no key or its key is a text with placeholders. */
 export function keyPaths(key: StreamInput['key']): readonly Path[] {
   return key === undefined || 'render' in key ? [] : 'first' in key ? [key] : key;
 }
 
-/** The placeholders of a stream, each with the keys under which it is written. */
+/** The placeholders of a stream, each with the path of the setting that contains it. */
 export function* placeholders({
   get,
   post,
@@ -683,7 +683,7 @@ function isCircle(streams: Streams, name: string): boolean {
 export type RestOptions = z.output<typeof restOptions>;
 /** A stream of a section after the schema has parsed it. */
 export type Stream = RestOptions['streams'][string];
-/** How a stream gets from page to page, after the schema has parsed it. */
+/** The `pages` of a stream after the schema has parsed them. */
 export type Pages = NonNullable<Stream['pages']>;
 export type ErrorRule = NonNullable<Stream['errors']>[number];
 export type Since = NonNullable<Stream['since']>;

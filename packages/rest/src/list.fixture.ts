@@ -6,7 +6,7 @@ import { sharedLog } from './shared-log.fixture.ts';
 
 export type Section = Parameters<ReturnType<typeof rest>>[0];
 
-/** All that the topics of a section hold. */
+/** The outcome of a section's runs: the contents of its topics, its notices, and the service. */
 export interface Listed {
   readonly records: Readonly<Record<string, readonly (readonly [key: string | null, value: unknown])[]>>;
   readonly deadLetters: readonly { readonly key: string; readonly code: string; readonly message: string }[];
@@ -15,22 +15,22 @@ export interface Listed {
 }
 
 interface ListOptions {
-  /** How often the section is run; each time its list is requested again. Default 1. */
+  /** Number of runs. Each run after the first adds the section's jobs again. Default: 1. */
   readonly runs?: number;
-  /** Path of the service's address. Default none. */
+  /** Path appended to the address of the service. Default: none. */
   readonly path?: string;
-  /** A run may end without its credentials. Default false. */
+  /** Whether a run can fail. Its errors are then added to `notices`. Default: false. */
   readonly mayFail?: boolean;
 }
 
-/** Runs a section against a service to its end, as often as said, and gives all that its topics hold. */
+/** Runs a section against a service until it is done, and returns everything in its topics. */
 type List = (
   section: Omit<Section, 'baseUrl'> & Partial<Pick<Section, 'baseUrl'>>,
   api: ApiOptions,
   options?: ListOptions,
 ) => Promise<Listed>;
 
-/** Lists into shares of one log of the test's file. Call it outside of any test. */
+/** Returns a `List` whose runs share the log of the test file. Call it outside of any test. */
 export function lister(shareOfLog = sharedLog()): List {
   return async (section, options, { runs = 1, path = '', mayFail = false } = {}) => {
     const share = shareOfLog();
@@ -76,7 +76,7 @@ export interface Item {
   readonly updated_at: string;
 }
 
-/** Items whose times of change are minutes apart. */
+/** Items that were changed one minute apart. */
 export function some(count: number, first = 1): Item[] {
   return Array.from({ length: count }, (_, i) => ({
     id: first + i,

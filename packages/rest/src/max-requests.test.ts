@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Three shops with four pages of items each, of which every third request fails once. */
+/** A service of three shops with four pages each. It answers every third request with 503. */
 async function shops() {
   let requests = 0;
   return await startApi({

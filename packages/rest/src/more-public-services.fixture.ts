@@ -153,7 +153,7 @@ function okta(): PublicService {
 }
 
 function elasticsearch(): PublicService {
-  // Two share their time.
+  // Hits have the same time in pairs, so only the second sort value separates them.
   const hits = numbers(5).map((i) => ({
     _id: `d${i}`,
     _source: { at: at(Math.ceil(i / 2)), id: i },
@@ -384,7 +384,7 @@ function zoom(): PublicService {
 
 function asana(): PublicService {
   const projects = numbers(3).map((i) => ({ gid: `p${i}` }));
-  // Each task is in two projects, and each person follows two tasks.
+  // All projects contain the same two tasks, and u1 follows both, so the same child job comes from several parents.
   const tasks = (project: string) => numbers(2).map((i) => ({ gid: `t${i}`, project, followers: [{ gid: 'u1' }, { gid: `u${i}` }] }));
   const paged = (all: readonly unknown[], { query }: ApiCall): ApiAnswer => {
     const [from, limit] = [Number(query.get('offset')?.slice(2) ?? 0), Number(query.get('limit'))];
@@ -578,7 +578,7 @@ function freshdesk(): PublicService {
   };
 }
 
-/** More, written from their documentation and docs/any-api.md alone. */
+/** More public services. Emulators and sections were written from the services' documentation and docs/any-api.md alone. */
 export const MORE_PUBLIC_SERVICES: Readonly<Record<string, () => PublicService>> = {
   zendesk,
   klaviyo,

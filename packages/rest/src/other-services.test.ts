@@ -4,7 +4,7 @@ import { type Section, bearer, knowsBearer, lister } from './list.fixture.ts';
 
 const list = lister();
 
-/** Services that the twelve examples leave out, each with a habit of its own. */
+// Each service here has a peculiarity that the twelve services of rest-examples.fixture.yaml don't have.
 
 const items = Array.from({ length: 5 }, (_, i) => ({ id: String(i + 1) }));
 const ids = items.map(({ id }) => id);

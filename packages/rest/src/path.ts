@@ -3,17 +3,17 @@ import * as z from 'zod';
 
 /** A JSONPath (RFC 9535), compiled. */
 export interface Path {
-  /** As it was written. */
+  /** The path as it was written. */
   readonly text: string;
-  /** Every value that it selects, in the order of the document. */
+  /** Every value that the path selects, in the order of the document. */
   all(value: unknown): readonly unknown[];
-  /** The first value that it selects; undefined if it selects nothing. */
+  /** The first value that the path selects; undefined if it selects nothing. */
   first(value: unknown): unknown;
-  /** The lists whose entries it selects, from the innermost outwards: `$.items` for `$.items[*].data`. */
+  /** Paths of the lists whose entries this path selects, innermost first: `$.items` for `$.items[*].data`. */
   readonly lists: readonly Path[];
 }
 
-/** A path in a configuration. `singular`: one that selects at most one value, such as `$.a.b[0]`. */
+/** The schema of a path. With `singular`, the path must select at most one value, as `$.a.b[0]` does. */
 export function path({ singular = false }: PathOptions = {}): z.ZodType<Path, string> {
   return z
     .string()
@@ -41,13 +41,13 @@ export function readPath(text: string, context: z.RefinementCtx, { singular = fa
   return z.NEVER;
 }
 
-/** The library quotes the whole path after its reason. */
+/** The reason in a message of the JSONPath library, without the path that the library quotes after it. */
 function reasonOf({ message }: Error): string {
   const [reason = message] = message.split(" ('");
   return reason === "can't backup beyond start" ? 'it is empty' : reason;
 }
 
-/** Maximum paths are names, perhaps with `[*]` at the end. They are followed directly, without the library's list of nodes. */
+/** Most paths are names, some with `[*]` at the end. They are followed directly, because the library would build a list of nodes. */
 function compiled(text: string, query: JSONPathQuery): Path {
   const plain = /^\$((?:\.[A-Za-z_]\w*)*)(\[\*\])?$/.exec(text);
   if (plain === null) {

@@ -1,15 +1,15 @@
 import type { ApiAnswer, ApiCall, ApiOptions } from './api.fixture.ts';
 
-/** A service as its documentation has it, and what its topics must hold. */
+/** An emulator of a public service, written from its documentation, and the records that its topics must contain. */
 export interface PublicService extends Pick<ApiOptions, 'routes' | 'knows'> {
   /** Every record of each topic with its key, in any order. */
   readonly truth: Readonly<Record<string, readonly (readonly [key: string, value: unknown])[]>>;
-  /** Times that it answers 429 of its own accord. Default 0. */
+  /** Number of 429 responses that the emulator sends on purpose. Default: 0. */
   readonly refusals?: number;
 }
 
 export const DAY_MS = 86_400_000;
-/** Ten days ago, at midnight: services with windows have data from then on. */
+/** Midnight UTC ten days ago. Services that are listed in windows have data from then on. */
 export const BEGAN = Math.floor(Date.now() / DAY_MS - 10) * DAY_MS;
 export const iso = (ms: number): string => new Date(ms).toISOString();
 export const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i + 1);
@@ -26,7 +26,7 @@ export const bearer =
   ({ headers, path }: ApiCall): boolean =>
     headers['authorization'] === `Bearer ${token}` || path.startsWith('/token');
 
-/** Gives a token to a client that says who it is. */
+/** A route that grants a token if `isKnown` accepts the client. */
 export const token =
   (isKnown: (call: ApiCall, fields: Readonly<Record<string, string>>) => boolean) =>
   (call: ApiCall): ApiAnswer =>
@@ -340,7 +340,7 @@ function gmail(): PublicService {
 }
 
 function quakes(): PublicService {
-  // One lies on the border of two windows, to the second.
+  // Two of the times are in the second in which one window of 7 days ends and the next begins.
   const at = [1, 2, 7 * DAY_MS, 7 * DAY_MS + 400, 8 * DAY_MS + 1];
   const features = at.map((ms, i) => ({ id: `us${i}`, properties: { mag: 4.5, time: BEGAN + ms } }));
   return {
@@ -374,7 +374,7 @@ function mediawiki(): PublicService {
   };
 }
 
-/** Each is made afresh: some answer the first of some requests otherwise. */
+/** Each entry creates a new emulator, because some of them answer their first request differently. */
 export const PUBLIC_SERVICES: Readonly<Record<string, () => PublicService>> = {
   fhir,
   heroku,

@@ -11,11 +11,11 @@ import { rest } from './rest.ts';
 import { sharedLog } from './shared-log.fixture.ts';
 import type { TriedStream } from './try.ts';
 
-/** Public services with habits that are far apart, each as its documentation has it: its section, and an emulator that counts and signs in. */
+/** Sections for public services that have little in common. Each runs against an emulator that requires sign-in and enforces a limit. */
 const TEXT = ['', 'more-'].map((more) => readFileSync(new URL(`${more}public-services.fixture.yaml`, import.meta.url), 'utf8')).join('');
 const SERVICES = { ...PUBLIC_SERVICES, ...MORE_PUBLIC_SERVICES };
 
-/** The section of a service, against its emulator, whose limit lets the test be quick. */
+/** A service's section with the address of its emulator, and with a limit that keeps the test fast. */
 function sectionOf(name: string, url: string): Section {
   const first = new Date(BEGAN).toISOString().slice(0, 10);
   const text = TEXT.replaceAll(/\$\{(\w+)\}/g, 'secret-$1').replaceAll(/first: 2024-01-01, window/g, `first: ${first}, window`);
@@ -57,7 +57,7 @@ it.concurrent.each(Object.keys(SERVICES))('%s: each record of it once, however o
   expect(api.refused()).toBe(refusals);
 });
 
-/** Keeps nothing, as a trial in a test is followed by no run. */
+/** Stores nothing, because no run follows a trial in this test. */
 const journal: Journal = {
   leaseMs: 1_000,
   open: () => ({ restored: undefined, granted: async () => await Promise.resolve(), settled: nothing, flush: nothing }),
@@ -85,7 +85,7 @@ it.concurrent.each(Object.keys(SERVICES))(
     };
     for (const { value } of pipeline.listed()) {
       const { stream } = JSON.parse(value) as { readonly stream: string };
-      // One builds its index first, and a trial isn't retried.
+      // A trial isn't retried, but the emulator of Discord answers 202 to the first request, as if it were still building its index.
       const tried = await trial(value).catch(async () => await trial(value));
       expect(tried.status).toBeLessThan(300);
       expect(tried.at).toBe(section.streams[stream]?.records ?? '$');

@@ -5,7 +5,7 @@ import { type Pages, type Stream, requestOf } from './language.ts';
 import { type Placeholder, type Template, type ValueOf, isTemplate, jsonOf } from './template.ts';
 import { formatTime } from './time.ts';
 
-/** The fields of a request, by name. A field is a list if many keys share the request. */
+/** The fields of a request, by name. A field is a list if the request is a batch of several keys. */
 export type Fields = Readonly<Record<string, string | number | readonly string[]>>;
 
 /** One requested page of a stream. */
@@ -14,7 +14,7 @@ export interface RestQuery {
   readonly stream: string;
   readonly fields: Fields;
   readonly cursor: Cursor;
-  /** True if the section's `pages` were changed while the listing was under way. The listing then begins again. */
+  /** True if the stream's path or `pages` changed during the listing. The listing then restarts at its first page. */
   readonly isChanged?: boolean;
 }
 
@@ -27,7 +27,7 @@ export function valuesOf(fields: Fields, { since, until }: Pick<Cursor, 'since' 
   };
 }
 
-/** The record with the added members; a record that isn't an object becomes the member `value`. */
+/** The record with the members of `add`. If the record isn't an object, it becomes the member `value` of a new one. */
 export function withFields({ add }: Pick<Stream, 'add'>, record: unknown, fields: Fields): unknown {
   if (add === undefined) return record;
   const valueOf = valuesOf(fields, {});
@@ -89,7 +89,7 @@ export function httpRequest(baseUrl: string, stream: Stream, { fields, cursor }:
   return { method, path: pathOf(), query, headers: withType(headers, body, form), ...bodyOf(body, form) };
 }
 
-/** The values of a repeated parameter: a field that has several gives each of them. */
+/** The values of a repeated parameter. A field with several values adds each of them. */
 function valuesIn(templates: readonly Template[], valueOf: ValueOf): readonly string[] {
   const values = templates.flatMap((one) => one.value(valueOf) as ReturnType<ValueOf> | readonly string[]);
   return values.filter((value) => value !== undefined).map(String);
@@ -104,7 +104,7 @@ function lowerCased(headers: NonNullable<Stream['headers']> = {}, valueOf: Value
   return Object.fromEntries(Object.entries(rendered(headers, valueOf)).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** The body with a value at a place of it; what is on the way there and no object is replaced. */
+/** The body with a value at a path of names. A member on that path that isn't an object is replaced by one. */
 function withMember(body: unknown, [name = '', ...rest]: readonly string[], value: unknown): Record<string, unknown> {
   const members = typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as Record<string, unknown>) : {};
   return { ...members, [name]: rest.length === 0 ? value : withMember(members[name], rest, value) };
@@ -120,9 +120,7 @@ function bodyOf(body: unknown, form: Record<string, string> | undefined): { read
   return body === undefined ? {} : { body: JSON.stringify(body) };
 }
 
-/**
- * The complete address of the next page: a link and a bare query are relative to the request (RFC 8288, 3.2), any other text to `baseUrl`.
- */
+/** The address of the next page. A Link and a bare query are relative to the request (RFC 8288, 3.2), other relative texts to `baseUrl`. */
 function addressOf(given: string, { link }: Pages, baseUrl: string, path: string): string {
   if (given.startsWith('/') || /^https?:/i.test(given)) return given;
   return new URL(given, baseUrl.replace(/\/?$/, link !== undefined || given.startsWith('?') ? path : '/')).href;

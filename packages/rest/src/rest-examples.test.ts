@@ -6,11 +6,11 @@ import { type Section, lister } from './list.fixture.ts';
 
 const list = lister();
 
-/** Twelve services in the language, as people would write them; each runs against an emulator, with another `baseUrl` and faster limits. */
+/** Twelve services with sections as users would write them. Each runs against an emulator, so `baseUrl` and limits are replaced. */
 const TEXT = readFileSync(new URL('rest-examples.fixture.yaml', import.meta.url), 'utf8');
 const SECTIONS = parse(withLines(TEXT.replaceAll(/\$\{(\w+)\}/g, 'secret-$1'))) as Readonly<Record<string, { use: string } & Section>>;
 
-/** The command reads these files; here their lines stand in the section already. */
+/** Puts the lines of the files into the YAML, as the command does when it reads a configuration. */
 function withLines(yaml: string): string {
   const files: Readonly<Record<string, string>> = { databases: 'd1', users: 'beta', authors: 'x y', isbns: 'i1, i2, i3' };
   return yaml.replaceAll(/\{ file: (\w+)\.txt \}/g, (_, name: string) => files[name] ?? '');
@@ -138,7 +138,7 @@ const SERVICES: Readonly<Record<string, Emulated>> = {
     routes: {
       'GET /rest/api/2/search': ({ query }) => {
         if (query.get('jql') !== 'updated >= "2015/01/01 00:00" order by updated asc') return { status: 400, body: {} };
-        // One was added in front between the pages.
+        // A record was added at the front of the list between two pages, so each page repeats a record of the previous one.
         const from = Math.max(0, Number(query.get('startAt')) - 1);
         return {
           body: { total: items.length + 1, issues: items.slice(from, from + 2).map(({ id }) => ({ id, fields: { updated: at(id) } })) },

@@ -40,14 +40,14 @@ import { type Fields, type RestQuery, httpRequest, valuesOf, withFields } from '
 import { timeOf } from './time.ts';
 import { type TriedStream, triedStream } from './try.ts';
 
-/** A request of a section: the stream, and its fields. */
+/** A job of a section: the name of the stream, and the job's fields. */
 export type RestRequest = { readonly stream: string } & Readonly<Record<string, string | number>>;
 
-/** A section of a name: called with its options it returns the pipeline, whose topics are the streams. */
+/** Returned by {@link rest}. Call it with the section's options to create the pipeline. Each stream writes into a topic. */
 export interface RestSection {
   /** Throws an `InvalidOptionsError` (HEADGATE_INVALID_OPTION) if the section is invalid. */
   (section: z.input<typeof restOptions> & CommonOptions): Pipeline<RestRequest>;
-  /** The parts that don't depend on its streams. */
+  /** The name and options of the section. Its `topics` are empty, because they depend on the streams. */
   readonly definition: DefinitionInfo;
 }
 
@@ -216,7 +216,7 @@ function pipelineOf(name: string, section: RestOptions) {
     },
   });
 
-  /** The record of a topic, and the jobs that it creates. A record of a stream with `since` has changed, and its children may have, too. */
+  /** The record for the stream's topic, and its child jobs. With `since`, a returning record has changed, so its child jobs are created again. */
   function recordsOf(stream: Stream, record: unknown, request: RestRequest, make: RecordMakers<TopicMap>): PendingRecord[] {
     const maker = make[topicOf(request.stream)];
     if (maker === undefined) throw new TypeError(`there is no topic of ${request.stream}`);
@@ -248,7 +248,7 @@ interface Child extends Each {
   readonly fields: ReadonlySet<string>;
 }
 
-/** The jobs for one record: with its fields, and those that they need of its job. One that lacks a field becomes a dead letter. */
+/** A record's child jobs: one per place that `at` selects. Each also inherits fields from the record's own job. */
 function childRequests({ stream, with: own, at, fields }: Child, record: unknown, above: RestRequest): RestRequest[] {
   const places = at === undefined ? [record] : at.all(record);
   const inherited = Object.entries(above).filter(([name]) => fields.has(name));
@@ -258,7 +258,7 @@ function childRequests({ stream, with: own, at, fields }: Child, record: unknown
   });
 }
 
-/** Why a record can't be written. No text of it is quoted. */
+/** The reason why a record can't be written; undefined if it can. The reason quotes no text of the record. */
 function flawOf(stream: Stream, record: unknown, fields: Fields): string | undefined {
   const { key, since, schema } = stream;
   const whole = withFields(stream, record, fields);
@@ -267,7 +267,7 @@ function flawOf(stream: Stream, record: unknown, fields: Fields): string | undef
   const time = since?.from.first(record);
   if (since !== undefined && timeOf(scalarOf(time)) === undefined)
     return `since.from: ${since.from.text} is ${kindOf(time)}, and must be a time`;
-  // Numbers that are kept to their last digit are objects until then.
+  // `parseUntouched` keeps long numbers as objects. The schema needs plain numbers.
   const [issue] = schema?.safeParse(JSON.parse(JSON.stringify(record))).error?.issues ?? [];
   if (issue !== undefined) {
     const expected = issue.code === 'invalid_type' ? `expected ${issue.expected}` : `it doesn't fit (${issue.code})`;

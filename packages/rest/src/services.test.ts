@@ -393,7 +393,7 @@ describe('lists that change', () => {
     const items = some(5);
     const { records } = await list(
       { ...bearer, streams: { items: { get: '/items', key: '$.id', pages: { offset: { query: 'from' }, repeats: 'drop' } } } },
-      // One was added in front, between the pages.
+      // A record was added at the front of the list between two pages, so each page repeats a record of the previous one.
       { routes: { 'GET /items': ({ query }) => ({ body: items.slice(Math.max(0, Number(query.get('from')) - 1)).slice(0, 3) }) } },
     );
     expect(records['items']).toEqual(pairs(items));

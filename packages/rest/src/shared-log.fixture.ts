@@ -6,7 +6,7 @@ import type { TopicLog } from '@headgate/topics';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { afterAll, beforeAll } from 'vitest';
 
-/** A log's share: options of `start`, and what the names of its topics begin with. */
+/** A test's share of a log: options of `start` with a group and a topic prefix that no other test uses. */
 export interface LogShare {
   readonly log: TopicLog;
   readonly group: string;
@@ -14,8 +14,8 @@ export interface LogShare {
 }
 
 /**
- * One embedded log for the tests of a file, and a share of it for each: to start a log's thread costs more than most of them do. Call it
- * outside of any test.
+ * One embedded log for the tests of a file, and a function that returns a share of it for each test. Starting a log's thread takes longer
+ * than most tests do. Call this outside of any test.
  */
 export function sharedLog(): () => LogShare {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>;

@@ -6,9 +6,9 @@ export interface Template {
   readonly text: string;
   /** The placeholders of the text, in order. */
   readonly fields: readonly Placeholder[];
-  /** The text with all values; undefined if a placeholder has none. `encode` is applied to each value. Default: values stay as they are. */
+  /** The text with all values filled in; undefined if a placeholder has none. `encode` is applied to each value. Default: no encoding. */
   render(valueOf: ValueOf, encode?: (text: string) => string): string | undefined;
-  /** The value of a template that is a single placeholder, in its own type; for any other, its text. */
+  /** The value in its own type if the template is a single placeholder, a number or a boolean. Otherwise the text. */
   value(valueOf: ValueOf): unknown;
 }
 
@@ -16,7 +16,7 @@ export interface Template {
 export interface Placeholder {
   /** The field's name, or `since` or `until`. */
   readonly name: string;
-  /** How a time is written; undefined: as the service wrote it. */
+  /** Format of a time. Undefined: the form in which the service wrote the time. */
   readonly format: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export type ValueOf = (placeholder: Placeholder) => string | number | boolean | 
 
 const PLACEHOLDER = /\{\{|\}\}|\{([A-Za-z_]\w*)(?::([^{}]+))?\}|[{}]/g;
 
-/** A text of a configuration with placeholders in braces; a literal brace is written twice. */
+/** The schema of a text with placeholders in braces. A literal brace is written twice. */
 export function template(): z.ZodType<Template, string | number | boolean> {
   return z.union([z.string(), z.number(), z.boolean()]).transform((given, context): Template => {
     if (typeof given !== 'string') return { text: String(given), fields: [], render: () => String(given), value: () => given };
@@ -70,7 +70,7 @@ function templateOf(text: string, parts: readonly (string | Placeholder)[]): Tem
   };
 }
 
-/** JSON of a configuration whose texts are templates: a body. Members without a value are omitted. */
+/** JSON whose texts are templates, such as a request body. Members without a value are omitted. */
 export type JsonTemplate = Template | { readonly [name: string]: JsonTemplate } | readonly JsonTemplate[] | null;
 
 /** The schema of a {@link JsonTemplate}. */
@@ -94,7 +94,7 @@ export function parameter(): z.ZodType<Template | readonly Template[], string | 
   return z.union([template(), z.array(template())]);
 }
 
-/** The JSON value; undefined for a text without a value. */
+/** The JSON with all values filled in; undefined if it is a template without a value. */
 export function jsonOf(given: JsonTemplate, valueOf: ValueOf): unknown {
   if (given === null) return null;
   if (isTemplate(given)) return given.value(valueOf);

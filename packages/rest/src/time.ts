@@ -6,9 +6,9 @@ const MAX_SECONDS = 1e11;
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const ZONE = /(?:z|[+-]\d\d:?\d\d)$/i;
-/** RFC 9110, RFC 5322, and `Wed Oct 10 20:19:24 +0000 2018`. */
+/** Dates that start with a weekday: RFC 9110, RFC 5322, and `Wed Oct 10 20:19:24 +0000 2018`. */
 const WORDS = /^[A-Z][a-z]{2},? .*(?:GMT|[+-]\d{4})/;
-/** From `2024` to `20240131T103000Z`: as seconds since 1970 such digits would be of that year, as milliseconds of one after 2500. */
+/** `2024` to `20240131T103000Z` are dates: counted as seconds, the short forms would be in 1970, and as milliseconds the long ones after 2500. */
 const DIGITS = /^((?:19|20)\d\d)(?:(\d\d)(?:(\d\d)(?:T?(\d\d)(\d\d)(\d\d)Z?)?)?)?$/;
 const DOT_NET = /^\/Date\((-?\d+)(?:[+-]\d{4})?\)\/$/;
 
@@ -26,7 +26,7 @@ export function timeOf(value: unknown): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** Milliseconds since 1970 of a date that is written in digits alone; undefined for any other value. */
+/** Milliseconds since 1970 for a value that matches `DIGITS`; undefined for any other value. */
 function digitsTime(value: unknown): number | undefined {
   const [found, year = '', month = '01', day = '01', ...clock] = DIGITS.exec(String(value)) ?? [];
   if (found === undefined) return undefined;
@@ -35,7 +35,7 @@ function digitsTime(value: unknown): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** The time in the form of `like`, shifted by this many milliseconds. Without a shift, `like` unchanged, to its last digit. */
+/** `like`, shifted by a number of milliseconds and in the same form. With a shift of 0, `like` is returned unchanged. */
 export function shifted(like: Time, byMs: number): Time {
   if (byMs === 0) return like;
   const ms = (timeOf(like) ?? 0) + byMs;
@@ -54,7 +54,7 @@ export function shifted(like: Time, byMs: number): Time {
 
 const PARTS_OF_ISO = /^\d{4}-\d\d-\d\d([T ])\d\d:\d\d(?::\d\d(?:\.(\d+))?)?(z|([+-])(\d\d):?(\d\d))?$/i;
 
-/** The time with the separator, the digits of a second and the zone of another one: some services compare texts. */
+/** The time `ms` with the separator, fraction digits and zone of `like`, because some services compare times as text. */
 function isoLike(like: string, ms: number): string {
   const parts = PARTS_OF_ISO.exec(like);
   if (parts === null) return isoOf(ms);
@@ -70,16 +70,16 @@ export function isoOf(ms: number): string {
   return new Date(ms).toISOString().replace('.000Z', 'Z');
 }
 
-/** The formats of `{since:…}`: `seconds`, `ms`, `date`, `http`, or one with `%Y %m %d %H %M %S`, all in UTC. */
+/** True for a format of `{since:…}`: `seconds`, `ms`, `date`, `http`, or a pattern of `%Y %m %d %H %M %S`. All formats use UTC. */
 export function isTimeFormat(format: string): boolean {
   return ['seconds', 'ms', 'date', 'http'].includes(format) || (/%[YmdHMS]/.test(format) && !/%[^YmdHMS]/.test(format));
 }
 
 const DAY_MS = 86_400_000;
-/** By the smallest part of a format: the maximum time that its texts leave out, ms. Smallest part first, because the first match counts. */
+/** Precision of a format in ms, by its smallest part. The smallest part comes first, because the first match counts. */
 const PARTS = { S: 1_000, M: 60_000, H: 3_600_000, d: DAY_MS, m: 31 * DAY_MS, Y: 366 * DAY_MS };
 
-/** How much later than its text a time in a format may be, ms: a date may be of any time of its day. */
+/** Maximum ms by which a time can be later than its text in a format: a date, for example, covers a whole day. */
 export function roughness(format: string | undefined): number {
   if (format === undefined || format === 'ms') return 0;
   if (format === 'seconds' || format === 'http') return PARTS.S;

@@ -6,21 +6,21 @@ import { type RestOptions, type Stream, keyPaths } from './language.ts';
 import { type RestQuery, httpRequest, withFields } from './request.ts';
 import { timeOf } from './time.ts';
 
-/** One request of a stream that was tried: nothing of it is written. */
+/** The result of a trial request for one stream. A trial writes no records. */
 export interface TriedStream {
-  /** The request, without what signs it: `GET /items?limit=100`. */
+  /** The request without its credential: `GET /items?limit=100`. */
   readonly request: string;
   /** Status of the response. */
   readonly status: number;
-  /** Path at which records were looked for; `$` for the response or its entries. */
+  /** Path of the records; `$` for the response or its entries. */
   readonly at: string;
-  /** Number of records that were found. */
+  /** Number of records in the response. */
   readonly records: number;
-  /** The first two, with their keys. */
+  /** The first two records with their keys. */
   readonly examples: readonly { readonly key: string | undefined; readonly value: unknown }[];
-  /** The request of the next page; undefined where this one is the last. */
+  /** The request of the next page; undefined if this page is the last one. */
   readonly next: string | undefined;
-  /** The state of the limit according to the response's headers. */
+  /** The state of the limit according to the response. */
   readonly left: BudgetEvidence | undefined;
   /** Problems, and how to fix them. */
   readonly warnings: readonly string[];
@@ -35,7 +35,7 @@ export interface TriedOptions {
   readonly epochMs: number;
 }
 
-/** Describes a page that was tried. */
+/** Describes the response to a trial request. */
 export function triedStream({ section, stream, query, answer, page, epochMs }: TriedOptions): TriedStream {
   const { records, next } = page;
   const keys = records.map((record) => keyOf(stream, withFields(stream, record, query.fields)));
@@ -51,7 +51,7 @@ export function triedStream({ section, stream, query, answer, page, epochMs }: T
   };
 }
 
-/** The rest of the first budget that the response mentions. */
+/** What the response says about the first budget that it mentions. */
 function leftOf(section: RestOptions, answer: HttpResponse, epochMs: number): BudgetEvidence | undefined {
   const all = evidenceOf(section)?.(answer, epochMs);
   return all === undefined ? budgetEvidence({ head: answer, epochMs }) : Object.values(all).find((one) => one !== undefined);

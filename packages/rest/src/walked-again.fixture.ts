@@ -9,7 +9,7 @@ import { rest } from './rest.ts';
 
 type Given = Omit<Section, 'baseUrl'>;
 
-/** Stops a section after two pages and continues with another one of the same name: what `items` holds then, and what was said. */
+/** Stops a section after two pages, and continues with another section of the same name. Returns the records in `items` and the notices. */
 export async function walkedAgain(before: Given, later: Given, answer: (call: ApiCall) => ApiAnswer) {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-rest-'));
   const reached = Promise.withResolvers<void>();

@@ -4,7 +4,7 @@ import { bearer, lister, pairs, some } from './list.fixture.ts';
 
 const list = lister();
 
-/** Ten wrong responses of each kind: what comes of the request, and that nothing is lost without a word. */
+// A wrong response of any kind must end in records, a dead letter or a retry, never in a silent loss.
 
 const items = some(4);
 const stream = { get: '/items', records: '$.items[*]', key: '$.id' };
