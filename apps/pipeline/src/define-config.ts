@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { statusSection } from './config/status-section.ts';
 import type { OpenLog, ownLogSection, topicsSection } from './config/topics-section.ts';
 
-/** A configuration in code. Its keys are those of a headgate.yaml: docs/configuration.md names them. */
+/** A configuration in code. It has the settings of a headgate.yaml, which docs/configuration.md lists. */
 export interface HeadgateConfig {
   /**
    * Where records go. Default: an embedded log in ./headgate.db. Relative paths are relative to the configuration's folder. Use your own
@@ -18,7 +18,7 @@ export interface HeadgateConfig {
   readonly pipelines: readonly Pipeline[];
 }
 
-/** Types the default export of a headgate.config.ts. The command that loads it checks it. */
+/** Gives the default export of a headgate.config.ts its type. The command that loads the file validates it. */
 export function defineConfig(config: HeadgateConfig): HeadgateConfig {
   return config;
 }

@@ -2,7 +2,7 @@ import { type DefinitionInfo, InvalidOptionsError, type Pipeline } from '@headga
 import { books } from '../pipelines/books.ts';
 import { followers } from '../pipelines/followers.ts';
 
-/** A pipeline's definition with any options. */
+/** A pipeline's definition, whatever its options are. */
 export interface AnyPipeline {
   (options: never): Pipeline;
   readonly definition: DefinitionInfo;
@@ -13,7 +13,7 @@ export interface AnyPipeline {
 /** The pipelines that need no module, in the order of a file that `headgate init` writes. */
 export const BUILT_IN: readonly AnyPipeline[] = [followers, books];
 
-/** The definitions of the built-in pipelines, and of others, which replace those of their names. */
+/** The definitions of the built-in pipelines, and of others. One of `own` replaces a built-in one of the same name. */
 export function withBuiltIn(own: readonly DefinitionInfo[]): readonly DefinitionInfo[] {
   const all = [...BUILT_IN.map(({ definition }) => definition), ...own];
   return [...new Map(all.map((one) => [one.name, one])).values()];
@@ -38,7 +38,7 @@ export function isPipeline(value: unknown): value is Pipeline {
   return typeof value === 'object' && value !== null && 'definition' in value && 'open' in value && typeof value.open === 'function';
 }
 
-/** The same of an error: whether options don't fit the schema of their pipeline. */
+/** Whether an error says that options don't fit their pipeline's schema. Checks the shape, too, for errors from another installation. */
 export function isInvalidOptions(error: unknown): error is InvalidOptionsError {
   return error instanceof InvalidOptionsError || (error instanceof Error && error.name === 'InvalidOptionsError' && 'issues' in error);
 }

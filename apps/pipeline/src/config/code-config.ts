@@ -14,7 +14,7 @@ import { defaultExportOf, loadingReason, placeInModule } from './user-module.ts'
 import type { ReadConfig } from './whole-config.ts';
 
 export interface CodeConfigOptions {
-  /** As the user named it. */
+  /** The file as the user named it. */
   readonly file: string;
   /** Absolute path of the file. */
   readonly path: string;
@@ -80,7 +80,7 @@ export async function codeConfig({ file, path, settings, importing }: CodeConfig
   };
 }
 
-/** The `topics` of a configuration with its own log; undefined if it has none. */
+/** The `topics` of a configuration if they contain the user's own log; otherwise undefined. */
 function ownLogOf(given: object): object | undefined {
   if (!('topics' in given)) return undefined;
   const { topics } = given;
@@ -88,7 +88,7 @@ function ownLogOf(given: object): object | undefined {
   return typeof topics === 'object' && topics !== null && 'log' in topics ? topics : undefined;
 }
 
-/** The `topics` as in a file, because their paths are relative to the configuration's folder. */
+/** The `topics` as if read from a file, so that their paths are relative to the configuration's folder. */
 function topicsOf(given: object, folder: string): unknown {
   const topics = withScalars(('topics' in given ? given.topics : undefined) ?? {}, folder);
   return isScalar(topics) ? topics : { ...(topics as object), [OF_FILE]: true };

@@ -5,7 +5,7 @@ import type { Problem } from './problem.ts';
 
 /** The sections that have no problems. */
 export type ValidSections = Partial<Config> & {
-  /** For every pipeline in the file, valid or not. */
+  /** The definitions of all pipelines in the file, valid or not. */
   readonly definitions?: readonly DefinitionInfo[];
 };
 
@@ -16,9 +16,9 @@ export interface ConfigErrorOptions {
   readonly problems?: readonly Problem[];
   /** Places in the file that work but are probably a mistake. Default: none. */
   readonly warnings?: readonly Problem[];
-  /** Default: the problems, one a line. */
+  /** Message of the error. Default: the problems, one per line. */
   readonly message?: string;
-  /** For checks that need no others. Default: none. */
+  /** Sections without problems, for checks that need only some sections. Default: none. */
   readonly valid?: ValidSections;
   readonly cause?: unknown;
 }

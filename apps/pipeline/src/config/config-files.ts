@@ -14,7 +14,7 @@ export interface ReadConfigFileOptions {
   readonly readFile: (path: string) => Promise<string>;
 }
 
-/** Maximum characters. Every value of a configuration is kept with its place, which takes some hundred bytes of memory each. */
+/** Maximum characters. Each value of a configuration is kept with its position, which takes some hundred bytes of memory. */
 const MAX_CONFIG = 4 * 2 ** 20;
 const TOO_LONG = 'is larger than 4 MiB. Put long lists into separate files, for example users: [{ file: users.txt }].';
 
@@ -44,7 +44,7 @@ export async function readEnvFile({ file, path, readFile }: ReadConfigFileOption
   }
 }
 
-/** Whether users of any group can read an existing file. Windows has no such modes. */
+/** Whether every user of the machine can read an existing file. Windows has no such file modes. */
 export async function isPublic(path: string): Promise<boolean> {
   if (process.platform === 'win32') return false;
   const found = await stat(path).catch(() => undefined);

@@ -25,7 +25,7 @@ export async function load(yaml: string, { files = {}, env = {} }: LoadOptions =
   return loadConfig({ cwd, env });
 }
 
-/** The error a configuration's text ends in. */
+/** The error with which a configuration's text is refused. */
 export async function refusal(yaml: string, options: LoadOptions = {}): Promise<ConfigError> {
   try {
     await load(yaml, options);
@@ -36,7 +36,7 @@ export async function refusal(yaml: string, options: LoadOptions = {}): Promise<
   throw new Error('The configuration was taken.');
 }
 
-/** Its problems as `12:14 key: message`. */
+/** The problems of a configuration's text as `12:14 key: message`. */
 export async function problemsOf(yaml: string, options: LoadOptions = {}): Promise<readonly string[]> {
   const { problems } = await refusal(yaml, options);
   return problems.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`);
@@ -45,7 +45,7 @@ export async function problemsOf(yaml: string, options: LoadOptions = {}): Promi
 /** Environment that the small configurations below need. */
 export const ENV: Readonly<Record<string, string>> = { TOKEN: 'token-value-1', OTHER_TOKEN: 'token-value-3', KEY: 'key-value-2' };
 
-/** A followers section without problems, five lines long, to be followed by further keys of it. */
+/** A valid followers section of five lines. Tests append further settings to it. */
 export const FOLLOWERS = `followers:
   baseUrl: https://api.example.com
   credentials:
@@ -53,7 +53,7 @@ export const FOLLOWERS = `followers:
     - { name: user, bearer: "\${OTHER_TOKEN}" }
 `;
 
-/** A books section without problems, three lines long. */
+/** A valid books section of three lines. */
 export const BOOKS = `books:
   baseUrl: https://books.example.com
   key: "\${KEY}"

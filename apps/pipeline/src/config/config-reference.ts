@@ -2,7 +2,7 @@ import type { DefinitionInfo } from '@headgate/pipeline';
 import { sectionSchemas } from './config-schema.ts';
 import { type JsonSchema, alternatives, exampleOf, flow, isUnit, takesLines, usualOf } from './json-schema.ts';
 
-/** A page in Markdown with every key of a headgate.yaml: its type, default and purpose. */
+/** A page in Markdown with every setting of a headgate.yaml: its type, default and purpose. */
 export function configReference(definitions: readonly DefinitionInfo[]): string {
   const sections = [...sectionSchemas(definitions)].map(([name, schema]) => sectionText(name, schema));
   return [INTRODUCTION, ...sections].join('\n\n') + '\n';
@@ -60,7 +60,7 @@ function sectionText(name: string, schema: JsonSchema): string {
   return [`## \`${name}\``, ...(schema.description === undefined ? [] : [schema.description]), ...text].join('\n\n');
 }
 
-/** `above`: the enclosing mappings. If a mapping contains itself, its keys are listed once. */
+/** The table's rows for a mapping. `above` holds the enclosing mappings, so that a mapping that contains itself is listed only once. */
 function rows(schema: JsonSchema, before: string, above: readonly JsonSchema['properties'][] = []): string[] {
   const { properties = {}, required = [] } = schema;
   const around = [...above, schema.properties];
@@ -76,7 +76,7 @@ function rows(schema: JsonSchema, before: string, above: readonly JsonSchema['pr
   });
 }
 
-/** The mappings that a value may be, or hold. */
+/** The mappings that a value can be, and those that a list can contain. The latter have the suffix `[]`. */
 function nested(schema: JsonSchema): readonly (readonly [JsonSchema, '' | '[]'])[] {
   if (schema.writeOnly === true && schema.format === undefined) return [];
   return alternatives(schema).flatMap((one): (readonly [JsonSchema, '' | '[]'])[] => {
@@ -86,7 +86,7 @@ function nested(schema: JsonSchema): readonly (readonly [JsonSchema, '' | '[]'])
   });
 }
 
-/** Maximum depth of a described type: a schema may contain itself. */
+/** Maximum depth of a described type, because a schema can contain itself. */
 const DEEPEST = 2;
 
 function typeWords(schema: JsonSchema, depth = 0): string {

@@ -4,9 +4,9 @@ import { sectionSchemas } from './config-schema.ts';
 import { type JsonSchema, alternatives, exampleOf, flow, isUnit, takesLines, usualOf } from './json-schema.ts';
 
 export interface ConfigTemplateOptions {
-  /** Default: the followers service is left out. */
+  /** Address for the followers section. Default: the file has no such section. */
   readonly followers?: { readonly baseUrl: string };
-  /** Default: the books service is left out. */
+  /** Address and plan for the books section. Default: the file has no such section. */
   readonly books?: { readonly baseUrl: string; readonly plan: BooksOptions['plan'] };
 }
 
@@ -22,7 +22,7 @@ export function configTemplate({ followers, books }: ConfigTemplateOptions): str
   const parts = [
     HEAD,
     part('topics', embedded, { driver: 'sqlite', file: './headgate.db' }),
-    // A cluster instead of the file.
+    // Kafka instead of the embedded log, as a comment.
     part('topics', kafka, { driver: 'kafka' }).map((line) => `# ${line}`),
     part('status', status, {}).map((line) => `# ${line.replace(/^ {2}# /, '  ')}`),
     ...(followers === undefined ? [] : [part('followers', schemas.get('followers'), followers)]),
@@ -70,7 +70,7 @@ function keyLines(schema: JsonSchema | undefined, given: Readonly<Record<string,
   });
 }
 
-/** The doubled sign keeps a literal one from being taken for a variable. */
+/** The value in YAML. `$${` is a literal `${`, which would otherwise start a variable. */
 function written(value: unknown): string {
   return flow(typeof value === 'string' ? value.replaceAll('${', () => '$${') : value);
 }

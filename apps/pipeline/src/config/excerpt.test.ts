@@ -19,7 +19,7 @@ test('secrets, addresses and anything that may be one appear as dots', async () 
     ['  { key: "······", key2: ······, baseUrl: "·········", plan: pros }', expect.stringMatching(/^ {42}\^{11}$/)],
     ['  { key: "······", key2: ······, baseUrl: "·········", plan: pros }', expect.stringMatching(/^ {61}\^{4}$/)],
   ]);
-  // No value of a file that can't be parsed shows.
+  // If a file can't be parsed, all of its values are hidden.
   expect(await excerpts('books: { plan: pro, key: "s3cret }\n')).toEqual([['books: { plan: ···, key: "······ }', `${' '.repeat(25)}^`]]);
 });
 

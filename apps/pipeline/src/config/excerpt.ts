@@ -8,7 +8,7 @@ export interface ExcerptOptions {
   readonly text: string;
   /** Whether a key may be shown. */
   readonly isKeyShown: (key: string) => boolean;
-  /** Offsets from which a value of that length may be shown. Default: none. */
+  /** Values that may be shown: the length of each by its offset in the text. Default: none. */
   readonly open?: ReadonlyMap<number, number>;
 }
 
@@ -20,8 +20,8 @@ const MOST = 50;
 const HIDDEN = '\u00b7';
 
 /**
- * Returns the first problems with their line and `^^^` under the place, and counts the others. Shows words that are keys, variables or open
- * values; others as dots.
+ * Returns the first problems, each with its line and `^^^` under the place, and counts the others. Shows keys, variables and the values in
+ * `open`. Each letter of another word becomes a dot.
  */
 export function withExcerpts(problems: readonly Problem[], { text, isKeyShown, open = new Map() }: ExcerptOptions): Problem[] {
   const lines = linesOf(text);
@@ -63,7 +63,7 @@ function linesOf(text: string): { readonly start: number; readonly source: strin
   });
 }
 
-/** The line up to the comment after the marked part, which would be only dots. */
+/** The line without a comment that follows the marked part. The comment would appear only as dots. */
 function withoutComment(line: string, meantTo: number): string {
   const at = line.slice(meantTo).search(/\s#/u);
   return at < 0 ? line : line.slice(0, meantTo + at).trimEnd();

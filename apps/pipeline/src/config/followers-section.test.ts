@@ -99,7 +99,7 @@ ${oauth1('d', '')}${oauth1('e', token('TOKEN'))}${oauth1('f', token('KEY'))}${oa
     `10:26 followers.credentials[6].oauth1: ${too(3)}`,
     `11:26 followers.credentials[7].oauth1: ${too(4)}`,
   ]);
-  // Nothing that is missing is the same.
+  // Two credentials whose variables are unset don't count as equal.
   const unset = await problemsOf(yaml, { env: { KEY: 'key-value-2', S: 'secret' } });
   expect(unset.filter((problem) => problem.includes('too:'))).toEqual([]);
 });

@@ -25,10 +25,10 @@ export interface JsonSchema {
   readonly anyOf?: readonly JsonSchema[];
   readonly oneOf?: readonly JsonSchema[];
   readonly allOf?: readonly JsonSchema[];
-  /** A schema that contains itself, or has an `id`. */
+  /** Reference to a schema that contains itself, or has an `id`. */
   readonly $ref?: string;
   readonly $defs?: Readonly<Record<string, JsonSchema>>;
-  /** Targets of `$ref`; not written out. */
+  /** The target of `$ref`. JSON.stringify omits it, because its key is a symbol. */
   readonly [TARGET]?: JsonSchema;
 }
 
@@ -40,14 +40,14 @@ export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
     io: 'input',
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
-      // zod omits them for a transformed value, because it takes them for values of the output.
+      // zod omits the examples of a transformed value, because it takes them for values of the output.
       const { examples } = z.globalRegistry.get(zodSchema) ?? {};
       if (Array.isArray(examples)) jsonSchema.examples = examples;
       if (becomesSecret(zodSchema)) jsonSchema.writeOnly = true;
       if (zodSchema._zod.def.type === 'default') jsonSchema.default ??= zodSchema._zod.def.defaultValue as typeof jsonSchema.default;
-      // A duration is a union of text and number; a file has it as text.
+      // The schema of a duration is a union of text and number with the type text, because a file contains it as text.
       if (jsonSchema.type !== undefined) delete jsonSchema.anyOf;
-      // Functions can't be written into a file.
+      // A function has an empty schema, and can't be written into a file.
       if (jsonSchema.anyOf !== undefined) jsonSchema.anyOf = jsonSchema.anyOf.filter((one) => Object.keys(one).length > 0);
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
@@ -66,7 +66,7 @@ function link(schema: JsonSchema, root: JsonSchema): void {
   for (const one of within(schema)) link(one, root);
 }
 
-/** The schemas within another one. */
+/** The schemas directly within another one. */
 function within({
   properties = {},
   $defs = {},
@@ -81,7 +81,7 @@ function within({
   );
 }
 
-/** The schemas that a value may fit, without the unions around them. */
+/** The schemas that a value can match, with unions and references resolved. */
 export function alternatives(schema: JsonSchema | undefined): readonly JsonSchema[] {
   if (schema === undefined) return [];
   const target = schema[TARGET];
@@ -93,7 +93,7 @@ export function alternatives(schema: JsonSchema | undefined): readonly JsonSchem
     .map((one) => ({ ...(writeOnly !== undefined && { writeOnly }), ...(format !== undefined && { format }), ...one }));
 }
 
-/** The schemas that a value within another may have: the first is the likeliest. */
+/** The schemas that the value at a path can match, in the order of the enclosing schema. */
 export function schemasAt(schema: JsonSchema, path: readonly (string | number)[]): readonly JsonSchema[] {
   return path.reduce<readonly JsonSchema[]>(
     (above, part) =>
@@ -106,7 +106,7 @@ export function schemasAt(schema: JsonSchema, path: readonly (string | number)[]
   );
 }
 
-/** Every key that a schema knows, at any depth. */
+/** Every key in a schema, at any depth. */
 export function keysOf(schema: JsonSchema): readonly string[] {
   return [...Object.keys(schema.properties ?? {}), ...within(schema).flatMap(keysOf)];
 }
@@ -120,7 +120,7 @@ const LIST_FILE: JsonSchema = {
   additionalProperties: false,
 };
 
-/** Adds the forms that a file may use for a value: `"${NAME}"` for any single one, and `{ file }` in a list of texts. */
+/** Adds the notations of a file to a schema: `"${NAME}"` for a single value, and `{ file }` in a list of texts. Changes the schema in place. */
 export function asInFile(schema: JsonSchema): JsonSchema {
   const hasLines = takesLines(schema);
   for (const one of within(schema)) asInFile(one);
@@ -134,7 +134,7 @@ export function asInFile(schema: JsonSchema): JsonSchema {
   return Object.assign(schema, { anyOf: [Object.fromEntries(value), VARIABLE] });
 }
 
-/** Whether lines of a file can replace entries of a list: if the entries are texts of any kind. */
+/** Whether lines of a file can replace entries of a list: only if its entries can be any text. */
 export function takesLines(schema: JsonSchema): boolean {
   const items = alternatives(schema).flatMap(({ prefixItems, items: every }) => (prefixItems === undefined ? (every ?? []) : []));
   return items.flatMap(alternatives).some((one) => one.type === 'string' && one.enum === undefined && one.const === undefined);
@@ -154,10 +154,10 @@ export function flow(value: unknown): string {
     : JSON.stringify(value);
 }
 
-/** Maximum depth of an example: a schema may contain itself. */
+/** Maximum depth of an example, because a schema can contain itself. */
 const DEEPEST = 5;
 
-/** Describes the valid values; undefined if unknown. */
+/** An example or a description of the valid values; undefined if there is none. */
 export function exampleOf(schema: JsonSchema | undefined, depth = 0): string | undefined {
   if (schema === undefined || depth > DEEPEST) return undefined;
   const { examples, default: usual, enum: words, const: constant } = schema;
@@ -191,7 +191,7 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
 }
 
-/** The default as text; for a mapping, that of its keys. Undefined if there is none. */
+/** The default as text; for a mapping, the defaults of its keys. Undefined if there is none. */
 export function usualOf(schema: JsonSchema): string | undefined {
   if (schema.default === undefined) return undefined;
   if (!isEmpty(schema.default) || Array.isArray(schema.default)) return flow(schema.default);
@@ -203,7 +203,7 @@ export function usualOf(schema: JsonSchema): string | undefined {
   return schema.default === '' ? '""' : flow(schema.default);
 }
 
-/** Whether its default shows the notation: a duration, or a size. */
+/** True for a duration and a size, whose default already shows the notation. */
 export function isUnit({ format }: JsonSchema): boolean {
   return format === 'headgate-duration' || format === 'byte-size';
 }

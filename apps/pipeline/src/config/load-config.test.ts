@@ -201,7 +201,7 @@ test('.env beside the file is read, and the environment wins', async () => {
   expect(booksOptions(config.pipelines)?.userAgent).toBe('from-file');
 });
 
-// Windows has other permissions.
+// Windows has no file modes such as 644.
 test.skipIf(process.platform === 'win32')('.env that every user of the machine can read is warned about', async () => {
   const cwd = await configFolder({ 'headgate.yaml': BOOKS, '.env': 'KEY=value' });
   const warned = async (mode: number): Promise<readonly string[]> => {

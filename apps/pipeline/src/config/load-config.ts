@@ -12,7 +12,7 @@ import { type ReadConfig, crossProblems } from './whole-config.ts';
 import { yamlConfig } from './yaml-config.ts';
 
 export interface LoadConfigOptions {
-  /** As the user named it. Default: headgate.yaml, or headgate.config.ts if only that exists. */
+  /** The file as the user named it. Default: headgate.yaml, or headgate.config.ts, .mjs or .js if only that exists. */
   readonly file?: string;
   /** The folder of a relative file. Default: the process's working folder. */
   readonly cwd?: string;
@@ -20,11 +20,11 @@ export interface LoadConfigOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reads a file as UTF-8 by its absolute path. Default: `readTextFile`. */
   readonly readFile?: (path: string) => Promise<string>;
-  /** Loads the user's modules, whose code may block the thread. Default: calls its argument. */
+  /** Called to load a user's module, whose code can block the thread. Default: loads the module without further measures. */
   readonly importing?: Importing;
 }
 
-/** Calls what loads a module. */
+/** Calls the function that loads a module, and resolves to the module's default export. */
 export type Importing = (load: () => Promise<unknown>) => Promise<unknown>;
 
 export interface LoadedConfig {
@@ -33,7 +33,7 @@ export interface LoadedConfig {
   readonly warnings: readonly Problem[];
 }
 
-/** Reads a configuration, in YAML or as a module. Throws a `ConfigError` with everything that is wrong, each with its place and key. */
+/** Reads a configuration, in YAML or as a module. Throws a `ConfigError` with all problems, each with its place and key. */
 export async function loadConfig({
   cwd = process.cwd(),
   file = defaultConfigFile(cwd),

@@ -5,12 +5,12 @@ import { load, problemsOf, refusal } from './config-folder.fixture.ts';
 import { configReference } from './config-reference.ts';
 import { configJsonSchema } from './config-schema.ts';
 
-/** Short and made of words, as no token is: nothing else tells that it is a secret. */
+/** A secret that doesn't look like one, because it is short and made of words. Only the schema says that it is a secret. */
 const SECRET = 'Bearer hunter2';
 
 type Definition = PipelineDefinition<z.ZodObject, z.ZodString, TopicMap, { name: string }>;
 
-/** A pipeline whose options are these. */
+/** A pipeline with these options. */
 function own(options: z.ZodObject, more: Partial<Definition> = {}) {
   const open = (): never => {
     throw new Error('is not opened here');
@@ -18,7 +18,7 @@ function own(options: z.ZodObject, more: Partial<Definition> = {}) {
   return definePipeline({ name: 'own', options, request: z.string(), topics: {}, keyOf: String, open, ...more });
 }
 
-/** A module that has it as its default export. */
+/** The files of a module whose default export is `defined`. */
 function moduleOf(defined: unknown): Readonly<Record<string, string>> {
   const name = 'ownPipelineOfTheTest';
   Object.assign(globalThis, { [name]: defined });
@@ -26,7 +26,7 @@ function moduleOf(defined: unknown): Readonly<Record<string, string>> {
   return { 'own.mjs': `export default globalThis.${name};\n` };
 }
 
-/** A mapping that may hold another one like it. */
+/** The schema of a mapping that can contain another mapping of the same kind. */
 function tree(): z.ZodObject {
   const node = z.strictObject({
     token: secret(),

@@ -19,7 +19,7 @@ export interface Problem {
 
 export type KeyPath = readonly (string | number)[];
 
-/** Writes a path in the usual form: `users[2].file`, without the keys that may hold a secret. */
+/** Writes a path in the usual form, such as `users[2].file`. Hides keys that may contain a secret. */
 export function formatKey(path: KeyPath, isShown: (key: string) => boolean): string {
   return path.reduce<string>((before, part) => {
     if (typeof part === 'number') return `${before}[${part}]`;
@@ -29,31 +29,31 @@ export function formatKey(path: KeyPath, isShown: (key: string) => boolean): str
 }
 
 /**
- * Tests whether a message may show a key. If a colon or its space is missing, the secret is part of a key without a value, so that one is
- * shown only if it is nearly a known key. `withValue`: keys that have a value.
+ * Returns whether a message may show a key. If a colon or the space after it is missing, a secret becomes part of a key without a value, so
+ * such a key is shown only if it resembles a known one. `withValue` contains the keys that have a value.
  */
 export function shownKeys(known: readonly string[], withValue: ReadonlySet<string>): (key: string) => boolean {
   return (key) => /^[\w.-]+$/.test(key) && ((withValue.has(key) && isShowable(key)) || nearest(key, known) !== undefined);
 }
 
-/** A text in quotes for a message, unless it may hold a secret. */
+/** A text in quotes for a message, unless it may contain a secret. */
 export function shown(text: string): string {
   return isShowable(text) ? quoted(text) : '(hidden: it may be a secret)';
 }
 
-/** Whether a text is short and contains no secret. */
+/** Whether a text is short and doesn't look like a secret. */
 export function isShowable(text: string): boolean {
   return text.length <= 24 && !mayHoldSecret(text);
 }
 
-/** A path in quotes for a message, unless it may contain a secret: it may be long if its parts look like words. */
+/** A path in quotes for a message, unless it has over 200 characters, or one of its parts may contain a secret. */
 export function shownPath(path: string): string {
   return path.length > 200 || path.split(/[/\\.]/u).some((part) => mayHoldSecret(part)) ? '(hidden: it may be a secret)' : quoted(path);
 }
 
 /**
- * Whether a text looks like a line of an environment file; like a header or an address with a password, with more after a colon or an @
- * than the digits of a port; or contains a word like a token.
+ * Whether a text may contain a secret: it has an equals sign, a colon or @ (not at its start) with at least six characters after it, or a
+ * word of at least 16 characters with letters and digits. A port has fewer than six digits.
  */
 function mayHoldSecret(text: string): boolean {
   return /=|(?!^)[:@].{6}|(?=\S*\d)(?=\S*[a-z])\S{16}/isu.test(text);

@@ -32,7 +32,7 @@ test('a file is read as UTF-8 without a byte order mark; UTF-16 is reported', as
 test('an endless or huge file is refused', async () => {
   const file = join(folder, 'large.txt');
   await writeFile(file, '');
-  // Holes take no room.
+  // The file is sparse, so it takes no space on the disk.
   await truncate(file, 600 * 2 ** 20);
   await expect(readTextFile(file)).rejects.toThrow('has more than 256 MiB, or is endless. Name a smaller file.');
   await expect(readTextFile('/dev/zero', { maxBytes: 2 ** 20 })).rejects.toThrow('has more than 1 MiB, or is endless.');
@@ -47,7 +47,7 @@ test('a pipe is read to its end; a silent one times out', async () => {
   const silent = "isn't a plain file, and sent nothing for 0.2 s.";
   await expect(readTextFile(fifo, { silenceMs: 200 })).rejects.toThrow(silent);
 
-  // Longer than a pipe holds at once; a first writer comes when it is looked at already.
+  // The text is longer than a pipe's buffer, and the writer opens the pipe after the reader.
   const text = 'alpha\n'.repeat(50_000);
   const reading = readTextFile(fifo, { silenceMs: 30_000 });
   const writer = await open(fifo, 'w');

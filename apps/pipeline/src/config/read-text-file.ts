@@ -3,9 +3,9 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { type Clock, systemClock } from '@headgate/throttle';
 
 export interface ReadTextFileOptions {
-  /** How long a pipe may send nothing. Default 5,000. */
+  /** Maximum time without data from a pipe, ms. Default: 5,000. */
   readonly silenceMs?: number;
-  /** Default 256 MiB. */
+  /** Maximum size of the file, bytes. Default: 256 MiB. */
   readonly maxBytes?: number;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
@@ -19,7 +19,7 @@ export class UnfitFileError extends Error {
 }
 
 const CHUNK_BYTES = 65_536;
-/** Any other way to wait for a pipe would block a thread until it sends something. */
+/** Interval between reads of a silent pipe, ms. A blocking read would occupy one of Node's threads until the pipe sends something. */
 const POLL_MS = 20;
 
 /**
@@ -54,7 +54,7 @@ async function bytesOf(
       spokeAtMs = clock.monotonicMs();
       continue;
     }
-    // A pipe is also at its end before its first writer has opened it.
+    // A pipe that no writer has opened yet also looks like one at its end.
     if (chunk !== undefined && (bytes > 0 || !stat.isFIFO())) return Buffer.concat(chunks, bytes);
     if (clock.monotonicMs() - spokeAtMs >= silenceMs)
       throw new UnfitFileError(
@@ -64,7 +64,7 @@ async function bytesOf(
   }
 }
 
-/** Empty at the end; undefined if there is nothing yet. */
+/** The next bytes: empty at the end of the file; undefined if a pipe has none yet. */
 async function readChunk(file: FileHandle): Promise<Buffer | undefined> {
   try {
     const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK_BYTES));
@@ -80,7 +80,7 @@ function textOf(bytes: Buffer): string {
   return bytes.toString('utf8').replace(/^\uFEFF/, '');
 }
 
-/** Detected by its byte order mark, or without one by the zeros next to the first two letters. */
+/** Detects UTF-16 by its byte order mark, or without one by the zeros next to the first two letters. */
 function isUtf16([first, second, third, fourth]: Buffer): boolean {
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return true;
   return (first === 0) !== (second === 0) && (first === 0) === (third === 0) && (second === 0) === (fourth === 0);

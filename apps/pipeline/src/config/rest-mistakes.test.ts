@@ -21,7 +21,7 @@ test('the twelve example sections are valid', async () => {
 
 type Path = readonly (string | number)[];
 
-/** Every place within a value. */
+/** The paths of a value, and of all values within it. */
 function places(value: unknown, at: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [at];
   return [at, ...Object.entries(value).flatMap(([key, one]) => places(one, [...at, Array.isArray(value) ? Number(key) : key]))];
@@ -83,7 +83,7 @@ const mutation = fc.record({
 
 type How = (typeof mutation extends fc.Arbitrary<infer Value> ? Value : never)['how'];
 
-/** The value with something wrong at a place. */
+/** The value with a mistake at a path. */
 function mutated(value: unknown, [part, ...rest]: Path, how: How): unknown {
   if (typeof value !== 'object' || value === null || part === undefined) return 'value' in how ? how.value : value;
   const entries = Object.entries(value as Readonly<Record<string, unknown>>);
@@ -134,11 +134,11 @@ test('an invalid section is refused with the position and fix of each problem, a
   );
 });
 
-/** What is wrong with how a configuration is read or refused. */
+/** What is wrong with the answer to a configuration: an unexpected error, a secret in a message, or a message without a place or a full sentence. */
 async function flaws(yaml: string): Promise<readonly string[]> {
   try {
     const { config } = await load(yaml, { env: ENV, files: FILES });
-    // Of a section that is taken each request of the list must be one.
+    // Throws if an accepted section lists an invalid job.
     for (const pipeline of config.pipelines) Array.from(pipeline.listed());
     return [];
   } catch (error) {

@@ -15,19 +15,19 @@ export interface Finding {
 }
 
 export interface SectionProblemsOptions {
-  /** The variables and secrets that the section uses. */
+  /** Returns the JSON Schema of the section. */
   readonly schema: () => JsonSchema;
-  /** Where a value of the section comes from, and the value if it is a line of a list's file. */
+  /** Returns where a value of the section comes from. */
   readonly originOf: (path: KeyPath) => Origin;
-  /** Texts of variables and secrets, which no message may hold. */
+  /** Texts of variables and secrets, which no message may contain. */
   readonly hidden: readonly string[];
-  /** Whether it is a warning: its message is a whole sentence. Default false. */
+  /** Whether the issues are warnings, whose messages are whole sentences. Default: false. */
   readonly areWarnings?: boolean;
 }
 
 /** Maximum characters of a message. Only schemas of users' pipelines have longer ones. */
 const LONGEST = 500;
-/** Further lines of one file are only counted. */
+/** Maximum problems shown for the lines of one file. Further ones are only counted. */
 const MAX_LINES = 20;
 
 /** The errors and warnings of a section, with their place in the file and the valid values. */
@@ -62,7 +62,7 @@ export function sectionProblems(
   return findings;
 }
 
-/** The path of the key that an unknown one was probably meant to be. */
+/** The path, as JSON, of the key that the user probably meant instead of an unknown one. Empty if no key is close. */
 function meantBy({ path, code, known }: OptionIssue): readonly string[] {
   const key = code === 'unknown-key' ? nearest(String(path.at(-1)), known ?? []) : undefined;
   return key === undefined ? [] : [JSON.stringify([...path.slice(0, -1), key])];
@@ -72,7 +72,7 @@ function listName(node: ParsedNode | null | undefined): string {
   return isScalar(node) ? shownPath(node.source) : 'the file';
 }
 
-/** The same for options outside of a file: only keys. `name`: in front of the keys. */
+/** The problems of options outside of a YAML file, with keys but without positions. `name` precedes each key. */
 export function optionProblems(issues: readonly OptionIssue[], name: readonly string[], schema: JsonSchema = {}): Problem[] {
   return issues.map((issue) => {
     const key = [...name, ...issue.path].join('.').replaceAll(/\.(\d+)(?=\.|$)/g, '[$1]');
@@ -80,7 +80,7 @@ export function optionProblems(issues: readonly OptionIssue[], name: readonly st
   });
 }
 
-/** `unknown key.`, with the closest known one, if there is one. */
+/** Says `unknown key`, and names the closest known one if there is one. */
 export function unknownKeyMessage(key: string, known: readonly string[]): string {
   const meant = nearest(key, known);
   if (meant !== undefined) return `unknown key. Did you mean ${meant}?`;
@@ -102,7 +102,7 @@ function withSubject(message: string, before: string | undefined): string {
   return `${before}${/^\p{Lu}/u.test(message) ? ':' : ''} ${message}`;
 }
 
-/** What to write instead, if the message doesn't say so. */
+/** The message, with advice on what to write instead if it has none yet. */
 function withAdvice({ path, message, code, known = [] }: OptionIssue, schema: JsonSchema | undefined, node?: ParsedNode | null): string {
   const example = exampleOf(schema);
   switch (code) {
@@ -127,7 +127,7 @@ function withAdvice({ path, message, code, known = [] }: OptionIssue, schema: Js
   return example === undefined ? message : `${message} Write ${example}.`;
 }
 
-/** A user's schema may repeat the value in its message. */
+/** Hides secrets in a message, because a user's schema can quote the value. Texts under 8 characters stay: they can be ordinary words. */
 function withoutHidden(message: string, hidden: readonly string[]): string {
   return hidden.reduce((text, one) => (one.length < 8 ? text : text.replaceAll(one, '(hidden: it may be a secret)')), message);
 }

@@ -40,7 +40,7 @@ const sqlite = z.strictObject({
   file: z
     .string()
     .min(1)
-    // For the system, a path ends at a NUL, so it would be another file.
+    // The operating system ends a path at a NUL, so this would name another file.
     .refine((path) => !path.includes('\0'), "has a NUL character, which a path can't contain. Remove it.")
     .default('./headgate.db')
     .describe('Log file, relative to the configuration file.')
@@ -168,7 +168,7 @@ export const topicsSection = z
 
 /** Options of {@link OpenLog}. */
 export interface OpenLogOptions {
-  /** The command only reads. */
+  /** True if the command only reads the log. */
   readonly readOnly: boolean;
   /** Call it if the log can't be reached for two seconds, and when it can again. */
   readonly onAvailability?: (change: AvailabilityChange) => void;
@@ -177,7 +177,7 @@ export interface OpenLogOptions {
 /** Opens the user's own log. The command that called it closes the log. */
 export type OpenLog = (options: OpenLogOptions) => TopicLog | Promise<TopicLog>;
 
-/** Only in code: the user's own log. */
+/** The section with the user's own log, which only a configuration in code can have. */
 export const ownLogSection = z.strictObject({
   driver: z.literal('own').default('own'),
   log: z.custom<TopicLog | OpenLog>(isOwnLog, 'must be a TopicLog, or a function that opens one.'),

@@ -9,7 +9,7 @@ import { loadConfig } from './load-config.ts';
 const SECRET = 'S3cr3t-kEy';
 const ENV = { TOKEN: 'one', OTHER: 'two', KEY: 'three' };
 
-/** All that a command says of a configuration. */
+/** Everything that a command prints about a configuration. */
 async function said(yaml: string, files: Readonly<Record<string, string>> = {}): Promise<string> {
   const all: Readonly<Record<string, string>> = { 'headgate.yaml': yaml, ...files };
   const readFile = async (path: string): Promise<string> =>
@@ -96,7 +96,7 @@ books:
   perDay: { isbns: 5, resetsAt: "00:00", zone: UTC }
   isbns: ["9780792712305"]
 `;
-/** Where a value stands, or a mapping begins. */
+/** The positions of the values in the sections. */
 const VALUES = [...SECTIONS.matchAll(/(?<=[:[] )[\w"./:]+(?=[\n ,}\]])/g)].map(
   ({ index, 0: { length } }) => [index, index + length] as const,
 );

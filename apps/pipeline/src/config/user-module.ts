@@ -6,16 +6,17 @@ import type { Place } from './yaml-file.ts';
 
 /** Packages that a user's module finds in this installation if its own folder has none. */
 const OURS = /^(headgate|@headgate\/[\w-]+|rxjs|zod)(\/|$)/;
-/** Maximum time for a module to load; a busy machine may take half a minute for one without fault. */
+/** Maximum time for a module to load, ms. On a busy machine, a correct module can take half a minute. */
 const LOADED_WITHIN_MS = 120_000;
-/** Hooks belong to the process. */
+/** Whether this process has registered its module hooks, which apply to every import. */
 let isHooked = false;
-/** By a package's name, the URL of the file that names it: the search for the package starts there. */
+/** By a package's name, the URL of the configuration file that uses it. Node searches for the package from there. */
 const namedBy = new Map<string, string>();
 
 /**
- * The default export of a user's module: a file, by its absolute path, in JavaScript or in TypeScript whose types Node strips; or an
- * installed package, by its name, found from `from`, the absolute path of a file. Throws the error of loading or running it.
+ * The default export of a user's module. The module is a JavaScript file, a TypeScript file whose types Node strips, or an installed
+ * package. `module` is the file's absolute path or the package's name. Node searches for a package from `from`, the absolute path of a
+ * file. Throws the error of loading or running the module.
  */
 export async function defaultExportOf(module: string, from?: string): Promise<unknown> {
   if (!isHooked) {
@@ -25,7 +26,7 @@ export async function defaultExportOf(module: string, from?: string): Promise<un
         try {
           const parentURL = context.parentURL === import.meta.url ? (namedBy.get(specifier) ?? context.parentURL) : context.parentURL;
           const resolved = next(specifier, { ...context, parentURL });
-          // Node would first treat it as CommonJS, and warn about it.
+          // Without a format, Node would first treat the file as CommonJS, and then warn about it.
           const isUntold = resolved.format == null && resolved.url.endsWith('.ts');
           return isUntold ? { ...resolved, format: 'module-typescript' } : resolved;
         } catch (error) {

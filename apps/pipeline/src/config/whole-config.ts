@@ -5,14 +5,14 @@ import type { TopicsConfig } from './topics-section.ts';
 import { nearest } from './nearest.ts';
 import type { KeyPath, Problem } from './problem.ts';
 
-/** The sections of a configuration, before they are looked at together. */
+/** The sections of a configuration, each checked alone. */
 export interface ReadConfig {
   /** Undefined if it has errors. */
   readonly topics: TopicsConfig | undefined;
   readonly status: false | StatusConfig | undefined;
   /** Sections without errors. */
   readonly pipelines: readonly Pipeline[];
-  /** For every named pipeline, valid or not. */
+  /** The definitions of all pipelines that the configuration names, valid or not. */
   readonly definitions: readonly DefinitionInfo[];
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];

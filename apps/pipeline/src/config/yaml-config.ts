@@ -23,9 +23,9 @@ const BAD_NAME =
   "isn't a valid pipeline name. Write up to 50 lowercase letters, digits and hyphens, starting with a letter; headgate is reserved.";
 
 export interface YamlConfigOptions {
-  /** As the user named it. */
+  /** The file as the user named it. */
   readonly file: string;
-  /** Absolute. */
+  /** Absolute path of the file. */
   readonly path: string;
   readonly source: string;
   /** The value of an environment variable (or of .env); undefined if it isn't set. */
@@ -57,7 +57,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
   const warnings: Finding[] = [];
   /** Names that messages may show in addition to the keys of schemas. */
   const names: string[] = [];
-  /** Sections with `use`, which the schemas of their pipelines don't have. */
+  /** Names of the sections with `use`. That key is removed before parsing, because the pipeline's schema doesn't have it. */
   const uses = new Set<string>();
   const open = new Map<number, number>();
   const values = yamlValues(root, {
@@ -68,7 +68,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     warning: (origin, message) => void warnings.push({ origin, message }),
   });
 
-  /** Undefined if it has errors. */
+  /** Parses a section and reports its problems. Returns undefined if it has errors. */
   async function section<Value>(
     name: string,
     schema: z.ZodType,
@@ -79,7 +79,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     const read = values.section(name);
     if (uses.has(name)) Reflect.deleteProperty(Object(read.value) as object, 'use');
     if (read.hasLists) {
-      // Schemas know which entries are files of lists.
+      // Only the schema knows which `{ file }` entries stand for the lines of a file, so it first marks them.
       parseOptions(schema, read.value);
       await read.readLists();
     }
@@ -95,7 +95,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     return problems.length > before ? undefined : parsed.value;
   }
 
-  /** Reads what schemas have noted about the values that they took. */
+  /** Uses the notes that the schema left on each value: hides and checks secrets, and allows messages to show other values. */
   function readNotes(name: string, { scalars, hidden }: YamlSection, schema: () => JsonSchema): void {
     for (const { scalar, node, origin } of scalars) {
       if (!scalar.isSecret) {
@@ -223,14 +223,14 @@ function lazily<Value>(make: () => Value): () => Value {
   return () => (made ??= { value: make() }).value;
 }
 
-/** An address without a password, or a path, instead of a secret. */
+/** Whether the value of a secret setting isn't itself secret: an address without a password, or a path instead of the key's text. */
 function isHarmless({ text, isPath }: { readonly text: string; readonly isPath: boolean }): boolean {
   if (isPath) return !isPem(text);
   const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
   return url !== null && url.password === '';
 }
 
-/** Every key with a value: a secret without its colon has none. */
+/** All keys that have a value. A secret that lacks its colon becomes a key without a value. */
 function keysWithValue(node: ParsedNode | null): string[] {
   if (isSeq(node)) return node.items.flatMap(keysWithValue);
   if (!isMap(node)) return [];
@@ -256,12 +256,12 @@ function topicsOf({ definition: { name, topics } }: AnyPipeline): readonly strin
   return [...Object.keys(topics), 'requests', 'dead-letters', 'state'].map((topic) => `${name}.${topic}`);
 }
 
-/** True of `parcels`, `@post/parcels` and `parcels/letters`; a path begins with a dot, a slash or a drive. */
+/** True for `parcels`, `@post/parcels` and `parcels/letters`. A path begins with a dot, a slash or a drive instead. */
 function isPackageName(use: string): boolean {
   return /^(?:@[a-z0-9-~][\w.~-]*\/)?[a-z0-9-~][\w.~-]*(?:\/[^\\]+)?$/iu.test(use);
 }
 
-/** For `@post/parcels/letters`, `@post/parcels`. */
+/** The package of a module: `@post/parcels` for `@post/parcels/letters`. */
 function packageOf(use: string): string {
   return use.split('/', use.startsWith('@') ? 2 : 1).join('/');
 }

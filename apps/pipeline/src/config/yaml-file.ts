@@ -27,14 +27,14 @@ export interface Place {
 /** Parses the text. Describes errors in its own words, because the parser's messages quote the text, which may contain a secret. */
 export function yamlFile(text: string): YamlFile {
   const lineCounter = new LineCounter();
-  // Otherwise a second document would be ignored silently.
+  // With the log level `silent`, the parser would ignore a second document without an error.
   const document = parseDocument(text, { lineCounter, prettyErrors: false, logLevel: 'error' });
   const placeAt = (offset: number): Place => {
     const { line, col } = lineCounter.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   };
   const errors = [...document.errors, ...document.warnings]
-    // A name may be written with its @.
+    // A screen name can be written with its @, which YAML reserves.
     .filter((error) => !(error.code === 'BAD_SCALAR_START' && text[error.pos[0]] === '@'))
     .toSorted((a, b) => a.pos[0] - b.pos[0]);
   const codes = errors.map(({ code }) => code);

@@ -18,7 +18,7 @@ export function yamlSyntaxMessage({ code, text, offset }: YamlSyntaxMessageOptio
 
 const TYPOGRAPHIC = 'this quotation mark is typographic. Write a plain ".';
 
-/** Explains typographic quotes around a value, as word processors and chats insert them. */
+/** Explains typographic quotes around a value, as word processors and chats insert them. Undefined if the value has none. */
 export function typographicQuotes(source: string): string | undefined {
   return isTypographicQuote(source[0]) && isTypographicQuote(source.at(-1))
     ? `is in typographic quotes (${source[0]} ${source.at(-1)}). Write plain ones (").`
@@ -29,13 +29,13 @@ function isTypographicQuote(character: string | undefined): boolean {
   return character !== undefined && /[\u2018-\u201f\u00ab\u00bb\u2039\u203a]/.test(character);
 }
 
-/** The mistake behind a parser's complaint: its offset, and the message. */
+/** A mistake that makes the parser fail: its offset, and a message about it. */
 interface Slip {
   readonly offset: number;
   readonly message: string;
 }
 
-/** The mistake that explains all errors of a parser: an unclosed bracket or quote, or a space that isn't one. */
+/** The mistake that explains all errors of the parser: an unclosed bracket or quote, or a tab as indentation. */
 export function slipIn(text: string, codes: readonly ErrorCode[]): Slip | undefined {
   const [first] = codes;
   if (codes.includes('TAB_AS_INDENT')) return blankSlip(text, /^(?: *)(\t)/gm, "a tab can't indent. Use spaces");
@@ -43,7 +43,7 @@ export function slipIn(text: string, codes: readonly ErrorCode[]): Slip | undefi
   return undefined;
 }
 
-/** A character that only looks like a space, where YAML requires one; text may contain any. */
+/** A character that looks like a space, at a place where YAML requires a real one. Texts can contain such characters. */
 export function foreignBlank(text: string): Slip | undefined {
   return (
     blankSlip(text, /^(?: *)([\u00a0\u2000-\u200b\u202f\u205f\u3000])/gmu, "a non-breaking space can't indent. Use plain spaces") ??
@@ -62,7 +62,7 @@ function blankSlip(text: string, blank: RegExp, message: string): Slip | undefin
   return { offset: first.index + first[0].length - 1, message: `${message}${others}.` };
 }
 
-/** The quote, or else the innermost bracket, that isn't closed. */
+/** The unclosed quote, or else the innermost unclosed bracket. */
 function unclosed(text: string): Slip | undefined {
   let quote: Slip | undefined;
   let bracket: Slip | undefined;

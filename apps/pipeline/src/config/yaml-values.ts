@@ -30,7 +30,7 @@ export interface Origin {
   readonly range: Range;
   /** Position of the value's key; for an entry of a list, that of the entry itself. */
   readonly keyRange: Range;
-  /** If a list's file supplied the value: its line there, 1-based. */
+  /** 1-based line in a list's file, if the value comes from one. */
   readonly line?: number;
   /** The text of that line. */
   readonly text?: string;
@@ -44,7 +44,7 @@ export interface YamlSection {
   readonly scalars: readonly { readonly scalar: Scalar; readonly node: ScalarNode.Parsed; readonly origin: Origin }[];
   /** Texts of variables, which no message may contain. */
   readonly hidden: string[];
-  /** True where a list has an entry such as `{ file: list.txt }`. */
+  /** True if a list has an entry such as `{ file: list.txt }`. */
   readonly hasLists: boolean;
   /** Replaces each such entry that a schema accepts by the lines of its file. */
   readLists(): Promise<void>;
@@ -59,9 +59,9 @@ export interface YamlValues {
 
 type Origins = Record<string | number, Origin>;
 
-/** Reads a file's sections, with their variables put in. Schemas do the rest: `Scalar` of @headgate/pipeline. */
+/** Reads a file's sections and inserts variables. Each value becomes a `Scalar` (of @headgate/pipeline), which the schemas convert. */
 export function yamlValues(root: YAMLMap.Parsed, { lookup, folder, readText, problem, warning }: YamlValuesOptions): YamlValues {
-  // Without a prototype, so that a key such as __proto__ is a key like any other.
+  // The object has no prototype, so that `__proto__` is a key like any other.
   const bare = <Value>(): Record<string, Value> => Object.create(null) as Record<string, Value>;
   const values = bare<unknown>();
   const origins = new Map<unknown, Origins>();
@@ -212,7 +212,7 @@ function bareValue(text: string): number | boolean | undefined {
   return text === 'true' || (text === 'false' ? false : undefined);
 }
 
-/** A run keeps about a kilobyte in memory for each entry of a list. */
+/** Maximum lines of a list's file. A run keeps about a kilobyte in memory for each entry. */
 const MAX_LINES = 1_000_000;
 
 function newlinesIn(text: string): number {

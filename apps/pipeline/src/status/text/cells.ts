@@ -2,7 +2,7 @@ import stringWidth from 'string-width';
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** How many terminal cells a text takes. */
+/** Number of terminal cells that a text takes. */
 export function displayWidth(text: string): number {
   return stringWidth(text);
 }
@@ -21,13 +21,13 @@ export function fitWidth(text: string, width: number): string {
   return `${fitted}…`;
 }
 
-/** The text in exactly `width` cells: filled up with blanks, or cut as `fitWidth` does. */
+/** The text in exactly `width` cells: padded with spaces, or cut as `fitWidth` does. */
 export function padWidth(text: string, width: number): string {
   const fitted = fitWidth(text, width);
   return fitted + ' '.repeat(Math.max(0, width - displayWidth(fitted)));
 }
 
-/** A bar of `width` characters, `share` (0 to 1) of it filled; empty only at 0, full only at 1. */
+/** A bar of `width` characters, filled by `share` (0 to 1). It is empty only at 0, and full only at 1. */
 export function bar(share: number, width: number): string {
   const part = Math.max(Math.min(1, width - 1), Math.min(width - 1, Math.round(share * width)));
   const filled = !(share > 0) || width <= 0 ? 0 : share >= 1 ? width : part;

@@ -28,7 +28,7 @@ export function singularOf(plural: string): string {
   return /(?:ss|us|is)$/.test(plural) ? plural : plural.replace(/s$/, '');
 }
 
-/** A share as a percentage with one decimal, rounded down so that only all of it is `100 %`: `99.9 %`. */
+/** A share (0 to 1) as a percentage, rounded down to one decimal: `99.9 %`. Only a share of 1 becomes `100 %`. */
 export function percentWords(share: number): string {
   const tenths = Math.floor(share * 1000 + 1e-9);
   return `${tenths % 10 === 0 ? tenths / 10 : (tenths / 10).toFixed(1)} %`;
@@ -36,7 +36,7 @@ export function percentWords(share: number): string {
 
 function threeDigits(value: number): string {
   if (value >= 999.5) return groupedNumber(Math.round(value));
-  // 9.995 and 99.95 round up into one digit more before the point.
+  // From 9.995 and 99.95 on, rounding adds a digit before the decimal point.
   const decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
   return value.toFixed(decimals);
 }

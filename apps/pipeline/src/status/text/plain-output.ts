@@ -4,17 +4,17 @@ import { wrappedLine } from './wrapped-line.ts';
 /** Stream for messages. */
 export interface Output {
   readonly isTTY?: boolean;
-  /** Cells of a terminal's line; 0 if the terminal doesn't say. */
+  /** Width of the terminal in cells; 0 if the terminal doesn't report it. */
   readonly columns?: number;
   write(text: string): unknown;
 }
 
-/** A line that is longer repeats what came from outside. */
+/** Maximum characters of a line. A longer line can only come from text that Headgate received. */
 const MAX_LINE = 16_384;
 
 /**
- * Messages without terminal control characters except line feeds, and without endless lines, whatever they repeat. On a terminal, lines are
- * broken between words.
+ * Removes terminal control characters except line feeds, and cuts endless lines, because messages can repeat text from outside. On a
+ * terminal, breaks lines between words.
  */
 export function plainOutput(stream: Output): Output {
   return {

@@ -1,4 +1,4 @@
-/** Properties that map names of users' own, codes or topics to values: their keys stay as they are. */
+/** Properties that contain maps. The keys of the maps are users' names, codes or topics, which keep their spelling. */
 const MAPS = new Set([
   'pipelines',
   'attempts',
@@ -14,7 +14,7 @@ const MAPS = new Set([
 ]);
 const CAMEL_CASE = /^[a-z\d]+(?:[A-Z][a-z\d]*)+$/;
 
-/** A value as its JSON is written, with keys in snake case: `retry_in_ms`. */
+/** A value with its keys in snake case, as JSON output has them: `retry_in_ms`. */
 export function snakeCased(value: object, isMap?: boolean): object;
 export function snakeCased(value: unknown, isMap?: boolean): unknown;
 export function snakeCased(value: unknown, isMap = false): unknown {

@@ -14,7 +14,7 @@ export interface TableRow {
   readonly tone?: Tone;
 }
 
-/** A line whose end, from `toneFrom` on, may be coloured. */
+/** A line whose end, from `toneFrom` on, can be colored. */
 export interface TableLine {
   readonly text: string;
   readonly toneFrom: number;
@@ -28,14 +28,14 @@ const narrowestBar = 5;
 const narrowestAmount = 10;
 
 /**
- * Lays rows out in columns no wider than `width` cells all together; the bars take what the words leave, and go first where it is narrow.
- * `notes`: cells kept free for them whether they are there or not, so that no bar changes with a note; a longer one is cut.
- * `least`: cells of a note that numbers give way to.
+ * Arranges rows in columns of at most `width` cells in total. Bars take the remaining cells, and are dropped first on a narrow terminal.
+ * `notes`: cells reserved for notes even if there are none, so that bars keep their width when a note appears. A longer note is cut.
+ * `least`: cells of a note for which numbers are dropped.
  */
 export function tableLines(rows: readonly TableRow[], width: number, notes: number, least = notes): readonly TableLine[] {
   const names = Math.min(widestName, widest(rows, 'name'));
   const note = Math.min(least, widest(rows, 'note'));
-  // Where it is narrow a note keeps its words, and numbers go: first the amounts, then the progress.
+  // On a narrow terminal, notes keep these cells, and numbers are dropped: first the amounts, then the progress.
   const taken = columns(names) + columns(note);
   const widestProgress = widest(rows, 'progress');
   const progress = taken + columns(widestProgress) <= width ? widestProgress : 0;

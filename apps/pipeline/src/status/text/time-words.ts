@@ -1,5 +1,5 @@
 export interface TimeWordsOptions {
-  /** The zone times are said in; default: the machine's. */
+  /** Time zone of the output. Default: the machine's. */
   readonly timeZone?: 'UTC';
 }
 
@@ -11,13 +11,13 @@ export interface TimeWords {
 }
 
 const dayMs = 86_400_000;
-/** Every instant has a day before it and one after it. */
+/** The latest time (epoch ms) that can be formatted, two days before the end of JavaScript's calendar. `when` adds a day to it. */
 const lastInstant = 8.64e15 - 2 * dayMs;
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sept', 'Oct', 'Nov', 'Dec'];
 
 /** Formats instants in one time zone. `Intl` does the same, but loads 8 MB. */
 export function createTimeWords({ timeZone }: TimeWordsOptions = {}): TimeWords {
-  /** An instant as its clock and its calendar show it: `2026-11-24T14:20:00.000Z`. */
+  /** A time in the chosen zone, in ISO form: `2026-11-24T14:20:00.000Z`. The Z has no meaning here. */
   const shown = (at: number): string => {
     const offsetMinutes = timeZone === 'UTC' ? 0 : new Date(at).getTimezoneOffset();
     return new Date(at - offsetMinutes * 60_000).toISOString();

@@ -1,8 +1,8 @@
 import { displayWidth } from './cells.ts';
 
 /**
- * Splits a line between words into pieces of at most `width` cells; a longer word stays whole. Later pieces are indented to the last column
- * that begins in the first half of the line, or else slightly.
+ * Splits a line between words into pieces of at most `width` cells. A longer word stays whole. Later pieces are indented to the last table
+ * column that begins in the first half of the width; if there is none, by two cells more than the line.
  */
 export function wrappedLine(line: string, width: number): readonly string[] {
   if (displayWidth(line) <= width) return [line];
