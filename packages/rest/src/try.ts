@@ -51,7 +51,7 @@ export function triedStream({ section, stream, query, answer, page, epochMs }: T
   };
 }
 
-/** What the response says about the first budget that it mentions. */
+/** The state of the first budget that the response mentions. */
 function leftOf(section: RestOptions, answer: HttpResponse, epochMs: number): BudgetEvidence | undefined {
   const all = evidenceOf(section)?.(answer, epochMs);
   return all === undefined ? budgetEvidence({ head: answer, epochMs }) : Object.values(all).find((one) => one !== undefined);

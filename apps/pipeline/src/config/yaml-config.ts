@@ -57,7 +57,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
   const warnings: Finding[] = [];
   /** Names that messages may show in addition to the keys of schemas. */
   const names: string[] = [];
-  /** Names of the sections with `use`. That key is removed before parsing, because the pipeline's schema doesn't have it. */
+  /** Names of the sections with `use`. The key is removed before parsing, because the pipeline's schema doesn't have it. */
   const uses = new Set<string>();
   const open = new Map<number, number>();
   const values = yamlValues(root, {
