@@ -71,13 +71,7 @@ async function bundle(): Promise<readonly BundledFile[]> {
       alias: { rxjs: join(app, 'node_modules/rxjs/dist/esm/index.js') },
     },
   });
-  const { output } = await bundled.generate({
-    format: 'esm',
-    entryFileNames: '[name].js',
-    chunkFileNames: '[name]-[hash].js',
-    // The driver tells errors that kafkajs throws from its own by the file in their stack.
-    codeSplitting: { groups: [{ name: 'kafkajs', test: /\/node_modules\/kafkajs\//u }] },
-  });
+  const { output } = await bundled.generate({ format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' });
   const moduleIds = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
   return [
     ...output.map((file) => ({ name: file.fileName, content: file.type === 'chunk' ? file.code : file.source })),

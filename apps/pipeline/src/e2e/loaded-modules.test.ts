@@ -1,7 +1,5 @@
-import { readFile, readdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import { startFollowers } from '@headgate/sandbox';
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Workplace, followersYaml, workplace } from './headgate-process.fixture.ts';
 
 /** All of undici: neither the package's index, nor Node's own. */
@@ -29,20 +27,6 @@ describe('headgate loads no more than a command needs', () => {
     // Nobody has registered an SDK.
     expect(urls.filter((url) => url.includes('@opentelemetry'))).toEqual([]);
   });
-});
-
-it('the published command has kafkajs in a file of its name, by which the driver tells errors of kafkajs from its own', async () => {
-  const folder = dirname(inject('command'));
-  const withKafkajs: string[] = [];
-  for (const name of await readdir(folder)) {
-    if (
-      /\bclass (?:BrokerPool|KafkaJSError)\b|\bmodule\.exports = class (?:BrokerPool|Cluster)\b/u.test(
-        await readFile(join(folder, name), 'utf8'),
-      )
-    )
-      withKafkajs.push(name);
-  }
-  expect(withKafkajs).toEqual([expect.stringMatching(/^kafkajs-/u)]);
 });
 
 /** The addresses of all modules that a command loads, and the names of Node's own. */

@@ -9,7 +9,7 @@ import { metadata } from '../requests/topics.ts';
 import { answeredError, missingRight, oneError, refusalError, unknownTopicError } from './answered-error.ts';
 import { repair } from './connection.ts';
 import type { Connections } from './connections.ts';
-import { kindOf } from './driver-errors.ts';
+import { kindOf, ofKafkajs } from './driver-errors.ts';
 import { BaseCluster, EventEmitter, type KafkajsBroker, createConsumer, createLogger } from './kafkajs-internals.ts';
 import { type Broker, sendRequest } from './send-request.ts';
 
@@ -79,6 +79,11 @@ export class Cluster extends BaseCluster {
       pool.map((connection) => (options.connections === undefined ? repair(connection) : options.connections.own(connection)));
       return pool;
     };
+    for (const method of ['connect', 'refreshMetadata', 'findBroker', 'findConnectedBroker'] as const) {
+      const original = brokerPool[method].bind(brokerPool) as (...options: unknown[]) => Promise<unknown>;
+      const marked = (...options: unknown[]): Promise<unknown> => original(...options).catch(throwOfKafkajs);
+      Object.assign(brokerPool, { [method]: marked });
+    }
     const { createBroker } = brokerPool;
     brokerPool.createBroker = (brokerOptions) => this.#own(createBroker(brokerOptions));
     const withBroker = brokerPool.withBroker.bind(brokerPool);
@@ -166,7 +171,7 @@ export class Cluster extends BaseCluster {
     try {
       const { answer, refusals } =
         'send' in request
-          ? { answer: await request.send(broker as KafkajsBroker, options), refusals: [] }
+          ? { answer: await request.send(broker as KafkajsBroker, options).catch(throwOfKafkajs), refusals: [] }
           : await this.exchange(broker, request, options);
       keep?.(answer);
       const refused = refusalError(refusals);
@@ -231,7 +236,7 @@ export class Cluster extends BaseCluster {
       const original = broker[method].bind(broker);
       broker[method] = async (options) => {
         try {
-          return await original(options);
+          return await original(options).catch(throwOfKafkajs);
         } catch (error) {
           const { groupId = '', groupIds = [groupId] } = options;
           throw missingRight(error, rights('group', [method === 'describeGroups' ? 'Describe' : 'Read'], groupIds)) ?? error;
@@ -240,6 +245,10 @@ export class Cluster extends BaseCluster {
     }
     return broker;
   }
+}
+
+function throwOfKafkajs(error: unknown): never {
+  throw ofKafkajs(error);
 }
 
 /** The coordinator that a request is for; undefined if it is for another broker. */

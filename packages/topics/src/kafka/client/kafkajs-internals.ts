@@ -118,6 +118,9 @@ interface KafkajsCluster {
     createBroker: (options: object) => KafkajsBroker;
     /** Returns null if all brokers have failed. */
     withBroker: <T>(work: (one: { readonly nodeId: string; readonly broker: Broker }) => Promise<T>) => Promise<T | null>;
+    connect(): Promise<void>;
+    refreshMetadata(topics: readonly string[]): Promise<void>;
+    findBroker(options: { readonly nodeId: string | number }): Promise<Broker>;
     findConnectedBroker(): Promise<Broker>;
     /** By node ID. */
     readonly brokers: Readonly<Record<string, Broker>>;

@@ -1,4 +1,5 @@
 import type { OwnConsumerConfig } from '../client/cluster.ts';
+import { ofKafkajs } from '../client/driver-errors.ts';
 import type { Consumer, GroupDescription } from '../client/kafkajs-internals.ts';
 import type { TopicPartition } from '../../topic-log.ts';
 import type { Joined } from './group-session.ts';
@@ -118,7 +119,7 @@ export class MemberConsumer {
     consumer.on(events.HEARTBEAT, () => {
       if (!this.#over) this.#options.onHeartbeat(this.#agesMs.get('Heartbeat') ?? 0);
     });
-    consumer.on(events.CRASH, ({ payload }) => this.end(payload.error));
+    consumer.on(events.CRASH, ({ payload }) => this.end(ofKafkajs(payload.error)));
     consumer.on(events.GROUP_JOIN, ({ payload }) => {
       // Whole topics, so that partitions added later are paused, too. Otherwise, kafkajs would fetch next.
       consumer.pause(this.#options.topics.map((topic) => ({ topic })));
