@@ -1,15 +1,15 @@
 import type { Clock, RateBudget } from '@headgate/throttle';
 import type { Limit, Quota } from './source-options.ts';
 
-/** Slots of a budget that come free together. */
+/** Slots of a budget that become free together. */
 export interface FreeSlots {
-  /** Ms from now. */
+  /** Time until they are free, in ms from now. */
   readonly inMs: number;
-  /** Requests, or units of weight. */
+  /** Number of slots: requests, or units of weight. */
   readonly count: number;
 }
 
-/** When a budget's slots come free, from now on. */
+/** The times at which the slots of a budget become free. */
 export interface BudgetSlots {
   /** Name of the credential that the budget belongs to; absent for a limit over all credentials. */
   readonly credential?: string;
@@ -19,15 +19,15 @@ export interface BudgetSlots {
   readonly limit: number;
   /** Length of the window in ms; of a quota, 24 hours or 31 days. */
   readonly windowMs: number;
-  /** Name of what it counts. Default: requests. */
+  /** Name of the unit that the budget counts. Default: requests. */
   readonly unit?: string;
-  /** All of its slots. Requests without a response yet count as if it came now. */
+  /** All slots of the budget. A request in flight counts as if its response arrived now. */
   readonly free: readonly FreeSlots[];
-  /** Ms after which a slot is free again that is taken as it comes free: the window and its guard. */
+  /** Time from taking a slot to the slot being free again, in ms: the window and a margin. */
   readonly againInMs: number;
-  /** Maximum number of requests that the credential has under way at a time. Default: no maximum. */
+  /** Maximum concurrent requests of the credential. Default: no maximum. */
   readonly concurrency?: number;
-  /** The quota of a budget with resets, instead of `againInMs`. */
+  /** The definition of a budget with resets. Its resets count instead of `againInMs`. */
   readonly quota?: Quota;
 }
 
@@ -44,10 +44,10 @@ export interface BudgetSlotsOptions extends NamedBudget {
   readonly clock: Clock;
 }
 
-/** Larger budgets are sampled in this many steps, because a display calls this every second. */
+/** Maximum number of steps in which slots are counted, because a display reads a large budget every second. */
 const MOST_STEPS = 64;
 
-/** Reads when a budget's slots come free, those of a step when its last one does. It takes none. */
+/** Returns when the slots of a budget become free, without taking any. All slots of a step count as free when the last of them is. */
 export function budgetSlots({ credential, name, budget, of, clock }: BudgetSlotsOptions): BudgetSlots {
   const now = clock.monotonicMs();
   const againInMs = Math.ceil(budget.freeAgainAt(0) - now);

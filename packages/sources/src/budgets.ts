@@ -6,7 +6,7 @@ export interface NamedBudgets {
   readonly budgets?: Budgets | undefined;
 }
 
-/** All budgets that are named, the later ones instead of the earlier; `limit` is the one called `rate`. */
+/** Merges budgets by name: a later one replaces an earlier one. A `limit` is the budget named `rate`. */
 export function mergedBudgets(...named: readonly NamedBudgets[]): Budgets {
   const all = named.flatMap(({ limit, budgets }) => [
     ...(limit === undefined ? [] : [['rate', limit] as const]),
@@ -21,7 +21,7 @@ export interface BudgetOptions {
   readonly clock: Clock;
 }
 
-/** Creates a budget. Throws a `RangeError` for one that can't be. */
+/** Creates a budget. Throws a `RangeError` for invalid values. */
 export function budgetOf(budget: Limit | Quota, options: BudgetOptions): RateBudget {
   if ('windowMs' in budget) return rateBudget({ limit: budget.requests, windowMs: budget.windowMs, ...options });
   const { requests: limit, per, resetsAt, resetsOn, zone } = budget;
@@ -41,7 +41,10 @@ export function nextReset(budget: Quota, afterMs: number): number {
   return per === 'day' ? nextTimeOfDay(reset) : nextDayOfMonth({ day, ...reset });
 }
 
-/** Orders values by budget name as the budgets are ordered. Throws a `RangeError` for an unknown name. */
+/**
+ * Returns values by budget name as a list in the order of `names`, or an empty list if there are no values. Throws a `RangeError` for an
+ * unknown name.
+ */
 export function inOrder<T>(said: Readonly<Record<string, T>>, names: readonly string[]): readonly (T | undefined)[] {
   const given = Object.keys(said);
   const unknown = given.find((name) => !names.includes(name));

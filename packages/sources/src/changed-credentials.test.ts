@@ -57,7 +57,7 @@ test('requests that only a removed credential may send end, until it is added ag
   scene.source.addCredential(credential('a'));
   const later = scene.query('/a/3');
   await scene.clock.advance(MINUTE_MS / 2);
-  // Its budget is that of before.
+  // The new credential continues the budget of the removed one.
   expect(scene.server.requests).toHaveLength(2);
   await scene.drive(later, MINUTE_MS / 4);
   expect(scene.clock.monotonicMs()).toBeGreaterThanOrEqual(MINUTE_MS);

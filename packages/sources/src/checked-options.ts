@@ -10,7 +10,7 @@ import { VERSION } from './version.ts';
 export interface CheckedOptions {
   /** Scheme, host and port. */
   readonly origin: string;
-  /** The base address' path, without a slash at its end. */
+  /** Path of the base address, without a slash at its end. */
   readonly basePath: string;
   readonly credentials: readonly Credential[];
   /** The budgets of the source by name. A credential may replace those that aren't shared. */
@@ -36,7 +36,7 @@ export interface CheckedOptions {
   readonly onAttempt: (event: AttemptEvent) => void;
 }
 
-/** Maximum delay of the machine's timers. */
+/** Maximum delay of a Node.js timer, in ms. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** Checks a source's options, and fills in defaults. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` that names the bad option. */
@@ -93,7 +93,7 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
   };
 }
 
-/** Wraps `onAttempt`, because its error must not lose a page that has cost a request. The first error becomes a process warning. */
+/** Wraps `onAttempt`: its error must not lose a response that has cost a request. The first error becomes a process warning. */
 function observer(service: string, onAttempt: (event: AttemptEvent) => void = () => undefined): CheckedOptions['onAttempt'] {
   let warned = false;
   return (event) => {

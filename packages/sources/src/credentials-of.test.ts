@@ -4,7 +4,7 @@ import { credential, MINUTE_MS, ok, play, said, type Scene } from './scene.fixtu
 import type { Respond } from './testing/scripted-server.ts';
 import { whole } from './testing/responses.ts';
 
-/** A shop's token is good for its own orders only: `/berlin/1` is sent by `berlin`. */
+/** Each shop has its own token: `/berlin/1` is sent by `berlin`. */
 const ofShops = {
   items: () => 1,
   itemsOf: () => 1,

@@ -55,7 +55,7 @@ test('what a response without a page says about budgets is written at once; a pa
     open: (_, snapshot) => ({
       restored: [],
       granted: async () => {
-        // A slot is busy for its lease, the delay and the window.
+        // A slot is busy for its lease, the maximum delay (5 s), and the window with its margin. Only the lease is kept here.
         leases.push((snapshot()[0]?.busy.at(-1)?.[0] ?? 0) - 5_000 - MINUTE_MS * 1.0005 - 5);
       },
       settled: () => undefined,
@@ -556,7 +556,7 @@ describe('aborting', () => {
     const scene = await play([ok]);
     const abort = new AbortController();
     const requested = scene.query('/x', abort.signal).catch((error: unknown) => error);
-    // The permit is granted, and the connection is being made.
+    // Lets the source get the permit and begin to connect.
     await Promise.resolve().then(() => undefined);
     await new Promise<void>((resolve) => {
       process.nextTick(resolve);
@@ -564,7 +564,7 @@ describe('aborting', () => {
     abort.abort(new Error('enough'));
     expect(await requested).toMatchObject({ message: 'enough' });
     expect(scene.source.gauges().budgets).toMatchObject([{ used: 0 }]);
-    // Had it been sent, it would have come before the next one.
+    // If the request had been sent, it would have arrived before this one.
     await scene.query('/next');
     expect(scene.server.requests).toHaveLength(1);
   });

@@ -16,7 +16,7 @@ import { sourceGauges } from './source-gauges.ts';
 import { type PagingCalls, walkPages } from './walk-pages.ts';
 
 /**
- * Creates a source of a service's definition: a function of its users' options.
+ * Defines a service. Returns the function that creates a source for it from the user's options.
  *
  * The returned function throws a `SourceError` with `HEADGATE_INVALID_OPTION` for invalid options.
  */
@@ -59,7 +59,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
     const retire = (some: Iterable<SourceCredential>, error: SourceError, last = error): void => {
       for (const credential of some) {
         credential.retired(error);
-        // Another one may have taken its name since.
+        // A newer credential may have the same name.
         if (credentials.get(credential.name) === credential) pool.retire(credential.name, last);
       }
       queue.wake();
@@ -129,7 +129,7 @@ export function defineSource<Query, Value>(defined: SourceDefinition<Query, Valu
   };
 }
 
-/** Calls the functions of a paging as those of a definition. */
+/** Returns functions that call a paging as the functions of a definition are called, with the same errors. */
 export function pagingCalls(service: string): PagingCalls {
   return {
     call: (name, call) => ofDefinition({ service, name: `${name} of the paging`, call }),

@@ -14,7 +14,7 @@ test('whole numbers of 64 bits keep every digit', () => {
   );
 });
 
-/** The digits and the exponent of a decimal number, without zeros at its ends. */
+/** Returns the digits and the exponent of a decimal number, without leading and trailing zeros. */
 function normal(text: string): string {
   const [, sign = '', whole = '', part = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
   const all = `${whole}${part}`.replace(/^0+/, '');

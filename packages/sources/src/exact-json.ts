@@ -1,4 +1,4 @@
-/** A reviver's context: the source text of a number (ECMAScript 2026, `JSON.parse` source text access). */
+/** The context that `JSON.parse` passes to a reviver. `source` is the source text of a number (ECMAScript 2026). */
 interface ReviverContext {
   readonly source?: string;
 }
@@ -15,12 +15,15 @@ interface ExactJson {
  * Throws a `SyntaxError` for text that isn't JSON and a `RangeError` for JSON that is nested too deeply.
  */
 export function parseExact(text: string): unknown {
-  // Sixteen digits, or an exponent of three.
+  // Only a number with 16 digits, or with an exponent of three, can lose digits.
   if (!/\d(?:\.?\d){15}|[eE][+-]?\d{3}/.test(text)) return JSON.parse(text);
   return revived(text, (source, value) => (isLossless(source, value) ? value : source));
 }
 
-/** Parses JSON so that a number of another spelling than JavaScript's (21.0, 1e3), or beyond 2^53, becomes its source text. Throws as `parseExact`. */
+/**
+ * Parses JSON so that a number becomes its source text if JavaScript would spell it differently (21.0, 1e3), or if it is an integer beyond
+ * 2^53. Throws like `parseExact`.
+ */
 export function parseSpelled(text: string): unknown {
   return respelled(text, (source, value) => (isExact(source, value) && !isWide(value) ? value : source));
 }
@@ -36,12 +39,12 @@ export function parseUntouched(text: string): unknown {
   return respelled(text, (source, value) => (isExact(source, value) ? value : json.rawJSON(source)));
 }
 
-// TypeScript's own declarations of JSON don't have these two yet; Node has, from version 22.
+// TypeScript doesn't declare `JSON.rawJSON` and the reviver's context yet. Node has had both since version 22.
 const json: ExactJson = JSON as unknown as ExactJson;
 
 /**
- * Only a number with many digits, a point or an exponent, or `-0`, has several spellings. It comes after `":`, `[`, `,` or the start, so texts
- * with dates take the fast path.
+ * Finds numbers that JavaScript may spell differently: with 16 digits or more, a point or an exponent, or `-0`. A number follows `":`, `[`,
+ * `,` or the start of the text, so digits inside texts, such as dates, usually don't match.
  */
 const RESPELLABLE = /(?:^|"\s*:|[[,])\s*-?(?:\d{16}|\d{1,15}[.eE])|(?:^|"\s*:|[[,])\s*-0/;
 
@@ -67,7 +70,7 @@ function isLossless(source: string, value: number): boolean {
   return (isNormal && digits.length <= MOST_DIGITS) || (isExact(source, value) && !isWide(value));
 }
 
-/** A normal JavaScript number keeps every decimal number of up to this many digits; a smaller one has fewer bits (IEEE 754). */
+/** A JavaScript number keeps every decimal number of up to this many digits. A number below `SMALLEST_NORMAL` has fewer bits (IEEE 754). */
 const MOST_DIGITS = 15;
 const SMALLEST_NORMAL = 2 ** -1022;
 
@@ -80,7 +83,7 @@ function isWide(value: number): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
-/** Deeper than any record; `JSON.stringify` and recursive walks have stack for more. */
+/** Maximum nesting, in levels. Deeper JSON could overflow the stack of `JSON.stringify` and of recursive functions. */
 const DEEPEST = 500;
 
 function checkDepth(text: string): void {

@@ -1,6 +1,6 @@
 /**
- * Sources of pages: rate-limited HTTP services as streams that request a page when there is capacity for it. `defineSource` creates one for
- * your service.
+ * Sources of pages: they turn rate-limited HTTP services into streams that request a page when downstream has capacity for it.
+ * `defineSource` creates a source for your service.
  *
  * @packageDocumentation
  */
@@ -46,7 +46,8 @@ export { statusVerdict, type StatusVerdictOptions } from './status-verdict.ts';
 export { type RequestAllowance, type RequestAllowanceOptions, requestAllowance } from './request-allowance.ts';
 export type { AttemptEvent, Budgets, Credential, Limit, LimitMismatch, Quota, SourceOptions } from './source-options.ts';
 export type { Verdict } from './verdict.ts';
-// The types in the declarations of this package, and the functions that create them: users need no other package for them.
+// Types from `@headgate/throttle` that this package's declarations use, and the functions that create them, so that users need no other
+// package for them.
 export {
   type BudgetEvidence,
   type BudgetSnapshot,

@@ -14,12 +14,15 @@ const KINDS: readonly Kind[] = ['first-request', 'wall-clock', 'rolling'];
 interface Told {
   readonly kind: Kind;
   readonly windowMs: number;
-  /** Our requests, and those of others, ms. */
+  /** Times of our requests and of other clients' requests, in ms. */
   readonly ours: readonly number[];
   readonly others: readonly number[];
 }
 
-/** All that is found in the answers to our requests by a service of 15 per `windowMs`, with 15 per minute configured. */
+/**
+ * Returns the mismatches found in the responses to our requests, from a service with 15 requests per `windowMs`. The configured limit is 15
+ * per minute.
+ */
 function found({ kind, windowMs, ours, others }: Told): readonly LimitMismatch[] {
   const check = new LimitCheck();
   const budgets = [rateBudget({ limit: 15, windowMs: MINUTE_MS })];

@@ -3,31 +3,35 @@ import type { Budgets, LimitMismatch } from './source-options.ts';
 
 export interface LimitEvidence {
   readonly evidence: readonly (BudgetEvidence | undefined)[];
-  /** Names of the budgets, and the credential's, in the order of the evidence. */
+  /** Names of the budgets. `evidence`, `names` and `budgets` have the same order. */
   readonly names: readonly string[];
   readonly budgets: readonly RateBudget[];
-  /** Their definitions by name. */
+  /** Definitions of the budgets, by name. */
   readonly named: Budgets;
-  /** Monotonic ms of the response. */
+  /** Monotonic ms when the response arrived. */
   readonly now: number;
-  /** Whether the definition says which budget each limit is about; otherwise it may be any of them. */
+  /** True if the source's definition says which budget each piece of evidence is about. Otherwise it can be about any of them. */
   readonly isNamed: boolean;
 }
 
-/** Resets and dates are whole seconds, and a response takes a while to arrive. */
+/** Tolerance in ms: resets and dates are whole seconds, and a response takes a while to arrive. */
 const GRAIN_MS = 5_000;
-/** A reset that is further away is none. */
+/** A reset that is further away than this, in ms, is ignored. */
 const LONGEST_MS = 32 * 86_400_000;
 
 /**
- * Compares the limits in a service's responses with the configured ones; reports each difference once. A number of requests is compared as
- * stated. A window is certainly longer if its reset is further away than the configured length. It is certainly shorter if two responses,
- * each to the first request of its window, have resets closer together: windows of the configured length never do, whether they start with
- * a request, by the clock, or roll. Other clients of the credential look like neither.
+ * Compares the limits in a service's responses with the configured ones, and reports each difference once.
+ *
+ * - A number of requests is compared as stated.
+ * - A window is certainly longer than configured if its reset is further away than the configured length.
+ * - A window is certainly shorter if two responses, each to the first request of a window, have resets that are closer together than the
+ * configured length.
+ *
+ * Requests of other clients with the same credential cause neither of the last two.
  */
 export class LimitCheck {
   readonly #reported = new Set<string>();
-  /** Reset of the last window that began with a request of ours, by budget. */
+  /** Monotonic ms of the last reset, by budget: of a window that began with our own request. */
   readonly #lastReset = new WeakMap<RateBudget, number>();
   #found: LimitMismatch | undefined;
 
@@ -37,7 +41,7 @@ export class LimitCheck {
       if (said === undefined || name === undefined || budget === undefined) continue;
       const { limit, windowMs } = budget;
       const others = isNamed ? [] : budgets.filter((one) => one !== budget);
-      // Days and months are not all of one length.
+      // Days and months vary in length, so the windows of a quota can't be compared.
       const isQuota = 'per' in (named[name] ?? {});
       const requests = said.limit ?? limit;
       const stated = {
@@ -54,7 +58,7 @@ export class LimitCheck {
     }
   }
 
-  /** The difference that was found last, once. */
+  /** Returns the difference that was found last, and forgets it. */
   take(): LimitMismatch | undefined {
     const found = this.#found;
     this.#found = undefined;

@@ -2,7 +2,7 @@ import type { Json } from '@headgate/throttle';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { cursorParameter, nextAddress, nextLink, offsets, pageNumbers, type Paging } from './paging.ts';
 
-/** The queries of a walk through the pages that a service gives for them. */
+/** Returns the queries of a walk through the given pages. */
 function queriesOf<Query, Page, Cursor extends NonNullable<Json>>(paging: Paging<Query, Page, Cursor>, pages: readonly Page[]): Query[] {
   const queries: Query[] = [];
   let at: { readonly cursor: Cursor } | 'last' = { cursor: paging.first };
@@ -84,19 +84,19 @@ test('a paging without an end, or whose end is null or undefined, does not compi
   }
   type Ours = Paging<string, Page, string>;
   const common = { first: '', query: (cursor: string) => cursor };
-  // @ts-expect-error -- null isn't the last page.
+  // @ts-expect-error -- null doesn't mean the last page.
   const bare: Ours = { ...common, next: (page: Page) => page.next };
-  // @ts-expect-error -- null is no cursor.
+  // @ts-expect-error -- null isn't a cursor.
   const wrapped: Ours = { ...common, next: (page: Page) => ({ cursor: page.next }) };
-  // @ts-expect-error -- nor is undefined.
+  // @ts-expect-error -- undefined isn't a cursor.
   const absent: Ours = { ...common, next: (page: Page) => ({ cursor: page.after }) };
-  // @ts-expect-error -- undefined isn't the last page.
+  // @ts-expect-error -- undefined doesn't mean the last page.
   const nothing: Ours = { ...common, next: (page: Page) => (page.next === null ? undefined : { cursor: page.next }) };
-  // @ts-expect-error -- a promise is no answer.
+  // @ts-expect-error -- `next` can't return a promise.
   const late: Ours = { ...common, next: async () => await Promise.resolve('last' as const) };
   // @ts-expect-error -- JSON has no dates.
   const dated = (paging: Paging<string, Page, Date>): unknown => paging;
-  // @ts-expect-error -- and null is no cursor to begin with.
+  // @ts-expect-error -- null isn't a cursor.
   const empty = (paging: Paging<string, Page, null>): unknown => paging;
   const right: Ours = { ...common, next: (page) => (page.next === null ? 'last' : { cursor: page.next }) };
   expectTypeOf<ReturnType<typeof right.next>>().toEqualTypeOf<{ readonly cursor: string } | 'last'>();

@@ -7,13 +7,13 @@ import type { Json } from '@headgate/throttle';
 export interface Paging<Query, Page, Cursor extends NonNullable<Json>> {
   /** The cursor of the first page. */
   readonly first: Cursor;
-  /** The query for the page at a cursor. */
+  /** Returns the query for the page at a cursor. */
   query(cursor: Cursor): Query;
-  /** The next page's cursor, or `last` if the service has no more. `cursor`: the cursor of this page. */
+  /** Returns the next page's cursor, or `last` if the service has no more pages. `cursor`: the cursor of this page. */
   next(page: Page, cursor: Cursor): { readonly cursor: Cursor } | 'last';
-  /** Maximum number of empty pages in a row; then the walk ends with `HEADGATE_EMPTY_PAGES`. Default 100. */
+  /** Number of empty pages in a row after which the walk ends with `HEADGATE_EMPTY_PAGES`. Default 100. */
   readonly maxEmptyPages?: number;
-  /** Maximum number of pages; then the walk ends with `HEADGATE_PAGE_LIMIT`. Default: no limit. */
+  /** Maximum number of pages. If more follow, the walk ends with `HEADGATE_PAGE_LIMIT`. Default: no limit. */
   readonly maxPages?: number;
 }
 
@@ -57,7 +57,7 @@ export interface WalkOptions<Cursor extends NonNullable<Json>> {
 export interface NextLinkOptions<Query, Page> {
   /** The query of the first page. */
   readonly first: Query;
-  /** The query for an address: `(url) => ({ url })` where queries are requests. */
+  /** Returns the query for an address: `(url) => ({ url })` if queries are requests. */
   readonly query: (address: string) => Query;
   /** Returns the Link header of a page's response. The source's `classify` must keep the header in its value. */
   readonly link: (page: Page) => string | null | undefined;
@@ -74,7 +74,7 @@ export function nextLink<Query, Page>({ link, rel = 'next', ...options }: NextLi
 export interface NextAddressOptions<Query, Page> {
   /** The query of the first page. */
   readonly first: Query;
-  /** The query for an address: `(url) => ({ url })` where queries are requests. */
+  /** Returns the query for an address: `(url) => ({ url })` if queries are requests. */
   readonly query: (address: string) => Query;
   /** The address of the next page; undefined, null or empty after the last one. */
   readonly next: (page: Page) => string | null | undefined;
@@ -87,11 +87,11 @@ export function nextAddress<Query, Page>({ first, query, next }: NextAddressOpti
 
 /** Options of {@link cursorParameter}. */
 export interface CursorParameterOptions<Query, Page> {
-  /** The query with a cursor; undefined: of the first page. */
+  /** Returns the query with a cursor. `cursor` is undefined for the first page. */
   readonly query: (cursor: string | undefined) => Query;
-  /** The cursor that a page gives; undefined, null or empty after the last page. */
+  /** Returns the cursor of the next page. Undefined, null or empty after the last page. */
   readonly next: (page: Page) => string | null | undefined;
-  /** Another cursor that a last page gives, such as `0`. Default: none. */
+  /** A cursor that also marks the last page, such as `0`. Default: none. */
   readonly end?: string;
 }
 
@@ -109,9 +109,9 @@ export function cursorParameter<Query, Page>({ query, next, end }: CursorParamet
 
 /** Options of {@link pageNumbers}. */
 export interface PageNumbersOptions<Query, Page> {
-  /** The query of a page by its number. */
+  /** Returns the query of a page by its number. */
   readonly query: (number: number) => Query;
-  /** Whether a page is the last one: `({ items }) => items.length === 0`, or `(page, number) => number >= page.pages`. */
+  /** Returns whether a page is the last one: `({ items }) => items.length === 0`, or `(page, number) => number >= page.pages`. */
   readonly isLast: (page: Page, number: number) => boolean;
   /** Number of the service's first page. Default 1. */
   readonly first?: number;
@@ -124,11 +124,11 @@ export function pageNumbers<Query, Page>({ query, isLast, first = 1 }: PageNumbe
 
 /** Options of {@link offsets}. */
 export interface OffsetsOptions<Query, Page> {
-  /** The query for the items from an offset on. */
+  /** Returns the query for the items from an offset on. */
   readonly query: (offset: number) => Query;
-  /** Number of items of a page, which is added to the offset. */
+  /** Returns the number of items on a page, which is added to the offset. */
   readonly items: (page: Page) => number;
-  /** Total number of items, according to the page. By default, and if it is undefined, the walk ends at an empty page. */
+  /** Returns the total number of items, according to the page. If it is omitted or returns undefined, the walk ends at an empty page. */
   readonly total?: (page: Page) => number | undefined;
   /** The first offset. Default 0. */
   readonly first?: number;
@@ -150,7 +150,7 @@ export function offsets<Query, Page>({ query, items, total, first = 0 }: Offsets
 const LINK = /<([^<>]*)>((?:\s*;\s*[^\s;,=]+(?:\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s;,]*))?)*)/g;
 const PARAMETER = /;\s*([^\s;,=]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,]*)))?/g;
 
-/** The address of a Link header's first link with a relation (RFC 8288); undefined if there is none. */
+/** Returns the address of a Link header's first link with a relation (RFC 8288). Undefined if there is none. */
 export function linkTarget(header: string, rel: string): string | undefined {
   for (const [, address, parameters = ''] of header.matchAll(LINK)) {
     // Only the first `rel` of a link applies (RFC 8288, section 3.3).

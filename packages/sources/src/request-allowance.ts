@@ -1,10 +1,10 @@
 import { orAborted } from '@headgate/throttle/internal';
 
-/** A maximum of requests that sources share. */
+/** A maximum number of requests that sources share. */
 export interface RequestAllowance {
   /**
-   * Resolves, when one more request may be sent, to a function to call at its end. After the last one it waits, and rejects with the
-   * signal's reason.
+   * Resolves to a function that must be called when the request has ended. If all requests are used up, waits until `signal` aborts, and
+   * rejects with its reason.
    */
   take(signal: AbortSignal): Promise<() => void>;
 }
@@ -13,11 +13,11 @@ export interface RequestAllowance {
 export interface RequestAllowanceOptions {
   /** Maximum number of requests, retries and redirects included. */
   readonly max: number;
-  /** Called once, when all of them have ended and another one waits: it waits until its source is stopped. */
+  /** Called once, when all these requests have ended and another one waits, which it does until its source stops. */
   readonly onUsedUp: () => void;
 }
 
-/** Creates an allowance for as many requests: each source that has it as its `allowance` takes from it. */
+/** Creates an allowance of `max` requests. All sources that have it as their `allowance` share these. */
 export function requestAllowance({ max, onUsedUp }: RequestAllowanceOptions): RequestAllowance {
   let left = max;
   let inFlight = 0;

@@ -23,13 +23,16 @@ export interface Scene {
   readonly events: readonly AttemptEvent[];
   readonly contexts: readonly ClassifyContext<string>[];
   readonly query: (path?: string, signal?: AbortSignal) => Promise<Delivery<string>>;
-  /** Resolves when so many requests have come. */
+  /** Resolves when the server has received this many requests. */
   requests(count: number): Promise<void>;
-  /** Lets time go by until it has settled. */
+  /** Advances the virtual clock in steps until the promise has settled. */
   drive<T>(promise: Promise<T>, stepMs: number): Promise<T>;
 }
 
-/** A service whose answers say themselves what they mean, in virtual time; in the end nothing may be held. */
+/**
+ * Opens a source in virtual time, at a server whose responses contain their own verdicts. After the test, no credit, query or timer may be
+ * left.
+ */
 export async function play(
   script: readonly Respond[],
   options: Omit<Partial<SourceOptions>, 'limit'> & {
@@ -137,7 +140,7 @@ export function credential(name: string): SourceOptions['credentials'][number] {
   return { name, signer: bearer(`token-of-${name}`) };
 }
 
-/** Some real time, for sockets. */
+/** Waits a few ms of real time for the sockets. */
 export function idle(): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, 3);

@@ -47,15 +47,15 @@ test('a snapshot of an earlier version, which kept all, is read, and thinned out
 });
 
 interface Walk {
-  /** Pages before the circle. */
+  /** Number of pages before the loop. */
   readonly before: number;
-  /** Pages of the circle. */
+  /** Number of pages in the loop. */
   readonly round: number;
-  /** Pages before which the walk is restarted. */
+  /** Numbers of the pages before which the walk is restarted. */
   readonly restarts: readonly number[];
 }
 
-/** How many pages after the first that came again. */
+/** Returns the number of pages between the first repeated one and the detection of the loop. */
 function foundAfter({ before, round, restarts }: Walk): number {
   const cursorOf = (page: number): string => String(page < before ? page : before + ((page - before) % round));
   let seen = seenCursors();

@@ -4,17 +4,20 @@ import { hash } from 'node:crypto';
 export interface SeenCursors {
   /** Remembers a cursor's text. Returns whether it was remembered before. */
   add(cursor: string): boolean;
-  /** Text of 8 characters each: 48 bits of a hash, which two of ten thousand cursors share once in five million walks. */
+  /**
+   * Returns a text with 8 characters per cursor: 48 bits of a hash. Two of ten thousand cursors have the same hash in one of five million
+   * walks.
+   */
   snapshot(): string;
 }
 
 const LENGTH = 8;
-/** 8 kB of them: each page's checkpoint holds them all. */
+/** Maximum number of remembered cursors. Each page's checkpoint holds them all, in 8 kB. */
 const MOST = 1_024;
 
 /**
- * Restores the memory of a snapshot, if there is one. The first 1,024 cursors are all remembered; beyond that every second one, then every
- * fourth, and so on. A walk in a loop reaches one of them a little later, and the memory stays the same however long the walk is.
+ * Restores the cursors of a snapshot, if there is one. The first 1,024 cursors are all remembered; beyond that every second one, then every
+ * fourth, and so on. So a loop is detected a little later, but the memory doesn't grow with the walk.
  */
 export function seenCursors(snapshot = ''): SeenCursors {
   const [digests = '', interval = '1'] = snapshot.split('/');

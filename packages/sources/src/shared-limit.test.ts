@@ -88,7 +88,7 @@ test('a refusal of a request that has no budget but a shared one holds that', as
   await first;
 });
 
-/** A service and a journal for sources that come one after the other, as processes do. */
+/** Creates a service and a journal for sources that run one after another, as separate processes do. */
 async function processes() {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-'));
   const server = await scriptedServer({ script: [], otherwise: ok });
@@ -97,7 +97,7 @@ async function processes() {
     await server[Symbol.asyncDispose]();
     await rm(folder, { recursive: true });
   });
-  /** Requests as many at once, and returns how many went out within the time. */
+  /** Sends `requests` at once, and returns how many the service got within `forMs`. */
   const run = async (names: readonly string[], budgets: Budgets, { requests, forMs = 0 }: { requests: number; forMs?: number }) => {
     const journal = await fileJournal({ file: join(folder, 'journal.db'), clock });
     const source = defineSource<string, string>({ ...toy([]), weights: () => ({}) })({

@@ -4,9 +4,9 @@ import type { Budgets, Limit } from './source-options.ts';
 import type { Verdict } from './verdict.ts';
 
 /**
- * Defines a service: turns a query into an HTTP request, and a response into a verdict. A function that throws ends only its query: with
- * the error if it is a `SourceError`; otherwise with one of the code `HEADGATE_DEFINITION` (`HEADGATE_CLASSIFY`) and the error as its
- * `cause`.
+ * Defines a service: turns a query into an HTTP request, and a response into a verdict. A function that throws ends only its query. A
+ * thrown `SourceError` is passed on. Any other error becomes the `cause` of a `SourceError` with `HEADGATE_DEFINITION`, or
+ * `HEADGATE_CLASSIFY` if `classify` threw it.
  */
 export interface SourceDefinition<Query, Value> {
   /** Name of the service, as errors and gauges show it. */
@@ -14,37 +14,36 @@ export interface SourceDefinition<Query, Value> {
   /** Each credential's budget named `rate`, unless the options set it: short for `budgets: { rate: limit }`. */
   readonly limit?: Limit;
   /**
-   * Budgets by name, unless the options set one of that name. Each credential has its own, except of those that are `shared`. Default:
-   * none, and the options must name one.
+   * Budgets by name, unless the options set one of that name. Each credential has its own budget, except for `shared` ones. Default: none;
+   * then the options must set one.
    */
   readonly budgets?: Budgets;
-  /** The HTTP request of a query. Path and query are appended to the base address. */
+  /** Returns the HTTP request of a query. Its path and query are appended to the base address. */
   toRequest(query: Query): SourceRequest;
   /**
-   * Follows redirects (301, 302, 303, 307, 308) that stay under `baseUrl`, at most five in a row. Each costs as much as another request.
-   * Other redirects end the request with `HEADGATE_REDIRECTED`, because credentials go nowhere else. Default: follows none.
+   * Follows redirects (301, 302, 303, 307, 308) that stay under `baseUrl`, at most five in a row. Each costs as much as any request. Other
+   * redirects end the request with `HEADGATE_REDIRECTED`, because credentials are sent nowhere else. Default: follows none.
    */
   readonly follow?: 'same-origin';
   /** Returns the verdict on a response. Must be a pure, synchronous function. Never gets a redirect (301, 302, 303, 307 or 308). */
   classify(answer: HttpResponse, context: ClassifyContext<Query>): Verdict<Value>;
-  /**
-   * Reads the state of the named budgets from a response, also from a refusal (429), whose verdict holds only the wait. Default:
-   * `budgetEvidence`, for the first budget.
-   */
+  /** Reads the state of the named budgets from a response, including a 429. Default: `budgetEvidence`, for the first budget. */
   evidence?(answer: HttpResponse, context: EvidenceContext<Query>): Readonly<Record<string, BudgetEvidence | undefined>>;
-  /** The user, ISBN or page of a query, for errors and displays: `@alpha`, an ISBN, an author. Default: `service`. */
+  /** Returns the user, ISBN or page of a query, for errors and displays: `@alpha`, an ISBN, an author. Default: `service`. */
   subject?(query: Query): string;
-  /** Maximum items that the response can hold: the credit that is reserved for it. Default 1. */
+  /** Returns the maximum number of items in the response: the credit that is reserved for it. Default 1. */
   items?(query: Query): number;
-  /** Number of items in the response's value: the credit that the value holds. Default 1. */
+  /** Returns the number of items in the response's value: the credit that the value holds. Default 1. */
   itemsOf?(value: Value): number;
   /**
-   * The cost of a query by budget name: 1 in each budget that isn't named; 0 doesn't use a budget. A name without a budget is an error.
+   * Returns the cost of a query by budget name. A budget that isn't named costs 1; a cost of 0 doesn't use the budget. A name without a
+   * budget is an error.
    */
   weights?(query: Query): Readonly<Record<string, number>>;
   /**
-   * Names of the credentials that may send a query, such as that of the shop whose orders it requests. A pure function. A query whose
-   * credentials have all left, or that names an unknown one, ends with `HEADGATE_NO_CREDENTIAL`. Default: each credential may send any.
+   * Returns the names of the credentials that may send a query, such as that of the shop whose orders it requests. Must be a pure function.
+   * A query whose credentials have all been removed, or that names an unknown one, ends with `HEADGATE_NO_CREDENTIAL`. Default: each
+   * credential may send any query.
    */
   credentialsOf?(query: Query): readonly string[];
 }
@@ -57,9 +56,9 @@ export type WholeDefinition<Query, Value> = SourceDefinition<Query, Value> &
 export interface EvidenceContext<Query> {
   /** The query that was answered. */
   readonly query: Query;
-  /** Name of the credential that carried the request. */
+  /** Name of the credential that sent the request. */
   readonly credential: string;
-  /** Epoch ms, from the source's clock, when the response came. */
+  /** Epoch ms, by the source's clock, when the response arrived. */
   readonly epochMs: number;
 }
 
@@ -69,18 +68,18 @@ export interface ClassifyContext<Query> extends EvidenceContext<Query> {
   readonly service: string;
   /** The query's user, ISBN or page, as the definition's `subject` names it. */
   readonly subject: string;
-  /** Removes every copy of the request's Authorization header from a text. Apply it to quoted text of the service. */
+  /** Removes the credential's secrets from a text, in any spelling. Apply it to quoted text of the service. */
   readonly redact: (text: string) => string;
-  /** True if this credential was rate-limited during the last minute although our own log had capacity. */
+  /** True if the service refused this credential because of a rate limit during the last minute. */
   readonly recentlyRefused: boolean;
 }
 
-/** A request of the service: under the base address, or at an address that a response has given. It may be sent more than once. */
+/** A request to the service: under the base address, or to an address from a response. It may be sent more than once. */
 export type SourceRequest = PathRequest | UrlRequest;
 
 /** The fields that `PathRequest` and `UrlRequest` share. */
 export interface AnyRequest {
-  /** Default `GET`. */
+  /** HTTP method. Default `GET`. */
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Headers in addition to those of the source and the signer, such as `accept`. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -90,7 +89,7 @@ export interface AnyRequest {
 
 /** A request under the base address. */
 export interface PathRequest extends AnyRequest {
-  /** Percent-encoded, with a leading slash; appended unchanged to the base address. */
+  /** Path, percent-encoded and with a leading slash. It is appended unchanged to the base address. */
   readonly path: string;
   /**
    * Parameters, not yet encoded: Headgate percent-encodes each character that isn't unreserved in RFC 3986. A list repeats the parameter;
@@ -104,8 +103,8 @@ export interface PathRequest extends AnyRequest {
 /** A request to an address from a response. */
 export interface UrlRequest extends AnyRequest {
   /**
-   * The whole address, as in the response (a Link header's, RFC 8288): absolute, or with a leading slash. One outside of `baseUrl` ends the
-   * request with `HEADGATE_FOREIGN_ADDRESS`, because credentials go nowhere else.
+   * The whole address as in the response, for example in a Link header (RFC 8288): absolute, or with a leading slash. An address outside of
+   * `baseUrl` ends the request with `HEADGATE_FOREIGN_ADDRESS`, because credentials are sent nowhere else.
    */
   readonly url: string;
   /** Absent: distinguishes the two kinds of request. */

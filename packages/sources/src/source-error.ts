@@ -1,4 +1,4 @@
-/** The codes of the sources themselves; the README explains each. A definition's `classify` and `parse` may add their own. */
+/** The codes of the sources themselves; the README explains each. A definition can add its own codes. */
 export type SourceErrorCode =
   | 'HEADGATE_AUTHENTICATION_BAD'
   | 'HEADGATE_AUTHENTICATION_FAILED'
@@ -43,7 +43,7 @@ export type SourceErrorCode =
 
 /** Options of a {@link SourceError}. */
 export interface SourceErrorOptions {
-  /** Names the case: one of the sources' own, or one of your service, such as `NO_SUCH_REPO`. */
+  /** Identifies the case: a code of the sources, or one of your service, such as `NO_SUCH_REPO`. */
   readonly code: SourceErrorCode | (string & {});
   /** Says what happened, to which user, ISBN or credential, and what to do. */
   readonly message: string;
@@ -51,21 +51,21 @@ export interface SourceErrorOptions {
   readonly retryable: boolean;
   /** The definition's `service`. */
   readonly service: string;
-  /** The name of the credential concerned; never its secret. */
+  /** Name of the credential concerned; never its secret. */
   readonly credential?: string | undefined;
-  /** `@alpha`, a user ID, an ISBN, an author. */
+  /** The user, ISBN or page concerned: `@alpha`, a user ID, an ISBN or an author. */
   readonly subject?: string | undefined;
   /** Status of the response, if one came. */
   readonly status?: number | undefined;
-  /** True when no credential is left, or none is used any more, so that every further request fails. Default false. */
+  /** True if every further request fails, because no credential is left or the source has given up (`stopAfterFailures`). Default false. */
   readonly endsSource?: boolean | undefined;
-  /** The error that caused it. Default: none. */
+  /** The error that caused this one. Default: none. */
   readonly cause?: unknown;
 }
 
-/** Why a request of a source came to nothing. */
+/** The error with which a request of a source ends. */
 export class SourceError extends Error {
-  /** Stays the same if a bundler renames classes. */
+  /** A constant, because a bundler can rename the class. */
   override readonly name: string = 'SourceError';
   /** Identifies the case, such as `HEADGATE_USER_NOT_FOUND`; a definition may have its own codes. */
   readonly code: SourceErrorCode | (string & {});
@@ -75,11 +75,11 @@ export class SourceError extends Error {
   readonly service: string;
   /** Name of the credential concerned; never its secret. */
   readonly credential: string | undefined;
-  /** The user, ISBN or page concerned: `@alpha`, a user ID, an ISBN, an author. */
+  /** The user, ISBN or page concerned: `@alpha`, a user ID, an ISBN or an author. */
   readonly subject: string | undefined;
   /** Status of the last response; undefined if none came. */
   readonly status: number | undefined;
-  /** True when no credential is left, or none is used any more, so that every further request fails. */
+  /** True if every further request fails, because no credential is left or the source has given up (`stopAfterFailures`). */
   readonly endsSource: boolean;
 
   constructor({ code, message, retryable, service, credential, subject, status, endsSource = false, cause }: SourceErrorOptions) {
@@ -96,9 +96,9 @@ export class SourceError extends Error {
 
 export interface OfDefinitionOptions<T> {
   readonly service: string;
-  /** Absent if it isn't known yet. */
+  /** The user, ISBN or page of the query; absent before it is known. */
   readonly subject?: string | undefined;
-  /** The function of the definition that is called. */
+  /** Name of the definition's function. */
   readonly name: string;
   readonly call: () => T;
 }
@@ -125,7 +125,7 @@ export function ofDefinition<T>({ service, subject, name, call }: OfDefinitionOp
   }
 }
 
-/** A message that quotes a whole response or request is cut: every dead letter and log line has it. */
+/** Maximum characters of a thrown message: it may quote a whole response, and appears in dead letters and log lines. */
 const MAX_WORDS = 2_000;
 
 /** Describes the error that a definition's function has thrown. */
@@ -133,7 +133,7 @@ export function thrown(cause: unknown): string {
   return cause instanceof Error ? `${cause.name}: ${cause.message}`.slice(0, MAX_WORDS) : "a value that isn't an Error";
 }
 
-/** Returns what a user's function has thrown, or an Error in its place if reading it throws: a revoked proxy, or a getter that throws. */
+/** Returns a thrown value, or an Error in its place if reading the value throws, for example because of a getter or a revoked proxy. */
 export function readable(error: unknown): unknown {
   try {
     if (error instanceof Error) [error.name, error.message, error.stack, 'code' in error && error.code].join();
@@ -143,7 +143,10 @@ export function readable(error: unknown): unknown {
   }
 }
 
-/** Returns the result of a definition's function. Throws a `TypeError` for a promise, whose rejection would end the process. */
+/**
+ * Returns the result of a definition's function. Throws a `TypeError` for a promise, and ignores its rejection, which would otherwise end
+ * the process.
+ */
 export function atOnce<T>(given: T): T {
   if (!(given instanceof Promise)) return given;
   given.catch(() => undefined);

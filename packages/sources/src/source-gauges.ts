@@ -12,10 +12,10 @@ export interface SourceGaugesOptions {
   readonly clock: Clock;
   /** Names of the source's budgets, in the order of a query's weights. */
   readonly names: readonly string[];
-  /** Maximum requests of a credential that are under way. */
+  /** Maximum concurrent requests of a credential. */
   readonly concurrency: number;
   readonly pool: CredentialPool;
-  /** By name; includes the pool's former members. */
+  /** Credentials by name, including removed ones. */
   readonly credentials: ReadonlyMap<string, SourceCredential>;
   readonly shared: SharedBudgets;
   readonly queue: Admission<RunningQuery>;
@@ -24,11 +24,11 @@ export interface SourceGaugesOptions {
   readonly inFlight: ReadonlySet<RunningQuery>;
 }
 
-/** Shows the state of a source. */
+/** Creates the functions that return the state of a source. */
 export function sourceGauges(options: SourceGaugesOptions): Pick<Source<unknown, unknown>, 'gauges' | 'slots'> {
   const { clock, names, concurrency, pool, credentials, shared, queue, breaker, underWay, inFlight } = options;
 
-  /** Each budget of the credentials that have not left, then those that they share. */
+  /** The budgets of each current credential, then the shared ones. */
   const inUse = (): readonly (NamedBudget & { readonly credential?: string })[] => {
     const own = pool.members.flatMap(({ name: credential }) =>
       (credentials.get(credential)?.own ?? []).map((one) => ({ credential, ...one })),

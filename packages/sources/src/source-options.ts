@@ -3,74 +3,81 @@ import type { Signer } from '@headgate/auth';
 import type { Clock, Journal } from '@headgate/throttle';
 import type { Dispatcher } from 'undici';
 
-/** Options every source takes. */
+/** Options of every source. */
 export interface SourceOptions {
-  /** An http or https address without query, fragment, user or password; a path in it is kept. */
+  /** Base address of the service: http or https, without query, fragment, user or password. A path is kept. */
   readonly baseUrl: string;
-  /** One or more, each with its own name. */
+  /** One or more credentials, each with its own name. */
   readonly credentials: readonly Credential[];
-  /** Each credential's budget named `rate`: short for `budgets: { rate: limit }`. Default: the service's own. */
+  /** Each credential's budget named `rate`: short for `budgets: { rate: limit }`. Default: the limit in the service's definition. */
   readonly limit?: Limit | undefined;
-  /** Budgets by name, each credential's own unless `shared`. They replace the service's budgets of the same names, or add to them. */
+  /**
+   * Budgets by name. Each credential has its own, except for `shared` ones. They replace the definition's budgets of the same names, or add
+   * to them.
+   */
   readonly budgets?: Budgets | undefined;
   /** Maximum concurrent requests of each credential: a whole number from 1. Default: as many as its budgets permit. */
   readonly concurrency?: number | undefined;
-  /** Maximum time for connecting, sending and reading the response of an attempt, and again for signing, in ms. Default 30,000. */
+  /** Maximum time for connecting, sending and reading the response of an attempt, in ms. Signing may take as long again. Default 30,000. */
   readonly timeoutMs?: number | undefined;
-  /** Maximum bytes of a body, as sent and as decoded. Default 16 MiB. */
+  /** Maximum bytes of a response's body, both as received and as decoded. Default 16 MiB. */
   readonly maxBodyBytes?: number | undefined;
   /**
-   * How long a failing request is retried. Waiting for budget or capacity doesn't count. If a failing service requests a longer wait than
-   * is left, the request ends at once. Default 600,000 ms.
+   * Time for which a failing request is retried, in ms. Waiting for budget or capacity doesn't count. If the service requests a longer wait
+   * than is left, the request ends at once. Default 600,000.
    */
   readonly retryForMs?: number | undefined;
   /**
-   * Waits as long as the service is down: a circuit breaker lets one request at a time probe it, and `retryForMs` counts only the time in
-   * which it is up. No request is given up because of an outage, so a request may take as long as the outage; `signal` and `stop` end it at
-   * once. A request that fails while others get responses is still given up after `retryForMs`. If ten requests or fewer are left, those
-   * that were retried for 24 hours are given up, too. Default false: each request retries separately, and `retryForMs` counts outages, too.
+   * Waits while the service is down: a circuit breaker lets one request at a time probe the service, and `retryForMs` counts only the time
+   * in which the service is up. No request is given up because of an outage, so a request may take as long as the outage; `signal` and
+   * `stop` end it at once. A request that fails while others get responses is still given up after `retryForMs`. If ten requests or fewer
+   * are left, those that were retried for 24 hours are given up, too. Default false: each request retries separately, and `retryForMs`
+   * counts outages, too.
    */
   readonly waitOutOutages?: boolean | undefined;
   /**
-   * Ends the source after this many requests in a row that a response ended with the same code and status: later requests reject with
-   * `HEADGATE_FAILURES_IN_A_ROW`, and nothing more is sent. A `not-found` counts only before the first success. Default: never.
+   * Ends the source after this many requests in a row that failed alike, with the same code and status in a response. Later requests reject
+   * with `HEADGATE_FAILURES_IN_A_ROW`, and nothing more is sent. A `not-found` counts only before the first success. Default: never.
    */
   readonly stopAfterFailures?: number | undefined;
-  /** Maximum number of requests that this source and others may send. Default: no maximum. */
+  /** Limits the total number of requests of all sources that share this allowance. Default: no limit. */
   readonly allowance?: RequestAllowance | undefined;
   /** Maximum delay, in ms, between sending a request and the service counting it. Default 5,000. */
   readonly maxDelayMs?: number | undefined;
-  /** Default `headgate/<version>`. */
+  /** Value of the User-Agent header. Default `headgate/<version>`. */
   readonly userAgent?: string | undefined;
-  /** A proxy's address; '' for none. Default: HTTPS_PROXY, HTTP_PROXY and NO_PROXY of `env`. */
+  /** Address of a proxy, or '' for none. Default: from HTTPS_PROXY, HTTP_PROXY and NO_PROXY in `env`. */
   readonly proxy?: string | undefined;
   /** PEM text of a certificate authority trusted in addition to the usual ones. */
   readonly ca?: string | undefined;
   /**
-   * A dispatcher of undici that requests go through, such as a `MockAgent`, instead of connections of the source's own: proxies,
-   * authorities and limits of headers are its own then, and it stays open. Default: none.
+   * A dispatcher of undici that sends the requests instead of the source's own connections, such as a `MockAgent`. Its own settings apply
+   * for proxies, certificate authorities and header limits. The source doesn't close it. Default: none.
    */
   readonly dispatcher?: Dispatcher | undefined;
   /**
-   * A `fetch` that requests go through, such as one that MSW intercepts: `(...request) => fetch(...request)`. A request counts as sent when
-   * it is handed over, because `fetch` doesn't report when its first byte goes out. Default: none.
+   * A `fetch` that sends the requests, such as one that MSW intercepts: `(...request) => fetch(...request)`. A request counts as sent when
+   * `fetch` is called, because `fetch` doesn't report when the first byte goes out. Default: none.
    */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** Default: `process.env`. Only the proxy variables are read. */
+  /** Environment, of which only the proxy variables are read. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Default: the machine's clock. */
+  /** Clock for budgets, time-outs and retries. Default: the machine's. */
   readonly clock?: Clock | undefined;
   /** Returns a random number in [0, 1), which spreads retries over time. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
   /** Journal that stores each permit before its request is sent, so that a restart continues the same windows. Default: none. */
   readonly journal?: Journal | undefined;
-  /** Called after each attempt, unless its permit expired. An error from it doesn't affect the request; the first is a process warning. */
+  /**
+   * Called after each attempt, unless its permit expired. An error that it throws doesn't affect the request; the first one is emitted as a
+   * process warning.
+   */
   readonly onAttempt?: ((event: AttemptEvent) => void) | undefined;
 }
 
 /** A signer with its name and budgets. */
 export interface Credential {
-  /** Shown in errors, logs and gauges. */
+  /** Name of the credential in errors, logs and gauges. */
   readonly name: string;
   /** Signs each attempt. */
   readonly signer: Signer;
@@ -87,7 +94,7 @@ export interface Limit {
   readonly requests: number;
   /** Length of the window, in ms. */
   readonly windowMs: number;
-  /** Name of what it counts, for displays. Default: requests. */
+  /** Name of the unit that the budget counts, for displays. Default: requests. */
   readonly unit?: string;
   /** True for one limit over all credentials, such as that of an IP address or an application. Default: each credential has its own. */
   readonly shared?: boolean;
@@ -105,21 +112,21 @@ export interface Quota {
   readonly resetsOn?: number | undefined;
   /** IANA name of the time zone of `resetsAt` and `resetsOn`. Default `UTC`. */
   readonly zone?: string | undefined;
-  /** Name of what it counts, for displays. Default: requests. */
+  /** Name of the unit that the budget counts, for displays. Default: requests. */
   readonly unit?: string | undefined;
   /** True for one limit over all credentials. Default: each credential has its own. */
   readonly shared?: boolean | undefined;
 }
 
-/** One attempt of a request, after it has ended. */
+/** One attempt of a request, reported after its end. */
 export interface AttemptEvent {
   /** The definition's `service`. */
   readonly service: string;
-  /** Name of the credential that carried it. */
+  /** Name of the credential that the attempt used. */
   readonly credential: string;
   /** The query's user, ISBN or page, as the definition's `subject` names it. */
   readonly subject: string;
-  /** Result of the attempt. `transient`: a temporary error or no response, rather than a refused rate or credential. */
+  /** Result of the attempt. `transient`: an error that may be temporary, no response, or a followed redirect. `gone`: not found. */
   readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
   /** The status of the response, if one came. */
   readonly status?: number;
@@ -131,7 +138,7 @@ export interface AttemptEvent {
   readonly durationMs: number;
   /** The query's walk, if the query named one. */
   readonly walk?: object;
-  /** Set if responses show another limit than the configured one; once for each budget and kind of difference. */
+  /** Set if responses show another limit than the configured one: once for each budget and kind of difference. */
   readonly limitMismatch?: LimitMismatch;
 }
 
@@ -139,7 +146,7 @@ export interface AttemptEvent {
 export interface LimitMismatch {
   /** Name of the budget. */
   readonly budget: string;
-  /** The limit that the source works with; `windowMs` in ms. */
+  /** The configured limit; `windowMs` in ms. */
   readonly configured: { readonly requests: number; readonly windowMs: number };
   /** The service's limit, as far as responses show it: its number of requests, and the minimum or maximum length of its window. */
   readonly stated: { readonly requests?: number; readonly atLeastMs?: number; readonly atMostMs?: number };

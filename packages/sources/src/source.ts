@@ -11,26 +11,27 @@ export interface Source<Query, Value> extends AsyncDisposable {
    */
   query(query: Query, options: QueryOptions): Promise<Delivery<Value>>;
   /**
-   * Walks from page to page; each subscription, iteration or drain is a separate walk. It ends with a `SourceError`: `HEADGATE_CURSOR_LOOP`
-   * if a cursor comes again, `HEADGATE_EMPTY_PAGES`, `HEADGATE_PAGE_LIMIT`, `HEADGATE_DEFINITION` for a fault of `paging`, or that of a request.
+   * Walks from page to page; each subscription, iteration or drain is a separate walk. A walk that fails ends with a `SourceError`:
+   * `HEADGATE_CURSOR_LOOP` if a cursor repeats, `HEADGATE_EMPTY_PAGES`, `HEADGATE_PAGE_LIMIT`, `HEADGATE_DEFINITION` for an error in
+   * `paging`, or the error of a request.
    */
   pages<Cursor extends NonNullable<Json>>(
     paging: Paging<Query, Value, Cursor>,
     options?: WalkOptions<Cursor>,
   ): PageStream<WalkedPage<Value, Cursor>>;
   /**
-   * Names of the credentials that may send a query, each once. Throws a `SourceError` as `query` rejects. Absent if any of them may send
-   * any query.
+   * Returns the names of the credentials that may send a query, each once. Throws the `SourceError` with which `query` would reject. Absent
+   * if each credential may send any query.
    */
   readonly credentialsOf?: (query: Query) => readonly string[];
   /**
-   * Uses another credential at once. If one of its name was removed before, it continues that one's budgets; otherwise it continues with
-   * what the journal knows. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` if a credential has its name, or its budgets are invalid.
+   * Adds a credential, which is used at once. It continues the budgets of a removed credential of the same name, or else the budgets in the
+   * journal. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` if the name is taken, or if the budgets are invalid.
    */
   addCredential(credential: Credential): void;
   /**
-   * Starts no further request with a credential; its requests in flight run to their end. Requests that no other credential may send end
-   * with `HEADGATE_NO_CREDENTIAL`. Changes nothing if there is no credential of that name.
+   * Starts no further request with a credential. Its requests in flight continue to their end. Requests that no other credential may send
+   * end with `HEADGATE_NO_CREDENTIAL`. Changes nothing if there is no credential of that name.
    */
   removeCredential(name: string): void;
   /** Returns the state of each budget and each unfinished query, and the outage if the service is down. */
@@ -54,9 +55,12 @@ export interface QueryOptions {
   readonly signal?: AbortSignal | undefined;
   /** The share of the requests that the query's walk gets when budget is short, relative to the 1 of other walks. Default 1. */
   readonly share?: number;
-  /** Queries of one walk take their turns together. Default: each query is a separate walk. */
+  /** Identifies the walk of the query. All queries of a walk share its turns. Default: each query is a separate walk. */
   readonly walk?: object;
-  /** Number of the caller's requests that this query combines, such as a batch's size. Limits how many an outage ends. Default 1. */
+  /**
+   * Number of the caller's requests that this query combines, such as a batch's size. It limits how many requests are given up in an
+   * outage. Default 1.
+   */
   readonly requests?: number;
 }
 
@@ -64,7 +68,7 @@ export interface QueryOptions {
 export interface SourceGauges {
   /** A gauge for each budget of each current credential, then one for each shared budget. */
   readonly budgets: readonly SourceBudgetGauge[];
-  /** The unfinished queries: first the queued ones in the order of their turns, then those with a permit, oldest first. */
+  /** The unfinished queries: first the queued ones in the order of their turns, then those that have a permit or wait for a retry. */
   readonly queries: readonly QueryStatus[];
   /** The current outage. Set only while the service is down and the option `waitOutOutages` is true. */
   readonly outage?: SourceOutage;
@@ -100,14 +104,14 @@ export type QueryStatus = QueryState & {
 export type QueryState =
   /** Waits for a budget, for capacity downstream, or, with `concurrency`, for another query of its credentials to end. */
   | { readonly state: 'queued'; readonly for: 'budget' | 'downstream' | 'concurrency'; readonly until?: number }
-  /** Waits for another query to be answered, because the service is down. */
+  /** Waits until another query gets a response, because the service is down. */
   | { readonly state: 'service-down'; readonly until?: number }
   /** Has had a permit of `credential` since `since`, and no result yet. */
   | { readonly state: 'requesting'; readonly credential: string; readonly since: number }
-  /** The last attempt failed with `reason`; the query waits for its next permit from `until` on. */
+  /** The last attempt failed with `reason`. At `until`, the query asks for its next permit. */
   | { readonly state: 'retrying'; readonly until: number; readonly reason: string };
 
-/** The state of one budget: of one credential, or of all of them. */
+/** The state of one budget, which belongs to one credential or to all of them. */
 export interface SourceBudgetGauge {
   /** Name of the credential that the budget belongs to; absent for a limit over all credentials. */
   readonly credential?: string;
@@ -117,7 +121,9 @@ export interface SourceBudgetGauge {
   readonly limit: number;
   /** Length of the window in ms; of a quota, 24 hours or 31 days. */
   readonly windowMs: number;
-  /** Weight in use: in flight, or answered less than a window ago, by us or (as far as responses show) by others. */
+  /**
+   * Weight in use: of requests in flight or answered less than a window ago, ours and (as far as responses show) those of other clients.
+   */
   readonly used: number;
   /** Epoch ms at which the next request may start; undefined while that depends on requests in flight. */
   readonly freeAt?: number;

@@ -15,12 +15,12 @@ export interface StatusVerdictOptions {
 }
 
 /**
- * The verdict on a response of a JSON service by its status; handle what differs before you call it.
+ * Returns the verdict on a response of a JSON service by its status. Handle what the service does differently before you call it.
  *
  * - 2xx: `jsonVerdict` of the schema.
  * - 420, 429, and 403 whose headers name a wait: `rate-limited`.
  * - 408, 425, 5xx, and an error that isn't JSON, which a gateway sends: `transient`.
- * - 401: `unauthorized`. 404, 410: `gone`. Any other: `fatal`, because the service would send the same response again.
+ * - 401: `unauthorized`. 404, 410: `not-found`. Any other: `fatal`, because the service would send the same response again.
  */
 export function statusVerdict<Value>(
   answer: HttpResponse,

@@ -5,18 +5,18 @@ export type Verdict<Value> =
   | {
       readonly kind: 'ok';
       readonly value: Value;
-      /** The request's cost by budget name, where only the response shows it: 0 for a 304 that is free. Default: its weights. */
+      /** The request's cost by budget name, if only the response shows it, such as 0 for a free 304. Default: its weights. */
       readonly cost?: Readonly<Record<string, number>>;
     }
   | {
-      /** Refused for its rate: retried when the service permits. */
+      /** Refused because of a rate limit: retried when the service permits. */
       readonly kind: 'rate-limited';
       readonly reason: string;
       /** Ms from now until the next request may start, if the response says so. */
       readonly retryInMs?: number | undefined;
     }
   | {
-      /** A failure that may pass: retried under a deadline, with full jitter. */
+      /** A temporary error: retried with full jitter, for at most `retryForMs`. */
       readonly kind: 'transient';
       readonly reason: string;
       /** Minimum wait that the service requests, in ms from now. */
@@ -25,24 +25,34 @@ export type Verdict<Value> =
   | {
       /**
        * Complete and readable, but different from the expected response: retried once, in case another machine of the service responds,
-       * then given up. `where`: the place and what is expected there, without a text of the response: `data: expected a list, got null`.
+       * then given up. `where`: the field, and the value expected there, such as `data: expected a list, got null`. It must not quote the
+       * response.
        */
       readonly kind: 'schema-mismatch';
       readonly where: string;
     }
   | {
-      /** The credential is no longer valid: it leaves the pool, and the request continues with another. */
+      /**
+       * The service refuses the credential. Its signer reads the secret again, if it can. Otherwise the credential leaves the pool, and the
+       * request continues with another.
+       */
       readonly kind: 'unauthorized';
       readonly error: SourceError;
     }
   | {
-      /** The credential's clock is wrong by this much. Each change is corrected, by a day at most, and reported. */
+      /**
+       * The service refuses the timestamp: its clock is `offsetMs` ahead of ours. The signer corrects its clock, by a day at most, and the
+       * request is retried.
+       */
       readonly kind: 'clock-wrong';
       readonly offsetMs: number;
       readonly error: SourceError;
     }
   | {
-      /** Perhaps `error`, perhaps a refusal for its rate: retried once after a quiet window, then `error` is final. */
+      /**
+       * Either `error` or a rate limit: retried once after a window without requests. If the response is ambiguous again, the request ends
+       * with `error`.
+       */
       readonly kind: 'ambiguous';
       readonly error: SourceError;
     }

@@ -12,12 +12,12 @@ interface Page {
 
 interface Walked {
   readonly pages: readonly WalkedPage<Page, number>[];
-  /** Cursors that were requested. */
+  /** The requested cursors, in order. */
   readonly requested: readonly number[];
   readonly error: unknown;
 }
 
-/** Walks pages by their index in a list. */
+/** Walks through a list of pages. The cursor of a page is its index. */
 async function walked(
   service: readonly Page[],
   more: Partial<Paging<number, Page, number>> = {},
@@ -54,7 +54,7 @@ async function walked(
   return { pages, requested, error };
 }
 
-/** A straight way through so many pages. */
+/** Creates `count` pages that each lead to the next one. */
 const straight = (count: number, items = 1): Page[] =>
   Array.from({ length: count }, (_, i) => ({ items, next: i + 1 < count ? i + 1 : 'end' }));
 
@@ -72,7 +72,7 @@ test('every page has its number, its cursor, and where the walk continues after 
   expect(pages.map(({ next }) => next)).toMatchObject([{ cursor: 1, pages: 1 }, { cursor: 2, pages: 2 }, 'last']);
 });
 
-/** Services that end, that lead in circles, and whose pages are empty now and then. */
+/** Generates services whose pages end or lead in loops, and some of whose pages are empty. */
 const service = fc.array(
   fc.record({
     items: fc.nat(2),
@@ -80,7 +80,7 @@ const service = fc.array(
   }),
   { minLength: 1, maxLength: 15 },
 );
-/** Most of the pages lead to the next one of the list. */
+/** Generates services in which about half of the pages are forced to lead to the next one in the list. */
 const way = fc
   .tuple(service, fc.array(fc.boolean(), { minLength: 15, maxLength: 15 }))
   .map(([pages, isStraight]) =>
@@ -210,7 +210,7 @@ describe('a paging that gives something else ends the walk with an error that na
 });
 
 test('any JSON but null is a cursor, and continues as itself', async () => {
-  // Through JSON, which has no -0.
+  // Passes the value through JSON first, which has no -0.
   const cursor = fc
     .jsonValue()
     .map(throughJson)

@@ -4,7 +4,7 @@ import { seenCursors } from './seen-cursors.ts';
 import { SourceError, type SourceErrorCode } from './source-error.ts';
 import type { QueryOptions } from './source.ts';
 
-/** Functions that call a paging and create errors that name its definer. */
+/** Functions that call a paging, and create errors that name the paging and its source. */
 export interface PagingCalls {
   /** Calls `query` or `next`. */
   readonly call: <Result>(name: string, call: () => Result) => Result;
@@ -14,22 +14,22 @@ export interface PagingCalls {
 
 /** Options of {@link walkPages}. */
 export interface WalkPagesOptions<Query, Page, Cursor extends NonNullable<Json>> extends WalkOptions<Cursor>, PagingCalls {
-  /** Gets from page to page. */
+  /** Defines how the walk gets from page to page. */
   readonly paging: Paging<Query, Page, Cursor>;
   /** Requests a page. */
   readonly query: (query: Query, options: QueryOptions) => Promise<Delivery<Page>>;
   /** Name of the service, for the walk's errors. */
   readonly service: string;
-  /** The user, author or key that is walked. */
+  /** Returns the user, author or key whose pages are walked, for errors. */
   readonly subject: () => string;
 }
 
-/** Default maximum of empty pages in a row. More of them suggest that the service never returns a last page. */
+/** Default number of empty pages in a row that ends a walk. A service with more of them probably never returns a last page. */
 const MAX_EMPTY_PAGES = 100;
 
 /**
- * A walk from page to page: `Source.pages` and the engine of `@headgate/pipeline` run it. A page is empty if it holds no credit. Each page
- * knows where the walk continues, and the walk's own errors come before a request that would be useless.
+ * Creates a walk from page to page, for `Source.pages` and for the engine of `@headgate/pipeline`. A page is empty if its credit covers no
+ * items. Each page comes with the checkpoint after it. A walk that can't continue ends before its next request.
  */
 export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
   options: WalkPagesOptions<Query, Page, Cursor>,
@@ -119,7 +119,7 @@ function nextCursor<Query, Page, Cursor extends NonNullable<Json>>(
   options: WalkPagesOptions<Query, Page, Cursor>,
   given: { readonly cursor: Cursor },
 ): Cursor {
-  // Plain JavaScript may return anything.
+  // Plain JavaScript can return anything.
   const result: unknown = given;
   if (typeof result !== 'object' || result === null || !('cursor' in result))
     throw options.misuse('next', `returns ${words(result)}`, RESULT);

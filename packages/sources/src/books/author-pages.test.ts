@@ -10,12 +10,12 @@ type Beyond = 'empty' | '404' | 'the last again' | 'the first again';
 
 interface Shelf {
   readonly books: number;
-  /** The service's page size: what is requested, at most so many, or this whatever is requested. */
+  /** The service's page size: the requested one up to a maximum, or always the same. */
   readonly size: { readonly atMost: number } | { readonly always: number } | 'all at once';
   readonly beyond: Beyond;
 }
 
-/** A service with one author, as the field has them: nobody says how their pages end. */
+/** A service with one author. `beyond`: its response to a page after the last. */
 function service({ books, size, beyond }: Shelf): { readonly query: Parameters<typeof authorPage>[0]; readonly requested: string[] } {
   const all = Array.from({ length: books }, (_, i) => ({ isbn13: String(i) }));
   const requested: string[] = [];
@@ -107,7 +107,7 @@ describe('requests', () => {
     [45, 'all at once', 'the first again', 1],
     [0, { atMost: 1_000 }, 'empty', 1],
     [100, { atMost: 1_000 }, '404', 2],
-    // The price of not knowing: 20 may be a page of the service's own.
+    // One request more than needed: the walk can't know that 20 isn't the service's own page size.
     [20, { atMost: 1_000 }, 'empty', 2],
     [40, { always: 20 }, 'the last again', 3],
   ])('%i books, pages %j, beyond %s: %i', async (books, size, after, requests) => {

@@ -12,23 +12,23 @@ import { waitForCredit } from './wait-for-credit.ts';
 export interface AuthorWalk {
   /** Books to request per page, 1 to 1,000, the same for all pages. Default 100. */
   readonly pageSize?: number | undefined;
-  /** Which page to begin with, from 1. Default 1. */
+  /** Number of the first page to request, from 1. Default 1. */
   readonly page?: number | undefined;
-  /** Maximum pages of the walk; then it ends with `HEADGATE_PAGE_LIMIT`. Default 500. */
+  /** Maximum pages of the walk. If more follow, it ends with `HEADGATE_PAGE_LIMIT`. Default 500. */
   readonly maxPages?: number;
 }
 
-/** Options of `Books.authorPages`: which pages, and where to continue. */
+/** Options of `Books.authorPages`: the pages, and the place at which the walk resumes. */
 export type AuthorPagesOptions = AuthorWalk & WalkOptions<AuthorCursor>;
 
 /** A page of an author's books, and whether it is the last. */
 export interface AuthorPageAnswer extends AuthorAnswer {
   /** The service's number of the page, from 1. */
   readonly page: number;
-  /** True when the author's books end with it. */
+  /** True if this page is the last. */
   readonly last: boolean;
   /**
-   * True when books may be missing: the service sent its first page again for the second one, and the first may have been cut to a page's
+   * True if books may be missing: the service returned its first page again as the second, and the first may have been cut to the page
    * size. Only on a last page.
    */
   readonly mayBeCut: boolean;
@@ -42,41 +42,41 @@ export interface AuthorPage extends AuthorPageAnswer {
   readonly next: Checkpoint<AuthorCursor> | 'last';
 }
 
-/** The position of a page among an author's books, and what shows whether it is the last one. */
+/** The position of a page, and the facts that show whether it is the last one. */
 export type AuthorCursor = {
   /** The service's number of the page. */
   readonly page: number;
   /** Books requested per page, the same for all pages. */
   readonly pageSize: number;
-  /** Books on the walk's first page, which show the size of a full page of this service. Absent before it. */
+  /** Number of books on the walk's first page, which shows the service's page size. Absent in the first page's cursor. */
   readonly full?: number;
-  /** Digests of the books on the walk's first page and on the latest one. Absent before it. */
+  /** Digests of the books on the walk's first page and on the latest one. Absent in the first page's cursor. */
   readonly seen?: readonly string[];
 };
 
-/** A page's request. */
+/** The query for one page of an author's books. */
 export interface AuthorPageQuery {
-  /** The author. */
+  /** Name of the author. */
   readonly name: string;
-  /** The page. */
+  /** Cursor of the page. */
   readonly cursor: AuthorCursor;
 }
 
 /**
- * Books to request per page. Larger pages spare requests. If records become larger than 1 MB, which topics don't accept by default, nothing
- * is gained.
+ * Default number of books per page. Larger pages need fewer requests. But a page becomes one record, and topics accept no record above 1 MB
+ * by default.
  */
 export const AUTHOR_PAGE_SIZE = 100;
 const MOST_PAGES = 500;
 
 /**
- * The paging of an author's books, for `walk({ source: books(…), paging })`. The service documents no end of the list, so it ends at a page
- * with fewer books than a full one, an empty page, a page that the service doesn't know (404), or a repeated page.
+ * Paging through an author's books, for `walk({ source: books(…), paging })`. The service doesn't document how the list ends, so the walk
+ * ends at a page with fewer books than a full one, an empty page, a page that the service doesn't know (404), or a repeated page.
  *
  * A full page is as long as the first. A first page with fewer books than requested is also the last, unless their number is a multiple of
  * ten: then the service may use its own page size (20 was seen), and the next page decides.
  *
- * Throws a `SourceError` with `HEADGATE_INVALID_OPTION` before a request is spent.
+ * Throws a `SourceError` with `HEADGATE_INVALID_OPTION` for invalid options.
  */
 export function authorPaging(
   name: string,
@@ -94,7 +94,7 @@ export function authorPaging(
 
 type Request = (name: string, options: AuthorOptions & QueryOptions) => Promise<Delivery<AuthorAnswer>>;
 
-/** Requests a page of an author's books. A missing later page ends the list: it counts as the last one, without books. */
+/** Requests a page of an author's books. If a page after the first doesn't exist, returns it as the last page, without books. */
 export async function authorPage(
   request: Request,
   { name, cursor }: AuthorPageQuery,
@@ -131,7 +131,7 @@ function pageAt(cursor: AuthorCursor, answer: AuthorAnswer): AuthorPageAnswer {
   return { author, record, page, last, mayBeCut: false, nextCursor };
 }
 
-/** Page sizes are multiples of it. */
+/** The service's own page size is assumed to be a multiple of this number. */
 const ROUND = 10;
 
 function digestOf(books: readonly unknown[]): string {

@@ -9,7 +9,7 @@ export interface AnsweredQuery {
   readonly status: number;
 }
 
-/** 401 or 403. */
+/** Creates the error for status 401 or 403. */
 export function keyRefused({ plan, ...answered }: AnsweredQuery & { readonly plan: BooksPlan }): SourceError {
   const { credential, status } = answered;
   return booksError(answered, {
@@ -20,7 +20,7 @@ export function keyRefused({ plan, ...answered }: AnsweredQuery & { readonly pla
   });
 }
 
-/** A 404 that its text, or a second request, confirms. */
+/** Creates the error for a 404. `classify` keeps it as the final verdict only after the text or a second request confirms it. */
 export function notFound(answered: AnsweredQuery): SourceError {
   const { query } = answered;
   if (query.kind === 'book') {
@@ -35,7 +35,7 @@ export function notFound(answered: AnsweredQuery): SourceError {
   return booksError(answered, { code: 'HEADGATE_BATCH_NOT_FOUND', message });
 }
 
-/** 400, 413 or 422 to a batch. */
+/** Creates the error for status 400, 413 or 422 in response to a batch. */
 export function batchRefused({ maxBatch, ...answered }: AnsweredQuery & { readonly maxBatch: number }): SourceError {
   return booksError(answered, {
     code: 'HEADGATE_BATCH_REFUSED',
@@ -45,7 +45,7 @@ export function batchRefused({ maxBatch, ...answered }: AnsweredQuery & { readon
   });
 }
 
-/** Any other status. */
+/** Creates the error for any other status that a retry can't help. */
 export function unexpectedStatus(answered: AnsweredQuery): SourceError {
   return booksError(answered, {
     code: 'HEADGATE_UNEXPECTED_STATUS',
@@ -53,7 +53,7 @@ export function unexpectedStatus(answered: AnsweredQuery): SourceError {
   });
 }
 
-/** A single book or author whose record doesn't match the request. */
+/** Creates the error for a book's or author's record that is unreadable or doesn't match the request. */
 export function invalidRecord({ flaw, ...answered }: AnsweredQuery & { readonly flaw: string }): SourceError {
   return booksError(answered, {
     code: 'HEADGATE_INVALID_RECORD',

@@ -15,7 +15,7 @@ import { sampleIsbns } from './sample-isbns.fixture.ts';
 const [isbn = '', other = ''] = sampleIsbns(2);
 const KEY = 'a-key-that-must-not-show';
 
-/** Against a sandbox whose windows are so short that tests needn't wait. */
+/** Opens a client with a window of 20 ms, so that tests needn't wait for the budget. */
 function open(server: BooksSandbox, options: Partial<BooksOptions> = {}): Books {
   return books({
     baseUrls: server.urls,
@@ -168,7 +168,7 @@ const faults: readonly Fault['name'][] = ['429', '503', 'html', 'html-503', 'res
 test.each(faults)('%s in the middle of a lookup: every ISBN is answered once', async (name) => {
   const requested = sampleIsbns(60);
   await using server = await startBooks({ ...swift, faults: [{ name, at: 4 }] });
-  // Enough for a busy machine's good answers, too.
+  // Long enough for a response from a busy machine.
   await using api = open(server, { maxBatch: 5, timeoutMs: 2_000 });
   const answers = await lastValueFrom(api.lookup(from(requested)).pipe(toArray()));
   expect(answers.map((answer) => answer.requested)).toEqual(requested);
@@ -273,7 +273,7 @@ describe('a daily quota', () => {
     const requested = api.book(other, { signal: abort.signal });
     requested.catch(() => undefined);
     await expect.poll(() => until.length).toBe(1);
-    // From midnight to a few seconds after it.
+    // Midnight UTC, give or take a few seconds.
     expect(new Date(until[0] ?? 0).toISOString()).toMatch(/T(?:23:59:5\d|00:00:\d\d)/);
     abort.abort(new Error('enough'));
     await expect(requested).rejects.toThrow('enough');

@@ -33,69 +33,77 @@ import { waitForCredit } from './wait-for-credit.ts';
 /** A book catalog: books by ISBN, singly or in batches, and authors by name. */
 export interface Books extends AsyncDisposable {
   /**
-   * Looks one book up. Rejects with a `SourceError`: `HEADGATE_BOOK_NOT_FOUND`, or `HEADGATE_INVALID_ISBN` before a request is
-   * spent; with `signal.reason` when aborted.
+   * Looks up one book. Rejects with a `SourceError`: `HEADGATE_BOOK_NOT_FOUND`, `HEADGATE_INVALID_ISBN` before any request, or another that
+   * names the cause. Rejects with `signal.reason` when aborted.
    */
   book(isbn: string, options?: { readonly signal?: AbortSignal }): Promise<FoundBook>;
-  /** Looks an author up, with one page of their books. Rejects with a `SourceError` (`HEADGATE_AUTHOR_NOT_FOUND`) or `signal.reason`. */
+  /**
+   * Looks up an author and one page of their books. Rejects with a `SourceError`, such as `HEADGATE_AUTHOR_NOT_FOUND`, or with
+   * `signal.reason`.
+   */
   author(name: string, options?: AuthorOptions & { readonly signal?: AbortSignal }): Promise<AuthorAnswer>;
   /**
    * Walks all pages of an author's books; each subscription, iteration or drain is a separate walk.
    *
    * - *Emits when* a page has arrived, as soon as budget and demand permit.
    * - *Backpressures when* downstream has no capacity for `pageSize` more books.
-   * - *Completes when* a page has fewer books than the first, or none, or repeats an earlier one, or doesn't exist. A first page with fewer
-   *   books than requested is the last, except for a multiple of ten, which may be the service's own page size.
-   * - *Cancels when* unsubscribed, or when `signal` is aborted: the request in flight is aborted.
+   * - *Completes when* a page has fewer books than the first, or none, repeats the first page or the one before, or doesn't exist. A first
+   * page with fewer books than requested is the last, unless their number is a multiple of ten, which may be the service's own page size.
+   * - *Cancels when* the consumer unsubscribes, or `signal` aborts: the request in flight is aborted.
    *
-   * Throws a `SourceError` with `HEADGATE_INVALID_OPTION` before a request is spent. The walk ends with one of the code
+   * Throws a `SourceError` with `HEADGATE_INVALID_OPTION` before any request. The walk ends with a `SourceError` with the code
    * `HEADGATE_AUTHOR_NOT_FOUND`, `HEADGATE_PAGE_LIMIT`, `HEADGATE_GAVE_UP` or another that names the cause.
    */
   authorPages(name: string, options?: AuthorPagesOptions): PageStream<AuthorPage>;
   /**
-   * Requests a page of an author's books under credit: for `walk` of `@headgate/pipeline`, whose `paging` is `authorPaging(name)`. Rejects with
-   * a `SourceError` or `signal.reason`.
+   * Requests a page of an author's books when the pool has capacity for it. `walk` of `@headgate/pipeline` calls it with
+   * `authorPaging(name)` as its `paging`. Rejects with a `SourceError` or `signal.reason`.
    */
   query(query: AuthorPageQuery, options: QueryOptions): Promise<Delivery<AuthorPageAnswer>>;
   /**
    * Looks up a list of ISBNs in batches: one response for each requested ISBN, found or not, in the order of the list.
    *
-   * - *Emits when* a batch has arrived, and for malformed ISBNs in their turn. A batch is sent when it is full, when the input has ended,
-   *   or `batchWaitMs` after its first ISBN. A repeated ISBN of a batch is sent once and answered twice.
-   * - *Backpressures when* the responses before it aren't consumed or credit is used up: at first it reads the input at most one batch
-   *   ahead, and later one for each request of the budget's window. Items of an Observable are buffered as they arrive.
-   * - *Completes when* the input has ended and its last response is consumed. It ends with the error of the input or of a batch after the
-   *   responses before it.
-   * - *Cancels when* unsubscribed, or when `signal` is aborted: requests in flight are aborted, and no more input is read.
+   * - *Emits when* a batch has arrived; a malformed ISBN is emitted in its turn. A batch is sent when it is full, when the input has ended,
+   * or `batchWaitMs` after its first ISBN. An ISBN that is repeated in a batch is sent once and emitted twice.
+   * - *Backpressures when* earlier responses aren't consumed, or credit is used up. At first one batch is in flight. Each delivered batch
+   * permits one more, up to the number of requests per window. Items of an Observable are buffered as they arrive.
+   * - *Completes when* the input has ended and its last response is consumed. If the input or a batch fails, the walk ends with its error,
+   * after the earlier responses.
+   * - *Cancels when* the consumer unsubscribes, or `signal` aborts: requests in flight are aborted, and no more input is read.
    */
   lookup(isbns: IsbnInput, options?: { readonly signal?: AbortSignal | undefined }): PageStream<BookAnswer>;
   /**
-   * Looks up at most `maxBatch` ISBNs in one request, under credit: one response each, in the order of `isbns`; then any records that match
-   * none. Rejects as a whole with a `SourceError`, or with `signal.reason`.
+   * Looks up at most `maxBatch` different ISBNs in one request when the pool has capacity. Resolves to one response for each ISBN, in the
+   * order of `isbns`, and then to the records that couldn't be read. Rejects as a whole with a `SourceError`, or with `signal.reason`.
    */
   batch(isbns: readonly string[], options: QueryOptions): Promise<Delivery<readonly BookAnswer[]>>;
-  /** The state of its budgets and of each query, and how many records were ignored. */
+  /** Returns the state of each budget and each unfinished query, and the number of ignored records. */
   gauges(): BooksGauges;
-  /** When the slots of each budget become free, for forecasts. */
+  /** Returns when the slots of each budget become free, for forecasts. */
   slots(): readonly BudgetSlots[];
   /**
-   * Starts no further request: calls that wait for one, and later calls, reject with `HEADGATE_STOPPED`; requests in flight run to their
-   * end.
+   * Starts no further request: calls that wait for one, and later calls, reject with `HEADGATE_STOPPED`. Requests in flight continue to
+   * their end.
    */
   stop(): void;
   /** Aborts the requests in flight and closes the connections. */
   close(): Promise<void>;
 }
 
-/** The budgets of the books service, and the queries that are waiting. */
+/** The state of a client of the books service: budgets, unfinished queries, ignored records, and the rest of the daily quota. */
 export interface BooksGauges extends SourceGauges {
-  /** Records that weren't requested, or that appeared twice in a batch. */
+  /**
+   * Number of ignored records: those that weren't requested, that appeared twice in a batch, or that were unreadable beyond one per ISBN.
+   */
   readonly ignoredRecords: number;
-  /** The day's quota, less its use and the weight of waiting requests; absent without a quota. */
+  /**
+   * ISBNs left of the daily quota, after the queued requests that still fit into it. With several keys, the largest rest counts. Absent
+   * without a quota.
+   */
   readonly leftToday?: number;
 }
 
-/** Creates a client of the books service. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`. */
+/** Creates a client of the books service. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` for invalid options. */
 export function books(options: BooksOptions): Books {
   const { plan, maxBatch, batchWaitMs, quotaReset, limit, hasQuota, clock, source: sourceOptions } = checkedBooksOptions(options);
   const source = defineSource<BooksQuery, BooksValue>({
@@ -105,7 +113,7 @@ export function books(options: BooksOptions): Books {
     subject: subjectOf,
     items: itemsRequested,
     itemsOf,
-    // One request of the rate and, with a quota, one unit for each ISBN.
+    // Each query costs one request and, with a quota, one unit per ISBN.
     ...(hasQuota && { weights: (query: BooksQuery) => ({ isbns: query.kind === 'batch' ? isbnsToSend(query).length : 1 }) }),
   })(sourceOptions);
   const unlimited = creditPool({ max: Infinity });
@@ -183,7 +191,7 @@ type ValueOf<K extends BooksValue['kind']> = Extract<BooksValue, { readonly kind
 function leftToday({ budgets, queries }: SourceGauges): number {
   const quotas = budgets.filter(({ budget }) => budget === 'isbns');
   let left = Math.max(0, ...quotas.map(({ limit, used }) => limit - used));
-  // Requests that exceed the rest of the quota wait for the next day.
+  // A request that needs more than the rest of the quota waits for the next day.
   for (const { state, weights } of queries) {
     const { isbns = 1 } = weights ?? {};
     if ((state === 'queued' || state === 'service-down') && isbns <= left) left -= isbns;

@@ -14,11 +14,11 @@ export interface ClassifyBooksOptions {
   readonly plan: BooksPlan;
   /** Maximum ISBNs per batch, for the message when a batch is refused. */
   readonly maxBatch: number;
-  /** When the daily quota resets: a time of day in its zone. */
+  /** Time at which the daily quota resets. */
   readonly quotaReset: QuotaReset;
 }
 
-/** Creates the classifier of the books service's responses (service document, Errors and Limits). */
+/** Creates the function that classifies the books service's responses. */
 export function classifyBooks({
   plan,
   maxBatch,
@@ -40,7 +40,7 @@ export function classifyBooks({
     if (status === 404) {
       const said = readRefusal(refusal);
       if (said.about === 'limit') return { kind: 'rate-limited', ...said.limit };
-      // A batch omits unknown books, so a 404 for one isn't about an ISBN.
+      // The service leaves unknown books out of a batch's response, so a 404 for a batch isn't about an ISBN.
       const plain = said.about === 'the request' && !recentlyRefused && query.kind !== 'batch';
       return { kind: plain ? 'not-found' : 'ambiguous', error: notFound(answered) };
     }

@@ -1,5 +1,5 @@
 /**
- * The books service: books by ISBN, singly or in batches, and authors with all their books.
+ * A client of the books service: books by ISBN, singly or in batches, and authors with all their books.
  *
  * @packageDocumentation
  */

@@ -3,9 +3,9 @@ import type { Observable, Subscription } from 'rxjs';
 /** ISBNs as a caller passes them. A single text is one ISBN. */
 export type IsbnInput = string | Iterable<string> | AsyncIterable<string> | Observable<string>;
 
-/** An input that is pulled, one ISBN at a time. */
+/** Reads an input, one ISBN at a time. */
 export interface IsbnReader {
-  /** One call at a time. Rejects when the input fails. */
+  /** Resolves to the next ISBN, or rejects with the input's error. The caller waits for each call before the next. */
   next(): Promise<IteratorResult<string, unknown>>;
   /** Stops reading: ends the iterator or the subscription. */
   close(): void;
@@ -41,7 +41,7 @@ function pulled(iterator: Iterator<string, unknown> | AsyncIterator<string, unkn
     close() {
       if (done) return;
       done = true;
-      // A consumer that stops reading ignores errors of the input's end.
+      // The consumer has stopped reading, so an error while the iterator closes concerns nothing it still needs.
       Promise.resolve(iterator.return?.()).catch(() => undefined);
     },
   };

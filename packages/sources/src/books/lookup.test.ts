@@ -21,7 +21,9 @@ interface Desk {
   mostInFlight: number;
 }
 
-/** A service that knows every ISBN and takes `answerMs`, or fails at the batch with number `failsAt`. */
+/**
+ * Creates options of a lookup at a service that knows every ISBN, responds after `answerMs`, and fails at the batch with number `failsAt`.
+ */
 function desk(isbns: IsbnInput, { answerMs = 0, parallel = 1, maxBatch = 10, failsAt = 0 } = {}): Desk {
   const clock = virtualClock();
   const queryBatch: LookupOptions['queryBatch'] = async (entries: readonly BatchEntry[], { credits, signal, walk }) => {
@@ -206,7 +208,7 @@ test('a reader that is aborted between two reads gives back what was not handed 
   const credits = creditPool({ max: 1_000 });
   const { options, clock } = desk(sampleIsbns(40), { parallel: 3 });
   let requested = 0;
-  // A batch that doesn't hear of the abort, or just came before it.
+  // Ignores the signal, like a response that arrived just before the abort.
   const queryBatch: LookupOptions['queryBatch'] = (entries, { credits: room, walk }) => {
     requested += 1;
     const slow = requested > 1 ? 1_000 : 0;
@@ -281,7 +283,7 @@ test('lookups that share little room never block each other, though batches over
     fc.asyncProperty(fc.infiniteStream(fc.integer({ min: 0, max: 300 })), fc.integer({ min: 5, max: 90 }), async (delays, max) => {
       const credits = creditPool({ max });
       const { options, clock } = desk([], { parallel: 5 });
-      // Small batches slip past large ones, and every other one gives its room back to try again.
+      // Small batches overtake large ones, and each batch with an odd number of ISBNs returns its credit once and reserves it again.
       const queryBatch: LookupOptions['queryBatch'] = async (entries, { credits: room, signal }) => {
         for (const again of [true, false]) {
           const credit = await waitForCredit({ credits: room, items: entries.length, signal });

@@ -13,7 +13,7 @@ export interface LookupOptions {
   readonly waitMs: number;
   /** Maximum batches in flight. */
   readonly parallel: number;
-  /** Shared by all lookups that may share a credit pool. */
+  /** The limit of early requests, shared by all lookups that may share a credit pool. */
   readonly ahead: Prefetch;
   readonly clock: Clock;
   readonly queryBatch: (
@@ -29,7 +29,7 @@ export function lookup(options: LookupOptions): PageStream<BookAnswer> {
 
 interface Batch {
   readonly credits: CreditPool;
-  /** Capacity that it may hold before its turn; 0 once that has come. */
+  /** Items that the batch has reserved in `ahead`, until its turn comes. 0 from then on. */
   itemsAhead: number;
   outcome?: { readonly delivery: Delivery<readonly BookAnswer[]> } | { readonly error: unknown };
 }
@@ -41,7 +41,7 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBa
       const { done, value } = await input.next();
       return done === true ? undefined : batchEntry(value);
     },
-    // Entries that need no request (malformed or repeated) join a batch in addition, up to `maxBatch` of them.
+    // Malformed and repeated entries aren't sent, so they don't count against `maxBatch`. A batch has at most twice as many entries.
     isFull: (entries) =>
       entries.length >= 2 * maxBatch || (entries.length >= maxBatch && isbnsToSend({ kind: 'batch', entries }).length >= maxBatch),
     maxWaitMs: waitMs,
@@ -96,14 +96,14 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBa
     }
     wake?.();
   };
-  /** One batch at first, and one more for each that was delivered: a consumer of a single response spends a single request. */
+  /** Starts batches: one at first, and one more for each delivered batch, so a consumer of a single response spends a single request. */
   const fill = (credits: CreditPool): void => {
     while (inFlight.length < Math.min(parallel, 1 + handedOver)) {
       if (gathered === undefined) {
         if (!gathering && inputEnd === undefined) void gather();
         return;
       }
-      // Records that match no ISBN may arrive in addition, up to the same number again.
+      // In addition to its entries, a batch can deliver as many unreadable records.
       const itemsAhead = inFlight.length === 0 ? 0 : 2 * gathered.length;
       if (itemsAhead > 0 && !ahead.enter(credits, itemsAhead, 2 * maxBatch)) return;
       const batch: Batch = { credits, itemsAhead };

@@ -4,11 +4,14 @@ import type { BatchQuery } from './query.ts';
 import type { BookAnswer } from './results.ts';
 import { type BookRecord, bookRecord } from './schema.ts';
 
-/** The ISBNs of a record in 13 digits, the most reliable first. Records have either form or both, mostly as text. */
+/**
+ * Returns the valid ISBNs of a record as 13 digits, the most reliable first. A record has an ISBN-10, an ISBN-13 or both, as strings or
+ * numbers.
+ */
 export function isbnsOf(record: BookRecord): readonly string[] {
   return ['isbn13', 'isbn', 'isbn10'].flatMap((field) => {
     const value = record[field];
-    // An ISBN-10 that is a number has lost its leading zeros.
+    // An ISBN-10 sent as a number has lost its leading zeros.
     const text = typeof value === 'number' ? String(value).padStart(10, '0') : value;
     const isbn = typeof text === 'string' ? toIsbn13(text) : undefined;
     return isbn === undefined ? [] : [isbn];
@@ -28,7 +31,7 @@ export function matchRecords(query: BatchQuery, data: readonly unknown[]): { ans
     const record = bookRecord.safeParse(item);
     const isbns = record.success ? isbnsOf(record.data) : [];
     if (!record.success || isbns.length === 0) {
-      // A service that sends only invalid records must not fill the memory with them.
+      // Limits the memory for unreadable records, in case the service sends only such records.
       if (unreadable.length === query.entries.length) ignored += 1;
       else unreadable.push({ kind: 'unreadable', requested: undefined, isbn: undefined, record: item, error: unreadableError(query) });
       continue;

@@ -5,13 +5,13 @@ import type { Credential, Limit, SourceOptions } from '../source-options.ts';
 
 /** Options of {@link books}: those of every source, and the plan. */
 export interface BooksOptions extends Omit<SourceOptions, 'baseUrl' | 'credentials'> {
-  /** The plan of the key: 1, 3 or 5 requests a second, counted across all endpoints. Default `default`. */
+  /** The plan of the key. `default`, `premium` and `pro` permit 1, 3 and 5 requests per second across all endpoints. Default `default`. */
   readonly plan?: BooksPlan;
-  /** The plan's own address, without query; a path in it is kept. This or `baseUrls`. */
+  /** Address of the plan, without a query. A path is kept. Set either this or `baseUrls`. */
   readonly baseUrl?: string;
-  /** The address of each plan; the one of `plan` is used. */
+  /** Address of each plan. The one of `plan` is used. */
   readonly baseUrls?: Readonly<Partial<Record<BooksPlan, string>>>;
-  /** The key, or a function that returns it for each request: short for one credential named `key`. This or `credentials`. */
+  /** The key, or a function that returns it for each request. Short for one credential named `key`. Set either this or `credentials`. */
   readonly key?: Secret;
   /** Several keys of the same plan. */
   readonly credentials?: readonly Credential[];
@@ -19,25 +19,25 @@ export interface BooksOptions extends Omit<SourceOptions, 'baseUrl' | 'credentia
   readonly maxBatch?: number;
   /** Maximum time that an ISBN waits for its batch to fill. Default 200 ms. */
   readonly batchWaitMs?: number;
-  /** Calls per key and day; each ISBN of a batch counts as one. Default: no such quota. */
+  /** Daily quota of each key: an ISBN of a batch counts as one call. Default: no quota. */
   readonly perDay?: DailyQuota;
 }
 
 /** The time when a daily quota resets. */
 export interface QuotaReset {
-  /** `HH:MM`. */
+  /** Time of day, `HH:MM`. */
   readonly resetsAt: string;
   /** IANA name of a time zone. */
   readonly zone: string;
 }
 
-/** Calls per key and day, and when the day begins. */
+/** A daily quota of calls per key, and the time when it resets. */
 export interface DailyQuota extends Partial<QuotaReset> {
-  /** Calls from one reset (default `00:00`, `UTC`) to the next. */
+  /** Maximum calls from one reset to the next. The reset is at `00:00` in `UTC` by default. */
   readonly isbns: number;
 }
 
-/** Options with the defaults of the books service filled in; the source checks its own. */
+/** Checked options of the books service, with defaults. `defineSource` checks the options in `source`. */
 export interface CheckedBooksOptions {
   readonly plan: BooksPlan;
   readonly maxBatch: number;
@@ -52,7 +52,7 @@ export interface CheckedBooksOptions {
 /** Checks the options of `books`. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` that names the option and its valid values. */
 export function checkedBooksOptions(options: BooksOptions): CheckedBooksOptions {
   const { plan = 'default', baseUrl, baseUrls, key, credentials, maxBatch = 100, batchWaitMs = 200, perDay, ...rest } = options;
-  // Plain JavaScript and configuration files may contain anything.
+  // Plain JavaScript and configuration files can contain anything.
   if (!['default', 'premium', 'pro'].includes(plan)) throw invalidOption('plan must be default, premium or pro');
   const address = baseUrl ?? baseUrls?.[plan];
   if (address === undefined) throw invalidOption(`set baseUrl, or baseUrls.${plan} for the ${plan} plan`);
@@ -93,7 +93,7 @@ export function checkedBooksOptions(options: BooksOptions): CheckedBooksOptions 
   };
 }
 
-/** An invalid option. */
+/** Creates the error for an invalid option. `what`: the option, and its valid values. */
 export function invalidOption(what: string, cause?: unknown): SourceError {
   return new SourceError({ code: 'HEADGATE_INVALID_OPTION', message: `books: ${what}.`, retryable: false, service: 'books', cause });
 }
@@ -103,7 +103,7 @@ const LONGEST_WAIT_MS = 60_000;
 /** The plan of a key. Each plan has its own address, and a key works only there. */
 export type BooksPlan = 'default' | 'premium' | 'pro';
 
-/** Requests per second of a plan, counted across all endpoints (service document, Limits). */
+/** Returns the documented limit of a plan, in requests per second across all endpoints. */
 function requestsPerSecond(plan: BooksPlan): number {
   const allowed: Readonly<Record<BooksPlan, number>> = { default: 1, premium: 3, pro: 5 };
   return allowed[plan];

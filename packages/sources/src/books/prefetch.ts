@@ -1,17 +1,17 @@
 import type { CreditPool } from '@headgate/throttle';
 
 /**
- * Limits how much is requested ahead of its turn. Responses are delivered in order, so an early one holds credit until its turn comes. If
- * early responses held all credit, the batch whose turn it is could never be requested.
+ * Limits the items that lookups request before their turn. Responses are delivered in order, so an early one holds credit until its turn
+ * comes. If early responses held all credit, the batch whose turn it is could never be requested.
  */
 export interface Prefetch {
-  /** Reserves `items` that are requested ahead; false if that would leave less than `spare` of the pool. */
+  /** Reserves `items` for an early request. Returns false if that would leave less than `spare` of the pool. */
   enter(credits: CreditPool, items: number, spare: number): boolean;
-  /** Requests that started, or were given up. */
+  /** Ends the reservation of `items`, because their turn has come or they were given up. */
   leave(credits: CreditPool, items: number): void;
 }
 
-/** Creates a ledger for all lookups that may share a pool. */
+/** Creates the limit that all lookups of a client share. */
 export function prefetch(): Prefetch {
   const ahead = new WeakMap<CreditPool, number>();
   return {

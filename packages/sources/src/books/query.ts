@@ -4,7 +4,7 @@ import type { PathRequest } from '../source-definition.ts';
 import { SourceError } from '../source-error.ts';
 import { invalidOption } from './options.ts';
 
-/** The queries that the service answers. */
+/** A query of the books service. */
 export type BooksQuery = BookQuery | AuthorQuery | BatchQuery;
 
 export interface BookQuery {
@@ -19,7 +19,7 @@ export interface AuthorQuery {
   readonly pageSize?: number;
 }
 
-/** Each entry gets a response; a repeated ISBN is sent once, a malformed one not at all. */
+/** A batch of ISBNs. Each entry gets a response. A repeated ISBN is sent once; a malformed one isn't sent. */
 export interface BatchQuery {
   readonly kind: 'batch';
   readonly entries: readonly BatchEntry[];
@@ -39,9 +39,9 @@ export interface InvalidIsbn {
   readonly error: SourceError;
 }
 
-/** Reads one ISBN as its user wrote it. */
+/** Reads an ISBN as a user wrote it. */
 export function batchEntry(text: string): BatchEntry {
-  // Lists come from files and from JavaScript, so an entry may not be text.
+  // Plain JavaScript can pass a value that isn't a string.
   const requested = typeof text === 'string' ? text : String(text);
   const isbn = toIsbn13(requested);
   if (isbn !== undefined) return { requested, isbn };
@@ -55,12 +55,12 @@ export function batchEntry(text: string): BatchEntry {
   return { requested, isbn: undefined, error };
 }
 
-/** The ISBNs that a batch sends. */
+/** Returns the ISBNs that a batch sends: the valid ones, each once. */
 export function isbnsToSend({ entries }: BatchQuery): readonly string[] {
   return [...new Set(entries.flatMap(({ isbn }) => (isbn === undefined ? [] : [isbn])))];
 }
 
-/** The HTTP request of a query (service document, Endpoints). */
+/** Returns the HTTP request of a query. */
 export function toRequest(query: BooksQuery): PathRequest {
   const headers = { accept: 'application/json', 'content-type': 'application/json' };
   if (query.kind === 'book') return { method: 'GET', path: `/book/${query.isbn.isbn}`, headers };
@@ -69,11 +69,11 @@ export function toRequest(query: BooksQuery): PathRequest {
     const paging = { ...(page !== undefined && { page: String(page) }), ...(pageSize !== undefined && { pageSize: String(pageSize) }) };
     return { method: 'GET', path: `/author/${percentEncoded(name)}`, query: paging, headers };
   }
-  // Form-style text under a JSON content type, as in the document's examples.
+  // The service's documentation sends form-encoded text with a JSON content type.
   return { method: 'POST', path: '/books', headers, body: `isbns=${isbnsToSend(query).join(',')}` };
 }
 
-/** The ISBN or author of a query, for errors and displays. */
+/** Returns the ISBN, author or batch of a query, for errors and displays. */
 export function subjectOf(query: BooksQuery): string {
   if (query.kind === 'book') return query.isbn.isbn;
   if (query.kind === 'author') return query.name;
@@ -83,23 +83,23 @@ export function subjectOf(query: BooksQuery): string {
 
 const LONGEST_QUOTE = 40;
 
-/** In JSON's quotes, so that control characters stay visible and on one line. */
+/** Quotes a text as JSON, so that control characters are visible and the text stays on one line. */
 function quoted(text: string): string {
   return text.length > LONGEST_QUOTE ? `${JSON.stringify(text.slice(0, LONGEST_QUOTE))}…` : JSON.stringify(text);
 }
 
 /** Options of `Books.author`. */
 export interface AuthorOptions {
-  /** Which page of the author's books, from 1. Default: the service's own, 1. */
+  /** Number of the page, from 1. Default: none is sent, and the service returns page 1. */
   readonly page?: number;
-  /** Books on a page, 1 to 1,000. Default: the service's own, 20. */
+  /** Books per page, 1 to 1,000. Default: none is sent, and the service returns 20. */
   readonly pageSize?: number;
 }
 
-/** Books on a page without a requested size (seen in the live interface). */
+/** Page size of the service if a request sets none. The service doesn't document it. */
 export const DEFAULT_PAGE_SIZE = 20;
 
-/** Checks an author query. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`; no request is spent then. */
+/** Creates an author query. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` for an invalid name or option. */
 export function authorQuery(name: string, { page, pageSize }: AuthorOptions): AuthorQuery {
   const flaw = authorFlaw(name);
   if (flaw !== undefined) throw invalidOption(`the author's name ${quoted(name)} ${flaw}`);
@@ -113,11 +113,11 @@ export function authorQuery(name: string, { page, pageSize }: AuthorOptions): Au
 
 const LARGEST_PAGE = 1_000;
 
-/** Why a text can't be requested as an author's name, as words that follow the name; undefined if it can. */
+/** Returns why a name can't be requested, in words that follow the name. Undefined if it can. */
 export function authorFlaw(name: string): string | undefined {
   if (name.trim() === '') return 'is empty';
   if (name.length > LONGEST_NAME) return `is longer than ${LONGEST_NAME} characters`;
-  // Every client and server on the way resolves these two in a path, in any spelling.
+  // Clients and servers resolve `.` and `..` in a path, even if percent-encoded: the request would go to another address.
   if (name.trim() === '.' || name.trim() === '..') return "is a relative path segment, which an address can't contain";
   if (!name.isWellFormed()) return 'contains half a surrogate pair';
   return undefined;

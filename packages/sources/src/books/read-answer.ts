@@ -12,18 +12,18 @@ import { isRecord, authorAnswer, batchAnswer, bookAnswer, bookRecord } from './s
 export interface ReadAnswerOptions {
   readonly answer: HttpResponse;
   readonly answered: AnsweredQuery;
-  /** How to read it if it turns out to be a refusal with status 200. */
+  /** How to read the response if it turns out to be an error with status 200. */
   readonly refusal: RefusalOptions;
 }
 
-/** The verdict on a response with status 200. */
+/** Returns the verdict on a response with status 200. */
 export function readAnswer({ answer, answered, refusal }: ReadAnswerOptions): Verdict<BooksValue> {
   const body = jsonBody(answer, parseUntouched);
   if (body.kind === 'broken') return { kind: 'transient', reason: `${body.reason} (${answer.status})` };
   return readRecords(body.value, answered) ?? readOther(body.value, { answered, refusal });
 }
 
-/** Undefined for other JSON. */
+/** Returns undefined if the JSON isn't a response of the expected form. */
 function readRecords(json: unknown, answered: AnsweredQuery): Verdict<BooksValue> | undefined {
   const { query } = answered;
   if (query.kind === 'book') {
@@ -57,5 +57,5 @@ function readOther(json: unknown, { answered, refusal }: Pick<ReadAnswerOptions,
   return { kind: 'schema-mismatch', where: `${field}: expected ${kind}, got ${jsonKind(json[field])}` };
 }
 
-/** The field of a response that holds the records, and its kind. */
+/** The field of each response that holds the records, and its type. */
 const EXPECTED = { book: ['book', 'an object'], author: ['books', 'a list'], batch: ['data', 'a list'] } as const;

@@ -5,14 +5,14 @@ import { refusalAnswer } from './schema.ts';
 
 export interface RefusalOptions {
   readonly answer: HttpResponse;
-  /** Epoch ms when the response arrived, used if it has no Date. */
+  /** Epoch ms when the response arrived, used if it has no Date header. */
   readonly epochMs: number;
-  /** When the daily quota resets: a time of day in its zone. */
+  /** Time at which the daily quota resets. */
   readonly quotaReset: QuotaReset;
 }
 
 /**
- * The meaning of a refusal. The service returns 404 both for unknown books and over a limit (service document, Errors), so only the text
+ * The meaning of an error response. The service returns 404 both for unknown books and when a limit is reached, so only the text
  * distinguishes them.
  */
 export type Refusal =
@@ -26,17 +26,18 @@ export interface LimitReached {
   readonly retryInMs?: number | undefined;
 }
 
-/** Reads the text of a refusal. It is matched but never passed on, because a service may put the key into it. */
+/** Reads the text of an error response. The text is matched but never passed on, because a service may put the key into it. */
 export function readRefusal(options: RefusalOptions): Refusal {
   const message = messageOf(options.answer);
   if (message === undefined) return { about: 'nothing readable' };
   const [isLimit, isNotFound] = [LIMIT.test(message), NOT_FOUND.test(message)];
-  // A requested name may itself contain the words of a limit: `"Too Many Books" was not found`. Only these words are certain.
+  // The text may quote a name with the words of a limit: `"Too Many Books" was not found`. If it matches both patterns or neither, its
+  // meaning is uncertain.
   if (isLimit === isNotFound) return { about: 'nothing readable' };
   return isLimit ? { about: 'limit', limit: limitReached(options, message) } : { about: 'the request' };
 }
 
-/** Reads the limit that a 429 names. */
+/** Reads which limit a 429 is about. */
 export function readLimit(options: RefusalOptions): LimitReached {
   return limitReached(options, messageOf(options.answer) ?? '');
 }
@@ -59,7 +60,10 @@ function limitReached({ answer, epochMs, quotaReset }: RefusalOptions, message: 
 }
 
 const MINUTE_MS = 60_000;
-/** A margin after the reset: a quota that resets a moment late would refuse us for one more day. */
+/**
+ * Ms to wait after the reset. If the service resets a moment late, an earlier request would be refused, and Headgate would wait another
+ * day.
+ */
 const AFTER_RESET_MS = 1_000;
 
 function messageOf(answer: HttpResponse): string | undefined {

@@ -1,7 +1,7 @@
 import type { SourceError } from '../source-error.ts';
 import type { AuthorRecord, BookRecord } from './schema.ts';
 
-/** The response for one requested ISBN, or (`unreadable`) a record of a batch that matches none of them. */
+/** The response for one requested ISBN, or (`unreadable`) a record of a batch that names no valid ISBN. */
 export type BookAnswer = FoundBook | MissingBook | InvalidBook | UnreadableBook;
 
 /** The service knows the ISBN. */
@@ -26,7 +26,7 @@ export interface MissingBook {
   readonly isbn: string;
 }
 
-/** The text isn't an ISBN; no request was spent on it. */
+/** The requested text isn't an ISBN, so it wasn't sent. */
 export interface InvalidBook {
   /** Distinguishes texts that aren't ISBNs from the other responses. */
   readonly kind: 'invalid';
@@ -38,15 +38,15 @@ export interface InvalidBook {
   readonly error: SourceError;
 }
 
-/** A record that isn't an object or names no ISBN. It comes after the responses of its batch, in addition to them. */
+/** A record that isn't an object or names no valid ISBN. It comes after the responses of its batch, in addition to them. */
 export interface UnreadableBook {
   /** Distinguishes unreadable records from the other responses. */
   readonly kind: 'unreadable';
-  /** Undefined: the record answers none of the requested ISBNs. */
+  /** Undefined: the record can't be matched to a requested ISBN. */
   readonly requested: undefined;
-  /** Undefined: the record names none. The key is there so that all responses have the same shape. */
+  /** Undefined: the record names no valid ISBN. The key is there so that all responses have the same shape. */
   readonly isbn: undefined;
-  /** As the service sent it. */
+  /** The record, as the service sent it. */
   readonly record: unknown;
   /** `HEADGATE_INVALID_RECORD`, not retryable. */
   readonly error: SourceError;
@@ -60,18 +60,18 @@ export interface AuthorAnswer {
   readonly record: AuthorRecord;
 }
 
-/** The value of a query. */
+/** The value of a response, for each kind of query. */
 export type BooksValue =
   | { readonly kind: 'book'; readonly answer: FoundBook }
   | { readonly kind: 'author'; readonly answer: AuthorAnswer }
   | {
       readonly kind: 'batch';
       readonly answers: readonly BookAnswer[];
-      /** Records that weren't requested, or that appeared twice. */
+      /** Number of ignored records: those that weren't requested, that appeared twice, or that were unreadable beyond one per ISBN. */
       readonly ignored: number;
     };
 
-/** Number of records that arrived, including unreadable ones: the capacity that downstream needs. */
+/** Number of items that a value delivers: one per requested ISBN, plus the unreadable records; or an author's books, at least 1. */
 export function itemsOf(value: BooksValue): number {
   if (value.kind === 'book') return 1;
   if (value.kind === 'author') return Math.max(1, value.answer.record.books.length);

@@ -1,6 +1,6 @@
 /**
- * True if an echoed author name matches the requested one. The service echoes it percent-encoded; case, the encoding of accents,
- * punctuation and spaces don't count.
+ * True if the author name in a response matches the requested one. The service percent-encodes it. Case, accents, punctuation and spaces
+ * don't count.
  */
 export function sameAuthor(requested: string, echoed: string): boolean {
   const wanted = lettersAndDigits(requested);
@@ -13,7 +13,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A bare % in a name that wasn't encoded.
+    // The name wasn't encoded, and contains a `%`.
     return text;
   }
 }

@@ -2,23 +2,23 @@ import * as z from 'zod';
 
 /**
  * A book or author as the service sent it, untouched: its fields and their types vary from record to record. A number that JavaScript would
- * spell differently is kept so that `JSON.stringify` returns its original digits.
+ * spell differently is kept as an object that `JSON.stringify` writes with its original digits.
  */
 export type BooksRecord = Readonly<Record<string, unknown>>;
 
-// Objects are checked, never rebuilt: a rebuilt one would have its keys in another order, and records must be passed on untouched.
+// `z.custom` passes the object on unchanged. An object schema would build another one with its keys in another order.
 const record: z.ZodType<BooksRecord> = z.custom<BooksRecord>(isRecord, "isn't a JSON object");
 
-/** Response to `GET /book/{isbn}`; the record in it is checked separately, to distinguish a bad record from a bad response. */
+/** Response to `GET /book/{isbn}`. Its record is checked separately, to distinguish a bad record from a bad response. */
 export const bookAnswer: z.ZodType<{ book: unknown }> = z.looseObject({ book: z.unknown().refine((value) => value !== undefined) });
 
-/** Response to `GET /author/{name}`: itself the author's record. */
+/** Response to `GET /author/{name}`: the author's record. */
 export const authorAnswer: z.ZodType<AuthorRecord> = z.custom<AuthorRecord>((value) => isRecord(value) && Array.isArray(value['books']));
 
 /** Response to `POST /books`. */
 export const batchAnswer: z.ZodType<{ data: unknown[] }> = z.looseObject({ data: z.array(z.unknown()) });
 
-/** A book's record needs an ISBN. ISBNs are strings, sometimes numbers, sometimes ''. */
+/** A book's record must have an ISBN field. Its value is a string (sometimes empty) or a number. */
 export const bookRecord: z.ZodType<BookRecord> = record.refine(
   (value) => ['isbn13', 'isbn', 'isbn10'].some((field) => ['string', 'number'].includes(typeof value[field])),
   'names no ISBN',
@@ -26,7 +26,7 @@ export const bookRecord: z.ZodType<BookRecord> = record.refine(
 
 const words = z.string().optional().catch(undefined);
 
-/** A refusal: services use three spellings of one field. */
+/** An error response. Its text is in one of three fields. */
 export const refusalAnswer: z.ZodType<{
   errorMessage?: string | undefined;
   error_message?: string | undefined;
@@ -44,7 +44,7 @@ export function isRecord(value: unknown): value is BooksRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
 }
 
-/** Numbers kept as text by `JSON.rawJSON` are frozen objects without prototype and with this one key. */
+/** True for a number that `JSON.rawJSON` keeps as text: a frozen object without a prototype, with this one key. */
 function isRawNumber(value: object): boolean {
   return Object.isFrozen(value) && Object.getPrototypeOf(value) === null && 'rawJSON' in value;
 }

@@ -7,7 +7,7 @@ export interface WaitForCreditOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Waits for capacity for results that need no request. Rejects with `signal.reason` when aborted. */
+/** Waits for capacity, and reserves it for results that need no request. Rejects with `signal.reason` when aborted. */
 export function waitForCredit({ credits, items, signal }: WaitForCreditOptions): Promise<Credit> {
   return abortable(signal, (resolve) => {
     const reserve = (): void => {

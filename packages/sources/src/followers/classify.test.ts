@@ -93,7 +93,7 @@ test.each([
   [404, 999, 'not-found', 'HEADGATE_USER_NOT_FOUND'],
   [418, 999, 'fatal', 'HEADGATE_UNEXPECTED_STATUS'],
   [204, 999, 'fatal', 'HEADGATE_UNEXPECTED_STATUS'],
-  // The body counts more than the status.
+  // The code in the body counts more than the status.
   [200, 34, 'not-found', 'HEADGATE_USER_NOT_FOUND'],
 ])('%i with code %i: %s, %s', (status, code, kind, named) => {
   expect(judge(status, coded(code))).toMatchObject({
@@ -194,7 +194,7 @@ test('what a service says is quoted short and without control characters', () =>
   const verdict = judge(403, coded(1, `\u001b[31m${'long '.repeat(1_000)}`));
   const message = verdict.kind === 'fatal' ? verdict.error.message : '';
   expect(message.length).toBeLessThan(400);
-  // oxlint-disable-next-line no-control-regex -- none must be left.
+  // oxlint-disable-next-line no-control-regex -- the message must not contain control characters.
   expect(message).not.toMatch(/[\u0000-\u001f]/);
 });
 

@@ -10,7 +10,7 @@ import { pageFastPath } from './page-fast-path.ts';
 import { type FollowersAnswer, type PageContent, readPage, isSpokenError, spokenErrors } from './page.ts';
 import type { FollowersQuery } from './query.ts';
 
-/** The verdict on a response of the followers service. */
+/** Returns the verdict on a response of the followers service. */
 export function classify(answer: HttpResponse, context: ClassifyContext<FollowersQuery>): Verdict<FollowersAnswer> {
   const { status } = answer;
   const { count, direction: needed } = context.query;
@@ -38,9 +38,9 @@ export function classify(answer: HttpResponse, context: ClassifyContext<Follower
   return page;
 }
 
-/** A page with more than this many times the requested IDs is refused: downstream has capacity for a page, not for millions of IDs. */
+/** Refuses a page with more than this many times the requested IDs: downstream has capacity for a page, not for millions of IDs. */
 const MOST_TIMES = 2;
-/** A digit and a comma. */
+/** Minimum bytes of an ID in a list: a digit and a comma. */
 const LEAST_ID_BYTES = 2;
 
 function inWords(count: number): string {
@@ -51,7 +51,10 @@ function okay(content: PageContent, { query, credential }: ClassifyContext<Follo
   return { kind: 'ok', value: { user: query.label, cursor: query.cursor, ...content, credential } };
 }
 
-/** The error codes of clients' tables. The first known one decides; unknown ones are judged by the status. */
+/**
+ * Meanings of the service's error codes, from the tables of published clients. The first known code of a response counts; without one, its
+ * status does.
+ */
 const CODES: ReadonlyMap<number, FollowerErrorCode | 'rate-limited' | 'transient'> = new Map([
   [17, 'HEADGATE_USER_NOT_FOUND'],
   [32, 'HEADGATE_AUTHENTICATION_FAILED'],
@@ -118,7 +121,7 @@ function isPassing(status: number): boolean {
 }
 
 function byStatus(status: number, error: string | undefined): FollowerErrorCode | 'rate-limited' | 'transient' {
-  // The protected account's own envelope: { request, error: 'Not authorized.' }.
+  // For a protected account, the service sends no error code, only { request, error: 'Not authorized.' }.
   if (status === 401 && /^not authorized\b/i.test(error ?? '')) return 'HEADGATE_USER_PROTECTED';
   if (status === 420 || status === 429) return 'rate-limited';
   if (status >= 500 || status === 408 || status === 425) return 'transient';

@@ -1,15 +1,15 @@
 export interface DigitRunOptions {
   readonly view: DataView;
   readonly from: number;
-  /** Its likely length in bytes: if it is right, the run is checked four bytes at a time. */
+  /** Likely length of the run in bytes. A correct guess makes the check faster. */
   readonly expected: number;
 }
 
-/** Counts the ASCII digits from `from` up to another byte or the end. */
+/** Counts the ASCII digits from `from` up to the first other byte or the end. */
 export function digitRun({ view, from, expected }: DigitRunOptions): number {
   const expectedEnd = from + expected;
   if (expected >= WORD_BYTES && expectedEnd < view.byteLength && !isDigit(view.getUint8(expectedEnd))) {
-    // The last 32-bit word overlaps the previous one.
+    // The last 32-bit word may overlap the one before it.
     let others = otherThanDigits(view.getInt32(expectedEnd - WORD_BYTES));
     for (let at = from; at < expectedEnd - WORD_BYTES; at += WORD_BYTES) others |= otherThanDigits(view.getInt32(at));
     if (others === 0) return expected;
@@ -30,8 +30,8 @@ function isDigit(byte: number): boolean {
 }
 
 /**
- * Sets the highest bit of each of four bytes that isn't a digit. XOR leaves 0 to 9 of a digit; adding 0x76 to the lower seven bits of
- * anything larger carries into the highest bit, and never into the next byte.
+ * Returns a word in which the highest bit of each byte is set unless the byte is a digit. XOR turns a digit into 0 to 9. Adding 0x76 to the
+ * lower seven bits of a larger value carries into the highest bit, but never into the next byte.
  */
 function otherThanDigits(word: number): number {
   const values = word ^ 0x30303030;

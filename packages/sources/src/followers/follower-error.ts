@@ -1,19 +1,19 @@
 import { SourceError } from '../source-error.ts';
 
-/** The subject and cause of an error in the service's table. */
+/** The code of an error, and the request and the response that it is about. */
 export interface FollowerErrorOptions {
   readonly code: FollowerErrorCode;
   /** The requested user. */
   readonly user: string;
   readonly credential: string;
   readonly status: number;
-  /** The service's own message, shortened. */
+  /** The service's message. The error quotes at most 200 characters of it. */
   readonly said: string | undefined;
 }
 
 export type FollowerErrorCode = keyof typeof WORDS;
 
-/** Each error's meaning and remedy. Errors of a credential name it, errors of a user name the user. */
+/** The meaning and remedy of each error. The message begins with the name of the credential or of the user, as `of` says. */
 const WORDS = {
   HEADGATE_USER_NOT_FOUND: {
     of: 'user',
@@ -52,7 +52,7 @@ export function followerError({ code, user, credential, status, said }: Follower
 const LONGEST_QUOTE = 200;
 
 function shortened(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- what a service says goes to terminals and logs.
+  // oxlint-disable-next-line no-control-regex -- the text goes to terminals and logs, so control characters must be removed.
   const plain = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').toWellFormed();
   return plain.length > LONGEST_QUOTE ? `${plain.slice(0, LONGEST_QUOTE)}…` : plain;
 }

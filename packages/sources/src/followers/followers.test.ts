@@ -222,7 +222,7 @@ describe('one bad user', () => {
     expect(error).toBeInstanceOf(SourceError);
     expect(error).toMatchObject({ code, subject: `@${user}`, credential: 'app', retryable: false });
     expect(String(error)).toContain(words);
-    // The credential is as good as before.
+    // The error ends only this walk: the credential is still used.
     expect(await collect(api, {})).toHaveLength(1);
   });
 });
@@ -260,7 +260,7 @@ function open(server: { readonly url: string }, options: Partial<SourceOptions> 
   });
 }
 
-/** The clock of a source with a time-out of a minute, which is over at once for its nth attempt alone. */
+/** Creates a clock that ends the time-out of a minute at once for the nth attempt, and for no other. */
 function givesUp(nth: number): Clock {
   const clock = systemClock();
   let attempts = 0;

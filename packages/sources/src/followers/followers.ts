@@ -8,30 +8,33 @@ import { classify } from './classify.ts';
 import type { FollowerPage, FollowersAnswer } from './page.ts';
 import { assertCursor, type FollowersQuery, followersPaging, type PagesOptions } from './query.ts';
 
-/** The options of every source; `limit` is 15 requests per 15 minutes by default (service document, Limits). */
+/** The options of every source. `limit` defaults to the documented limit of the service: 15 requests per 15 minutes. */
 export type FollowersOptions = SourceOptions;
 
-/** The followers service: a source whose `pages` takes a user. `walk` of `@headgate/pipeline` takes it with a {@link followersPaging}. */
+/**
+ * A source for the followers service. Its `pages` takes a user. To use it with `walk` of `@headgate/pipeline`, pass a {@link
+ * followersPaging}.
+ */
 export interface Followers extends Omit<Source<FollowersQuery, FollowersAnswer>, 'pages'> {
   /**
    * Walks the pages of one user's followers; each subscription, iteration or drain is a separate walk.
    *
    * - *Emits when* a page has arrived, as soon as budget and demand permit.
    * - *Backpressures when* downstream has no capacity for `count` more IDs.
-   * - *Completes when* the service says there is no more (cursor 0). Short and empty pages aren't the end.
-   * - *Cancels when* unsubscribed, or when `signal` is aborted: the request in flight is aborted.
+   * - *Completes when* the service returns the cursor 0, which means that no page is left. A short or empty page isn't the end.
+   * - *Cancels when* the consumer unsubscribes, or `signal` aborts: the request in flight is aborted.
    *
-   * IDs are strings, or bigints with `ids: 'bigint'`, and exact either way. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`, before
-   * any request, unless exactly one of `userId` and `screenName` is set and the other options are valid. The walk ends with a `SourceError`
-   * of the code `HEADGATE_USER_NOT_FOUND`, `_USER_PROTECTED`, `_USER_SUSPENDED`, `HEADGATE_CURSOR_LOOP`, `HEADGATE_EMPTY_PAGES`,
-   * `HEADGATE_GAVE_UP` or another that names the cause.
+   * IDs are strings, or bigints with `ids: 'bigint'`. Both are exact. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`, before any
+   * request, unless exactly one of `userId` and `screenName` is set and the other options are valid. The walk ends with a `SourceError`
+   * with the code `HEADGATE_USER_NOT_FOUND`, `HEADGATE_USER_PROTECTED`, `HEADGATE_USER_SUSPENDED`, `HEADGATE_CURSOR_LOOP`,
+   * `HEADGATE_EMPTY_PAGES`, `HEADGATE_GAVE_UP` or another that names the cause.
    */
   pages(options: PagesOptions & { readonly ids: 'bigint' }): PageStream<FollowerPage<bigint>>;
-  /** As above, with IDs as strings: the default. */
+  /** The same walk with IDs as strings, which is the default. */
   pages(options: PagesOptions & { readonly ids?: 'string' }): PageStream<FollowerPage>;
 }
 
-/** Opens the followers service. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` for invalid options. */
+/** Creates a source for the followers service. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` for invalid options. */
 export function followers(options: FollowersOptions): Followers {
   const source = open(options);
 

@@ -1,13 +1,13 @@
 /**
- * Counts the IDs in the text of a page by its commas. It builds nothing, so a page of millions needs no more memory than its text. An empty
- * list counts as 1, like a list of one. If there are several lists of that name, the longest counts. 0 if there is none.
+ * Counts the IDs of a page by the commas in its text. Parsing would need far more memory for a page of millions. An empty list counts as 1.
+ * If several lists are named `ids`, the longest counts. Returns 0 if there is none.
  */
 export function idCount(body: Buffer): number {
   let most = 0;
   let depth = 0;
   let listed = 0;
   let quoteAt = -1;
-  /** True when the last text at the page's own level was this name. */
+  /** True if the last string at the top level of the page, since the last comma there, was `ids`. */
   let named = false;
   for (let at = 0; at < body.length; at += 1) {
     const byte = body[at];
@@ -33,7 +33,7 @@ export function idCount(body: Buffer): number {
   return Math.max(most, listed);
 }
 
-/** True if a quoted text is `ids`, plain or with escapes: `"\u0069\u0064\u0073"` is the longest. */
+/** True if a quoted text is `ids`, plain or escaped. `"\u0069\u0064\u0073"` is its longest spelling. */
 function isName(body: Buffer, from: number, to: number): boolean {
   if (to - from > LONGEST_NAME) return false;
   const quoted = body.toString('latin1', from, to);

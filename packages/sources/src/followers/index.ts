@@ -1,5 +1,5 @@
 /**
- * The followers service: walks through the IDs of a user's followers.
+ * A source for the followers service: walks through the IDs of a user's followers.
  *
  * @packageDocumentation
  */

@@ -4,7 +4,7 @@ import { jsonBody } from '../http/json-body.ts';
 import { pageFastPath } from './page-fast-path.ts';
 import { type PageContent, readPage } from './page.ts';
 
-/** The slow path that reads every other page. */
+/** Reads a page by the slow path. */
 function read(body: Buffer): PageContent | undefined {
   const json = jsonBody({ status: 200, headers: {}, body }, JSON.parse);
   if (json.kind === 'broken') return undefined;
@@ -14,7 +14,7 @@ function read(body: Buffer): PageContent | undefined {
 
 const options = { needed: 'next', mostIds: 10_000 } as const;
 
-/** Takes the short way or none, and the short way leads where the long one does. */
+/** Returns whether the fast path takes a page. If it does, both paths must read the same. */
 function check(body: Buffer): 'taken' | 'left' {
   const plain = pageFastPath(body, options);
   if (plain === undefined) return 'left';

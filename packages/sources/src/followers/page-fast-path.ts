@@ -5,15 +5,16 @@ import { fitsUint64, MOST_DIGITS, type PageContent, readPage, type ReadPageOptio
 export interface PageFastPathOptions {
   /** The cursor with which the walk continues. */
   readonly needed: ReadPageOptions['needed'];
-  /** Stops at a page with more IDs, after creating only these. */
+  /** Maximum IDs to read. A page with more of them is left to the slow path. */
   readonly mostIds: number;
 }
 
 /**
- * Reads a page in the service's own spelling, `{"ids":["1","2"],…}` without white space, straight from its bytes: parsing and checking
- * 5,000 IDs would take as long as receiving them.
+ * Reads a page directly from its bytes if it is spelled as the service spells it: `{"ids":["1","2"],…}` without white space. Parsing JSON
+ * and checking 5,000 IDs would take much longer.
  *
- * Undefined for any other form, good or bad: `jsonBody` and `readPage` return the same for every page, and judge the rest.
+ * Returns undefined for any other spelling, valid or not. `jsonBody` and `readPage` read those pages, and would return the same for a page
+ * that is read here.
  */
 export function pageFastPath(body: Buffer, { needed, mostIds }: PageFastPathOptions): PageContent | undefined {
   if (body.toString('latin1', 0, OPENING.length) !== OPENING) return undefined;
@@ -28,7 +29,8 @@ export function pageFastPath(body: Buffer, { needed, mostIds }: PageFastPathOpti
 const OPENING = '{"ids":[';
 
 /**
- * V8 keeps the whole text from which a part was cut. An ID cut out of a piece of this size keeps only the piece in memory, not the page.
+ * V8 keeps a text in memory while a substring of it is in use. IDs are cut from pieces of this size, so an ID keeps only its piece, not the
+ * page.
  */
 const PIECE_BYTES = 2_048;
 
@@ -38,7 +40,7 @@ interface PlainIds {
   readonly endsAt: number;
 }
 
-/** Digits as strings or as bare numbers, one by one; their text is the same as JSON's. */
+/** Reads the IDs one by one, as digits with or without quotes. Undefined if anything else comes. */
 function plainIds(body: Buffer, { startsAt, mostIds }: { readonly startsAt: number; readonly mostIds: number }): PlainIds | undefined {
   const view = new DataView(body.buffer, body.byteOffset, body.length);
   const ids: string[] = [];
@@ -50,7 +52,7 @@ function plainIds(body: Buffer, { startsAt, mostIds }: { readonly startsAt: numb
     if (at >= pieceEnd) {
       pieceAt = at;
       pieceEnd = at + PIECE_BYTES;
-      // Contains the whole ID that begins with its last byte.
+      // The piece is longer than PIECE_BYTES by one ID, because an ID can begin at the last of these bytes.
       piece = body.toString('latin1', pieceAt, pieceEnd + 1 + MOST_DIGITS);
     }
     const quoted = body[at] === QUOTE;
@@ -71,10 +73,10 @@ function plainIds(body: Buffer, { startsAt, mostIds }: { readonly startsAt: numb
   }
 }
 
-/** `rest`: the text after the IDs and their comma. */
+/** Reads the fields after the IDs. `rest`: the text after the comma that follows the IDs. */
 function contentAfterIds(rest: string, needed: ReadPageOptions['needed']): PageContent | undefined {
   const fields = parsed(`{${rest}`);
-  // If two fields have one name, in any spelling, the last one counts, so these IDs would not be the page's.
+  // If a page has two fields `ids`, even in different spellings, the last one counts. Then the IDs read before it aren't the page's.
   if (typeof fields !== 'object' || fields === null || 'ids' in fields) return undefined;
   const page = readPage({ ...fields, ids: [] }, { text: () => `{"ids":[],${rest}`, needed });
   return page.kind === 'page' ? page.content : undefined;

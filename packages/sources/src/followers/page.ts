@@ -4,12 +4,12 @@ import { jsonKind } from '../http/json-body.ts';
 import type { Checkpoint } from '../paging.ts';
 
 /**
- * A page on the wire; other fields pass. `readPage` checks the IDs itself, because a schema takes too long over 5,000. Cursors are checked
- * when they are used: the service may send anything in an unused field.
+ * A page as the service sends it; other fields are allowed. `readPage` checks the IDs itself, because a schema is too slow for 5,000. It
+ * also checks cursors: only the one with which the walk continues must be valid.
  */
 const wirePage = z.looseObject({ ids: z.custom<readonly unknown[]>(Array.isArray) });
 
-/** The errors' envelope, and the other one, for protected accounts. */
+/** The service's two formats of errors: a list `errors`, or a single text `error` for protected accounts. */
 const wireErrors = z.looseObject({
   errors: z
     .array(z.looseObject({ code: z.coerce.number().optional(), message: z.string().optional() }))
@@ -20,17 +20,17 @@ const wireErrors = z.looseObject({
 
 export interface SpokenErrors {
   readonly errors: readonly { readonly code?: number | undefined; readonly message?: string | undefined }[];
-  /** The error of the other envelope. */
+  /** The text of the format with a single `error`. */
   readonly error: string | undefined;
 }
 
-/** The errors in a response that isn't a page; empty for anything unexpected. */
+/** Returns the errors in a response that isn't a page. Empty if it has neither format of errors. */
 export function spokenErrors(value: unknown): SpokenErrors {
   const { data } = wireErrors.safeParse(value);
   return { errors: data?.errors ?? [], error: data?.error };
 }
 
-/** True for one of the two envelopes that the service uses for errors. */
+/** True if a response has one of the service's two formats of errors. */
 export function isSpokenError(value: unknown): boolean {
   const { data } = wireErrors.safeParse(value);
   return data?.errors !== undefined || data?.error !== undefined;
@@ -43,7 +43,7 @@ export interface PageContent {
 }
 
 export interface ReadPageOptions {
-  /** Returns the text that was parsed, for numbers that lost digits. */
+  /** Returns the JSON text of the page, which is parsed again if a number may have lost digits. */
   readonly text: () => string;
   /** The cursor with which the walk continues. */
   readonly needed: 'next' | 'previous';
@@ -51,10 +51,10 @@ export interface ReadPageOptions {
 
 export type ReadPage =
   | { readonly kind: 'page'; readonly content: PageContent }
-  /** `where`: the place that doesn't fit, and what is expected there; it contains nothing of the text. */
+  /** `where`: the field that is wrong, and the value expected there. It quotes nothing of the response. */
   | { readonly kind: 'schema-mismatch'; readonly where: string };
 
-/** Reads a page from parsed JSON. The unneeded cursor is `0` if the page has none. */
+/** Reads a page from parsed JSON. If the page lacks the cursor that the walk doesn't need, that cursor is `0`. */
 export function readPage(value: unknown, options: ReadPageOptions, isExact = false): ReadPage {
   const { text, needed } = options;
   const parsed = wirePage.safeParse(value);
@@ -77,9 +77,9 @@ export function readPage(value: unknown, options: ReadPageOptions, isExact = fal
     if (typeof id !== 'string' || !fitsUint64(id)) return mismatch(whereOfId(i, given));
     ids.push(id);
   }
-  // `1e3` and `1.0` are whole after parsing, but the service may not send them.
+  // JSON.parse turns `1e3` and `1.0` into whole numbers, but neither is a valid ID: the exact reading refuses them.
   if (hasNumbers && !isExact && /\d[.eE]/.test(text())) return readExactPage(options);
-  // All at once, because thousands of small tests would take longer than parsing.
+  // Tests all IDs at once, because a test of each one would take longer than parsing the page.
   if (/[^0-9]/.test(ids.join(''))) {
     const at = ids.findIndex((id) => /[^0-9]/.test(id));
     return mismatch(whereOfId(at, page.ids[at]));
@@ -87,7 +87,7 @@ export function readPage(value: unknown, options: ReadPageOptions, isExact = fal
   return { kind: 'page', content: { ids, nextCursor: String(next), previousCursor: String(previous) } };
 }
 
-/** The slow way, only for numbers that may have lost digits: those are read as their own text. */
+/** Parses the page again with numbers as their source text. Slower, so only for pages in which a number may have lost digits. */
 function readExactPage(options: ReadPageOptions): ReadPage {
   let exact: unknown;
   try {
@@ -111,7 +111,7 @@ function whereOfId(at: number, given: unknown): string {
   return `ids.${at}: expected digits of at most 64 bits, got ${jsonKind(given)}`;
 }
 
-/** The cursor of a field, or of the field that has it as text. An invalid one of the two is ignored; if both are valid, the text counts. */
+/** Reads a cursor from its number field or its string field (`_str`). An invalid field is ignored. If both are valid, the string counts. */
 function cursorOf(page: Readonly<Record<string, unknown>>, name: string): string | number | undefined {
   return [page[`${name}_str`], page[name]].find(isCursor);
 }
@@ -126,35 +126,35 @@ function hasLostDigits(value: unknown): boolean {
   return typeof value === 'number' && !Number.isSafeInteger(value);
 }
 
-/** The digits of the largest 64-bit ID. */
+/** Number of digits of the largest unsigned 64-bit integer. */
 export const MOST_DIGITS = 20;
 const LARGEST = '18446744073709551615';
 
-/** True when a text of digits fits 64 bits. */
+/** True if a text of digits is an unsigned 64-bit integer. */
 export function fitsUint64(id: string): boolean {
   return id.length > 0 && (id.length < MOST_DIGITS || (id.length === MOST_DIGITS && id <= LARGEST));
 }
 
-/** The service's response for one page of a user's followers. Ids and cursors are spelled as the service spelled them. */
+/** The service's response for one page of a user's followers. IDs and cursors have exactly the digits that the service sent. */
 export interface FollowersAnswer<Id extends string | bigint = string> {
   /** `@alpha`, or the digits of an ID. */
   readonly user: string;
-  /** The cursor of its request. */
+  /** Cursor with which the page was requested. */
   readonly cursor: string;
-  /** `0` on the last page, and when walking backward if the service sends none. */
+  /** Cursor of the next page. `0` on the last page, and in a backward walk if the service sends none. */
   readonly nextCursor: string;
-  /** `0` on the first page, and when walking forward if the service sends none. */
+  /** Cursor of the previous page. `0` on the first page, and in a forward walk if the service sends none. */
   readonly previousCursor: string;
-  /** In the order of the service. A page may be short or empty without being the last. */
+  /** IDs in the order of the service. A page can be short or empty without being the last. */
   readonly ids: readonly Id[];
-  /** The name of the credential of its request. */
+  /** Name of the credential that requested the page. */
   readonly credential: string;
 }
 
 /** One page of a walk through a user's followers. */
 export interface FollowerPage<Id extends string | bigint = string> extends FollowersAnswer<Id> {
-  /** From 1, in this walk. */
+  /** Number of the page, from 1. A resumed walk continues the count. */
   readonly page: number;
-  /** The place at which the walk continues. Pass it to a later walk as `from`. */
+  /** The place at which the walk continues, or `last`. Pass it to a later walk as `from`. */
   readonly next: Checkpoint<string> | 'last';
 }

@@ -5,44 +5,47 @@ import { type UserChoice, isScreenName, isUserId, userLabel } from './user-choic
 
 /** Selects the pages of a walk. */
 export type FollowersWalk = UserChoice & {
-  /** Cursor of the first page to request, as an earlier page returned it. Default `-1`, the first page. */
+  /** Cursor of the first page to request: `-1`, or a cursor that an earlier page returned. Default `-1`, the first page. */
   readonly cursor?: string | undefined;
-  /** Maximum IDs per page, 1 to 5,000, the same for all pages. Default 5,000. */
+  /** Maximum IDs per page, 1 to 5,000. Default 5,000. */
   readonly count?: number | undefined;
-  /** Requests IDs as strings. They arrive exact either way. Default true. */
+  /** Asks the service to send IDs as strings. IDs are exact even if it sends numbers. Default true. */
   readonly stringifyIds?: boolean;
-  /** `previous` walks back, to the first page. Default `next`. */
+  /** `previous` walks backward, toward the first page. Default `next`. */
   readonly direction?: 'next' | 'previous';
-  /** Maximum empty pages in a row, each with a new cursor, before the walk is ended. Default 100. */
+  /** Number of empty pages in a row after which the walk ends with `HEADGATE_EMPTY_PAGES`. Default 100. */
   readonly maxEmptyPages?: number;
 };
 
-/** Selects the pages of a walk, and where to continue. */
+/** Selects the pages of a walk, and the place at which it resumes. */
 export type PagesOptions = FollowersWalk & WalkOptions<string>;
 
-/** One page's request. */
+/** The request for one page. */
 export interface FollowersQuery {
-  /** The user, in the form that the service expects. */
+  /** The user, by ID or by screen name. */
   readonly user: UserChoice;
-  /** `@alpha`, or the digits of an ID. */
+  /** Name of the user in errors and displays: `@alpha`, or the digits of an ID. */
   readonly label: string;
-  /** The page's cursor. */
+  /** Cursor of the page. */
   readonly cursor: string;
   /** Maximum IDs of the page. */
   readonly count: number;
-  /** Requests IDs as strings. */
+  /** Asks the service to send IDs as strings. */
   readonly stringifyIds: boolean;
-  /** Which cursor of the page the walk needs. */
+  /** Direction of the walk: it continues with the page's next cursor or its previous one. */
   readonly direction: 'next' | 'previous';
 }
 
-/** The service's own upper limit. */
+/** Maximum `count` that the service accepts. */
 const MOST_IDS = 5_000;
 
-/** The cursor that means: there is nothing more. */
+/** The service returns this cursor if no page is left. */
 const END = '0';
 
-/** The paging of a user's followers, for `walk({ source: followers(…), paging })`. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`. */
+/**
+ * Paging through a user's followers, for `walk({ source: followers(…), paging })`. Throws a `SourceError` with `HEADGATE_INVALID_OPTION`
+ * for invalid options.
+ */
 export function followersPaging(options: FollowersWalk): Paging<FollowersQuery, FollowersAnswer, string> {
   const { cursor = '-1', count = MOST_IDS, stringifyIds = true, direction = 'next', maxEmptyPages } = options;
   const user = checkedUser(options);
@@ -64,7 +67,7 @@ export function followersPaging(options: FollowersWalk): Paging<FollowersQuery, 
   };
 }
 
-/** Throws for a cursor that no page returned. Plain JavaScript may pass a number, which has lost digits. */
+/** Throws unless the cursor is a string of digits. Plain JavaScript can pass a number, which may have lost digits. */
 export function assertCursor(cursor: unknown): void {
   if (typeof cursor !== 'string' || !CURSOR.test(cursor))
     refuse(`cursor must be the digits of an earlier page's cursor, got ${JSON.stringify(cursor)}`);
@@ -72,7 +75,7 @@ export function assertCursor(cursor: unknown): void {
 
 const CURSOR = /^-?\d{1,20}$/;
 
-/** The service doesn't document what both or none of them mean, so the options require exactly one. */
+/** Returns the user. Requires either an ID or a screen name, because the service doesn't document what it does with both or neither. */
 function checkedUser({
   userId,
   screenName,
@@ -81,7 +84,7 @@ function checkedUser({
   readonly screenName?: string | undefined;
 }): UserChoice {
   if (userId !== undefined && screenName === undefined) {
-    // A caller without types may pass a number, which may already have lost digits.
+    // Plain JavaScript can pass a number, which may have lost digits.
     if (typeof userId !== 'string' || !isUserId(userId))
       refuse(`userId must be a string of digits, at most 18446744073709551615, without leading zeros, got ${JSON.stringify(userId)}`);
     return { userId };

@@ -13,11 +13,11 @@ const STEP_MS = 1_000;
 interface Scene {
   readonly kind: 'first-request' | 'wall-clock' | 'rolling';
   readonly walks: number;
-  /** Requests of others at the beginning of each window. */
+  /** Number of requests that another client sends at the beginning of each window. */
   readonly others: readonly number[];
 }
 
-/** Walks over HTTP while others use the same token. Time stands still while a request is in flight. */
+/** Walks over HTTP while another client uses the same token. The virtual clock doesn't move while a request is in flight. */
 async function use({ kind, walks, others }: Scene): Promise<{ readonly refused: number; readonly pages: number }> {
   const clock = virtualClock();
   const users = Object.fromEntries(Array.from({ length: walks }, (_, i) => [`user${i}`, { followers: 1_000 }]));

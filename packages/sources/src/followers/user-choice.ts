@@ -1,11 +1,11 @@
 /**
- * Only the form of a user, for programs that load no HTTP client.
+ * Checks and labels for users, without an HTTP client: for programs that send no requests.
  *
  * @packageDocumentation
  */
 import { fitsUint64 } from './page.ts';
 
-/** Whose followers: exactly one of the two. */
+/** The user whose followers are requested, by exactly one of ID and screen name. */
 export type UserChoice =
   | { readonly userId: string; readonly screenName?: undefined }
   | { readonly screenName: string; readonly userId?: undefined };
@@ -17,7 +17,7 @@ export function isUserId(text: string): boolean {
 
 /** True for a screen name, without `@`: 1 to 50 letters, digits and `_`. */
 export function isScreenName(text: string): boolean {
-  // More than the service allows today. Its purpose is to keep anything else out of keys and addresses.
+  // Wider than the service's current limits: the check only keeps other text out of keys and addresses.
   return /^\w{1,50}$/.test(text);
 }
 

@@ -15,11 +15,11 @@ export interface ConnectionFailure {
   readonly reason: string;
   /** True if the connection was lost; false if a response came that can't be read. */
   readonly lost: boolean;
-  /** The request itself can't be sent. */
+  /** True if the request itself can't be sent. */
   readonly invalid: boolean;
 }
 
-/** Describes why an exchange got no response. */
+/** Describes why an exchange got no response, or only a part of one. */
 export function connectionFailure({ error, host, sent, begun }: ConnectionFailureOptions): ConnectionFailure {
   if (error instanceof ProxyUnreachableError) {
     const { code, message } = rootOf(error.cause);
@@ -68,7 +68,7 @@ const LOST: Readonly<Record<string, string>> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'closed by the other side',
 };
 
-/** If several addresses were tried, the error of the last one says enough. */
+/** Returns the code and message of an error. If several addresses were tried, those of the last one. */
 function rootOf(error: unknown): { readonly code: string; readonly message: string } {
   const root: unknown = error instanceof AggregateError ? (error.errors.at(-1) ?? error) : error;
   if (!(root instanceof Error)) return { code: '', message: String(root) };

@@ -37,7 +37,8 @@ test('connections are kept alive', async () => {
   await using server = await scriptedServer({ otherwise: whole('hello') });
   await using source = open({ baseUrl: server.url });
   for (let i = 0; i < 6; i += 1) await query(source);
-  // A connection is free again one turn of the event loop after its answer: so requests one right after the other alternate between two.
+  // A connection is free again one turn of the event loop after its response. So immediate further requests alternate between two
+  // connections.
   expect(new Set(server.requests.map(({ socket }) => socket)).size).toBeLessThanOrEqual(2);
   expect(server.requests[0]?.headers['user-agent']).toMatch(/^headgate\/\d/);
 });
@@ -155,7 +156,7 @@ test('an unreachable host is named, with the reason', async () => {
     message:
       '/x: gave up after 1 attempt: cannot connect to 127.0.0.1:1: connection refused. Retry later, or allow more time (retryForMs).',
   });
-  // It never reached the wire: its token is back.
+  // No byte of the request was sent, so the budget isn't used.
   expect(source.gauges().budgets).toMatchObject([{ credential: 'app', used: 0 }]);
 });
 

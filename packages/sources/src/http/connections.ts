@@ -3,11 +3,11 @@ import type { Agent, Client, Dispatcher, buildConnector } from 'undici';
 import { type Dispatch, fetchDispatch } from './fetch-dispatch.ts';
 
 export interface ConnectionsOptions {
-  /** Proxy address; '' for none. Default: from `env`. */
+  /** Address of a proxy, or '' for none. Default: from `env`. */
   readonly proxy?: string | undefined;
-  /** Holds HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in either case. */
+  /** Environment with HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in uppercase or lowercase. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** PEM text, trusted in addition to the usual authorities. */
+  /** PEM text of a certificate authority trusted in addition to the usual ones. */
   readonly ca?: string | undefined;
   /** Maximum time for connecting, in ms. */
   readonly connectTimeoutMs: number;
@@ -21,7 +21,7 @@ export interface ConnectionsOptions {
 export interface Connections {
   /** Starts a request on an idle connection, or on a new one. */
   readonly dispatch: Dispatch;
-  /** Host and port of the proxy while connecting to it. */
+  /** Host and port of the proxy to which a connection is being opened, if there is one. */
   readonly proxyAwaited: string | undefined;
   /** Aborts the requests and closes the connections, except those of the caller's dispatcher or `fetch`. */
   close(): Promise<void>;
@@ -47,7 +47,7 @@ export function connections(options: ConnectionsOptions): Connections {
   if (given !== undefined) return borrowed((request, handler) => void given.dispatch(request, handler));
   if (fetch !== undefined) return borrowed(fetchDispatch(fetch));
   const awaited: string[] = [];
-  /** A connector for a proxy at `host`. */
+  /** Wraps a connector to the proxy at `host`: reports when it waits for the proxy, and names the proxy in errors. */
   const watched = (host: string, connect: buildConnector.connector): buildConnector.connector => {
     return (target, callback) => {
       awaited.push(host);
@@ -118,13 +118,13 @@ async function makeDispatcher(
     },
   };
   if (proxies.size === 0) return new Agent(agent);
-  // Its proxies send CONNECT with a method that undici's index adds to all dispatchers.
+  // undici's proxy agents call `connect`, which only undici's index adds to dispatchers.
   const { EnvHttpProxyAgent, ProxyAgent } = await import('undici');
   const proxied = {
     ...agent,
     requestTls: tls,
     proxyTls: tls,
-    // For tunnels.
+    // Creates the connections to a proxy that carry tunnels.
     clientFactory: (origin: URL) => new Pool(origin, { connect: watched(origin.host, buildConnector(tls)) }),
   };
   if (proxy !== undefined) return new ProxyAgent({ ...proxied, uri: proxy });
@@ -137,7 +137,7 @@ export interface ConnectionContext {
   readonly reused: boolean;
 }
 
-/** Marks each request of a client, which has one connection, by whether that has carried one before. */
+/** Tells the handler of each request whether the connection has carried an earlier request. A client has one connection at a time. */
 function reuseAware(client: Client): Client {
   let requests = 0;
   client.on('connect', () => {

@@ -18,7 +18,7 @@ export interface ExchangeOptions {
   readonly body?: string;
   /** Maximum time from the call to the last byte of the response, in ms. */
   readonly timeoutMs: number;
-  /** Maximum bytes of the body, both as sent and as decoded. */
+  /** Maximum bytes of the response's body, both as received and as decoded. */
   readonly maxBodyBytes: number;
   readonly signal: AbortSignal;
   /** Called right before the first byte is sent. Returns false if the request must not be sent, because its permit has expired. */
@@ -27,19 +27,19 @@ export interface ExchangeOptions {
   readonly onAnswered: (head: Omit<HttpResponse, 'body'>) => void;
 }
 
-/** An exchange without a response, or with an unreadable one. Its message is the reason, as words that follow a subject. */
+/** An exchange without a response, or with an unreadable one. Its message is a reason that can follow a subject. */
 export class ExchangeError extends Error {
   /** The status of the response, if its headers arrived. */
   readonly status: number | undefined;
-  /** The response's headers had arrived, but not all of its body. */
+  /** True if the response's headers had arrived, but not all of its body. */
   readonly brokeOff: boolean;
-  /** A kept-alive connection turned out to be dead. A new one usually works. */
+  /** True if a kept-alive connection turned out to be dead. A new one usually works. */
   readonly stale: boolean;
-  /** The request itself can't be sent. */
+  /** True if the request itself can't be sent. */
   readonly invalid: boolean;
-  /** No byte of the request was sent, so the request can't be at fault. */
+  /** True if no byte of the request was sent, so the request can't be at fault. */
   readonly unsent: boolean;
-  /** The permit expired before the request could be sent: nothing was sent. */
+  /** True if the permit expired before the request could be sent: nothing was sent. */
   readonly lapsed: boolean;
 
   constructor(
@@ -113,7 +113,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
       onRequestStart(given, context: ConnectionContext | null) {
         controller = given;
         if (settled) {
-          // Aborted while connecting: no byte is sent.
+          // The exchange ended while connecting: no byte is sent.
           given.abort(new Error('given up'));
           return;
         }
@@ -126,7 +126,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
       onResponseStart(_, code, given) {
         if (settled) return;
         begun = true;
-        // An interim response (RFC 9110, section 15.2): the service may count the request later.
+        // Skips an interim response (RFC 9110, section 15.2), because the service may count the request after it.
         if (code < 200) return;
         status = code;
         headers = joined(given);
@@ -154,7 +154,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
         if (settled) return;
         const sent = controller !== undefined;
         const { reason, lost, invalid } = connectionFailure({ error, host: hostOf(origin), sent, begun });
-        // A proxy's refusal of the request arrives here during a response.
+        // undici reports a proxy's 407 here while the response is still arriving, so the request must be aborted.
         breakOff(failed(reason, { brokeOff: status !== undefined, stale: lost && sent && reused && !begun, invalid }));
       },
     };
@@ -165,7 +165,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
         handler,
       );
     started().catch((error: unknown) => {
-      // The dispatcher threw; it may be the user's.
+      // The dispatcher threw. It may be the caller's own.
       const { reason, invalid } = connectionFailure({ error, host: hostOf(origin), sent: controller !== undefined, begun });
       breakOff(failed(reason, { invalid }));
     });

@@ -1,14 +1,14 @@
 import type { Dispatcher } from 'undici';
 
-/** Starts a request, at once or when its sender is loaded, and calls the handler with its progress. */
+/** Starts a request, and reports its progress to the handler. Returns a promise if undici must be loaded first. */
 export type Dispatch = (
   options: Dispatcher.DispatchOptions & { readonly origin: string },
   handler: Dispatcher.DispatchHandler,
 ) => void | Promise<void>;
 
 /**
- * Sends requests with a `fetch`. `fetch` doesn't report when the first byte is sent, so a request counts as sent when it is handed over.
- * Bodies arrive decoded, and interim responses not at all.
+ * Sends requests with a `fetch`. It doesn't report when the first byte is sent, so a request counts as sent when `fetch` is called. Bodies
+ * arrive decoded, and interim responses don't arrive.
  */
 export function fetchDispatch(fetch: typeof globalThis.fetch): Dispatch {
   return ({ origin, method, path, headers, body }, handler) => {

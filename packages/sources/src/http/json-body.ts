@@ -3,12 +3,12 @@ import { parseExact } from '../exact-json.ts';
 import type { Verdict } from '../verdict.ts';
 import type { HttpResponse } from './response.ts';
 
-/** A parsed body, or the reason why it can't be parsed, without any of its text. */
+/** A parsed body, or the reason why it can't be parsed. The reason quotes nothing of the body. */
 export type JsonBody = { readonly kind: 'json'; readonly value: unknown } | { readonly kind: 'broken'; readonly reason: string };
 
 /**
- * Why a response with an error status comes from a gateway and not from a service that speaks JSON: it is HTML or another text. Undefined
- * for JSON, and for an empty body, which any service may send.
+ * Returns why a response with an error status seems to come from a gateway, not from a service that speaks JSON: its body is HTML or other
+ * text. Undefined for JSON, and for an empty body, which any service can send.
  */
 export function foreignBody(answer: HttpResponse): string | undefined {
   const body = jsonBody(answer, JSON.parse);
@@ -26,7 +26,7 @@ export function jsonBody(answer: HttpResponse, parse: (text: string) => unknown)
   try {
     return { kind: 'json', value: parse(text) };
   } catch (error) {
-    // The parser's message quotes the text, which may be anything.
+    // The parser's message quotes the body, which may contain a secret.
     return {
       kind: 'broken',
       reason: error instanceof RangeError ? 'the JSON is nested too deeply' : 'the JSON is truncated or malformed',
@@ -35,8 +35,8 @@ export function jsonBody(answer: HttpResponse, parse: (text: string) => unknown)
 }
 
 /**
- * The verdict on a JSON body: `ok` with its value, `schema-mismatch` with the place that doesn't match the schema, `transient` for a body that isn't
- * JSON. `parse` defaults to `parseExact`, which returns integers beyond 2^53 as text; `exactId` accepts either.
+ * Returns the verdict on a JSON body: `ok` with its value, `schema-mismatch` with the field that doesn't match the schema, or `transient`
+ * for a body that isn't JSON. `parse` defaults to `parseExact`, which returns integers beyond 2^53 as text; `exactId` accepts either.
  */
 export function jsonVerdict<Value>(
   answer: HttpResponse,
@@ -49,7 +49,7 @@ export function jsonVerdict<Value>(
   return parsed.success ? { kind: 'ok', value: parsed.data } : { kind: 'schema-mismatch', where: whereOf(parsed.error, body.value) };
 }
 
-/** Quotes nothing of the response: a schema's messages may contain it. */
+/** Describes the first mismatch without quoting the response, which a schema's own messages may contain. */
 function whereOf({ issues: [issue] }: z.ZodError, value: unknown): string {
   const { path = [] } = issue ?? {};
   let at = value;
@@ -59,7 +59,7 @@ function whereOf({ issues: [issue] }: z.ZodError, value: unknown): string {
   return `${place}${expected}, got ${jsonKind(at)}`;
 }
 
-/** For a page of IDs, a TextDecoder is much faster than `Buffer.toString`. It also omits a byte order mark. */
+/** Decodes UTF-8. For a page of IDs, a TextDecoder is much faster than `Buffer.toString`. It also omits a byte order mark. */
 function decoded(body: Buffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body);
@@ -68,7 +68,7 @@ function decoded(body: Buffer): string | undefined {
   }
 }
 
-/** The kind of a JSON value as text, for messages that must not quote it. */
+/** Returns the type of a JSON value in words, for messages that must not quote the value. */
 export function jsonKind(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';

@@ -4,7 +4,7 @@ import { budgetEvidence, refusalWaitMs } from './rate-headers.ts';
 
 const DATE = 'Sun, 06 Nov 1994 08:49:37 GMT';
 const AT = Date.UTC(1994, 10, 6, 8, 49, 37);
-/** Our own clock is far off: it must not matter where the answer has a Date. */
+/** Our own clock is an hour off. That must not matter if the response has a Date. */
 const epochMs = AT + 3_600_000;
 
 test.each([

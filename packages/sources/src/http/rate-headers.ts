@@ -5,15 +5,15 @@ import type { HttpResponse } from './response.ts';
 export interface RefusalWaitOptions {
   /** The refusal. Its body isn't read. */
   readonly answer: HttpResponse;
-  /** Our own clock, in ms, for responses without a Date. */
+  /** Epoch ms by our own clock, for responses without a Date header. */
   readonly epochMs: number;
 }
 
 /**
- * How long a rate-limited request should wait, in ms from now, if the response says so.
+ * Returns how long a rate-limited request should wait, in ms from now, if the response says so.
  *
- * `Retry-After` wins. The reset that `budgetEvidence` reads counts with nothing remaining, or with status 429 where what remains isn't
- * said, and one second is added: it is rounded.
+ * `Retry-After` comes first. Otherwise, the reset that `budgetEvidence` reads counts if no request remains, or if the status is 429 and the
+ * response doesn't say how many remain. One second is added, because services round the reset.
  */
 export function refusalWaitMs({ answer: { status, headers }, epochMs }: RefusalWaitOptions): number | undefined {
   const said = retryAfterMs({ headers, epochMs });
@@ -27,15 +27,15 @@ export function refusalWaitMs({ answer: { status, headers }, epochMs }: RefusalW
 export interface BudgetEvidenceOptions {
   /** Status and headers of the response. */
   readonly head: Omit<HttpResponse, 'body'>;
-  /** Our own clock, in ms, for responses without a Date. */
+  /** Epoch ms by our own clock, for responses without a Date header. */
   readonly epochMs: number;
 }
 
 /**
  * Reads the state of a credential's budget from a response, in the spellings that services use: `x-rate-limit-*`, `x-ratelimit-*` (GitHub,
  * Reddit, Discord), `RateLimit` (draft-ietf-httpapi-ratelimit-headers) and `ratelimit-*`, each with the remaining requests and the time of
- * the reset: as epoch seconds of the service's clock, or as seconds from now. Undefined if one of the two is missing, and for a refusal
- * whose `Retry-After` ends before that reset: it concerns another limit.
+ * the reset, as epoch seconds of the service's clock or as seconds from now. Undefined if either is missing. Also undefined for a 429 whose
+ * `Retry-After` ends before that reset, because it concerns another limit.
  */
 export function budgetEvidence({ head: { status, headers }, epochMs }: BudgetEvidenceOptions): BudgetEvidence | undefined {
   const { limit, remaining, resetInMs } = rateHeaders({ headers, epochMs });
@@ -47,7 +47,7 @@ export function budgetEvidence({ head: { status, headers }, epochMs }: BudgetEvi
 }
 
 interface RateHeaders {
-  /** Requests left, rounded down: some services send fractions. */
+  /** Requests left, rounded down, because some services send fractions. */
   readonly remaining: number | undefined;
   readonly resetInMs: number | undefined;
   readonly limit: number | undefined;
@@ -73,10 +73,13 @@ function rateHeaders({ headers, epochMs }: Pick<HttpResponse, 'headers'> & { rea
   };
 }
 
-/** From this value on a reset is an instant (of 1973 or later), below it a wait (of three years or less). */
+/**
+ * A reset from this value on is an instant in epoch seconds (of 1973 or later). A smaller one is a wait in seconds (of about three years or
+ * less).
+ */
 const EPOCH_S = 1e8;
 
-/** Some services send fractions. */
+/** Parses a number with or without a fraction, which some services send. */
 function plainNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,12}(?:\.\d{1,9})?$/.test(text.trim()) ? Number(text) : undefined;
 }

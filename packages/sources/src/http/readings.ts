@@ -1,10 +1,10 @@
-/** More readings than this are an attempt to hide something, or chance; either way the text can't be understood. */
+/** A text with more readings than this may hide a secret on purpose, so it counts as unreadable. */
 const MOST_READINGS = 500;
 const SHORTEST_READING = 6;
 
 /**
- * All readings of a text, itself first: without invisible characters, reversed, and with encoded parts decoded, in any order and as often as
- * possible. Undefined if there are too many.
+ * Returns all readings of a text, including the text itself: without invisible characters, reversed, and with encoded parts decoded, in any
+ * order and as often as possible. Undefined if there are too many.
  */
 export function readings(text: string): ReadonlySet<string> | undefined {
   const found = new Set([text]);
@@ -18,9 +18,9 @@ export function readings(text: string): ReadonlySet<string> | undefined {
   return found;
 }
 
-/** Each undoes one encoding. Two at once would damage text that needs another order. */
+/** Each reader undoes one encoding. A reader for two encodings at once would damage text that needs another order. */
 const READERS: readonly ((text: string) => readonly string[])[] = [
-  // Full-width letters as plain ones; no controls, no marks without width.
+  // Replaces full-width letters by plain ones, and removes control characters and combining marks.
   (text) => [text.normalize('NFKC').replace(/(?!\s)[\p{C}\p{M}]/gu, '')],
   (text) => [text.replace(/\s+/gu, '')],
   (text) => [text.split('').toReversed().join('')],
@@ -33,7 +33,7 @@ const READERS: readonly ((text: string) => readonly string[])[] = [
   ],
   (text) => {
     const runs = text.match(/[\w+/-]{8,}/g) ?? [];
-    // Its start may be attached to the previous word.
+    // Tries four starts, because the base64 text may be attached to the previous word.
     return runs.flatMap((run) => [0, 1, 2, 3].flatMap((start) => textsIn(Buffer.from(run.slice(start), 'base64'))));
   },
   (text) => {
@@ -42,11 +42,11 @@ const READERS: readonly ((text: string) => readonly string[])[] = [
   },
 ];
 
-/** As in JSON and JavaScript. */
+/** Escapes of JSON and JavaScript. */
 const JSON_ESCAPE = /\\(?:u\{([\da-f]{1,6})\}|u([\da-f]{4})|x([\da-f]{2})|(.))/gisu;
 const ENTITY = /&(?:#x([\da-f]{1,6})|#(\d{1,7})|(\w{2,31}));?/gi;
 
-/** The characters of tokens, and those that encode others. */
+/** HTML's names of characters that occur in tokens, or that other encodings use. */
 const NAMED: ReadonlyMap<string, string> = new Map([
   ['amp', '&'],
   ['bsol', '\\'],

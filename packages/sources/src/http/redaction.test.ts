@@ -43,7 +43,7 @@ describe('redaction', () => {
   });
 });
 
-/** A way to spell a text, and back: of a text that holds such a spelling, all that somebody who knows it can make out. */
+/** A way to spell a text. `read`: returns everything that a reader who knows the spelling finds in a text. */
 interface Spelling {
   readonly name: string;
   readonly spell: (text: string) => string;
@@ -179,7 +179,7 @@ describe('whatever a service makes of the header', () => {
   });
 });
 
-/** The first 8 characters in a row of a secret that a text has. */
+/** Returns the first 8 consecutive characters of a secret that a text contains. */
 function pieceIn(text: string, secret: string): string | undefined {
   const told = text.toLowerCase();
   return Array.from({ length: secret.length - 7 }, (_, i) => secret.slice(i, i + 8).toLowerCase()).find((piece) => told.includes(piece));

@@ -1,13 +1,13 @@
 import { readings } from './readings.ts';
 
-/** Consecutive characters of a secret that must not be shown. */
+/** Number of consecutive characters of a secret that must not appear in a text. */
 const LONGEST_PIECE = 8;
 /** Shorter texts are words, not secrets. */
 const SHORTEST_SECRET = 6;
 /** Maximum length of a service's text that an error quotes. */
 const LONGEST_TEXT = 1_000;
 
-/** Parameters of OAuth 1.0a that are the same for every client, or new in each request. */
+/** Parameters of OAuth 1.0a that aren't secret: they are the same for every client, or new in each request. */
 const NO_SECRET = /^oauth_(?:nonce|signature_method|timestamp|version)$/;
 
 /** Removes pieces of a secret from a text. */
@@ -21,7 +21,7 @@ export type Redact = (text: string) => string;
 export function redaction(values: readonly string[]): Redact {
   let pieces: Pieces | undefined;
   return (text) => {
-    // Created on demand: most requests succeed, and nothing is reported.
+    // Created on demand, because most requests succeed and need no redaction.
     pieces ??= piecesOf(values.flatMap(secretsIn));
     const { blotted, repeated } = pieces;
     const cut = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
@@ -30,7 +30,7 @@ export function redaction(values: readonly string[]): Redact {
   };
 }
 
-/** The secret parts of a value, in plain letters. */
+/** Returns the secret parts of a signer's value, as sent and decoded. */
 function secretsIn(value: string): string[] {
   const named = [...value.matchAll(/([\w-]+)="([^"]*)"/g)];
   const given =
@@ -43,7 +43,7 @@ function secretsIn(value: string): string[] {
 }
 
 interface Pieces {
-  /** A text with `***` in place of plain pieces of a secret. */
+  /** Returns a text with `***` in place of plain pieces of a secret. */
   readonly blotted: (text: string) => string;
   /** True when a text, in any reading, has a piece of a secret. */
   readonly repeated: (text: string) => boolean;
@@ -59,7 +59,7 @@ function piecesOf(secrets: readonly string[]): Pieces {
     sizes.set(size, pieces);
   }
 
-  /** Start and end of pieces in the text. */
+  /** Yields the start and end of each piece in the text. */
   const found = function* (text: string): Generator<readonly [start: number, end: number]> {
     for (let start = 0; start < text.length; start += 1) {
       for (const [size, pieces] of sizes) if (pieces.has(text.slice(start, start + size))) yield [start, start + size];
@@ -70,7 +70,7 @@ function piecesOf(secrets: readonly string[]): Pieces {
   return {
     blotted(text) {
       const lower = text.toLowerCase();
-      // Some letters are longer in lowercase, which shifts positions: then only single words and the whole are judged.
+      // Some letters are longer in lowercase, which shifts positions. Then the caller replaces whole words or the whole text instead.
       if (lower.length !== text.length) return text;
       let blotted = '';
       let from = 0;
@@ -88,7 +88,7 @@ function piecesOf(secrets: readonly string[]): Pieces {
   };
 }
 
-/** The letters and digits of a text, without any separators or their replacements. */
+/** Returns the letters and digits of a text in lowercase, without separators. */
 function skeleton(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
 }

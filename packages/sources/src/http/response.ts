@@ -13,13 +13,13 @@ export interface HttpResponse {
 /** The content encodings that requests accept and this package decodes. */
 export const ACCEPT_ENCODING: string = 'gzip, br';
 
-/** The end of a compressed body is missing, or a part of it is damaged. */
+/** The error for a compressed body whose end is missing, or that is damaged. */
 export class DamagedBodyError extends Error {
   override readonly name = 'DamagedBodyError';
 }
 
 export interface DecodedBodyOptions {
-  /** As received. */
+  /** The body as received. */
   readonly raw: Buffer;
   /** The `content-encoding` header, if there is one. */
   readonly encoding: string | undefined;
@@ -28,8 +28,8 @@ export interface DecodedBodyOptions {
 }
 
 /**
- * Undoes the content encoding of a body, if it has one. Stops at the limit, so that a compression bomb costs no more than that. Rejects
- * with a description; with a `DamagedBodyError` if another response may be complete.
+ * Decodes a body's content encoding, if it has one. Stops at `maxBytes`, so that a compression bomb can't fill the memory. Rejects with an
+ * error that describes the cause: a `DamagedBodyError` if a retry may return a complete body.
  */
 export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBodyOptions): Buffer | Promise<Buffer> {
   const name = encoding.trim().toLowerCase();
@@ -43,12 +43,12 @@ export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBod
     };
     if (name === 'gzip' || name === 'x-gzip') gunzip(raw, options, done);
     else if (name === 'br') brotliDecompress(raw, options, done);
-    // Unchanged, because redaction finds a secret by its exact letters.
+    // Quotes the encoding unchanged, because redaction finds a secret by its exact letters.
     else reject(new Error(`unknown content-encoding ${JSON.stringify(encoding.trim().slice(0, 40))}`));
   });
 }
 
-/** The message for a body over the limit. */
+/** Returns the message for a body over the limit. */
 export function oversizeReason(maxBytes: number): string {
   return `its body exceeds the limit of ${maxBytes.toLocaleString('en-US')} bytes (maxBodyBytes)`;
 }

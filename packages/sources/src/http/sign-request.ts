@@ -8,7 +8,7 @@ export interface SignRequestOptions {
   readonly signer: Signer;
   readonly origin: string;
   readonly clock: Clock;
-  /** Maximum time that a signer may take. */
+  /** Maximum time that a signer may take, in ms. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -16,7 +16,7 @@ export interface SignRequestOptions {
 /** A request with the additions of its signer. */
 export interface SignedRequest {
   readonly request: WireRequest;
-  /** Every value that the signer added: secrets. */
+  /** Every value that the signer added. Each may be a secret. */
   readonly secrets: readonly string[];
 }
 
@@ -51,7 +51,10 @@ export function signRequest(options: SignRequestOptions): SignedRequest | Promis
   });
 }
 
-/** A promise of any library or realm. Without awaiting it, the request would be sent unsigned. */
+/**
+ * True for a promise of any library or realm, which `instanceof Promise` could miss. Without awaiting it, the request would be sent
+ * unsigned.
+ */
 function isThenable(signed: Signed | Promise<Signed>): signed is Promise<Signed> {
   return 'then' in signed;
 }
@@ -74,7 +77,7 @@ function added(request: WireRequest, { authorization, headers = {}, query = {}, 
   };
 }
 
-/** The request with these members added to its JSON body or form. Throws a `SignedBodyError` if it has neither. */
+/** Returns the request with these members added to its JSON body or form. Throws a `SignedBodyError` if it has neither. */
 function withMembers(request: WireRequest, members: Readonly<Record<string, string>>): WireRequest {
   if (Object.keys(members).length === 0) return request;
   const { body = '', headers } = request;
@@ -96,7 +99,10 @@ class SignedBodyError extends Error {
   }
 }
 
-/** The path with these parameters, which replace its own of the same names: an address from a response may hold an older key. */
+/**
+ * Returns the path with these parameters. They replace the path's own of the same names, because an address from a response may hold an
+ * older key.
+ */
 function withQuery(path: string, query: Readonly<Record<string, string>>): string {
   const given = Object.entries(query);
   if (given.length === 0) return path;

@@ -10,7 +10,7 @@ import type { Respond } from '../testing/scripted-server.ts';
 const KEY = 'sEcr3t-key-0123456789';
 const names = (signer: Signer) => [{ name: 'a', signer }];
 const refusal = whole('{"kind":"unauthorized"}', 401);
-/** Good where the request carries this token, else a refusal. */
+/** Responds with success if the request carries this token, and otherwise with a refusal. */
 const wants =
   (token: string): Respond =>
   (request, response) =>
@@ -174,7 +174,7 @@ describe('a token that the service refuses', () => {
 
 test('a signer that gives the promise of another library is waited for: nothing goes out unsigned', async () => {
   const authorization = 'Bearer later';
-  // Made in a realm of its own.
+  // A promise from another realm isn't an instance of this realm's Promise.
   const later = runInNewContext('Promise.resolve({ authorization })', { authorization }) as Promise<Signed>;
   const scene = await play([], { credentials: [{ name: 'a', signer: { sign: () => later } }] });
   await scene.query();

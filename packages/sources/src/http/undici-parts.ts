@@ -1,6 +1,6 @@
-// undici without fetch, mocks and caches, which its index would also load: that would take a third of the time and half of the memory.
+// Loads only these parts of undici. Its index also loads fetch, mocks and caches, which would take more time and memory.
 import type * as undici from 'undici';
-// @ts-expect-error -- undici declares its index alone
+// @ts-expect-error -- undici has type declarations only for its index
 import connect from 'undici/lib/core/connect.js';
 // @ts-expect-error -- the same
 import agent from 'undici/lib/dispatcher/agent.js';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { ok, play } from '../scene.fixture.ts';
 import type { SourceRequest } from '../source-definition.ts';
 
-/** A source at `<server>/v1` that sends the given requests, and the requests that came of it. */
+/** Sends the given requests from a source at `<server>/v1`. Returns the requests that the server received. */
 async function sent(...requested: readonly ((server: string) => SourceRequest)[]): Promise<readonly IncomingMessage[]> {
   const { server, query } = await under(requested);
   for (const [i] of requested.entries()) (await query(String(i))).credit.release();

@@ -14,9 +14,9 @@ export interface WireRequestOptions {
 /** A request as sent, except for the additions of its signer. */
 export interface WireRequest {
   readonly method: NonNullable<SourceRequest['method']>;
-  /** With the query. */
+  /** Path with the query. */
   readonly path: string;
-  /** Names in lowercase. */
+  /** Headers; their names are in lowercase. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
 }
@@ -45,8 +45,8 @@ interface PathOfOptions extends Omit<WireRequestOptions, 'request' | 'userAgent'
 }
 
 /**
- * Path and query of an address under the base address. Errors show only the origin of any other address, because its query may contain a
- * secret.
+ * Returns the path and query of an address under the base address. Errors show only the origin of any other address, because its query may
+ * contain a secret.
  */
 function pathOf({ service, subject, origin, basePath, url }: PathOfOptions): string {
   const refused = (what: string): SourceError =>

@@ -21,7 +21,7 @@ export interface AttemptContext<Query, Value> {
   readonly definition: WholeDefinition<Query, Value>;
   readonly options: CheckedOptions;
   readonly connections: Connections;
-  /** By name; includes the pool's former members. */
+  /** Credentials by name, including removed ones. */
   readonly credentials: ReadonlyMap<string, SourceCredential>;
 }
 
@@ -40,7 +40,7 @@ export interface AttemptOptions<Query, Value> extends AttemptContext<Query, Valu
 /** An address of the service that a response has redirected to. */
 export interface Redirect {
   readonly url: string;
-  /** Requested with GET and without a body (RFC 9110, section 15.4). */
+  /** True if the redirect is requested with GET and without a body (RFC 9110, section 15.4). */
   readonly isGet: boolean;
 }
 
@@ -48,21 +48,24 @@ export interface Attempted<Value> {
   readonly verdict: Verdict<Value>;
   /** The status of the response, if one came. */
   readonly status?: number;
-  /** The response's body is incomplete. */
+  /** True if the response's body is incomplete. */
   readonly brokeOff?: boolean;
-  /** Lost on a kept-alive connection that had died while idle. */
+  /** True if the request was lost on a kept-alive connection that had died while idle. */
   readonly stale?: boolean;
   /** The address of a redirect that may be followed; after too many of them, `verdict` counts. */
   readonly redirect?: Redirect;
   /** The part of the credential's secret that stays the same from request to request. */
   readonly secret?: string;
-  /** No byte of the request was sent. */
+  /** True if no byte of the request was sent. */
   readonly unsent?: boolean;
-  /** Nothing was sent: the credential has no secret yet. */
+  /** True if nothing was sent, because the credential has no secret yet. */
   readonly awaitsSecret?: boolean;
 }
 
-/** Signs, sends, reads and classifies once, and settles the permit's tokens; `lapsed` if the permit came too late to send. Rejects only with `signal.reason`. */
+/**
+ * Makes one attempt: signs, sends, reads and classifies, and settles the permit. Returns `lapsed` if the permit expired before the request
+ * could be sent. Rejects only with `signal.reason`.
+ */
 export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>): Promise<Attempted<Value> | 'lapsed'> {
   const { definition, options, connections, credential, credentials, permit, query, subject, signal } = given;
   const { service } = definition;
@@ -135,7 +138,7 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
     });
   } catch (error) {
     const failure = error instanceof ExchangeError ? error : undefined;
-    // The tokens are already settled when the response's headers arrive, unless the definition reads the cost from the body.
+    // The permit was settled when the response's headers arrived, unless the definition reads its evidence from the whole response.
     if (failure?.status === undefined) permit.aborted();
     else permit.answered();
     signal.throwIfAborted();
@@ -203,7 +206,7 @@ const KINDS: ReadonlySet<string> = new Set<Verdict<never>['kind']>([
 
 /** Removes secrets that `classify` may have quoted from the verdict's texts. */
 function redactedVerdict<Value>(verdict: Verdict<Value>, redact: Redact): Verdict<Value> {
-  // Types are stripped, not checked.
+  // A definition can run without a type check.
   if (!KINDS.has(verdict.kind)) throw new TypeError(`it returned a verdict of the unknown kind ${verdict.kind}`);
   if ('error' in verdict && !(verdict.error instanceof Error && 'code' in verdict.error)) {
     throw new TypeError(`it returned ${verdict.kind} with an error that isn't a SourceError`);
@@ -226,7 +229,7 @@ function shared(other: string, about: About): SourceError {
   return new SourceError({ ...about, code: 'HEADGATE_CREDENTIAL_SHARED', retryable: false, message });
 }
 
-/** In a row. */
+/** Maximum number of redirects that a query follows in a row. */
 export const MOST_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
@@ -239,8 +242,8 @@ function redirectedRequest({ method, headers = {}, body, ...own }: SourceRequest
 }
 
 /**
- * Following such a redirect would send the credential's secret to the Location's host. The error shows only the Location's redacted origin (`to`), because
- * its query may hold a secret.
+ * Creates the error for a redirect that isn't followed, because that would send the credential's secret to another address. `to`: the
+ * redirect's redacted origin. The error doesn't quote its query, which may hold a secret.
  */
 function redirected(to: string, status: number, about: About): SourceError {
   const message = `${about.subject}: ${about.service} redirects to ${to} (${status}), but Headgate doesn't follow redirects with credentials. Set baseUrl to the final address.`;
@@ -252,7 +255,10 @@ function tooManyRedirects(to: URL, status: number, about: About): SourceError {
   return new SourceError({ ...about, code: 'HEADGATE_REDIRECTED', retryable: false, status, message });
 }
 
-/** An error of a definition or a signer: only those with a known code are quoted, because others might contain the secret. */
+/**
+ * Returns the verdict on an error of the definition or the signer. Quotes only errors with a code of Headgate, because others can contain
+ * the secret.
+ */
 function unsigned(error: unknown, about: About): Verdict<never> {
   if (error instanceof SourceError) return { kind: 'fatal', error };
   if (isAwaitedSecret(error)) return { kind: 'transient', reason: `${about.credential}: ${error.message}` };

@@ -1,7 +1,7 @@
 export interface BackoffOptions {
-  /** Elapsed ms that count: those in which the service is up, if outages are waited out. */
+  /** Returns the time in ms that counts: without outages, if outages are waited out. */
   readonly nowMs: () => number;
-  /** A number in [0, 1). */
+  /** Returns a random number in [0, 1). */
   readonly random: () => number;
   /** Maximum time from the first failure until it is given up, in ms. */
   readonly retryForMs: number;
@@ -9,20 +9,23 @@ export interface BackoffOptions {
 
 /** Decides when a failing request is retried, and when it is given up. */
 export interface Backoff {
-  /** Failed attempts. */
+  /** Number of failed attempts. */
   readonly failures: number;
-  /** Ms since the first failure, without waits for a permit. */
+  /** Ms since the first failure, without the waits for a permit. */
   readonly elapsedMs: number;
-  /** Ms until the time is over. */
+  /** Ms left of the time for retries. */
   readonly leftMs: number;
   /**
-   * True if the time is over, or ends before `atLeastMs`, the wait that the service requests (default 0): an earlier attempt would
-   * certainly be refused.
+   * True if the time for retries is over, or ends before `atLeastMs`, the wait that the service requests (default 0). An earlier attempt
+   * would be refused.
    */
   isOver(atLeastMs?: number): boolean;
-  /** Records a failed attempt and returns the wait before the next, ms; undefined if `isOver` is true. By default it is checked now. */
+  /**
+   * Records a failed attempt. Returns the wait before the next one in ms, or undefined if `isOver` is true. By default, `isOver` is checked
+   * now.
+   */
   failed(atLeastMs?: number, isOver?: boolean): number | undefined;
-  /** A wait for budget or capacity of this length isn't the service's fault, so it doesn't count. */
+  /** Excludes a wait for budget or capacity, because it isn't the service's fault. */
   waited(ms: number): void;
 }
 
@@ -34,7 +37,10 @@ export function delayMs(failures: number): number {
   return Math.min(CAP_MS, BASE_MS * 2 ** failures);
 }
 
-/** Full jitter: a random part of a delay that doubles from 500 ms to 30 s, so that clients that failed together don't come back together. */
+/**
+ * Creates a backoff with full jitter: each wait is a random part of a delay that doubles from 500 ms to 30 s, so that clients that failed
+ * together don't retry together.
+ */
 export function backoff({ nowMs, random, retryForMs }: BackoffOptions): Backoff {
   let failures = 0;
   let countedFrom: number | undefined;

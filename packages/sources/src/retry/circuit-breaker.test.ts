@@ -11,7 +11,7 @@ import type { AttemptEvent, SourceOptions } from '../source-options.ts';
 import type { Respond } from '../testing/scripted-server.ts';
 import { type Fault, CircuitBreaker } from './circuit-breaker.ts';
 
-/** What an attempt meets: a status, or none. `cut`: a 200 that breaks off; `endless`: one that neither goes on nor ends. */
+/** The result of an attempt: a status, or no response. `cut`: a 200 whose body breaks off. `endless`: a 200 whose body never ends. */
 type Meets = number | 'refused' | 'reset' | 'silence' | 'cut' | 'endless' | { readonly status: number; readonly retryAfter: number };
 
 const MINUTE_MS = 60_000;
@@ -21,11 +21,11 @@ const LATENCY_MS = 20;
 interface ServiceOptions extends Partial<SourceOptions> {
   readonly meets: (path: string, nowMs: number, token: string) => Meets;
   readonly weights?: (path: string) => Readonly<Record<string, number>>;
-  /** What each look at the clock costs, as on a busy machine. */
+  /** Ms that each read of the clock takes, as on a busy machine. */
   readonly lookMs?: number;
 }
 
-/** A service in virtual time, without sockets. */
+/** Creates a source at a service in virtual time, without sockets. */
 function service({ meets, weights, lookMs = 0, ...options }: ServiceOptions) {
   const clock = virtualClock();
   let looked = 0;
@@ -138,10 +138,11 @@ describe('an outage of all requests', () => {
       expect(scene.source.gauges().outage).toMatchObject({ since: Date.UTC(2026, 0, 1), waiting: expect.any(Number) as number });
       await scene.clock.advance(30 * MINUTE_MS - 1);
       expect(scene.ended.size).toBe(0);
-      // All were on their way when it began; afterwards one goes every 15 to 30 s.
+      // At most all 50 were in flight when the outage began, and a few followed before it was detected. After that, a probe starts every 15
+      // to 30 s.
       expect(scene.attempts.length).toBeLessThan(50 + 10 + 3_600 / 15);
       expect(scene.mostProbing()).toBe(1);
-      // Every request had its turn as the probe.
+      // Each request was the probe about equally often.
       const probes = Map.groupBy(
         scene.attempts.filter(({ isDown }) => isDown),
         ({ path }) => path,
@@ -222,7 +223,7 @@ describe('an outage of all requests', () => {
   it('calls those back that wait for a budget', async () => {
     const scene = service({ meets: () => 'reset', limit: { requests: 2, windowMs: 100 } });
     for (const path of paths(50)) scene.query(path);
-    // Three quarters of 500 ms, after the first two have failed.
+    // The first probe starts 375 ms (three quarters of 500) after the first two requests have failed.
     await scene.clock.advance(LATENCY_MS + 374);
     expect(scene.attempts).toHaveLength(2);
     expect(scene.source.gauges().outage).toMatchObject({ waiting: 50 });
@@ -413,7 +414,7 @@ describe('a credential at fault', () => {
       await scene.clock.advance(10_000);
       const before = scene.count('answered');
       await scene.clock.advance(60_000);
-      // 5 per 1,000 ms and what an answer takes.
+      // A window of the good credential holds 5 requests, and takes 1,000 ms plus the latency.
       expect(scene.count('answered') - before).toBeGreaterThanOrEqual(5 * 58);
       expect(scene.source.gauges().outage).toBeUndefined();
       expect(carried.a).toBeLessThan(30);
@@ -621,7 +622,7 @@ it('the law: whatever fails and when, only requests at fault are given up, after
         maxLength: 4,
       },
     ),
-    /** Of all attempts while the service is up. */
+    /** Share of the attempts that fail while the service is up. */
     flaky: fc.constantFrom(0, 0.02),
     good: fc.integer({ min: 1, max: 40 }),
     bad: fc.array(fc.constantFrom<Meets>('reset', 500, 503, { status: 503, retryAfter: 30 }), { maxLength: 4 }),
@@ -650,7 +651,7 @@ it('the law: whatever fails and when, only requests at fault are given up, after
       });
       const names = paths(bad.length, 'bad');
       for (const path of [...names, ...paths(good)]) scene.query(path);
-      // Others come all the time: by them an outage is told from a request that fails by itself.
+      // Other requests come all the time. Their responses let the source distinguish an outage from a request that keeps failing.
       let others = 0;
       const isOver = (): boolean => scene.ended.size === bad.length + good + others;
       for (let i = 0; i < 4_000 && !(scene.clock.monotonicMs() > fromMs && names.every((path) => scene.ended.has(path))); i += 1) {
@@ -666,12 +667,12 @@ it('the law: whatever fails and when, only requests at fault are given up, after
         expect(how).toBe('HEADGATE_GAVE_UP');
         const first = scene.attempts.find((attempt) => attempt.path === path)?.atMs ?? 0;
         const downMs = times.reduce((sum, { start, end }) => sum + Math.max(0, Math.min(end, atMs) - Math.max(start, first)), 0);
-        // Nobody knows of an outage before a request has met it.
+        // An outage is known only after a request has met it.
         expect(atMs - first - downMs).toBeGreaterThan(10 * MINUTE_MS - 30_000 * (1 + times.length));
       }
       for (const { start, end } of times) {
         const during = scene.attempts.filter(({ atMs }) => atMs >= start && atMs < end);
-        // Those that a window lets go before it is known, and one every 15 s at least.
+        // The requests that a window permits before the outage is known, and then at most one every 15 s.
         expect(during.length).toBeLessThanOrEqual(2 * requests + 20 + (end - start) / 15_000);
       }
       expect(scene.clock.pending).toBe(0);

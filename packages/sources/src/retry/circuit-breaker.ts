@@ -7,11 +7,11 @@ export interface CircuitBreakerOptions {
   readonly clock: Clock;
   /** Returns a random number in [0, 1). */
   readonly random: () => number;
-  /** False: the service's circuit stays closed, and each request retries on its own. */
+  /** If false, the service's circuit stays closed, and each request retries separately. */
   readonly waitsOutOutages: boolean;
   /** The names of the credentials in use. */
   readonly credentials: () => readonly string[];
-  /** Called when a circuit has changed: check again which requests may start. */
+  /** Called when a circuit has changed, so that requests may be able to start. */
   readonly onChange: () => void;
 }
 
@@ -33,7 +33,7 @@ export interface Fault {
 
 /** The next step of a request after an error. */
 export type AfterFault =
-  /** The request retries within its own deadline. `isAtFault`: it fails repeatedly while other requests get responses. */
+  /** The request retries within its own deadline. `isAtFault`: the request fails repeatedly while others get responses. */
   | { readonly kind: 'back off'; readonly isAtFault: boolean }
   /** The request waits for a permit again after `ms`, or when the service is up. `retryInMs`: ms until the next attempt may start. */
   | { readonly kind: 'wait'; readonly ms: number; readonly retryInMs: number }
@@ -43,16 +43,16 @@ export type AfterFault =
 /** One request of the source, from its first attempt to its end. */
 export interface Call {
   readonly suspect: Suspect;
-  /** Names of the credentials that may send it; undefined: any. */
+  /** Names of the credentials that may send the request; undefined if any may. */
   readonly among: readonly string[] | undefined;
   /** The number of the caller's requests that this one combines, such as a batch's size. */
   readonly requests: number;
   /** Name of the credential of the current attempt. Empty before the first one. */
   credential: string;
-  /** Monotonic ms at which the current attempt began, and in `startedAt` the number of responses that the source had received by then. */
+  /** Monotonic ms at which the current attempt began. `startedAt`: the number of responses that the source had received by then. */
   fromMs: number;
   startedAt: number;
-  /** The outage in which the request was last sent; `sent`: how often; `sentFromMs`: since when, in monotonic ms. */
+  /** The outage in which the request was last sent. `sent`: the number of times. `sentFromMs`: monotonic ms of the first one. */
   outage: Outage | undefined;
   sent: number;
   sentFromMs: number;
@@ -69,22 +69,22 @@ interface Outage {
 }
 
 /**
- * A request is given up after this time and this many attempts in one outage, because it may be the cause. This applies only while at most
- * `MOST_GIVEN_UP` requests are unfinished or already given up in the outage.
+ * A request is given up after `GIVE_UP_AFTER_MS` and `GIVE_UP_AFTER_ATTEMPTS` in one outage, because it may be the cause. This applies only
+ * while at most this many requests are unfinished or were given up in the outage.
  */
 const MOST_GIVEN_UP = 10;
 const GIVE_UP_AFTER_MS = 24 * 60 * 60_000;
 const GIVE_UP_AFTER_ATTEMPTS = 20;
 /**
- * All requests obey a requested wait after this many faults in a row that request one. A wait longer than `SHORT_WAIT_MS` needs more
+ * All requests obey a requested wait after `SHORT_WAITS` faults in a row that request one. A wait above `SHORT_WAIT_MS` needs `LONG_WAITS`
  * faults, because it may concern only some of the service's machines.
  */
 const SHORT_WAIT_MS = 60_000;
 const SHORT_WAITS = 2;
 const LONG_WAITS = 7;
-/** A failing service's request to wait longer than this is ignored. */
+/** A wait longer than this, in ms, is ignored if a failing service requests it. */
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
-/** A request that failed during an outage lets at most this many later rounds of others go first. */
+/** Each attempt in an outage lowers a request's share of the turns, but only this many times. */
 const MOST_ROUNDS_BEHIND = 4;
 
 /**
@@ -115,8 +115,8 @@ export class CircuitBreaker {
   /** Total ms of past outages. */
   #downMs = 0;
   /**
-   * The number of faults in a row that requested a wait, the latest end of any such wait, and the end of those waits after which a response
-   * came nevertheless.
+   * `#waits`: the number of faults in a row that requested a wait. `#waitUntilMs`: the latest end of a requested wait. `#deniedUntilMs`:
+   * the part of it that the last response has shown to be unnecessary.
    */
   #waits = 0;
   #waitUntilMs = -Infinity;
@@ -135,7 +135,9 @@ export class CircuitBreaker {
     return call;
   }
 
-  /** The request's share of the turns, against 1 of others: in an outage, requests that have not failed in it go first. */
+  /**
+   * Returns the request's share of the turns, relative to the 1 of others. In an outage, requests that haven't been sent in it go first.
+   */
   shareOf({ outage, sent }: Call): number {
     return outage === undefined || outage !== this.#outage ? 1 : 1 / (1 + Math.min(sent, MOST_ROUNDS_BEHIND));
   }
@@ -220,12 +222,12 @@ export class CircuitBreaker {
     return () => this.#untilUp.delete(end);
   }
 
-  /** Monotonic ms before which the credential sends nothing: `-Infinity` while its circuit and the service's are closed. */
+  /** Returns the monotonic ms before which the credential sends nothing: `-Infinity` while its circuit and the service's are closed. */
   heldUntilMs(credential: string): number {
     return Math.max(this.#service.freeAtMs, this.#credentials.get(credential)?.circuit.freeAtMs ?? -Infinity);
   }
 
-  /** Monotonic ms, without the time in which the service was down. */
+  /** Returns monotonic ms, without the time in which the service was down. */
   upMs(): number {
     return (this.#outage?.fromMs ?? this.#options.clock.monotonicMs()) - this.#downMs;
   }
@@ -257,7 +259,7 @@ export class CircuitBreaker {
     for (const end of this.#untilUp) end();
   }
 
-  /** True if the credential is at fault: others get responses, and one that may send the request is well. */
+  /** True if the credential is at fault: others get responses, and another credential that may send the request has a closed circuit. */
   #isCredentials(call: Call, waitUntilMs: number): boolean {
     const { circuit, suspect } = this.#of(call.credential);
     suspect.failed(call.startedAt, this.#answers);

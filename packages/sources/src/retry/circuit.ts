@@ -9,7 +9,8 @@ export interface CircuitOptions {
 
 /**
  * A circuit to a service or credential that may fail. **Closed**, it lets all requests through. **Open**, it lets none through until a
- * delay is over: half to all of 500 ms at first, doubling to 30 s. **Half-open**, it waits for the result of one probe.
+ * delay is over: at first a random time from 250 to 500 ms, which doubles with each failed probe, up to 30 s. **Half-open**, it waits for
+ * the result of one probe.
  */
 export class Circuit {
   readonly #options: CircuitOptions;
@@ -44,19 +45,25 @@ export class Circuit {
     this.#probe = undefined;
   }
 
-  /** A request has its permit. While the circuit is open, it is the probe. */
+  /** Reports that a request has a permit. While the circuit is open, the first such request is the probe. */
   granted(request: object): void {
     if (this.#isOpen) this.#probe ??= request;
   }
 
-  /** A request had no result. Returns true if it was the probe, so that another may start at once. */
+  /**
+   * Reports the end of an attempt. Returns true if the request is still the probe, because it had no result: then another may start at
+   * once.
+   */
   released(request: object): boolean {
     if (this.#probe !== request) return false;
     this.#probe = undefined;
     return true;
   }
 
-  /** A request got an error: after a probe's, the delay doubles. `holdUntilMs`: the circuit stays open at least until then. */
+  /**
+   * Reports an error of a request. After an error of the probe, the delay doubles. `holdUntilMs`: the circuit stays open at least until
+   * then.
+   */
   failed(request: object, holdUntilMs: number = -Infinity): void {
     if (!this.#isOpen) return;
     if (this.#probe === request) {

@@ -18,15 +18,15 @@ import type { UnderWay } from './under-way.ts';
 export interface ExecutorOptions<Query, Value> extends AttemptContext<Query, Value> {
   readonly admission: Admission<RunningQuery>;
   readonly pool: CredentialPool;
-  /** Undefined: each credential may send any query. */
+  /** Undefined if each credential may send any query. */
   readonly credentialsOf: QueryCredentials<Query> | undefined;
-  /** Stops using credentials for good. `last`: the error of requests for which no other one is left. Default: `error`. */
+  /** Stops using the credentials for good. `last`: the error for requests if no credential is left. Default: `error`. */
   readonly retire: (some: Iterable<SourceCredential>, error: SourceError, last?: SourceError) => void;
   readonly breaker: CircuitBreaker;
   readonly underWay: UnderWay;
-  /** Contains the queries that have a permit, for gauges. */
+  /** The queries that have a permit or wait for a retry, for gauges. */
   readonly inFlight: Set<RunningQuery>;
-  /** Aborts when no new request may start; requests in flight continue. */
+  /** Aborts when no new request may start. Requests in flight continue. */
   readonly stop: AbortSignal;
 }
 
@@ -35,9 +35,9 @@ export interface RunningQuery {
   readonly id: object;
   readonly subject: string;
   readonly weights: readonly number[];
-  /** Names of the credentials that may send it; undefined: any. */
+  /** Names of the credentials that may send the query; undefined if any may. */
   readonly credentials: readonly string[] | undefined;
-  /** Its state since its last permit. */
+  /** State of the query since its last permit. */
   state: QueryState;
 }
 
@@ -63,7 +63,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       name: 'weights',
       call: () => inOrder(atOnce(definition.weights?.(query)) ?? {}, names).map((weight) => wholeNumber(weight ?? 1)),
     });
-    // After this time, an aborted request may still be counted for a while.
+    // Maximum time from the permit until the service has counted the request, in ms, even if the request is aborted.
     const countedWithinMs = (options.journal?.leaseMs ?? 0) + options.timeoutMs + options.maxDelayMs;
     const among = credentialsOf?.(query);
     checkWeights({ service, subject, weights, names, pool, among });
@@ -78,7 +78,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
     const { deadline } = progress;
     const call = breaker.begin({ requests, among });
 
-    /** One attempt with a permit: the response's value, or what to do next. */
+    /** Makes one attempt with a permit. Returns the response's value, or the next step. */
     const attemptWith = async (
       permit: Permit,
     ): Promise<{ readonly kind: 'answered'; readonly value: Value } | RetryDecision | 'lapsed'> => {
@@ -100,7 +100,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         redirect: progress.redirect,
         signal,
       });
-      // Signing and connecting have `timeoutMs` each; a machine that slept for hours doesn't need hours for its next request.
+      // Signing and connecting take at most `timeoutMs` each. A longer time shows that the machine was asleep, so the rest doesn't count.
       const lapsedAfterMs = Math.min(clock.monotonicMs() - grantedAtMs, 2 * options.timeoutMs);
       credential.prepared(attempted === 'lapsed' ? { lapsedAfterMs } : 'in time');
       if (attempted === 'lapsed') return attempted;
@@ -136,10 +136,10 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         secretRefusals,
         progress,
         faulted: (fault) => breaker.failed(call, fault),
-        // Only requests that are waiting when the last credential is removed get the second one.
+        // The second error is for requests that still wait when no credential is left.
         retire: (error) => retire([credential], error, lastOne(error)),
       });
-      // No page's transaction will include what this response has shown about the budgets.
+      // No page follows whose transaction would store what this response has shown about the budgets.
       if (decision.kind === 'retry' && status !== undefined) credential.journal?.flush();
       const { outcome } = decision;
       if (decision.kind === 'reject' && status !== undefined) {
@@ -181,14 +181,14 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
           walk,
         });
       } catch (error) {
-        // The last credential that could send it may have been removed.
+        // The last credential that may send the query may have been removed.
         if (pool.exhausted === undefined) {
           credentialsOf?.(query);
           checkWeights({ service, subject, weights, names, pool, among });
         }
         throw error;
       } finally {
-        // Outages are reported from their beginning.
+        // `upMs` can jump back during the wait: an outage counts from its first error, before it was detected.
         deadline.waited(Math.max(0, breaker.upMs() - waitedFromMs));
       }
     };
@@ -220,7 +220,8 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
             ({ pauseMs, reason, isUntilUp = false } = next);
           }
         } finally {
-          // After holding the budgets, so that no request waiting for capacity overtakes them.
+          // Releases the credit only now that the budgets are on hold. Earlier, a request that waits for capacity would start before the
+          // hold.
           if (!delivered) permit.credit.release();
           ended();
           breaker.released(call);
@@ -263,7 +264,7 @@ interface CheckWeightsOptions {
   readonly among: readonly string[] | undefined;
 }
 
-/** A request that costs more than any credential's budgets ever hold would wait forever. */
+/** Throws if the request costs more than the budgets of any credential ever hold, because it would wait forever. */
 function checkWeights({ service, subject, weights, names, pool, among }: CheckWeightsOptions): void {
   if (pool.bears(weights, among)) return;
   for (const { name, budgets } of pool.members) {

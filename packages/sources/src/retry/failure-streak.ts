@@ -2,13 +2,13 @@ import { SourceError } from '../source-error.ts';
 
 export interface FailureStreakOptions {
   readonly service: string;
-  /** Number of equal failures that ends the source. */
+  /** Number of equal failures in a row that ends the source. */
   readonly stopAfter: number;
 }
 
 /**
- * Counts the requests of a source that have failed alike since the last success. At the limit, the cause isn't theirs, and the next ones
- * would fail, too.
+ * Counts the requests of a source that have failed alike since the last success. At the limit, the cause is probably not the requests, so
+ * the next ones would fail, too.
  */
 export class FailureStreak {
   readonly #options: FailureStreakOptions;

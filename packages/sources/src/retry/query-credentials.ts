@@ -5,15 +5,15 @@ import type { SourceCredential } from './source-credential.ts';
 
 export interface QueryCredentialsOptions<Query, Value> {
   readonly definition: WholeDefinition<Query, Value>;
-  /** By name; includes the pool's former members. */
+  /** Credentials by name, including removed ones. */
   readonly credentials: ReadonlyMap<string, SourceCredential>;
   readonly pool: CredentialPool;
 }
 
-/** Returns the names of the credentials that may send a query. Throws a `SourceError` if none of them can, or one is unknown. */
+/** Returns the names of the credentials that may send a query. Throws a `SourceError` if none of them is left, or one is unknown. */
 export type QueryCredentials<Query> = (query: Query) => readonly string[];
 
-/** Undefined if the definition lets each credential send any query. */
+/** Returns undefined if the definition lets each credential send any query. */
 export function queryCredentials<Query, Value>({
   definition,
   credentials,
@@ -37,7 +37,7 @@ export function queryCredentials<Query, Value>({
         `there is no credential ${JSON.stringify(unknown)} to send this request. The ${service} source has ${known}. Add it to its credentials, or fix credentialsOf.`,
       );
     }
-    // If the last one of all has left, its error ends the source.
+    // If the source has no credential left at all, admission rejects with the error that ends the source.
     const left = new Set(pool.members.map(({ name }) => name));
     if (left.size > 0 && !names.some((name) => left.has(name))) {
       const cause = names.map((name) => credentials.get(name)?.retiredBy).find((error) => error !== undefined);
@@ -51,7 +51,7 @@ export function queryCredentials<Query, Value>({
 }
 
 function textList(names: readonly string[]): readonly string[] {
-  // Types are stripped, not checked.
+  // A definition can run without a type check.
   if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names;
   throw new TypeError('it must return a list of names of credentials');
 }

@@ -6,7 +6,7 @@ import type { Backoff } from './backoff.ts';
 import type { AfterFault, Fault } from './circuit-breaker.ts';
 import { MOST_CLOCK_REFUSALS, type SourceCredential } from './source-credential.ts';
 
-/** Time between two checks for a missing secret. */
+/** Time between two checks for a missing secret, in ms. */
 const SECRET_PAUSE_MS = 5_000;
 
 /** The state of one query from attempt to attempt. */
@@ -16,7 +16,7 @@ export interface Progress {
   wasAmbiguous: boolean;
   /** True after a response that doesn't match the service's format. A second one ends the query. */
   wasMismatch: boolean;
-  /** The address of the last redirect, and how many came in a row. */
+  /** The last redirect, and the number of redirects that were followed. */
   redirect: Redirect | undefined;
   redirects: number;
   /** Set if the last attempt was lost on a stale connection: a second loss in a row counts as a failure. */
@@ -53,9 +53,9 @@ export type RetryDecision =
       readonly reason: string;
       /** Expected time until the next attempt, in ms, for displays. */
       readonly retryInMs: number;
-      /** The wait before the next permit is acquired, ms. */
+      /** Wait before the next permit is acquired, in ms. */
       readonly pauseMs: number;
-      /** The wait ends as soon as another request gets a response. */
+      /** True if the wait also ends when the service is up again. */
       readonly isUntilUp?: boolean;
     }
   | { readonly kind: 'reject'; readonly outcome: AttemptEvent['outcome']; readonly error: SourceError };
@@ -82,7 +82,7 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       const { reason, retryInMs } = verdict;
       if (attempted.stale === true && !wasStale) {
         progress.stale = true;
-        // The pool picks the client that lost its connection first, and that client must reconnect.
+        // undici's pool first picks the client that lost its connection, and that client opens a new one.
         return {
           kind: 'retry',
           outcome: 'transient',
@@ -92,10 +92,10 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
         };
       }
       if (attempted.awaitsSecret === true) {
-        // The request isn't at fault, so it waits without a time limit, as for a budget.
+        // The request isn't at fault, so it waits for the secret without a time limit, as it would for a budget.
         return { kind: 'retry', outcome: 'transient', reason, retryInMs: SECRET_PAUSE_MS, pauseMs: SECRET_PAUSE_MS };
       }
-      // Decided once, because a moment later the time may be over, although the error wasn't treated as its last.
+      // Checked only once: a moment later, the time could be over, although this error wasn't treated as the last one.
       const isOver = progress.deadline.isOver();
       const isLast = progress.deadline.isOver(retryInMs);
       const after = options.faulted({ kind: faultKind(options), reason, retryInMs, isLast });
@@ -105,7 +105,7 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
         case 'give up':
           return { kind: 'reject', outcome: 'transient', error: gaveUp(options, reason, { why: after.why }) };
         case 'back off': {
-          // A single request doesn't obey a wait longer than its time while others get responses.
+          // A request at fault ignores a wait that is longer than its remaining time, because other requests get responses.
           const heeded = after.isAtFault && isLast && !isOver ? undefined : retryInMs;
           const pauseMs = progress.deadline.failed(heeded, heeded === undefined ? isOver : isLast);
           if (pauseMs === undefined) return { kind: 'reject', outcome: 'transient', error: gaveUp(options, reason, { retryInMs: heeded }) };
@@ -161,16 +161,19 @@ function faultKind({ attempted, about: { status } }: RetryDecisionOptions): Faul
   return 'error';
 }
 
-/** Bad Gateway, Service Unavailable, Gateway Timeout. Proxies use 520 to 530 for a service that they can't reach. */
+/**
+ * 502 Bad Gateway, 503 Service Unavailable, 504 Gateway Timeout. `faultKind` adds 520 and above, which proxies use if they can't reach the
+ * service.
+ */
 const UNAVAILABLE: ReadonlySet<number> = new Set([502, 503, 504]);
 
-/** The request continues with another credential; if none is left, the next wait for a permit rejects. */
+/** Removes the credential and continues with another. If none is left, the next wait for a permit rejects. */
 function withoutCredential({ retire }: RetryDecisionOptions, error: SourceError): RetryDecision {
   retire(error);
   return { kind: 'retry', outcome: 'unauthorized', reason: `${error.message} It is no longer used.`, retryInMs: 0, pauseMs: 0 };
 }
 
-/** The time for retries is over, or ends before the wait that the service requests. */
+/** Creates the error of a query that is given up: its time for retries is over, or ends before the wait that the service requests. */
 function gaveUp(
   { about, progress: { deadline } }: RetryDecisionOptions,
   reason: string,
@@ -184,7 +187,7 @@ function gaveUp(
   return new SourceError({ ...about, code: 'HEADGATE_GAVE_UP', retryable: true, message });
 }
 
-/** A response doesn't match. `wasRetried`: the previous one didn't, either. */
+/** Creates the error for a response that doesn't match. `wasRetried`: an earlier response of the query didn't match, either. */
 function schemaMismatch({ about }: RetryDecisionOptions, where: string, wasRetried: boolean): SourceError {
   const message =
     `${about.subject}: the response (${about.status}) doesn't match the ${about.service} service: ${where}. ` +

@@ -4,23 +4,23 @@ import type { NamedBudget } from '../budget-slots.ts';
 import { budgetOf } from '../budgets.ts';
 import type { Budgets } from '../source-options.ts';
 
-/** The limits over all credentials of a source, which the journal keeps once. */
+/** The limits over all credentials of a source. The journal stores them once, not for each credential. */
 export interface SharedBudgets {
   readonly all: readonly NamedBudget[];
   readonly byName: ReadonlyMap<string, RateBudget>;
   /** The state in which an earlier process left the budgets that are shared now, or were then. */
   readonly restored: readonly BudgetSnapshot[];
-  /** The journal's entry of a credential, which then covers its grants of the shared budgets, too. */
+  /** Wraps a credential's journal entry, so that it also stores the permits of the shared budgets. */
   covering(entry: JournalEntry): JournalEntry;
   /**
-   * A credential was refused for its rate, and starts nothing for `ms`. Such a response doesn't say which limit refused it: `budgets` are
-   * held only if another credential waits for the same reason.
+   * Reports that a credential was refused because of a rate limit, and sends nothing for `ms`. The response doesn't say which limit refused
+   * it: `budgets` are held only if another credential waits for the same reason.
    */
   refused(credential: string, budgets: readonly RateBudget[], ms: number): void;
 }
 
 export interface SharedBudgetsOptions {
-  /** The source's budgets: those that are `shared` are made here. */
+  /** The source's budgets. `sharedBudgets` creates the ones that are `shared`. */
   readonly budgets: Budgets;
   readonly maxDelayMs: number;
   readonly clock: Clock;

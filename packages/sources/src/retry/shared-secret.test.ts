@@ -4,7 +4,7 @@ import { sharedSecret } from './shared-secret.ts';
 
 const REQUEST = { method: 'GET', url: 'https://api.example/x' };
 
-/** Signs with each in turn, and gives what each shares its secret with. */
+/** Signs with each credential in turn. Returns the credential that each one shares its secret with. */
 async function twins(
   signers: Readonly<Record<string, AuthorizationSigner>>,
   order: readonly string[] = Object.keys(signers),
@@ -38,7 +38,7 @@ describe('credentials that share a secret', () => {
     const signedBy = (name: string): readonly string[] => [(name === 'a' ? signers.a : signers.b).sign(REQUEST).authorization];
     const sign = (credential: string): Promise<string | undefined> => shared({ credential, secrets: signedBy(credential), signedBy });
     expect([await sign('a'), await sign('b')]).toEqual([undefined, undefined]);
-    // Both have got new ones: that of `a` is the one `b` was last seen with.
+    // Both secrets have changed. The new one of `a` equals the last known one of `b`.
     Object.assign(secrets, { a: 'two', b: 'three' });
     expect(await sign('a')).toBeUndefined();
     Object.assign(secrets, { b: 'two' });

@@ -1,7 +1,7 @@
 export interface SharedSecretOptions {
   /** The credential that signed. */
   readonly credential: string;
-  /** The values that its signer added. */
+  /** The values that the credential's signer added. */
   readonly secrets: readonly string[];
   /** Signs the same request with another credential. */
   readonly signedBy: (credential: string) => readonly string[] | Promise<readonly string[]>;
@@ -14,7 +14,7 @@ export type SharedSecret = (options: SharedSecretOptions) => Promise<string | un
 
 /**
  * Finds credentials of one source that share a secret. The service counts them as one, so a budget for each would overrun its limit.
- * Secrets may rotate, so they are compared whenever one signs. A signer whose values all change can't be compared.
+ * Secrets can rotate, so they are compared whenever a credential signs. A signer whose values all change can't be compared.
  */
 export function sharedSecret(): SharedSecret {
   const last = new Map<string, string>();
@@ -23,7 +23,7 @@ export function sharedSecret(): SharedSecret {
     last.set(credential, own);
     for (const [other, before] of last) {
       if (other === credential || before !== own) continue;
-      // Its secret may have changed since.
+      // The other credential's secret may have changed since its last request.
       const now = await attempted(async () => lastingSecret(await signedBy(other)));
       if (now === undefined) last.delete(other);
       else last.set(other, now);
@@ -33,7 +33,7 @@ export function sharedSecret(): SharedSecret {
   };
 }
 
-/** Undefined if it fails: a signer without a secret shares none. */
+/** Returns undefined if signing fails: a signer without a secret shares none. */
 async function attempted(sign: () => Promise<string>): Promise<string | undefined> {
   try {
     return await sign();

@@ -37,7 +37,7 @@ test('what the service says is believed, within reason', () => {
   expect(refused(make(), 0)).toBe(1_000);
   expect(refused(make(1, 200), -5)).toBe(200);
   expect(refused(make(), 86_400_000)).toBe(86_400_000);
-  // A reset in another century is a lie, and says nothing.
+  // A reset thousands of years away is ignored.
   expect(refused(make(), 1e15)).toBe(60_000);
   expect(refused(make(), Infinity)).toBe(60_000);
 });
@@ -66,7 +66,7 @@ test('a refusal holds the budgets that its request used, and no others', () => {
   expect(free()).toEqual([0, 5_000]);
   expect(credential.backOffOneWindow([1, 0])).toBeCloseTo(60_035);
   expect(free()).toEqual([expect.closeTo(60_035) as number, 5_000]);
-  // A refusal of a request that costs nothing concerns all of them.
+  // A refusal of a request that costs nothing concerns all budgets.
   expect(credential.refused({ grantedAtMs, weights: [0, 0], retryInMs: 90_000 })).toBe(90_000);
   expect(free()).toEqual([90_000, 90_000]);
 });

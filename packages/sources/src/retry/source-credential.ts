@@ -10,7 +10,7 @@ import type { SharedBudgets } from './shared-budgets.ts';
 export interface SourceCredential {
   readonly name: string;
   readonly signer: Signer;
-  /** In the source's order. */
+  /** All budgets of the credential, in the source's order. */
   readonly budgets: readonly RateBudget[];
   /** The budgets' definitions by name, in the same order. */
   readonly named: Budgets;
@@ -19,17 +19,17 @@ export interface SourceCredential {
   readonly journal?: JournalEntry | undefined;
   /** True if the service refused this credential because of a rate limit during the last minute. */
   readonly recentlyRefused: boolean;
-  /** Number of refusals because of the clock: a refusal of a request signed before the last one says nothing new. */
+  /** Number of refusals because of the clock. A refusal of a request that was signed before the last refusal says nothing new. */
   readonly clockRefusals: number;
   /** Reports whether a request could be sent before its permit expired. An expired permit lengthens the time limit of later permits. */
   prepared(how: { readonly lapsedAfterMs: number } | 'in time'): void;
   /** Reports a refusal because of a rate limit. Holds the budgets that the request uses. Returns the length of the hold in ms. */
   refused(refusal: Refusal): number;
-  /** A response other than a refusal has arrived. */
+  /** Reports a response that isn't a refusal. */
   accepted(): void;
-  /** Starts nothing for a whole window of the budgets that a request with these weights uses. Returns its length in ms. */
+  /** Sends nothing for a whole window of the budgets that a request with these weights uses. Returns the length of the wait in ms. */
   backOffOneWindow(weights: readonly number[]): number;
-  /** Number of refusals of its secret: a refusal of a request signed before the last one says nothing new. */
+  /** Number of refusals of the secret. A refusal of a request that was signed before the last refusal says nothing new. */
   readonly secretRefusals: number;
   /** Returns the state of the budgets that only this credential uses. */
   snapshots(): readonly BudgetSnapshot[];
@@ -44,11 +44,14 @@ export interface SourceCredential {
   secretRefused(secret: string | undefined, error: SourceError): boolean;
   /** Returns the error of the last refusal if the service then refused this secret; undefined for any other secret. */
   refusalOf(secret: string): SourceError | undefined;
-  /** Its timestamp was refused by a service whose clock is `offsetMs` ahead of ours. Corrects the clock that stamps its requests. */
+  /**
+   * Reports that a service whose clock is `offsetMs` ahead of ours refused the timestamp. Corrects the signer's clock, if the signer allows
+   * it.
+   */
   clockRefused(offsetMs: number): ClockCorrection;
 }
 
-/** `fatal`: nothing can be corrected, or corrections in a row did not help. */
+/** `fatal`: the signer can't correct its clock, or several corrections in a row didn't help. */
 export type ClockCorrection = 'corrected' | 'too far off' | 'fatal';
 
 export interface Refusal {
@@ -69,19 +72,19 @@ export interface SourceCredentialOptions {
   readonly maxDelayMs: number;
   readonly clock: Clock;
   readonly journal?: Journal | undefined;
-  /** The credential that had its name before, whose budgets it continues. Default: continues with what the journal knows. */
+  /** A removed credential of the same name, whose budgets the new one continues. Default: continues the budgets in the journal. */
   readonly before?: SourceCredential | undefined;
 }
 
 const RECENT_MS = 60_000;
-/** Maximum wait after a refusal without a requested wait. Such waits start with one window and double with each refusal. */
+/** Maximum wait in ms after a refusal that doesn't request one. Such waits start with one window and double with each refusal. */
 const LONGEST_STEP_MS = 15 * 60_000;
-/** Maximum believable wait: a response that requests more than this, and more than the longest window of its budgets, is ignored. */
+/** Maximum plausible wait, in ms. A response that requests more than this, and more than the longest window of the budgets, is ignored. */
 const LONGEST_HOLD_MS = 24 * 60 * 60_000;
-/** If a response says `now`, wait this long, or one window if that is shorter. */
+/** Minimum wait after a refusal, in ms, even if the service requests less. If the window is shorter, one window is enough. */
 const SHORTEST_HOLD_MS = 1_000;
 
-/** Maximum correction. If the offset is larger, the service's clock or this machine's is wrong, and a person must check. */
+/** Maximum correction, in ms. If the offset is larger, the service's clock or this machine's is wrong, and a person must check. */
 const LARGEST_CLOCK_OFFSET_MS = 24 * 60 * 60_000;
 /** Maximum number of clock corrections in a row. After that, the clock isn't the cause of the refusals. */
 export const MOST_CLOCK_REFUSALS = 3;
@@ -89,7 +92,9 @@ export const MOST_CLOCK_REFUSALS = 3;
 export function sourceCredential(given: SourceCredentialOptions): SourceCredential {
   const { credential, shared, maxDelayMs, clock, journal } = given;
   const { name, signer } = credential;
-  /** Added to a permit's time, so that a slow proxy or signer doesn't let each of them expire; halved by each request that is in time. */
+  /**
+   * Ms added to the time limit of permits, so that a slow proxy or signer doesn't let each of them expire. Each request in time halves it.
+   */
   let preparationMs = 0;
   const options = { maxDelayMs, clock, ...(journal !== undefined && { leaseMs: () => journal.leaseMs + Math.round(preparationMs) }) };
   const named = { ...given.budgets, ...credential.budgets };
@@ -100,7 +105,7 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
   const budgets = Object.keys(named).flatMap((budget) => ownByName.get(budget) ?? shared.byName.get(budget) ?? []);
   const snapshots = (): readonly BudgetSnapshot[] => own.map((one) => ({ name: one.name, ...one.budget.snapshot() }));
   const opened = journal?.open(name, snapshots);
-  // A limit that was shared counts for each credential once it isn't, and the other way around.
+  // If a budget was shared and no longer is, its snapshot counts for each credential, and the other way around.
   for (const snapshot of given.before?.snapshots() ?? opened?.restored ?? [])
     (ownByName.get(snapshot.name ?? '') ?? shared.byName.get(snapshot.name ?? ''))?.restore(snapshot);
   for (const snapshot of shared.restored) ownByName.get(snapshot.name ?? '')?.restore(snapshot);
@@ -115,7 +120,10 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
   let clockRefusalsInARow = 0;
   let retiredBy: SourceError | undefined;
 
-  /** The budgets that a request uses: its refusal says nothing about the others, and is more likely about the credential's own. */
+  /**
+   * The budgets that a refusal concerns: those that the request uses. If some belong to the credential alone, only these, because they are
+   * the likelier cause.
+   */
   const used = (weights: readonly number[]) => {
     const concerned = budgets.filter((_, i) => weights[i] !== 0);
     const ofAll = [...shared.byName.values()].filter((budget) => concerned.includes(budget));

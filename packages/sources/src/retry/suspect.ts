@@ -1,13 +1,16 @@
 /**
- * After this many errors while others get responses, the request or credential itself is at fault. An intermittent outage looks the same
- * for a while.
+ * After this many errors while others get responses, the request or credential is at fault. Fewer could also come from an intermittent
+ * outage.
  */
 const STRIKES = 3;
 
-/** A request or credential that may be at fault: it is, from the third error while others get responses until its own next response. */
+/**
+ * A request or credential that may be at fault: it counts as such from its third error while others get responses, until its own next
+ * response.
+ */
 export class Suspect {
   #strikes = 0;
-  /** The number of the source's responses at its last response, and at its last error since then. */
+  /** The number of the source's responses when the suspect got its last response, and when it last failed since then. */
   #answeredAt = 0;
   #failedAt = Infinity;
 
@@ -15,7 +18,7 @@ export class Suspect {
     return this.#strikes >= STRIKES;
   }
 
-  /** `startedAt` and `answers`: the number of the source's responses when the attempt began, and now. */
+  /** Records an error. `startedAt` and `answers`: the number of the source's responses when the attempt began, and now. */
   failed(startedAt: number, answers: number): void {
     if (answers > Math.max(startedAt, this.#answeredAt) || answers > this.#failedAt) this.#strikes += 1;
     this.#failedAt = answers;

@@ -4,7 +4,7 @@ export class UnderWay {
   readonly #onRoom: () => void;
   readonly #counts = new Map<string, number>();
 
-  /** `max`: of one credential. `onRoom` is called when a credential at its maximum has capacity again. */
+  /** `max`: the maximum of each credential. `onRoom` is called when a credential at its maximum has capacity again. */
   constructor({ max, onRoom }: { readonly max: number; readonly onRoom: () => void }) {
     this.#max = max;
     this.#onRoom = onRoom;

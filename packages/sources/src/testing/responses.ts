@@ -12,7 +12,7 @@ export function html(status: number): Respond {
     response.writeHead(status, { 'content-type': 'text/html' }).end('<!DOCTYPE html><html><body>Over capacity</body></html>');
 }
 
-/** Fails with a Retry-After. */
+/** Sends a 503 with a Retry-After header. */
 export function busy(retryAfterS: number): Respond {
   return (_, response) => response.writeHead(503, { ...JSON_TYPE, 'retry-after': String(retryAfterS) }).end('{}');
 }
@@ -22,7 +22,7 @@ export function compressed(body: string, encoding: 'gzip' | 'br'): Respond {
   return (_, response) => response.writeHead(200, { ...JSON_TYPE, 'content-encoding': encoding }).end(bytes);
 }
 
-/** Declares a greater length than it sends, and ends. */
+/** Declares the length of the whole body, sends half of it, and closes the connection. */
 export function cut(body: string): Respond {
   return (_, response) => {
     const bytes = Buffer.from(body);
@@ -50,7 +50,7 @@ export const endless: Respond = (_, response) => {
   pour();
 };
 
-/** A good response that unfolds to a thousand times what is on the wire. */
+/** Sends a valid response, padded with spaces to `bytes` and compressed to far fewer. */
 export function bomb(body: string, bytes: number): Respond {
   return compressed(body.padEnd(bytes), 'gzip');
 }
@@ -67,7 +67,7 @@ export function redirect(to: string): Respond {
   return (_, response) => response.writeHead(302, { location: to }).end();
 }
 
-/** Answers under a content encoding that repeats the secret of the request. */
+/** Sends a content-encoding header that contains the request's secret. */
 export function encoded(spell: (secret: string) => string): Respond {
   return (request, response) => {
     const secret = spell((request.headers.authorization ?? '').replace(/^Bearer /, '')).replaceAll('\u0007', '');

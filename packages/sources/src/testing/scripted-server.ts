@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 
-/** A service on 127.0.0.1 that answers by a script. */
+/** A server on 127.0.0.1 that sends scripted responses. */
 export interface ScriptedServer extends AsyncDisposable {
   /** Base address, without a slash at its end. */
   readonly url: string;
@@ -11,9 +11,9 @@ export interface ScriptedServer extends AsyncDisposable {
 export type Respond = (request: IncomingMessage, response: ServerResponse) => void;
 
 export interface ScriptedServerOptions {
-  /** Answers to the first requests, in order. */
+  /** Responses to the first requests, in order. */
   readonly script?: readonly Respond[];
-  /** The response to all others. */
+  /** The response to all other requests. */
   readonly otherwise: Respond;
 }
 
@@ -22,7 +22,7 @@ export async function scriptedServer({ script = [], otherwise }: ScriptedServerO
   const listener: RequestListener = (request, response) => {
     const respond = script[requests.length] ?? otherwise;
     requests.push(request);
-    // A client may disconnect in the middle.
+    // A client can disconnect in the middle of a response.
     response.on('error', () => undefined);
     request.on('error', () => undefined);
     request.resume();

@@ -11,25 +11,25 @@ import { type Respond, scriptedServer, type ScriptedServer } from './scripted-se
 export interface SourceContractOptions<Api extends AsyncDisposable, Value> {
   /** Opens the source under test with exactly these options. */
   open(options: SourceOptions): Api;
-  /** Makes the one request that `body` answers. */
+  /** Makes the request to which the server sends `body`. */
   query(api: Api, options: ContractQueryOptions): Promise<Delivery<Value> | undefined>;
-  /** The JSON text of a good response, ASCII. */
+  /** The JSON text of a valid response, in ASCII. */
   readonly body: string;
-  /** The value of a good response. The credential is named `contract`. */
+  /** The value of a valid response. The credential is named `contract`. */
   readonly expected: Value;
-  /** Valid JSON with status 200 that isn't a valid response. Default: none, for a service that may return any JSON. */
+  /** Valid JSON that isn't a valid response, sent with status 200. Default: none, for a service that can return any JSON. */
   readonly mismatches?: readonly MismatchingResponse[];
-  /** A walk without an end of its pages. Default: none, for a source without walks. */
+  /** A walk whose pages never end. Default: none, for a source without walks. */
   readonly endlessWalk?: EndlessWalk<Api>;
 }
 
-/** A walk that only a limit of the source ends, and the service's pages for it. */
+/** A walk that only a limit of the source ends, and the pages that the service returns. */
 export interface EndlessWalk<Api> {
-  /** Begins a walk that its limit ends after five pages. */
+  /** Begins a walk that the limit `option` ends after five pages. */
   walk(api: Api): AsyncIterable<unknown>;
-  /** The JSON text of the nth page, from 1: always good, and never the last. */
+  /** Returns the JSON text of the nth page, from 1: always valid, and never the last. */
   page(n: number): string;
-  /** The option with that limit, which the error names. */
+  /** Name of the option with that limit. The error must contain it. */
   readonly option: string;
 }
 
@@ -37,11 +37,11 @@ export interface EndlessWalk<Api> {
 export interface MismatchingResponse {
   /** The JSON text, sent with status 200. */
   readonly body: string;
-  /** Words of the error: the place that doesn't fit, and the kind that is expected there. */
+  /** Words that the error must contain: the field that is wrong, and the value expected there. */
   readonly where: string;
 }
 
-/** Pass it to `SourceContractOptions.query`. */
+/** Options of `SourceContractOptions.query`. */
 export interface ContractQueryOptions {
   /** Pool to reserve the response's items from; the contract checks that all of it comes back. */
   readonly credits: CreditPool;
@@ -49,11 +49,14 @@ export interface ContractQueryOptions {
   readonly signal: AbortSignal;
 }
 
-/** One promise of every source. */
+/** A check of one promise that every source keeps. */
 export interface ContractCheck {
   /** A sentence about every source or pipeline, for the test's title. */
   readonly name: string;
-  /** Rejects with an `AssertionError` if the promise isn't kept. Takes real time: of a source at most a second, of a pipeline seconds, as windows pass. */
+  /**
+   * Rejects with an `AssertionError` if the promise isn't kept. Takes real time: at most a second for a source, and several seconds for a
+   * pipeline.
+   */
   readonly run: () => Promise<void>;
 }
 
@@ -86,7 +89,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
       contract.query(api, { credits, signal });
     await act({ server, api, credits, query });
   };
-  /** The errors first, one per request, then a complete, good response. */
+  /** Checks that the source recovers: the server sends the errors, one per request, and then a valid response. */
   const recovers = (name: string, faults: readonly Respond[], options: Partial<SourceOptions> = {}): ContractCheck => ({
     name,
     run: () =>
@@ -102,7 +105,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
         options,
       ),
   });
-  /** It ends with an error, and then holds nothing. */
+  /** Checks that the query ends with an error, and then holds no credit. */
   const fails = (
     name: string,
     respond: Respond,
@@ -286,7 +289,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
             const requested = query(abort.signal);
             requested.catch(() => undefined);
             await until(() => told.length > 0);
-            // Time for a second, if there were one.
+            // Time in which a second request would arrive.
             await new Promise((resolve) => setTimeout(resolve, 50));
             assert.equal(server.requests.length, 1);
             assert.match(told.join(' '), /(contract|twin): it has the same secret as (contract|twin), so/);
@@ -313,7 +316,7 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
             const requested = query(abort.signal);
             requested.catch(() => undefined);
             await until(() => server.requests.length === 2);
-            // Time for a third, if there were one.
+            // Time in which a third request would arrive.
             await new Promise((resolve) => setTimeout(resolve, 100));
             assert.equal(server.requests.length, 2);
             abort.abort(new Error('enough'));
@@ -352,7 +355,7 @@ interface Scene<Api, Value> {
 }
 
 const SECRET = 'sEcr3t/0f-th3-c0ntr4ct+9876543210==';
-/** The secret as in a host name. */
+/** The secret, spelled as a host name. */
 const HOST = SECRET.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 const SPELLINGS: readonly (readonly [spelling: string, spell: (secret: string) => string])[] = [
   ['unchanged', (secret) => secret],
@@ -366,16 +369,16 @@ const SPELLINGS: readonly (readonly [spelling: string, spell: (secret: string) =
 const SHOWN_LENGTH = 24;
 const MOST_BYTES = 64 * 1024;
 const WINDOW_MS = 200;
-/** From an interim answer to the real one. */
+/** Time from the interim response to the final one, in ms. */
 const HINTED_MS = 150;
 
-/** Every text of a JSON value that is longer than a single word. */
+/** Returns the texts in a JSON value that are longer than 8 characters. */
 function textsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return value.length > 8 ? [value] : [];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** Everything an error shows, in any way. */
+/** Returns everything that an error shows when it is printed, serialized or inspected. */
 function revealing(error: Error): string {
   return `${inspect(error, { depth: Infinity, showHidden: true })} ${JSON.stringify(error)} ${error.message} ${error.stack ?? ''}`;
 }
