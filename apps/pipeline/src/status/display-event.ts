@@ -12,8 +12,8 @@ export interface LogUnavailable {
   readonly type: 'log-unavailable';
   readonly driver: LogDriver;
   readonly reason: string;
-  /** The log responds but refuses: the reason names the missing rights. Reported again when that changes. */
+  /** True if the log responds but refuses access. `reason` names the missing permissions. Reported again when they change. */
   readonly refused?: true;
-  /** Epoch ms. */
+  /** Start of the outage, epoch ms. */
   readonly since: number;
 }

@@ -22,7 +22,7 @@ interface CrawlOptions {
   readonly emit?: ('pages' | 'ids' | 'changes')[];
 }
 
-/** Ten ids a page, two requests in 15 minutes. */
+/** A followers pipeline with ten IDs per page. Default limit: two requests in 15 minutes. */
 function crawl({ url, users, limit = { requests: 2, window: '15m' }, ...more }: CrawlOptions) {
   return followers({
     baseUrl: url,
@@ -40,7 +40,7 @@ async function service(users: Users, more: Parameters<typeof startFollowers>[0] 
   return await startFollowers({ ...FREELY, users: users ?? {}, ...more });
 }
 
-/** A crawl of `users` to its end, so that the sizes of the next one are known. */
+/** Crawls `users` completely, so that the next crawl knows their sizes. */
 async function crawled(here: Place, url: string, users: readonly string[]): Promise<void> {
   await (await here.run([crawl({ url, users, limit: { requests: 1_000, window: '1s' } })])).finish();
   await here.clock.advance(3_600_000 - (here.clock.epochMs() - START));
@@ -55,7 +55,7 @@ describe('the row of a job', () => {
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     await using here = await place();
     const run = await here.run([crawl({ url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`, users: ['alpha'] })]);
-    // A permit that isn't used soon is given back.
+    // Wait for the request first, because a permit that isn't used in time is returned.
     await requested.promise;
     await run.shows(/@alpha +first page +response pending$/mu);
     await here.clock.advance(3_000);
@@ -104,7 +104,7 @@ describe('the row of a job', () => {
     expect(lines(run)).not.toContain('no attempt');
     await here.clock.advance(10_000);
 
-    // A count of more digits makes the line wider: where it breaks, and into which of two forms, isn't expected.
+    // More attempts make the line longer, so the test doesn't expect where it breaks, or which of two forms it has.
     await expect
       .poll(() => run.frame({ columns: 500 }).at(-1))
       .toMatch(/followers: down since 10:00:00(?:, next attempt [\d:]+)? \(\d+ attempts(?:, 1 job waiting)?\): cannot connect/u);
@@ -140,7 +140,7 @@ describe('the row of a job', () => {
       { ...followed, open: (io, lane) => followed.open({ ...io, onAttempt: (event) => (io.onAttempt(event), onSecond()) }, lane) },
     ]);
     await run.shows(/@alpha +1 page +10 ids +writing$/mu);
-    // Not for a moment alone.
+    // The row stays that way.
     await here.clock.advance(1_000);
     expect(lines(run)).toMatch(/@alpha +1 page +10 ids +writing$/mu);
     expect(lines(run)).not.toContain('waits');
@@ -185,13 +185,13 @@ describe('the row of a job', () => {
     expect(lines(run)).toMatch(/@nobody +failed: .*no such user/iu);
     expect(run.plain.text.match(/nobody.*It is in followers\.dead-letters\.$/gmu)).toHaveLength(1);
     await here.log.append([{ topic: 'followers.requests', key: '@alpha', value: '{"screenName":"alpha"}' }]);
-    // A lane that had not yet begun to wait looks again later.
+    // A lane that wasn't waiting yet notices the new job only when it looks again.
     const later = async (): Promise<string> => {
       await here.clock.advance(250);
       return lines(run);
     };
     await expect.poll(later).toMatch(/@alpha #\d/u);
-    // The list may have asked for it once more by then.
+    // The list may have added the job again by then.
     expect(run.frame().filter((line) => line.startsWith('  @alpha #')).length).toBeGreaterThan(1);
   });
 
@@ -213,7 +213,7 @@ interface Shelf {
 
 const shelfTopics = { records: topic({ value: z.string() }) };
 
-/** Shelves of one page each, whose work behind them waits for `gate`. */
+/** A pipeline with crawls of one page. Their `after` waits for `gate`. */
 function shelf(gate: Promise<void>) {
   return definePipeline({
     name: 'shelves',
@@ -294,7 +294,7 @@ it('an outage of a service is reported once, and its end once, however many requ
   const users = Array.from({ length: 20 }, (_, i) => `user_${i}`);
   const run = await here.run([crawl({ url: `http://127.0.0.1:${port}`, users, limit: { requests: 10_000, window: '1s' } })]);
   const failed = (): number => run.view().pipelines['followers']?.failing?.attempts ?? 0;
-  // Not in time, which stands still while sockets are at work.
+  // Polls instead of advancing the clock once, because virtual time stops while sockets are at work.
   const during = async (): Promise<number> => {
     await here.clock.advance(2_500);
     return failed();
@@ -374,7 +374,7 @@ describe('the progress', () => {
 
   it('stays cheap however many jobs wait', async () => {
     await using here = await place();
-    // Its one request of the day is spent: nothing else happens, however long a slow machine takes.
+    // The service refuses the only request of the day, so nothing else happens, however slow the machine is.
     const busy = createServer((_, response) => response.writeHead(503).end());
     await new Promise<void>((resolve) => busy.listen(0, '127.0.0.1', resolve));
     const { port } = busy.address() as AddressInfo;
@@ -392,7 +392,7 @@ describe('the progress', () => {
       await here.clock.advance(5_001);
       return run.view();
     };
-    // The forecast is made anew now and then, and the requests are counted between.
+    // The forecast is made only now and then, and requests are counted in between, so the test advances the clock until both are there.
     await expect.poll(view, { timeout: 60_000 }).toMatchObject({
       lanes: [{ inWork: 500, behind: 19_500, isCounted: true }],
       progress: { done: 0, left: 20_000, isExact: false },

@@ -27,7 +27,7 @@ export class FakeTerminal extends Writable {
     return this.text.split('\n').slice(0, -1);
   }
 
-  /** What a terminal shows after all this: the escape sequences a redraw uses are obeyed, any other throws. */
+  /** The screen after all writes. Obeys the escape sequences that a redraw uses, and throws for any other. */
   screen(): string[] {
     const lines: string[] = [''];
     let row = 0;

@@ -5,10 +5,10 @@ import { followers } from '../pipelines/followers.ts';
 import { type Place, type ShownRun, place } from './shown-run.fixture.ts';
 
 const SHARES = [0.1, 0.3, 0.6];
-/** The jobs take days, and the displays would look each second. */
+/** Leaves out the plain and JSON lines, which would read the run every second of jobs that take days. */
 const UNTOLD = { lines: false };
 
-/** Runs to the end, and compares the finish times said on the way with the one that came. Errors are shares of the whole time. */
+/** Runs to the end, and returns the errors of the finish times that were forecast on the way, as shares of the whole time. */
 async function errors(here: Place, run: ShownRun, total: number): Promise<readonly number[]> {
   const startedAt = here.clock.epochMs();
   const said: number[] = [];
@@ -26,7 +26,7 @@ interface Crawled {
   readonly users: Readonly<Record<string, unknown>>;
 }
 
-/** All users again and again, in pages of 10, so many requests in 15 minutes. */
+/** Crawls all users repeatedly, in pages of 10, with this many requests in 15 minutes. */
 const crawl = ({ url, users }: Crawled, requests: number) =>
   followers({
     baseUrl: url,
@@ -63,7 +63,7 @@ it('the forecast for each crawl is less than 5 % off if the sizes of all are kno
   await run.finish(({ work, progress }) => {
     for (const row of work) {
       if (row.kind !== 'walk') continue;
-      // At a fifth of the job.
+      // After a fifth of the requests.
       if (progress.done >= 23 && !said.has(row.key) && row.doneAt !== undefined) said.set(row.key, row.doneAt);
       if (row.state === 'working') came.set(row.key, 0);
       else if (came.get(row.key) === 0) came.set(row.key, here.clock.epochMs());

@@ -7,14 +7,14 @@ import type { DisplayEvent } from './display-event.ts';
 
 type Level = 'info' | 'warn' | 'error';
 
-/** How displays report each event. Add an entry here for a new event, and nowhere else. */
+/** How displays report an event. `EVENTS` has one entry for each type of event. */
 interface EventWords<Event> {
   /** One printable line, whatever the names in it contain. `units`: names of the pipelines' items. */
   readonly words: (event: Event, units: Units) => string;
   readonly level: Level | ((event: Event) => Level);
-  /** The plain lines say it: each, summed with others about the same request to one a second, or never. */
+  /** Whether the plain lines report the event individually, summed with others of the same request (at most once a second), or never. */
   readonly plain: 'each' | 'summed' | 'never' | ((event: Event) => 'each' | 'never');
-  /** It scrolls above the live display and stays there. */
+  /** Whether the event's line scrolls above the live display and stays there. Default: it doesn't. */
   readonly isKept?: (event: Event) => boolean;
 }
 
@@ -59,7 +59,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
     words: ({ subject, outcome, reason = '', status, retryInMs }) => {
       const unsaid = status === undefined ? outcome : `${outcome} (${status})`;
       const said = reason === '' ? unsaid : reasonWithout(subject, { code: outcome, message: reason });
-      // The request continues with another secret or credential, or not at all.
+      // After `unauthorized`, the request continues with another secret or credential, or not at all, so no retry is announced.
       const again =
         retryInMs === undefined || outcome === 'unauthorized' ? '' : `, retry ${retryInMs <= 0 ? 'now' : `in ${durationWords(retryInMs)}`}`;
       return `${safeText(subject, 100)}: ${again === '' ? said : said.replace(/\.$/, '')}${again}`;
@@ -96,7 +96,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
     },
     level: ({ failed, reason }) => (failed ? 'error' : reason === undefined ? 'info' : 'warn'),
     plain: 'each',
-    // A normally released lane appears in the header.
+    // If a lane is released normally, the header shows the lanes that remain, so no line needs to stay.
     isKept: ({ reason }) => reason !== undefined,
   },
   'requests-blocked': {
@@ -110,7 +110,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
     plain: 'each',
     isKept: always,
   },
-  // The summary says so.
+  // The summary reports this instead.
   'lanes-elsewhere': { words: ({ lanes }) => elsewhereWords(lanes), level: 'info', plain: 'never' },
   'log-unavailable': { words: logEventWords, level: 'warn', plain: 'each' },
   'log-available': { words: logEventWords, level: 'info', plain: 'each', isKept: always },
@@ -139,12 +139,12 @@ export function eventText(event: DisplayEvent, units: Units): EventText {
   };
 }
 
-/** Whether the plain lines show it individually; the list of the last events does the same. */
+/** Whether the plain lines report an event individually. The list of recent events uses the same rule. */
 export function isNews(event: DisplayEvent): boolean {
   return eventText(event, {}).plain === 'each';
 }
 
-/** `5,000 ids`, with the pipeline's own word. */
+/** A count with the pipeline's own word for its items: `5,000 ids`. */
 export function itemsWords(count: number, pipeline: string, units: Units): string {
   const unit = units[pipeline] ?? 'records';
   return countWords(count, count === 1 ? singularOf(unit) : unit, unit);
@@ -158,13 +158,13 @@ export function countsWords(counts: Readonly<Record<string, number>>): string {
   return said.length === 0 ? 'no record' : said.join(', ');
 }
 
-/** Why a lane can't continue. */
+/** Says why a lane can't continue. */
 export function failedLaneWords({ pipeline, lane, reason }: { pipeline: string; lane: number; reason: string }): string {
   const why = safeText(reason, 500).replace(/[.;\s]+$/, '');
   return `${pipeline} lane ${lane} can't continue: ${why}. No data is lost: its jobs wait for the next run.`;
 }
 
-/** `followers lane 0: since 10:31:04 another client's open transaction (offset 12) holds jobs back; …`. */
+/** `followers lane 0: since 10:31:04 another client's open transaction (offset 12) blocks jobs; they continue when it ends`. */
 export function blockedLaneWords({ pipeline, lane, offset }: { pipeline: string; lane: number; offset: number }, since: string): string {
   return (
     `${pipeline} lane ${lane}: since ${since} another client's open transaction (offset ${offset}) blocks jobs; ` +
@@ -172,7 +172,7 @@ export function blockedLaneWords({ pipeline, lane, offset }: { pipeline: string;
   );
 }
 
-/** `1 other lane is worked by other processes of the group`. */
+/** `1 other lane is held by other processes of the group`. */
 export function elsewhereWords(count: number): string {
   return `${countWords(count, 'other lane')} ${count === 1 ? 'is' : 'are'} held by other processes of the group`;
 }

@@ -28,7 +28,7 @@ function comfort({ refused }: Pick<LogUnavailable, 'refused'>): string {
   return `nothing is lost; continues automatically${refused ? ' once you grant that' : ''}`;
 }
 
-/** The outage of the log: what and since when first, since a narrow terminal cuts the end. */
+/** Describes an outage of the log. The kind and the start come first, because a narrow terminal cuts the end. */
 export function logOutageWords({ now }: Pick<RunView, 'now'>, outage: LogUnavailable, times: TimeWords): string {
   const { since } = outage;
   const elapsed = now - since < 1_000 ? '' : `, for ${durationWords(Math.floor((now - since) / 1_000) * 1_000)}`;
@@ -42,7 +42,10 @@ export function logEventWords(event: LogEvent): string {
   return `${logOutageLabel(event)} (${safeText(event.reason, MAX_REASON)}): ${comfort(event)}`;
 }
 
-/** Reports each change of the log's availability once, each change of its refusal, and the duration, however often it is notified. */
+/**
+ * Returns a function that describes events about the log. It reports each outage, each changed refusal and each recovery once, however often
+ * an event repeats. A recovery includes the duration of the outage.
+ */
 export function logLines({ clock }: { readonly clock: Clock }): (event: LogEvent) => string | undefined {
   let before: (Extract<LogEvent, { type: 'log-unavailable' }> & { readonly sinceMs: number }) | undefined;
   return (event) => {
@@ -77,7 +80,7 @@ export function failingPipelines({
   );
 }
 
-/** The outage of a service: since when and the next attempt first, since a narrow terminal cuts the end. */
+/** Describes an outage of a service. Its start and the next attempt come first, because a narrow terminal cuts the end. */
 export function serviceOutageWords(
   { now }: Pick<RunView, 'now'>,
   { pipeline, since, attempts, retryAt, waiting = 0, reason }: ReturnType<typeof failingPipelines>[number],

@@ -51,7 +51,7 @@ export interface JobRow extends TableRow {
   /** Identifies the row across redraws. */
   readonly key: string;
   readonly state: JobState;
-  /** When its last page was written, in words; empty before. */
+  /** Time at which the job's last page was written, in words; empty before that. */
   readonly doneAt: string;
 }
 
@@ -194,7 +194,7 @@ export function progressWords(view: RunView, times: TimeWords): string {
   return [`${countWords(done, 'request')} done${rest}`, ...(left === 0 ? [] : rates)].join('; ');
 }
 
-/** `at most 75,000 ids in 15 m`, or `at most 3 requests a second and 5,000 in 1 d`: a pipeline's maximum speed. */
+/** `at most 75,000 ids in 15 m`, or `at most 3 requests a second and 5,000 requests in 1 d`: a pipeline's maximum speed. */
 export function rateWords(
   pipeline: string,
   { unit, pageItems }: { readonly unit: string; readonly pageItems?: number | undefined },
@@ -207,7 +207,7 @@ export function rateWords(
   ).toSorted((a, b) => a.windowMs - b.windowMs);
   if (limits.length === 0) return [];
   const most = limits
-    // A longer window matters if it permits less than consecutive shorter ones.
+    // A longer window matters only if it permits fewer requests than the shorter ones do in the same time.
     .filter(({ windowMs, limit }, i) => limits.slice(0, i).every((shorter) => limit / windowMs < shorter.limit / shorter.windowMs))
     .map(({ windowMs, limit }) => {
       const amount = pageItems === undefined ? countWords(limit, 'request') : itemsWords(limit * pageItems, pipeline, { [pipeline]: unit });
@@ -216,20 +216,20 @@ export function rateWords(
   return [`at most ${most.join(' and ')}`];
 }
 
-/** A budget's label: its pipeline, its credential or all of them, and its own name if there are several. */
+/** A budget's label: its pipeline, its credential or `all credentials`, and the budget's own name unless that is `rate`. */
 export function budgetName({ pipeline, credential, budget }: Pick<Budget, 'pipeline' | 'credential' | 'budget'>): string {
   return `${pipeline} ${credential === undefined ? 'all credentials' : safeText(credential, 40)}${budget === 'rate' ? '' : ` ${safeText(budget, 40)}`}`;
 }
 
 /** A line of the table of budgets. */
 export interface BudgetRow extends TableRow {
-  /** `in 15 m`; empty for one that resets at a time of day. */
+  /** `in 15 m`; empty for a budget that resets at a time of day. */
   readonly window: string;
   /** `everything waits for this`, `resets at 00:00:00`, or empty. */
   readonly why: string;
 }
 
-/** A row for each budget; the one that blocks work says so. */
+/** A row for each budget. A budget that blocks work says so in its row. */
 export function budgetRows(view: RunView, times: TimeWords): readonly BudgetRow[] {
   const { budgets, now } = view;
   const holding = holdingBudgets(view);
@@ -261,7 +261,7 @@ function waitWords(holds: string): string {
   return holds === 'everything' ? 'everything waits' : `${holds} waits`;
 }
 
-/** The budgets that block a pipeline: for each pipeline whose requests all wait for budget, the budget that allows the next request. */
+/** For each pipeline whose open work all waits for budget: the budget that delays its next request, and the name of what that blocks. */
 export function holdingBudgets({ work, budgets, now }: RunView): ReadonlyMap<Budget, string> {
   const open = work.filter(({ doing }) => doing !== undefined);
   const pipelines = [...new Set(open.map(({ pipeline }) => pipeline))];
@@ -283,7 +283,7 @@ export function holdingBudgets({ work, budgets, now }: RunView): ReadonlyMap<Bud
   return holding;
 }
 
-/** The credentials that jobs wait for; undefined: any. */
+/** The credentials that jobs wait for; undefined if any credential will do. */
 function credentialsOf(rows: readonly WorkRow[]): ReadonlySet<string> | undefined {
   const all = rows.map(({ doing }) => (doing?.state === 'waiting' ? doing.credentials : undefined));
   return all.includes(undefined) ? undefined : new Set(all.flatMap((names = []) => names));
@@ -299,12 +299,12 @@ function freeAt(budget: Budget): number {
 
 const IDLE_AFTER_MS = 2_000;
 
-/** Nothing is active or waiting. */
+/** Whether no job is in work or waiting, and no event has occurred for 2 s. */
 export function isIdle({ lanes, now, lastEventAt }: RunView): boolean {
   return now - lastEventAt > IDLE_AFTER_MS && lanes.every(({ inWork, behind }) => inWork + behind === 0);
 }
 
-/** The lanes held: `lane 2`, `lanes 0 1 2 3`, `lanes followers 0 to 7, books 0`, `no lane`; empty where lanes are of no concern. */
+/** The held lanes: `lane 2`, `lanes 0 1 2 3`, `lanes followers 0 to 7, books 0`, `no lane`. Empty for one lane per pipeline that never moved. */
 export function lanesWords({ lanes, isLaneLeft }: Pick<RunView, 'lanes' | 'isLaneLeft'>): string {
   const byPipeline = Map.groupBy(lanes, ({ pipeline }) => pipeline);
   const numbers = [...byPipeline].map(([name, own]) => [name, numbersWords(own.map(({ lane }) => lane))] as const);

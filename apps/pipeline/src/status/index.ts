@@ -1,5 +1,5 @@
 /**
- * The status page, metrics and probes of a run inside a program of your own.
+ * The status page, metrics and probes of a run, for use in your own program.
  *
  * @packageDocumentation
  */

@@ -9,15 +9,15 @@ import { snakeCased } from './text/snake-case.ts';
 import { createTimeWords } from './text/time-words.ts';
 import { budgetName, holdingBudgets, progressWords } from './format-row.ts';
 
-/** Maximum characters per field: keys and names come from jobs and services, and may be long. */
+/** Maximum characters per field, because keys and names from jobs and services can be long. */
 const MAX_FIELD = 2_000;
 const TICK_MS = 1_000;
 const PROGRESS_EVERY_MS = 30_000;
 
 /**
- * One JSON object per event: `level`, `time` (ISO 8601), `event`, the event's own fields, each cut after 2,000 characters, and `msg` as
- * text. `waiting` says that all requests of a pipeline wait for a budget, once for each wait. `progress` of each pipeline comes every 30 s
- * while there is some.
+ * Writes one JSON object per event: `level`, `time` (ISO 8601), `event`, the event's own fields (at most 2,000 characters each) and `msg`, the
+ * same as text. `waiting` reports once per wait that all requests of a pipeline wait for a budget. `progress` reports each pipeline that
+ * has advanced, at most every 30 s.
  */
 export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock' | 'view' | 'units' | 'header'>): Reporter {
   const { clock, view, units } = options;
@@ -73,7 +73,7 @@ export function createJsonLines(options: Pick<ReporterOptions, 'stderr' | 'clock
   };
 }
 
-/** The fields of every line of a JSON log: level, time, event and message. */
+/** Creates a logger whose lines are JSON objects with `level`, `time`, `msg` and the given fields. */
 export function jsonLog({ stderr, clock }: Pick<ReporterOptions, 'clock'> & { readonly stderr: { write(text: string): unknown } }) {
   return pino(
     {
@@ -85,7 +85,7 @@ export function jsonLog({ stderr, clock }: Pick<ReporterOptions, 'clock'> & { re
   );
 }
 
-/** Progress as log lines have it. */
+/** Progress in the form of a log line's fields. */
 export function progressFields({ done, left, isExact, doneAt }: Progress): Record<string, unknown> {
   return {
     requests_done: done,

@@ -17,8 +17,8 @@ import type { Reporter, ReporterOptions } from './reporter.ts';
 const REDRAW_MS = 200;
 
 /**
- * A display that is redrawn in place 5 times a second, or once if nothing happens. Failures, notices, lost lanes and ended outages scroll
- * above it and stay. The cursor stays visible, so that nothing needs repair after a kill.
+ * A display that is redrawn in place: up to 5 times a second during events, otherwise once a second. Failures, notices, lost lanes and
+ * ended outages scroll above it and stay. The cursor stays visible, so that a killed process leaves the terminal usable.
  */
 export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'>): Reporter {
   const { stderr, clock, view, color, header, commandFor, units } = options;
@@ -36,7 +36,7 @@ export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'
     hasNews = false;
     drawnSecond = second;
     writeStaying();
-    // One column and one row are left free: a terminal wraps or scrolls when its last one is written.
+    // One column and one row stay free, because a terminal wraps or scrolls when text reaches its last one.
     const columns = Math.max(1, (stderr.columns ?? 80) - 1);
     const rows = Math.max(1, (stderr.rows ?? 24) - 1);
     draw(liveFrame({ header, view: view(), columns, rows, color, times, commandFor }).join('\n'));
@@ -69,21 +69,21 @@ export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'
 export interface LiveFrameOptions {
   readonly header: string;
   readonly view: RunView;
-  /** Most cells a line may take. */
+  /** Maximum cells of a line. */
   readonly columns: number;
-  /** Most lines the frame may take. */
+  /** Maximum lines of the frame. */
   readonly rows: number;
   readonly color: boolean;
   readonly times: TimeWords;
   readonly commandFor: CommandFor;
 }
 
-/** Cells of `waits for budget until 11:15:00`, and of `next at 11:15:00  <- everything waits for this`. */
+/** Cells reserved for notes such as `waits for budget until 11:15:00`, and `next at 11:15:00  <- everything waits for this`. */
 const WORK_NOTE = 32;
 const BUDGET_NOTE = 46;
-/** Cells of `next at 11:15:00`. */
+/** Cells of `next at 11:15:00`, which a budget's row shows even on a narrow terminal. */
 const NEXT_NOTE = 16;
-/** With fewer lines than this none is spent on blank ones. */
+/** Minimum rows for blank lines between the parts of a frame. */
 const ROOMY_ROWS = 16;
 
 /** One frame of a run: what each request does, what the budgets allow, and why nothing happens. */
@@ -119,13 +119,13 @@ export function liveFrame({ header, view, columns, rows, color, times, commandFo
 function headerLine(header: string, { elapsed, lanes }: Screen, columns: number): TableLine {
   const room = columns - displayWidth(elapsed) - 2;
   if (room < 10) return plain(fitWidth(elapsed, columns));
-  // Without space for both, the header is cut: it is known, while the lanes change.
+  // If both don't fit, the header is cut, because it never changes, while the lanes do.
   const name = safeText(header, 1000);
   const text = lanes === '' ? name : `${fitWidth(name, room - displayWidth(lanes) - 3)}   ${lanes}`.trimStart();
   return plain(`${padWidth(text, room)}  ${elapsed}`);
 }
 
-/** The notes in full, on as many lines as they take; where these are more than `most`, each is cut to one. */
+/** The notes, each on as many lines as it needs. If these are more than `most` lines in total, each note is cut to one line. */
 function noteLines(notes: readonly Note[], columns: number, most: number): readonly TableLine[] {
   const whole = notes.map(({ words, tone }) => ({ texts: wrappedLine(`  ${words}`, columns), tone }));
   const isRoomy = whole.reduce((sum, { texts }) => sum + texts.length, 0) <= most;
@@ -133,7 +133,7 @@ function noteLines(notes: readonly Note[], columns: number, most: number): reado
   return shown.flatMap(({ texts, tone }) => texts.map((text) => ({ text, toneFrom: 2, ...(tone !== undefined && { tone }) })));
 }
 
-/** The first lines, those that hold everything up before all others. */
+/** The lines if they fit. Otherwise those of budgets that block work come first, and the last line counts the rest. */
 function shorten(lines: readonly TableLine[], most: number): readonly TableLine[] {
   if (lines.length <= most) return lines;
   const sorted = lines.toSorted((one, other) => Number(one.tone === undefined) - Number(other.tone === undefined));

@@ -13,7 +13,7 @@ import { scraped } from './scrape.fixture.ts';
 const docs = (name: string): string => fileURLToPath(new URL(`../../../../docs/${name}`, import.meta.url));
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
 
-/** Samples of a scrape with the labels of each, and their values. */
+/** The values of each label, by the name of the sample and of the label. */
 const SAMPLES = new Map<string, Map<string, Set<string>>>();
 for (const { samples } of scraped(runMetrics(busyView(), { cpuSeconds: 1, residentBytes: 1 }).body).values()) {
   for (const { name, labels } of samples) {
@@ -23,11 +23,11 @@ for (const { samples } of scraped(runMetrics(busyView(), { cpuSeconds: 1, reside
   }
 }
 
-/** Given by Prometheus. */
+/** Labels that Prometheus adds to every sample. */
 const OF_TARGETS = ['job', 'instance'];
 const NO_METRIC = /^(?:and|or|unless|on|ignoring|by|without|bool|offset|group_left|group_right)$/u;
 
-/** All that a query names and no scrape has. */
+/** The names, labels and values in a query that no scrape contains. */
 function unknowns(query: string): string[] {
   const wrong: string[] = [];
   const used = new Set<string>();
@@ -104,7 +104,7 @@ it('docs/grafana.json queries only existing metrics and labels, in panels that d
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
 });
 
-/** The fragments of a page that the repository's address names. */
+/** The headings of a documentation page, as fragments of its address. */
 async function headings(url: string): Promise<string[]> {
   const page = await readFile(docs(new URL(url).pathname.replace(/^.*\/docs\//u, '')), 'utf8');
   return [...page.matchAll(/^## (.+)$/gmu)].map(([, title = '']) => `#${title.toLowerCase().replaceAll(' ', '-')}`);

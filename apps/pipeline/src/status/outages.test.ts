@@ -8,7 +8,7 @@ import { type Place, type ShownRun, place } from './shown-run.fixture.ts';
 
 const SECONDS_FROM_NOW = 3_000;
 
-/** A run whose log another process has locked, and is told of it. */
+/** A run that has noticed that another process has locked its log. */
 async function lockedOut(here: Place, url: string): Promise<{ readonly run: ShownRun; readonly unlock: () => void }> {
   const credentials = [{ name: 'app', bearer: 'a-token' }];
   const limit = { requests: 2, window: '15m' };
@@ -39,7 +39,7 @@ it('each display reports once that the log is locked, for how long, and that it 
   expect(narrow.join(' ').replaceAll(/ +/gu, ' ')).toContain(
     "can't be written since 10:15:00, for 3 s: nothing is lost; continues automatically (",
   );
-  // On few rows the end is cut.
+  // On a small screen, the end of the note is cut.
   expect(run.frame({ columns: 50, rows: 6 }).at(-1)).toMatch(/^ {2}the topic log can't be written since 10:15:00.*…$/u);
   unlock();
   expect((await run.finish()).outcome).toBe('done');

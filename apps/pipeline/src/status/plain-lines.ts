@@ -15,8 +15,8 @@ const QUIET_MS = 3_000;
 const SPACING_MS = 1_000;
 
 /**
- * One line per event: `10:31:04 @alpha page 412: 5,000 ids`. For one request, at most one per second, and the next one sums up the pages in
- * between; errors are never delayed. If nothing happens for 3 s, a line says why.
+ * Writes one line per event: `10:31:04 @alpha page 412: 5,000 ids`. Each request gets at most one line per second, which sums up its pages
+ * since the line before. Errors are never delayed. If nothing happens for 3 s, a line says why.
  */
 export function createPlainLines(
   options: Pick<ReporterOptions, 'clock' | 'view' | 'units' | 'header' | 'timeZone'> & { readonly stderr: Output },
@@ -24,7 +24,7 @@ export function createPlainLines(
   const { stderr, clock, view, units } = options;
   const times = createTimeWords(options);
   const logLine = logLines({ clock });
-  // Measures the time between lines on the monotonic clock, because the time of day may be set back.
+  // Measures the time between lines on the monotonic clock, because the time of day can be set back.
   const summed = summedLines({ now: () => clock.monotonicMs(), write, units });
   let lastLineAt = clock.monotonicMs();
   let lastWait = '';
@@ -94,9 +94,9 @@ interface Held {
   readonly pipeline: string;
   first: number;
   last: number;
-  /** Number of items on these pages, or of keys. */
+  /** Number of items on these pages, or number of keys. */
   count: number;
-  /** The request is done. */
+  /** Words about the end of the request; empty while it continues. */
   done: string;
 }
 

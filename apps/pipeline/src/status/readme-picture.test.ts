@@ -11,7 +11,7 @@ import { linesOfPicture, terminalPicture } from './terminal-picture.fixture.ts';
 
 const PICTURE = join(import.meta.dirname, '../../../../docs/images/terminal.svg');
 
-/** A row without what changes from frame to frame: numbers, bars, and the words behind its last gap. */
+/** The part of a row that is the same in every frame: without numbers, bars and the words after the last gap. */
 function shape(line: string): string {
   const [name = '', ...rest] = line.trim().split(/ {2,}/u);
   const isWhole = /^\d|^headgate/u.test(name);
@@ -31,7 +31,7 @@ it('the picture in the README shows what `npm start` shows', async () => {
   const context = { file: 'headgate.yaml', cwd, env: {}, ...streams, terminal, clock: systemClock(), signal: stop.signal, json: false };
   expect(await runSandbox({ follow: false, kafka: false }, context)).toBe(0);
   await rm(cwd, { recursive: true });
-  // What it is about: a wait with its reason and its end, where to look, when it will be done and whether it was, and what comes next.
+  // A user must see a wait with its reason and its end, the page's address, the forecast, whether it was right, and what to do next.
   const shown = stripVTControlCharacters(terminal.text);
   expect(shown).toMatch(/ {2}followers app .* 15 \/ 15 {2}next at \d\d:\d\d:\d\d {2}<- everything waits for this/u);
   expect(shown).toMatch(/% of 39 requests, done at \d\d:\d\d:\d\d/u);
@@ -46,7 +46,7 @@ it('the picture in the README shows what `npm start` shows', async () => {
   expect(rows.map(shape).filter((row) => !seen.has(row))).toEqual([]);
 });
 
-/** The screen at the first moment when one budget holds up everything, three seconds into the run. */
+/** The first screen, three seconds into the run, on which one budget blocks all work. */
 function busiest(terminal: FakeTerminal): readonly string[] {
   for (const count of terminal.writes.keys()) {
     const earlier = new FakeTerminal();

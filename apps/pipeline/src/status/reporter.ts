@@ -17,7 +17,7 @@ export interface ReporterOptions {
   readonly view: () => RunView;
   /** Names of the pipelines' items. */
   readonly units: Units;
-  /** What runs, its source and its target: the display's first line. */
+  /** First line of the display: what runs, its source and its target. */
   readonly header: string;
   /** Whether `stderr` is a terminal that can redraw lines. */
   readonly live: boolean;
@@ -28,6 +28,6 @@ export interface ReporterOptions {
 
 export interface Reporter {
   event(event: DisplayEvent): void;
-  /** Writes what was held back, takes the live display away and stops; the stream stays open. */
+  /** Writes delayed lines, removes the live display, and stops. The stream stays open. */
   close(): void;
 }

@@ -38,7 +38,7 @@ export interface Fault {
 }
 
 export const MINUTE_MS = 60_000;
-/** 6 hours. */
+/** Number of minutes that are kept: 6 hours. */
 export const KEPT_MINUTES = 360;
 const KEPT_FAULTS = 100;
 const KEPT_EVENTS = 50;
@@ -48,7 +48,7 @@ export interface RunHistorian {
   readonly history: () => RunHistory;
 }
 
-/** Records when events happened: a run's snapshot has only totals. */
+/** Records when events happened, because a run's snapshot has only totals. */
 export function runHistory(clock: Clock): RunHistorian {
   const time = steadyTime(clock);
   const minutes: { at: number; attempts: Counts; items: Counts; keys: Counts }[] = [];

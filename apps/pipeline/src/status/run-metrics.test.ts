@@ -58,7 +58,7 @@ it('the metrics count a run by credential, outcome and time, and start at 0 for 
   expect(value('headgate_last_success_time_seconds', { pipeline })).toBe(clock.epochMs() / 1_000);
   expect(value('headgate_build_info', { version: '1.2.3' })).toBe(1);
   expect(value('process_resident_memory_bytes')).toBeGreaterThan(1e6);
-  // The documentation and the queries are checked against the busy one.
+  // Other tests check the documentation and the queries against the busy view, so this run must have the same metrics.
   const shape = ([name, { type, help, labels, samples }]: readonly [string, ReturnType<typeof scrape.get> & object]) => {
     return [name, type, help, samples.length === 0 ? [] : labels];
   };

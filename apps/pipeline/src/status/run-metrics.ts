@@ -19,7 +19,7 @@ export function runMetrics(view: RunView, figures: ProcessFigures): { readonly c
   };
 }
 
-// No label grows with the number of requests. Series start at 0; otherwise the first event wouldn't show as an increase.
+// No label has more values when there are more jobs. Series start at 0; otherwise the first event wouldn't show as an increase.
 const OUTCOMES = Object.keys({
   ok: true,
   'rate-limited': true,
@@ -217,10 +217,10 @@ function counted(
   );
 }
 
-/** Two sources of a pipeline may have budgets with one name: Prometheus would reject a whole scrape with two series of the same labels. */
+/** One series per budget's name. Two sources of a pipeline can use the same name, and Prometheus rejects a scrape with duplicate series. */
 function budgetsOf<Value>({ budgets }: RunView, value: (budget: RunView['budgets'][number]) => Value): Series<Value>[] {
   const byName = new Map(budgets.map((one) => [JSON.stringify([one.pipeline, one.credential, one.budget]), one]));
-  // An empty label is the same as none to Prometheus.
+  // For Prometheus, an empty label equals a missing one.
   return [...byName.values()].map(({ credential = '', ...one }) => [
     { pipeline: one.pipeline, credential, budget: one.budget },
     value(one),

@@ -17,7 +17,7 @@ function waiting(windowMs: number): Partial<RunView> {
   };
 }
 
-/** The keys of books go on, one request a second. */
+/** Adds the keys of books, which continue at one request a second. */
 function besidePaced({ work = [], budgets = [] }: Partial<RunView>): Partial<RunView> {
   const keys = busy.work.flatMap((row) => (row.kind === 'keys' ? [{ ...row, doing: { state: 'waiting', for: 'budget' } as const }] : []));
   const rate = { pipeline: 'books', credential: 'key', budget: 'rate', limit: 1, windowMs: 1_000, used: 1, freeAt: now + 400 };
@@ -33,7 +33,7 @@ it.each<[words: string, tone: string | undefined, changed: Partial<RunView>]>([
   ['running', 'good', {}],
   ['starting', undefined, { isStarted: false, work: [] }],
   ['waiting until 12:21:30', 'wait', waiting(900_000)],
-  // The pace of the work is no wait.
+  // Waits for a short window are part of normal work.
   ['running', 'good', waiting(1_000)],
   ['running', 'good', besidePaced(waiting(900_000))],
   ['degraded: followers is down since 12:12:58', 'bad', { pipelines: { followers: failing as RunView['pipelines'][string] } }],

@@ -12,11 +12,11 @@ export interface RunView extends RunSnapshot {
   readonly logUnavailable?: LogUnavailable;
   /** Duration of the run. Changes of the wall clock have no effect on it. */
   readonly elapsedMs: number;
-  /** Whether `attach` was called: the run has started. */
+  /** Whether the run has started, so that `attach` was called. */
   readonly isStarted: boolean;
-  /** Whether the run was told to stop: it writes what is in flight, then ends. */
+  /** Whether the run was told to stop. It then writes the work in flight, and ends. */
   readonly isStopping: boolean;
-  /** A lane was left here: how lanes are shared out is of interest. */
+  /** Whether this process has left a lane. Displays then show the lanes that it holds. */
   readonly isLaneLeft: boolean;
   /** Whether this process holds no lane because the work of its lanes is done. */
   readonly isDoneHere: boolean;
@@ -63,7 +63,7 @@ export interface RunViewer {
   counted(open: OpenDeadLetters): void;
   /** Call after the run has started. */
   attach(running: Pick<Running, 'snapshot'>): void;
-  /** The final snapshot, used from now on. Default: the last one. */
+  /** Call after the run has ended. Views use the snapshot `last` from then on. Default: one taken now. */
   end(outcome: RunOutcome, last?: RunSnapshot): void;
   view(): RunView;
 }
@@ -87,7 +87,7 @@ export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer
   let logUnavailable: RunView['logUnavailable'];
   let openDeadLetters: OpenDeadLetters | undefined;
   let isLaneLeft = false;
-  /** Lanes that were opened and not left: a process that has done a lane's work closes it for good. */
+  /** Lanes that were opened and not left. A lane whose work is done is closed without an event. */
   const kept = new Set<string>();
 
   return {
@@ -115,7 +115,7 @@ export function runViewer({ clock, signal, about }: RunViewerOptions): RunViewer
     },
     view() {
       const snapshot = last ?? running?.snapshot() ?? nothing(time.onWall(startedAt));
-      // Read after the snapshot, so that a budget that the snapshot reports as free isn't free only in the future.
+      // Read after the snapshot. Otherwise a budget that the snapshot reports as free could become free only after `now`.
       const now = clock.epochMs();
       return {
         ...snapshot,

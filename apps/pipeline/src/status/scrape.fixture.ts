@@ -1,4 +1,4 @@
-/** A metric as a scrape has it. */
+/** A metric of a scrape. */
 export interface ScrapedMetric {
   readonly type: string;
   readonly help: string;
@@ -8,13 +8,13 @@ export interface ScrapedMetric {
 }
 
 export interface Sample {
-  /** With the suffix of a histogram's. */
+  /** Name of the sample; in a histogram with a suffix such as `_bucket`. */
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** Reads the text format of Prometheus, more strictly than Prometheus. Throws for a line that doesn't belong where it stands. */
+/** Reads the text format of Prometheus, more strictly than Prometheus does. Throws for a misplaced or malformed line. */
 export function scraped(text: string): ReadonlyMap<string, ScrapedMetric> {
   const metrics = new Map<string, { help: string; type: string; labels: string[]; samples: Sample[] }>();
   if (!text.endsWith('\n')) throw new Error('the last line has no end');

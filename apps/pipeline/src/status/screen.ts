@@ -27,13 +27,13 @@ export interface Screen {
   readonly progress: { readonly words: string; readonly share?: number };
   readonly jobs: Jobs;
   readonly budgets: readonly BudgetRow[];
-  /** Why nothing, or too little, happens although nothing is wrong. */
+  /** Why nothing or too little happens, although nothing is wrong. */
   readonly notes: readonly Note[];
-  /** Errors that keep lanes from their work, the worst first. */
+  /** Errors that keep lanes from working, the worst first. */
   readonly faults: readonly Fault[];
   /** Open dead letters, each line with the command to read them. */
   readonly deadLetterLines: readonly string[];
-  /** The lanes held; empty if they are of no concern. */
+  /** The lanes that this process holds; empty if it simply holds the only lane of each pipeline. */
   readonly lanes: string;
   readonly elapsed: string;
 }
@@ -46,7 +46,7 @@ export interface Note {
 export interface Fault extends Note {
   /** A short form for the line with the run's state. */
   readonly short: string;
-  /** `bad`: the run isn't ready while this lasts. */
+  /** With `bad`, the run isn't ready while the error lasts. */
   readonly tone: 'wait' | 'bad';
 }
 
@@ -79,7 +79,7 @@ export function screenOf(view: RunView, { times, commandFor, jobs }: ScreenOptio
   };
 }
 
-/** What is wrong with a run, the worst first. */
+/** The errors of a run, the worst first. */
 export function faultsOf(view: RunView, times: TimeWords): readonly Fault[] {
   const { now, failedLanes, blockedLanes, logUnavailable } = view;
   return [
@@ -106,7 +106,7 @@ export function faultsOf(view: RunView, times: TimeWords): readonly Fault[] {
   ];
 }
 
-/** What holds a run up although nothing is wrong. */
+/** Why a run waits although nothing is wrong. */
 export function notesOf(view: RunView): readonly Note[] {
   const { credits, lanes, work, failedLanes, blockedLanes, logUnavailable } = view;
   const full = credits.flatMap(({ pipeline, used, max }): Note[] => {

@@ -19,17 +19,17 @@ import { createTimeWords } from './text/time-words.ts';
 export interface Place extends AsyncDisposable {
   readonly clock: VirtualClock;
   readonly log: TopicLog;
-  /** Lets no transaction be written until the function it returns is called. */
+  /** Blocks all transactions until the returned function is called. */
   holdWrites(): () => void;
-  /** Has the next transaction of a pipeline's lane fail so. */
+  /** Makes the next transaction of a pipeline's lane fail with this error. */
   failWrite(pipeline: string, error: Error): void;
-  /** Locks the log's file, as another process does, until the function it returns is called. */
+  /** Locks the log's file as another process would, until the returned function is called. */
   lockFile(): () => void;
-  /** Has the group give the run's process so many lanes of each pipeline, now and until it is called again. */
+  /** Limits the lanes that the group assigns to the run: this many per pipeline, until the next call. */
   assign(lanes: number): void;
   /**
-   * Runs pipelines, as `headgate run` does, and watches all displays. Without `lines` nothing is told of it on the way: the plain lines and
-   * the JSON lines look at the run each second of its time. Default: with them.
+   * Runs pipelines as `headgate run` does, with all displays. With `lines: false`, the plain lines and the JSON lines are left out, because
+   * they read the run at every second of virtual time. Default: true.
    */
   run(
     pipelines: readonly Pipeline[],
@@ -39,22 +39,22 @@ export interface Place extends AsyncDisposable {
 
 export interface ShownRun {
   view(): RunView;
-  /** The live display's lines, 99 cells wide and 30 high by default, without the first. */
+  /** The live display without its header. Default size: 99 columns and 30 rows. */
   frame(size?: { readonly columns?: number; readonly rows?: number }): readonly string[];
-  /** The first: what runs, the lanes where they are of interest, and for how long. */
+  /** The header of the live display: what runs, which lanes it holds if that matters, and for how long. */
   header(size?: { readonly columns?: number; readonly rows?: number }): string;
-  /** The summary after the run's end. */
+  /** The summary after the end of the run. */
   summary(): string;
-  /** All that the plain lines and the JSON lines have said. */
+  /** Everything that the plain lines and the JSON lines have written. */
   readonly plain: FakeTerminal;
   readonly json: FakeTerminal;
-  /** Epoch ms when the last page, or answer for keys, was written. */
+  /** Epoch ms at which the last page or the last response for keys was written. */
   lastAnswerAt(): number;
-  /** Resolves when a line of the frame matches, as requests are answered in real time. */
+  /** Resolves when a line of the frame matches. It has to wait, because requests are answered in real time. */
   shows(line: RegExp): Promise<void>;
-  /** As Ctrl-C does. */
+  /** Stops the run as Ctrl-C does. */
   stop(): void;
-  /** Lets time go by whenever all that is left waits for it; `onWait` is told before. Resolves to the end of the run. */
+  /** Advances the clock whenever all remaining work waits for it, after a call of `onWait`. Resolves when the run has ended. */
   finish(onWait?: (view: RunView) => void): Promise<RunResult>;
 }
 
@@ -71,7 +71,7 @@ export const ABOUT: RunAbout = {
   pipelines: [{ name: 'followers', credentials: ['app'], maxOutstanding: 20_000 }],
 };
 
-/** An embedded log on which runs are watched in virtual time. */
+/** An embedded log on which tests watch runs in virtual time. */
 export async function place(): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-shown-'));
   const clock = virtualClock({ epochMs: START });
@@ -81,7 +81,7 @@ export async function place(): Promise<Place> {
     file,
     now: () => Math.floor(clock.epochMs()),
     busyTimeoutMs: 100,
-    // It looks at the machine's clock.
+    // The log takes `sinceMs` from the machine's clock.
     onAvailability: (change) => tell(change.available ? change : { ...change, sinceMs: clock.epochMs() }),
   });
   const runs: { readonly stop: () => void; readonly done: Promise<RunResult> }[] = [];
@@ -94,7 +94,7 @@ export async function place(): Promise<Place> {
       get(target, property) {
         const value: unknown = Reflect.get(target, property, target);
         if (typeof value !== 'function') return value;
-        // `await using` in Node 24 takes a bound function for none.
+        // In Node 24, `await using` doesn't accept a bound function as the dispose method.
         if (property !== 'transaction') return (...given: unknown[]): unknown => Reflect.apply(value, target, given);
         return async (...given: unknown[]): Promise<unknown> => {
           await held;
@@ -211,7 +211,7 @@ export async function place(): Promise<Place> {
           for (let i = 0; i < 20_000 && !isOver; i += 1) {
             const before = events;
             await new Promise((resolve) => setTimeout(resolve, 1));
-            // It is at work, and a view costs more than a millisecond.
+            // The run is busy, and reading its view costs more than a millisecond.
             if (events !== before) continue;
             const now = view();
             const doing = now.work.flatMap((row) => row.doing ?? []);
@@ -219,7 +219,7 @@ export async function place(): Promise<Place> {
             const until = Math.min(...now.budgets.flatMap(({ freeAt }) => (freeAt !== undefined && freeAt > now.now ? [freeAt] : [])));
             if (isWaiting) onWait(now);
             if (isWaiting && until < Infinity) await clock.advance(until - now.now);
-            // The supervisor and the lanes look at their topics from time to time.
+            // The supervisor and the lanes check their topics at intervals of virtual time.
             else if (doing.length === 0) await clock.advance(250);
           }
           if (!isOver) throw new Error(`the run does not end: ${frame().join('\n')}`);

@@ -13,7 +13,7 @@ export interface StatusAnswersOptions {
   readonly names: readonly string[];
   /** Reads the current state of the run. `/readyz` responds with 503 before the start, and while a fault with the tone `bad` lasts. */
   readonly view: () => RunView;
-  /** The clock by which open pages are kept up to date. */
+  /** The clock for updates of open pages. */
   readonly clock: Clock;
   readonly commandFor: CommandFor;
   /** The page's time zone. Default: the machine's. */
@@ -29,7 +29,7 @@ export interface StatusAnswers {
 
 /**
  * Answers requests about the state of a run: `/` for people (JSON if `Accept` prefers it), kept up to date by `/events`, `/status.json`,
- * `/livez`, `/readyz`, `/metrics` (Prometheus). Only reads. Of a request, it repeats only the text of the page's filter, as text.
+ * `/livez`, `/readyz`, `/metrics` (Prometheus). Only reads. Repeats nothing of a request except the page's filter, as text.
  */
 export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
   const { view, names } = options;
@@ -92,7 +92,7 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
 
   /** Whether the Host header names this server. Another site could point its own name here, and read this content through a browser. */
   function isOurs(named: string | undefined): boolean {
-    // Each browser sends a Host header, so this client is a program.
+    // Every browser sends a Host header, so this client is a program.
     if (named === undefined) return true;
     const [, bracketed, plain = ''] = /^(?:\[([\da-f:.]+)\]|([^:]+))(?::\d*)?$/i.exec(named) ?? [];
     const name = plain.toLowerCase().replace(/\.$/, '');
@@ -126,7 +126,7 @@ export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
     return { status: 200, headers: streamHeaders, body: '', stream: streams.open(query) };
   }
 
-  /** Loads the page on the first request for it, because nobody opens the page of many runs. */
+  /** Loads the page on the first request for it, because the pages of most runs are never opened. */
   async function pages(): Promise<StatusPage> {
     loading ??= import('./page/status-page.ts').then(({ statusPage }) => statusPage({ ...options, times }));
     return await loading;

@@ -16,9 +16,7 @@ export interface StatusHandlerOptions {
   readonly lanes?: number;
   /** Where records go, for the page: `Kafka at kafka-1:9092`. Default: not shown. */
   readonly log?: string;
-  /**
-   * Names in a Host header that are answered, except `localhost` and addresses. Requests with other names get status 403. Default: none.
-   */
+  /** Accepted names in the Host header, besides `localhost` and IP addresses. Requests with other names get status 403. Default: none. */
   readonly names?: readonly string[];
   /** The clock of the run. Default: the machine's. */
   readonly clock?: Clock;

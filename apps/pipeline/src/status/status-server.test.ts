@@ -17,7 +17,7 @@ interface Asked {
   readonly body: string;
 }
 
-/** Asks as a browser may not: with any Host and any method. */
+/** Sends a request with any Host header and any method, as a browser can't. */
 async function ask(url: string, headers: Readonly<Record<string, string>> = {}, method = 'GET'): Promise<Asked> {
   return await new Promise((resolve, reject) => {
     const asked = request(url, { method, headers }, (response) => {
@@ -150,7 +150,7 @@ it('/readyz fails while a service sends only errors, and says since when', async
       'followers: down since 12:12:58, next attempt 12:14:30 (3 attempts): cannot connect to <b>: connection refused\n',
     ]);
     expect(JSON.parse((await ask(`${server.url}status.json`)).body)).toMatchObject({ ready: false });
-    // One attempt that failed is no outage.
+    // A single failed attempt isn't an outage.
     view = serving(now - 1_000);
     expect((await ask(`${server.url}readyz`)).status).toBe(200);
   } finally {

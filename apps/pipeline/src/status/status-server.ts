@@ -2,7 +2,7 @@ import { listenFree } from './listen-free.ts';
 import { type StatusAnswersOptions, statusAnswers } from './status-answers.ts';
 
 export interface StatusServerOptions extends Omit<StatusAnswersOptions, 'names'> {
-  /** Address to listen on. If the port is in use, takes the next free one, at most 19 further; 0 takes any. */
+  /** Port to listen on. If it is in use, the server takes the next free one, at most 19 further. With 0, it takes any free port. */
   readonly port: number;
   readonly host: string;
   /** More accepted names in the Host header, in lowercase, besides `host`, `localhost` and IP addresses. Default: none. */
@@ -20,7 +20,7 @@ export interface StatusServer {
 /** Serves the state of a run on its own port. Throws a `StatusPortError` if no port is free. */
 export async function startStatusServer({ host, port: wanted, names = [], ...shown }: StatusServerOptions): Promise<StatusServer> {
   const answers = statusAnswers({ ...shown, names: [host.toLowerCase(), ...names] });
-  // An import would read every export of node:http, of which some load Node's own undici: 60 ms and 10 MB.
+  // Importing node:http would read all of its exports, some of which load Node's own undici: 60 ms and 10 MB.
   const { createServer } = process.getBuiltinModule('node:http');
   const limits = { requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 5_000 };
   const server = createServer(limits, (request, response) => answers.answer(request, response));

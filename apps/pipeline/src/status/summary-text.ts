@@ -12,7 +12,7 @@ import { lanesWords, unitsOf } from './format-row.ts';
 export interface SummaryOptions {
   /** The run after its end. */
   readonly view: RunView;
-  /** A topic's name on the log. Default: its own. */
+  /** Returns the name of a topic on the log. Default: the topic's own name. */
   readonly names?: (topic: string) => string;
   readonly commandFor: CommandFor;
   /** How the run ended: all jobs are done, it was stopped before, or it couldn't continue. */
@@ -26,8 +26,8 @@ export interface SummaryOptions {
 const NAMED_FAILURES = 10;
 
 /**
- * Describes the end of a run, in some ten lines however much there was: what arrived, where it is, what failed and why, and what to do
- * next.
+ * Describes the end of a run: its results and their topics, failures with their reasons, and what to do next. Takes about ten lines, however
+ * long the run was.
  */
 export function summaryText(options: SummaryOptions): string {
   const { view, outcome, canContinue = true, names = (topic) => topic } = options;
@@ -180,7 +180,7 @@ interface FailuresOptions {
   readonly replay: (topic: string) => string;
 }
 
-/** For each pipeline its failed crawls, their dead letters with them, and its other dead letters. */
+/** Lines about the failed crawls of each pipeline, and about dead letters that don't belong to a failed crawl. */
 function failures({ pipelines, work, deadLetters }: RunView, { names, ...commands }: FailuresOptions): string[] {
   return Object.entries(pipelines).flatMap(([name, { walks, deadLetters: count }]) => {
     const topic = names(`${name}.dead-letters`);
@@ -204,7 +204,7 @@ interface FailureLinesOptions extends Omit<FailuresOptions, 'names'> {
   readonly topic: string;
   readonly what: (count: number) => string;
   readonly total: number;
-  /** The last of them. */
+  /** The most recent failures. */
   readonly known: readonly { readonly key: string; readonly error?: Reason }[];
 }
 

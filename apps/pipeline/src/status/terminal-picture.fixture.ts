@@ -24,7 +24,7 @@ ${rows.join('\n')}
 `;
 }
 
-/** The lines that `terminalPicture` was given, but empty ones. */
+/** The lines in a picture by `terminalPicture`, without empty ones. */
 export function linesOfPicture(svg: string): readonly string[] {
   const texts = Array.from(svg.matchAll(/<text[^>]*>(.*)<\/text>/gu), ([, text = '']) => text.replaceAll(/<[^>]+>/gu, ''));
   return texts.map((text) => text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&'));

@@ -4,17 +4,17 @@ import type { RunView } from '../run-view.ts';
 import { ABOUT, START } from '../shown-run.fixture.ts';
 
 export interface BusyViewOptions {
-  /** Epoch ms; default: two hours and a bit after the start. */
+  /** Time of the view, epoch ms. Default: 2 h 14 min after the start. */
   readonly now?: number;
-  /** Walks in the snapshot. Default 6. */
+  /** Number of crawls. Default: 6. */
   readonly requests?: number;
-  /** Set over all else. */
+  /** Properties that replace those of the view. Default: none. */
   readonly changed?: Partial<RunView>;
 }
 
 const NOW = START + 2 * 3_600_000 + 14 * 60_000;
 
-/** A run in the middle of its work, with something in every corner of the page. */
+/** The view of a run in the middle of its work, with content for every part of the page. */
 export function busyView({ now = NOW, requests = 6, changed = {} }: BusyViewOptions = {}): RunView {
   const work = Array.from({ length: requests }, (_, i) => walk(i, now));
   const of = { unit: 'ids', faults: {}, records: {}, keys: { queued: 0, answered: 0 }, lastSuccessAt: now, commitTimes: TIMES };
@@ -121,14 +121,14 @@ function walk(i: number, now: number): WorkRow {
   return { ...of, state: 'working', pages: 412, items: 2_060_000, expected: 1_020, doneAt: now + 3_600_000 * (i + 1), doing };
 }
 
-/** As events make it, minute by minute. */
+/** The history that a run's events produce, minute by minute. */
 function busyHistory(now: number): RunHistory {
   let at = START;
   const past = runHistory({ epochMs: () => at, monotonicMs: () => at, schedule: () => () => undefined });
   const attempt = { type: 'attempt', pipeline: 'followers', credential: 'app', subject: '@alpha', durationMs: 120 } as const;
   for (let minute = 0; START + minute * 60_000 < now; minute += 1) {
     at = START + minute * 60_000;
-    // A window opens every quarter of an hour, with less in each of the minutes behind it.
+    // A window of 15 minutes allows most requests at its start, and fewer in each minute after that.
     const asked = [15, 15, 9, 5, 3, 2][minute % 15] ?? 1;
     for (let i = 0; i < asked; i += 1) past.apply({ ...attempt, outcome: 'ok' });
     past.apply({ type: 'page-written', pipeline: 'followers', key: '@alpha', request: 'r', page: 1, items: asked * 5_000, last: false });

@@ -11,7 +11,7 @@ import { type StatusServer, startStatusServer } from '../status-server.ts';
 import { busyView } from './busy-view.fixture.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
-/** `HEADGATE_SCREENSHOTS=1 npm test -- in-chromium` takes the pictures of docs/ anew. */
+/** `HEADGATE_SCREENSHOTS=1 npm test -- in-chromium` takes the pictures of docs/ again. */
 const PICTURES =
   process.env['HEADGATE_SCREENSHOTS'] === '1' ? fileURLToPath(new URL('../../../../../docs/images/', import.meta.url)) : undefined;
 
@@ -19,7 +19,7 @@ let browser: Browser;
 let view: RunView;
 let server: StatusServer;
 const processes: ChildProcess[] = [];
-/** Errors that pages have told, and addresses of others that they have asked. */
+/** Errors that pages have reported, and requests to other addresses. */
 let flaws: string[] = [];
 
 beforeAll(async () => {
@@ -51,14 +51,14 @@ async function serve(port = 0): Promise<StatusServer> {
   return await startStatusServer({ port, host: '127.0.0.1', clock: systemClock(), timeZone: 'UTC', commandFor, view: () => view });
 }
 
-/** Opens the page; it must tell of no error, nor ask anybody else. */
+/** Opens the page. Errors of the page and requests to other addresses are added to `flaws`. */
 async function open(options: BrowserContextOptions = {}, query = ''): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1_280, height: 900 }, ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);
   page.on('pageerror', (error) => flaws.push(error.message));
   page.on('console', (message) => {
-    // A run that was killed can't be reached.
+    // Network errors are expected: a run that was killed can't be reached.
     if (message.type() === 'error' && !message.text().includes('net::ERR_')) flaws.push(message.text());
   });
   page.on('request', (request) => {

@@ -3,7 +3,7 @@ import type { JobFilter } from '../format-row.ts';
 const STATES = ['all', 'working', 'failed', 'done'] as const;
 const ROWS = [25, 100, 300] as const;
 
-/** Reads the query of an address; whatever it does not understand is as if it were not there. */
+/** Reads the filter from the query of an address. Unknown parameters and invalid values are ignored. */
 export function jobFilter(query: string): JobFilter {
   const given = new URLSearchParams(query);
   return {

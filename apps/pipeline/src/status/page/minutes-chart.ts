@@ -2,21 +2,21 @@ import { KEPT_MINUTES, MINUTE_MS, type Minute } from '../run-history.ts';
 import { groupedNumber, numberWords } from '../text/number-words.ts';
 import type { TimeWords } from '../text/time-words.ts';
 
-/** Minutes in a row that are stacked on each other, one series a colour. */
+/** One of the counts that are stacked in each bar. */
 interface Series {
-  /** The CSS class that gives it its colour. */
+  /** CSS class that sets the color. */
   readonly name: string;
-  /** The word after its number: `answered`. */
+  /** The word after its number in the legend: `answered`. */
   readonly words: string;
   readonly of: (minute: Minute) => number;
 }
 
 export interface ChartOptions {
-  /** `requests`. */
+  /** The counted things: `requests`. */
   readonly what: string;
   readonly series: readonly Series[];
   readonly minutes: readonly Minute[];
-  /** Epoch ms. */
+  /** Start of the run, epoch ms. */
   readonly startedAt: number;
   readonly now: number;
   readonly times: TimeWords;
@@ -25,25 +25,25 @@ export interface ChartOptions {
 const HEIGHT = 48;
 const FEWEST = 15;
 
-/** A bar for each minute, as numbers: `page.mjs` draws it. */
+/** The data of a chart with one bar per minute. `page.mjs` draws it. */
 export interface Chart {
-  /** Names the chart among the others. */
+  /** Distinguishes the chart from others on the page. */
   readonly key: string;
   readonly caption: string;
-  /** The first minute, in words. */
+  /** Start of the first minute, in words. */
   readonly from: string;
-  /** Minutes. */
+  /** Number of minutes. */
   readonly width: number;
   readonly height: number;
   readonly series: readonly {
     readonly name: string;
-    /** `412 answered`. */
+    /** Entry of the legend: `412 answered`. */
     readonly words: string;
     readonly bars: readonly (readonly [minute: number, bottom: number, top: number])[];
   }[];
 }
 
-/** A bar for each minute of the run, of its last 6 hours. */
+/** A chart of the minutes of the run, or of its last 6 hours if it is longer. */
 export function minutesChart({ what, series, minutes, startedAt, now, times }: ChartOptions): Chart {
   const last = Math.floor(now / MINUTE_MS);
   const width = Math.min(KEPT_MINUTES, Math.max(FEWEST, last - Math.floor(startedAt / MINUTE_MS) + 1));

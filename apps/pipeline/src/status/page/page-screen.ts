@@ -12,7 +12,7 @@ import { type Chart, minutesChart } from './minutes-chart.ts';
 /** The screen with the parts that only the page shows. `page.mjs` draws it. */
 export interface PageScreen extends Omit<Screen, 'jobs'> {
   readonly title: string;
-  /** What runs, from where, to where, and for how long. */
+  /** The configuration with the log, the lanes, and how long the run has lasted. */
   readonly run: readonly string[];
   readonly totals: readonly string[];
   readonly charts: readonly Chart[];
@@ -40,7 +40,7 @@ interface EventRow {
   readonly tone?: Tone;
 }
 
-/** The jobs that a filter lets through. */
+/** The jobs that match a filter. */
 export interface PageJobs {
   readonly rows: readonly JobRow[];
   readonly rest: string;

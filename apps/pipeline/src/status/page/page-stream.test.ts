@@ -55,7 +55,7 @@ it('the stream sends the whole screen, then only changes, then the end', async (
   await expect.poll(() => [page.events.length, filtered.events.length]).toEqual([1, 1]);
   const jobs = (one: Watching, i: number) => one.events[i]?.data.screen.rows?.map(({ key }) => key);
   const request = (i: number) => `followers.requests-0-${i}`;
-  // Those in work first, then those that failed and those that are done.
+  // Working jobs come first, then failed ones, then those that are done.
   expect(jobs(page, 0)).toEqual([...[0, 1, 4, 5].map(request), 'books keys', ...[2, 3].map(request)]);
   expect(jobs(filtered, 0)).toEqual([request(1)]);
 
@@ -108,7 +108,7 @@ it('the stream accepts 24 pages, and another one when one has left', async () =>
 
 it('the stream sends at most one frame to a page that doesn’t read, gives it up after 30 s, and ends without it', async () => {
   const asOf = { n: 0 };
-  // 300 rows that are other ones each time: 200 kB a second.
+  // Each frame has 300 new rows, about 200 kB a second.
   const { clock, server } = await serve(() => {
     asOf.n += 1;
     const view = busyView({ requests: 300 });
@@ -121,7 +121,7 @@ it('the stream sends at most one frame to a page that doesn’t read, gives it u
   for (let i = 1; i <= 70; i += 1) {
     await clock.advance(1_000);
     await expect.poll(() => quick.events.length).toBe(1 + i);
-    // By then the sockets are full.
+    // By now, the buffers of the sockets are full.
     if (i === 30) late.response.resume();
   }
   slow.response.resume();

@@ -14,37 +14,37 @@ export interface PageStreamsOptions {
   readonly clock: Clock;
   /** Reads the run once for all pages. Returns the current page of each filter. */
   readonly frames: () => (filter: JobFilter) => PageFrame;
-  /** Names the page's script and style; a page that has others loads itself anew. */
+  /** Hash of the page's HTML, script and style. An open page with another version reloads. */
   readonly version: string;
 }
 
 /** Pages that are kept up to date by server-sent events. */
 export interface PageStreams {
-  /** False where as many as there may be are looking. */
+  /** False if the maximum number of pages is open. */
   readonly hasRoom: boolean;
-  /** Looks at the run. The function sends a page all of that, and then what changes. `query`: of the page's address. */
+  /** Reads the run. The returned function sends a page its whole content, and later what changes. `query` is that of the page's address. */
   open(query: string): (response: ServerResponse) => void;
-  /** Sends each the run's end. Resolves when they have it, or after half a second. */
+  /** Sends the end of the run to every page. Resolves when the pages have received it, or after half a second. */
   close(): Promise<void>;
 }
 
 const MOST = 24;
 const EVERY_MS = 1_000;
-/** The time that a page has for taking what it was sent. */
+/** Maximum time for a page to read what was sent, ms. */
 const SLOWEST_MS = 30_000;
 const GOODBYE_MS = 500;
-/** The time after which a browser tries again. */
+/** Time after which a browser reconnects, ms. */
 const RETRY_MS = 2_000;
 
 interface Client {
   readonly response: ServerResponse;
   readonly filter: JobFilter;
-  /** It was sent this; a page that does not take it is sent nothing more, and then all of the difference at once. */
+  /** The frame that was sent last. A page that doesn't read it gets no further frame until it has, and then all changes at once. */
   sent: PageFrame | undefined;
   fullSinceMs: number | undefined;
 }
 
-/** Works while the page is open somewhere; costs nothing otherwise. */
+/** Creates the streams. They read the run only while a page is open. */
 export function pageStreams({ clock, frames, version }: PageStreamsOptions): PageStreams {
   const clients = new Set<Client>();
   let stop: (() => void) | undefined;
@@ -63,7 +63,7 @@ export function pageStreams({ clock, frames, version }: PageStreamsOptions): Pag
       const frame = frames();
       for (const client of clients) send(client, frame(client.filter));
     } catch {
-      // They reconnect, and learn that the run can't be read.
+      // The pages reconnect, and then learn that the run can't be read.
       for (const { response } of clients) response.destroy();
     }
   };

@@ -1,22 +1,22 @@
-// Draws the screen that the run sends (page-screen.ts) into the elements that are there, so that selection, focus and scroll stay.
+// Draws the screen that the run sends (page-screen.ts). Existing elements are changed in place, to keep selection, focus and scroll position.
 const byId = (id) => document.getElementById(id);
 const [connection, announcement, pause, filter] = ['connection', 'announcement', 'pause', 'filter'].map(byId);
 const icon = document.querySelector('link[rel=icon]');
 const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 
-/** Longer than this without a word is no connection, whatever the browser says of it. */
+/** Maximum time without a message. After that, the connection counts as lost, even if the browser reports it as open. */
 const SILENT_MS = 10_000;
 const AGAIN_MS = 5_000;
 
 const COLOURS = { good: '1f9d4d', wait: 'd98200', bad: 'd1242f' };
 
-/** A dot in the colour of the run's state. */
+/** A dot in the color of the run's state. */
 function iconOf(tone) {
   const dot = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="7" fill="#${COLOURS[tone] ?? '6e7781'}"/></svg>`;
   return `data:image/svg+xml,${encodeURIComponent(dot)}`;
 }
 
-/** An element. Every value becomes text or an attribute: no tag can come of it. */
+/** Creates an element. Values become text and attributes, never markup. */
 function h(tag, attributes, ...children) {
   const node = SVG_TAGS.has(tag) ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) if (value !== undefined && value !== '') node.setAttribute(name, value);
@@ -62,7 +62,7 @@ function chart({ key, caption, from, width, height, series }) {
   );
 }
 
-/** What each element of the page shows of the screen, by its id. */
+/** The content of each element of the page, by the element's ID. */
 const PARTS = {
   head: ({ state, run, totals, progress }) => [
     h('h1', { 'data-key': 'state' }, 'headgate ', h('span', { class: `chip ${state.tone ?? ''}`.trim() }, state.words)),
@@ -98,14 +98,14 @@ const PARTS = {
   about: ({ about }) => about.map(([name, value], i) => h('div', { 'data-key': i }, h('dt', {}, name), h('dd', {}, value))),
 };
 
-/** The run as it was sent last. */
+/** The screen as the run has sent it last. */
 const screen = {};
 let source;
 let heardAt = Date.now();
 let lostAt;
 let kind;
 let again;
-/** The run has said its end: the next one may answer here. */
+/** True after the run has announced its end. Another run may then start at the same address. */
 let hasEnded = false;
 
 function connect() {
@@ -119,14 +119,14 @@ function connect() {
 }
 
 function show({ version, screen: changed }) {
-  // The run is of another version than this script.
+  // The page comes from another version of Headgate than the run.
   if (version !== document.documentElement.dataset.version) return location.reload();
   heardAt = Date.now();
   Object.assign(screen, changed);
   for (const [id, draw] of Object.entries(PARTS)) update(byId(id), draw(screen));
   document.title = screen.title;
   icon.href = iconOf(screen.state.tone);
-  // A wait that has another end is no news to those who listen.
+  // If only the end of a wait changes, screen readers don't announce it again.
   const { kind: isNow, words } = screen.state;
   if (kind !== undefined && (kind !== isNow || lostAt !== undefined)) announcement.textContent = words;
   kind = isNow;
@@ -159,7 +159,7 @@ function lost() {
     announcement.textContent = 'connection lost';
   }
   say(`No connection since ${clock.format(lostAt)}: tries again by itself. This is how the run stood then.`, 'bad');
-  // A browser that was refused by an answer does not try again.
+  // A browser doesn't reconnect after an error response.
   if (source?.readyState !== EventSource.CLOSED) return;
   clearTimeout(again);
   again = setTimeout(connect, AGAIN_MS);
@@ -170,7 +170,7 @@ function say(words, tone = '') {
   connection.className = tone;
 }
 
-/** Gives an element these children, each with a key among them, and touches nothing that is so already. */
+/** Gives an element these children, which have keys, and leaves alone what is already right. */
 function update(parent, children) {
   const existing = new Map([...parent.children].map((child) => [child.dataset.key, child]));
   const wanted = children.map((fresh) => {
@@ -183,7 +183,7 @@ function update(parent, children) {
   for (const child of existing.values()) child.remove();
   let next = parent.firstElementChild;
   for (const child of wanted) {
-    // One that has gone further down, and none but it, moves.
+    // If one child has moved down, move only that child, not all those that follow it.
     if (next !== null && next !== child && next.nextElementSibling === child) {
       parent.append(next);
       next = child;
@@ -193,7 +193,7 @@ function update(parent, children) {
   }
 }
 
-/** Makes a node as another is, and touches nothing that is so already. */
+/** Makes a node equal to another one, and leaves alone what is already equal. */
 function change(node, other) {
   if (node.nodeName !== other.nodeName) return node.replaceWith(other);
   if (node.nodeType === Node.TEXT_NODE) {
@@ -210,7 +210,7 @@ function change(node, other) {
   for (const child of old.slice(fresh.length)) child.remove();
 }
 
-// The address has the filter.
+// The address contains the filter.
 const query = new URLSearchParams(location.search);
 for (const field of filter.elements) {
   const value = query.get(field.name);
@@ -237,7 +237,7 @@ pause.addEventListener('click', () => {
   say(`Paused at ${clock.format(Date.now())}.`);
 });
 
-// A frozen process keeps its connections; so does a laptop that slept.
+// A frozen process keeps its connections, and so does a laptop that slept.
 setInterval(() => {
   if (source === undefined || Date.now() - heardAt < SILENT_MS) return;
   lost();

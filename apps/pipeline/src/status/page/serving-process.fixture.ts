@@ -1,4 +1,4 @@
-// Serves a busy run on the port it is given, until it is killed: node serving-process.fixture.ts PORT VERSION
+// Serves the status page of a busy run on a given port, until the process is killed: node serving-process.fixture.ts PORT VERSION
 import { systemClock } from '@headgate/throttle';
 import { ABOUT } from '../shown-run.fixture.ts';
 import { startStatusServer } from '../status-server.ts';
