@@ -115,7 +115,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     );
 
   const command = (name: keyof typeof EXAMPLES, description: string): Command =>
-    // Global options may also follow the command.
+    // Global options can also follow the command.
     program
       .command(name)
       .description(description)
@@ -351,7 +351,7 @@ function sandboxOptions(command: Command): Command {
     .option('--replay <file>', 'Serve recorded responses from a file');
 }
 
-/** For an option that may be repeated. */
+/** Adds a value of a repeatable option to its list. */
 function collect(value: string, values: string[]): string[] {
   return [...values, value];
 }

@@ -3,17 +3,17 @@ import { createStop } from './stop.ts';
 
 // Without it, Node compiles the same code at every start, which takes half of the start time.
 enableCompileCache();
-/** An exit that takes longer than this is blocked. */
+/** If the process hasn't exited after this time (ms), a thread blocks the exit. */
 const EXIT_WITHIN_MS = 300;
 /** A command closes everything it opened before it has its exit code. Anything still open after this is forgotten. */
 const LINGER_MS = 500;
 
-// First of all, so that a command that is stopped while it starts ends like any other.
+// Handle signals first, so that a command that is stopped during its start ends like any other.
 const stop = createStop({ now: () => performance.now(), schedule: (ms, call) => void setTimeout(call, ms).unref(), exit });
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const onSignal = (name: string): void => stop.onSignal(name);
 for (const signal of SIGNALS) process.on(signal, onSignal);
-/** Leaves signals to the system, which also ends a thread that doesn't process them: a user's module may loop, and nothing is open yet. */
+/** Imports a user's module without our signal handlers. A signal then ends the process even if the module loops. Nothing is open yet. */
 const importing = async (load: () => Promise<unknown>): Promise<unknown> => {
   for (const signal of SIGNALS) process.off(signal, onSignal);
   try {
@@ -54,7 +54,7 @@ await Promise.all([stdout, stderr].map(async (stream) => await new Promise<void>
 // A connection that a library left open must not keep a command from ending.
 setTimeout(() => exit(), LINGER_MS).unref();
 
-/** Undefined if it was deleted: Node throws then. */
+/** The working folder; undefined if it was deleted. */
 function workingFolder(): string | undefined {
   try {
     return process.cwd();
@@ -64,8 +64,8 @@ function workingFolder(): string | undefined {
 }
 
 /**
- * Ends the process even if a thread hangs. Node's exit waits for its threads, and one may be blocked in a system call (a pipe without a
- * writer, a name server or a disk that doesn't respond), so that no signal arrives any more. A child process then kills this one.
+ * Ends the process even if a thread hangs. Node's exit waits for its threads, and one can be blocked in a system call: a pipe without a
+ * writer, or a name server or disk that doesn't respond. A child process then kills this one.
  */
 function exit(exitCode = process.exitCode): void {
   const { pid, execPath } = process;

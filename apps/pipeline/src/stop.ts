@@ -1,11 +1,11 @@
 import type { StopDeadline } from '@headgate/pipeline';
 
-/** Moments of a stop, after the first signal. Nothing else in this app limits how long a stop takes. */
+/** Times (ms after the first signal) at which a stop gives up writing and closing. Nothing else in this app limits how long a stop takes. */
 const WRITTEN_MS = 8_000;
 const CLOSED_MS = 9_000;
-/** What was committed is safe: a process that still hangs is ended. */
+/** After this time (ms), a process that still hangs is ended. Committed data is safe. */
 const EXIT_MS = 9_500;
-/** A terminal and npm may each send the same signal: that is one. */
+/** Further signals within this time (ms) are ignored, because a terminal and npm can each send the same one. */
 const SAME_SIGNAL_MS = 1_000;
 
 export interface StopOptions {

@@ -9,7 +9,7 @@ import { BOOKS, ENV, FOLLOWERS, configFolder } from '../config/config-folder.fix
 import { asyncapi, asyncapiDocument } from './asyncapi.ts';
 
 const specification: object = specifications.schemas['3.0.0'];
-// The specification brings the meta-schema of JSON Schema along; formats tell nothing of a document's shape.
+// The specification contains the meta-schema of JSON Schema. Formats aren't checked, because they don't concern a document's structure.
 const ajv = new Ajv({ strict: false, validateFormats: false, meta: false, validateSchema: false });
 const isAsyncApi = ajv.compile(specification);
 
@@ -41,7 +41,7 @@ test.each([
   const document = await documentOf(yaml);
   isAsyncApi(document);
   expect(isAsyncApi.errors ?? []).toEqual([]);
-  // The schema of the specification can say no.
+  // The schema of the specification also rejects an invalid document.
   expect(isAsyncApi({ ...document, channels: { a: { address: 7 } } })).toBe(false);
 });
 

@@ -14,7 +14,7 @@ export async function asyncapi(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** Without a configuration, the topics of the built-in pipelines. */
+/** The configuration. If there is none, the topics of the built-in pipelines. */
 async function configOrBuiltIn(context: CommandContext): Promise<Pick<LogConfig, 'topics' | 'definitions' | 'configured'>> {
   try {
     return await readLogConfig(context);
@@ -26,7 +26,7 @@ async function configOrBuiltIn(context: CommandContext): Promise<Pick<LogConfig,
   }
 }
 
-/** AsyncAPI 3.0: what Headgate receives and sends, with the topics' names on the log. */
+/** An AsyncAPI 3.0 document of the topics that Headgate reads and writes, under their names on the log. */
 export function asyncapiDocument({ topics, definitions, configured }: Pick<LogConfig, 'topics' | 'definitions' | 'configured'>): object {
   const own = configured === undefined ? definitions : definitions.filter(({ name }) => configured.includes(name));
   const names = topicNames(topics);
@@ -95,7 +95,7 @@ function servers({ brokers, ssl }: Extract<LogConfig['topics'], { driver: 'kafka
   return Object.fromEntries(brokers.map((host, i) => [`broker-${i + 1}`, { host, protocol }]));
 }
 
-/** Generators name types after it: `FollowersDeadLetters`. */
+/** The name of a topic's schema: `FollowersDeadLetters`. Generators name types after it. */
 function schemaName(topic: string): string {
   return topic.replaceAll(/(?:^|[^A-Za-z\d]+)([A-Za-z\d])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -7,7 +7,7 @@ import type { Problem } from '../config/problem.ts';
 import type { OpenDeadLetters } from '../status/open-dead-letters.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 
-/** Something outside the file that a run needs. It has its own time limit. */
+/** A check of something outside the file that a run needs. It has its own time limit. */
 export interface Probe {
   /** What is checked: `kafka 127.0.0.1:9092`. */
   readonly name: string;
@@ -15,14 +15,14 @@ export interface Probe {
   readonly run: () => Promise<ProbeResult>;
 }
 
-/** The result of the check. */
+/** The result of a probe. */
 export interface ProbeResult {
   readonly ok: boolean;
   /** What was found and, if it isn't ok, what to do. */
   readonly message: string;
   /** Warnings about settings that work but are unwise. Default: none. */
   readonly warnings?: readonly string[];
-  /** Of the log: open dead letters by pipeline and code. */
+  /** Open dead letters by pipeline and code. Only the log's probe counts them. */
   readonly openDeadLetters?: OpenDeadLetters;
 }
 

@@ -24,22 +24,22 @@ export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
-  /** Removes everything that a terminal would interpret. */
+  /** The stream for messages. It removes everything that a terminal would interpret. */
   readonly stderr: Output;
   /** The original `stderr`, to move the cursor or ask a question. */
   readonly terminal: Terminal;
   readonly clock: Clock;
   /** Aborted by SIGINT and SIGTERM. */
   readonly signal: AbortSignal;
-  /** When a stop must be over. Default: as in `start`, and closing a log has no time limit. */
+  /** The time limits of a stop. Default: those of `start`, and none for closing a log. */
   readonly deadline?: StopDeadline;
-  /** Logs as JSON. */
+  /** Whether to log as JSON. */
   readonly json: boolean;
-  /** As in `loadConfig`. */
+  /** Loads a user's module, as in `loadConfig`. */
   readonly importing?: Importing;
 }
 
-/** Command lines as they must be typed here: from a clone the command has another name. */
+/** Returns command lines as the user must type them. In a clone of the repository, the command has another name. */
 export function commandsFor({ env, file, cwd }: Pick<CommandContext, 'env' | 'file' | 'cwd'>): CommandFor {
   const program = env['HEADGATE_COMMAND'] ?? 'headgate';
   return (command, argument) => `${program} ${command} ${argument}${file === defaultConfigFile(cwd) ? '' : ` --config ${file}`}`;
@@ -66,7 +66,7 @@ export async function openLog(
   let isOpen = false;
   let isReported = false;
   const onAvailability = (change: AvailabilityChange): void => {
-    // Opening has its own time limit and error.
+    // While the log is being opened, the driver has its own time limit and error.
     if (change.available ? !isReported : !isOpen) return;
     isReported = !change.available;
     stderr.write(
@@ -78,7 +78,7 @@ export async function openLog(
   signal.throwIfAborted();
   const opening = openTopicLog(topics, onAvailability, { readOnly });
   const log = await orAborted(signal, opening).catch(async (error: unknown) => {
-    // No caller waits for it any more.
+    // The caller no longer waits, so the log is closed as soon as it opens.
     opening.then(
       (late) => late.close(),
       () => undefined,

@@ -9,7 +9,7 @@ import { systemClock } from '@headgate/throttle';
 import { expect, it, onTestFinished } from 'vitest';
 import { runCommandLine } from '../command-line.ts';
 
-/** What the command writes. */
+/** The output of `headgate completion`. */
 async function completion(shell: string): Promise<string> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const signal = new AbortController().signal;
@@ -54,13 +54,13 @@ it.skipIf(!isThere('bash'))('bash completes commands, their options and the word
   expect(await offered('read followers.c')).toEqual(['followers.changes', 'followers.crawls']);
   expect(await offered('enqueue ')).toEqual(['followers', 'books']);
   expect(await offered('run --only b')).toEqual(['books']);
-  // Files: of values, of arguments, and behind a word that is no command.
+  // The shell offers files itself: for values, for arguments, and after an unknown command.
   expect(
     await Promise.all(['--config r', 'export followers.ids --out r', 'backup r', 'completion bash b', 'nosuch r'].map(offered)),
   ).toEqual(Array.from({ length: 5 }, () => []));
 });
 
-/** What is typed, and what it offers then, of which `a-file` is the only file that there is. */
+/** Typed lines, each with the words that are offered. `a-file` is the only file in the folder. */
 const TYPED: readonly (readonly [line: string, offered: readonly string[]])[] = [
   ['re', ['read', 'replay']],
   ['--ver', ['--version']],
@@ -114,7 +114,7 @@ for line in $argv[2..-1]
   echo END
 end`;
 
-/** Types the lines into an interactive shell, whose Tab writes down what it is offered. */
+/** Types the lines into an interactive zsh, where Tab writes the offered words into a file. */
 const ZSH = String.raw`
 zmodload zsh/zpty
 folder=$1; shift

@@ -5,10 +5,7 @@ export type Shell = 'bash' | 'zsh' | 'fish';
 /** Words for arguments and values without a fixed choice, by placeholder: `topic` for `<topic>`. */
 export type Suggestions = Readonly<Record<string, readonly string[]>>;
 
-/**
- * A shell script that completes a program's commands, options and their values, generated from their definitions. It offers files as other
- * arguments.
- */
+/** A shell script that completes a program's commands, options and their values, generated from their definitions. Elsewhere, it offers files. */
 export function completionScript(shell: Shell, program: Command, suggestions: Suggestions): string {
   const tree = treeOf(program, suggestions);
   switch (shell) {
@@ -27,24 +24,24 @@ interface Word {
 }
 
 interface OptionWords {
-  /** As typed: `-h`, `--help`. */
+  /** The names as they are typed: `-h`, `--help`. */
   readonly names: readonly string[];
   readonly description: string;
   readonly takesValue: boolean;
-  /** Words to offer as its value; if there are none, files. */
+  /** Words to offer as the option's value; if there are none, files. */
   readonly values: readonly string[];
 }
 
 interface Tree {
   readonly program: string;
   readonly commands: readonly CommandWords[];
-  /** Options without a command, and those that may also follow each command. */
+  /** Options without a command, and those that can also follow each command. */
   readonly options: readonly OptionWords[];
 }
 
 interface CommandWords extends Word {
   readonly options: readonly OptionWords[];
-  /** Words to offer as its first argument; if there are none, files. */
+  /** Words to offer as the command's first argument; if there are none, files. */
   readonly words: readonly string[];
 }
 

@@ -29,7 +29,7 @@ export interface DeadLetterFilter {
 
 /** Options of `replay` and `dismiss`. */
 export interface CloseOptions extends DeadLetterFilter {
-  /** Only count them. Default: false. */
+  /** Whether to only count the dead letters. Default: false. */
   readonly dryRun?: boolean;
 }
 
@@ -132,7 +132,7 @@ async function closing(
   }
 }
 
-/** The pipeline, by its name or that of its topic of dead letters. */
+/** Finds the pipeline by its name, or by that of its topic of dead letters. */
 async function chosen(
   command: string,
   of: string,

@@ -58,7 +58,7 @@ describe('an author is the same to the config, to enqueue and to the library', (
         Promise.try(() => api.authorPages(author)),
         Error,
       ),
-      // An empty line of a file is passed over.
+      // An empty line of a file is skipped.
     }).toEqual({ config: isOne, file: isOne || author === '', enqueue: isOne, library: isOne });
   });
 
@@ -148,7 +148,7 @@ async function taken(outcome: Promise<unknown>, refusal: new (...args: never[]) 
   }
 }
 
-/** What `enqueue followers` came to, and what the requests topic holds after it. */
+/** Runs `enqueue`. Returns its outcome, and a function that reads the requests topic. */
 async function enqueued(entries: readonly string[], authors: readonly string[] = [], stdin: string = '') {
   const service = authors.length > 0 ? 'books' : 'followers';
   const cwd = await configFolder({ 'headgate.yaml': `topics: { driver: sqlite, file: ./headgate.db }\n${FOLLOWERS}` });

@@ -9,7 +9,7 @@ import { UsageError, noPipeline } from './usage-error.ts';
 
 export interface EnqueueOptions {
   readonly pipeline: string;
-  /** Requests, one line of text each. Read from stdin, one per line, if there are none or the only one is `-`. */
+  /** Jobs, each as a line of text. Read from stdin, one per line, if there are none or the only one is `-`. */
   readonly entries: readonly string[];
   /** Names of authors (books only). */
   readonly authors: readonly string[];
@@ -31,12 +31,12 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
   try {
     await prepareTopics({ log, config: { topics, pipelines, definitions: [definition] } });
     repeated = await repeatedKeys({ log, topic, group: topics.group, requests, signal: context.signal });
-    // All or nothing: after an error the same command may be repeated.
+    // Appends all jobs or none, so that the same command can be repeated after an error.
     await log.append(requests);
   } finally {
     await log.close();
   }
-  // A request waits for a run with its service.
+  // Jobs can be added for a pipeline that isn't configured yet.
   if (configured?.includes(pipeline) === false)
     context.stderr.write(`${context.file} has no ${pipeline} section; the jobs wait until it has one.\n`);
   context.stderr.write(`${countWords(requests.length, 'job')} added to ${topic}\n`);
@@ -63,7 +63,7 @@ interface RepeatedKeysOptions {
   readonly signal: AbortSignal;
 }
 
-/** Keys of these requests that another one of them has, or an unfinished one of the group. */
+/** The keys that more than one of these jobs has, or that an unfinished job of the group already has. */
 async function repeatedKeys({ log, topic, group, requests, signal }: RepeatedKeysOptions): Promise<readonly string[]> {
   const wanted = new Set<string>();
   const repeated = new Set<string>();
@@ -77,7 +77,7 @@ async function repeatedKeys({ log, topic, group, requests, signal }: RepeatedKey
       if (compared >= MAX_COMPARED) break;
     }
   } catch {
-    // A user may be allowed to add jobs, but not to read them.
+    // A user can have the right to add jobs, but not to read them.
   }
   return [...repeated];
 }
@@ -100,7 +100,7 @@ async function readLines({ stdin, signal }: Pick<CommandContext, 'stdin' | 'sign
   return lines;
 }
 
-/** Requests in the form of the pipeline's topic. */
+/** The jobs in the form of the pipeline's requests topic. */
 function requestRecords({ requests }: DefinitionInfo, lines: readonly RequestLine[], authors: readonly string[]): KeyedRequest[] {
   const keyed = (make: () => KeyedRequest, place = ''): KeyedRequest => {
     try {

@@ -18,7 +18,7 @@ import { type CommandContext, commandsFor } from './command-context.ts';
 
 export interface EnvironmentProbesOptions {
   readonly valid: ValidSections;
-  /** Spend one request per credential. */
+  /** Whether to send one request per credential. */
   readonly online: boolean;
   readonly context: CommandContext;
 }
@@ -66,7 +66,7 @@ function failedProbe(pipeline: Pipeline, lanes: number, { clock, env, signal }: 
   const credits = creditPool({ max: pipeline.maxOutstanding });
   const io = { clock, env, signal, credits, journal: unwrittenJournal(), onAttempt: () => undefined };
   try {
-    // With all of its credentials, and as a lane of a run.
+    // Opens the source with all of its credentials, and then as one lane of a run.
     for (const count of new Set([1, lanesOf(pipeline, lanes)])) {
       for (const source of pipeline.open(io, { lane: 0, lanes: count }).sources) void source.close();
     }
@@ -116,7 +116,7 @@ async function probeFolder(folder: string): Promise<ProbeResult> {
 async function checkOpenLog(log: TopicLog, config: ConfigOfLog, context: CommandContext): Promise<ProbeResult> {
   const { topics } = config;
   const missing = [...(await log.missingRights(accessOfRun(config)))];
-  // Report missing rights before mismatches, which they may cause.
+  // Report missing rights before mismatches, because they can cause those.
   const made = await prepareTopics({ log, config, validateOnly: true }).catch((error: unknown) => {
     if (error instanceof MissingRightError) missing.push(...error.rights);
     else if (missing.length === 0) throw error;

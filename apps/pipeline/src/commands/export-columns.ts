@@ -47,7 +47,7 @@ function typeOf({ type, items }: JsonType): ExportColumn['type'] {
   return type === 'array' && items?.type === 'string' ? 'texts' : 'json';
 }
 
-/** A number that JavaScript may spell otherwise: a long one, one with a fraction or an exponent, or a negative zero. */
+/** A number that JavaScript may write differently: a long one, one with a fraction or an exponent, or a negative zero. */
 const RESPELLED_NUMBER = /[:[,]\s*-?(?:\d[\d.eE+-]{15}|\d+[.eE]|0)/;
 
 /** The cells of a record, in the order of the columns. */
@@ -74,7 +74,7 @@ function fittingCells(text: string | null | undefined, columns: readonly ExportC
     const cells = columns.map(({ name, type }) => (Object.hasOwn(fields, name) ? cellOf(fields[name], type) : null));
     return cells.every((cell) => cell !== undefined) ? cells : undefined;
   } catch (error) {
-    // It is nested deeper than the stack reaches.
+    // The value is nested too deeply for the stack.
     if (error instanceof RangeError) return undefined;
     throw error;
   }

@@ -3,10 +3,10 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { Cell, ExportColumn, RowWriter } from './export-columns.ts';
 import type { Sink } from './paced-output.ts';
 
-/** A row group ends at this number of rows, or at about this number of bytes: both are in memory until then. */
+/** Maximum rows and approximate bytes of a row group, which stays in memory until it is complete. */
 const GROUP = { rows: 50_000, bytes: 8 * 2 ** 20 };
 
-/** Writes Parquet, compressed by Snappy. Ids are text: an unsigned 64-bit integer has more than a signed one can hold. */
+/** Writes Parquet, compressed by Snappy. IDs are text, because they are unsigned 64-bit integers, and the columns would be signed. */
 export function parquet(columns: readonly ExportColumn[], sink: Sink, most: typeof GROUP = GROUP): RowWriter {
   const bytes = new ByteWriter(most.bytes);
   const drain = async (): Promise<void> => {

@@ -20,7 +20,7 @@ type Format = (typeof FORMATS)[number];
 export interface ExportOptions extends Omit<RecordChoice, 'follow'> {
   /** The topic's name on the log, or without the prefix. */
   readonly topic: string;
-  /** Default: the format that the extension of `out` names, or ndjson. */
+  /** Default: the format of `out`'s extension, or ndjson. */
   readonly format?: Format;
   /** Output file, written atomically. Default: stdout. */
   readonly out?: string;
@@ -55,7 +55,7 @@ export async function exportTopic(
   const path = target?.path;
   if (path !== undefined && topics.driver === 'sqlite' && (await isFileOfLog(path, topics.file)))
     throw new UsageError(`export: ${shown(String(out))} is the log, which the export would overwrite. Name another file.`);
-  // Unique to this export, because another may write to the same file.
+  // Unique to this export, because another export can write to the same file.
   const partial = target?.isStream === true ? target.path : `${path}.${process.pid}-${randomBytes(4).toString('hex')}.part`;
   const stream: NodeJS.WritableStream & { destroy?(): unknown } = path === undefined ? stdout : createWriteStream(partial);
   const output = pacedOutput({ stream, signal, failsWhenClosed: path !== undefined });
@@ -89,7 +89,7 @@ export async function exportTopic(
   }
 }
 
-/** The target of `out`, after links. A pipe or device is written directly; a file is replaced. */
+/** The target of `out`, with links resolved. A pipe or device is written directly; a file is replaced. */
 async function targetOf(out: string): Promise<{ readonly path: string; readonly isStream: boolean }> {
   try {
     const path = await realpath(out);

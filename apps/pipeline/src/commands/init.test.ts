@@ -46,7 +46,7 @@ test('without a terminal both services are written, and the file loads as it is'
 `);
 });
 
-/** Its module isn't there. */
+/** The user's own pipeline in the template. Its module doesn't exist. */
 const OWN = /^issues: \{ use: \.\/issues\.ts \}$/m;
 
 test('every commented key can be uncommented', async () => {
@@ -54,7 +54,7 @@ test('every commented key can be uncommented', async () => {
   await init({ cwd, stderr: new Said() });
   const text = await readFile(join(cwd, 'headgate.yaml'), 'utf8');
   const uncommented = text.replaceAll(/^# (?=topics:|status:| {2})/gm, '').replaceAll(/^( *)# (?=[a-zA-Z]+: )/gm, '$1');
-  // The second `topics` is the one to choose instead of the first, as `baseUrls` is for `baseUrl`.
+  // The template offers two `topics` sections and two kinds of address. This keeps Kafka and `baseUrl`.
   const chosen = uncommented
     .replace(/^topics:\n {2}driver: sqlite.*(\n {2}.*)*\n/m, '')
     .replace(/^ {2}baseUrls: .*\n/m, '')

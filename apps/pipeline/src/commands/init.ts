@@ -6,7 +6,7 @@ import type { ConfigTemplateOptions } from '../config/config-template.ts';
 import type { Prompt } from './terminal-prompt.ts';
 
 export interface InitOptions {
-  /** As the user named it; default headgate.yaml. */
+  /** The file as the user named it. Default: headgate.yaml. */
   readonly file?: string;
   /** Base folder of a relative file. Default: the process's working folder. */
   readonly cwd?: string;

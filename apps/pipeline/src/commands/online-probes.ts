@@ -47,7 +47,7 @@ const notNoted: ProbeResult = {
 
 export interface NotedOptions {
   readonly pipeline: Pipeline;
-  /** Its index among the pipeline's credentials. */
+  /** Index of the tested credential among the pipeline's credentials. */
   readonly credential: number;
   readonly config: ConfigOfLog;
   readonly context: Pick<CommandContext, 'clock' | 'signal'>;
@@ -63,7 +63,7 @@ async function probeNoted(options: NotedOptions & { readonly context: CommandCon
   return { ok: true, message: `not tested: ${by} uses it and counts its requests. Check that run's output for errors of this credential.` };
 }
 
-/** Sends the request with a journal, so that the next run counts it. Returns the error of a lane that a run holds. */
+/** Sends a request with a journal, so that the next run counts it. Returns the error if a run holds the lane. */
 export async function noted<Result>(
   { pipeline, credential, config, context: { clock, signal } }: NotedOptions,
   ask: (journal: Journal, within: Within) => Promise<Result>,
@@ -88,7 +88,7 @@ export async function noted<Result>(
   });
 }
 
-/** Maximum time for a service to respond: longer than a source waits for an attempt by default. */
+/** Maximum time for a service to respond, ms. By default, a source waits less for an attempt. */
 export const PROBED_WITHIN_MS = 45_000;
 
 async function answerOf(
@@ -99,7 +99,7 @@ async function answerOf(
 ): Promise<ProbeResult> {
   const credits = creditPool({ max: 1 });
   const refused = Promise.withResolvers<ProbeResult>();
-  // It would be requested again, but one request was promised.
+  // The source would retry after a refusal, but the command promises one request per credential.
   const onAttempt = ({ outcome, reason = 'the rate limit is reached' }: AttemptEvent): void => {
     if (outcome === 'rate-limited') refused.resolve({ ok: true, message: `responds: ${reason}, so another program uses its budget` });
   };
@@ -114,7 +114,7 @@ async function answerOf(
   }
 }
 
-/** The difference between two clock readings isn't a wait. */
+/** Shorter waits (ms) are only the difference between two readings of the clock. */
 const NO_WAIT_MS = 20;
 
 /** Describes when the budgets allow the next request; undefined if they allow one now. */
@@ -131,12 +131,12 @@ async function answers(query: () => Promise<unknown>): Promise<ProbeResult> {
     await query();
     return { ok: true, message: 'answers' };
   } catch (error) {
-    // The SourceError of a user's pipeline may come from another copy of the package.
+    // The SourceError of a user's pipeline can come from another copy of the package.
     const { endsSource, retryable, message } = error as Partial<SourceError> & Error;
     // A stopped check has no result.
     if (retryable === undefined) throw error;
     if (endsSource !== true && !retryable) return { ok: true, message: `answers: ${message}` };
-    // The end of the sentence is for programs that use the library.
+    // The end of the message addresses programs that use the library, so it is replaced.
     return { ok: false, message: message.replace(/ Retry (?:later|after that), or allow more time \(retryForMs\)\.$/, LATER) };
   }
 }

@@ -4,11 +4,11 @@ export interface PacedOutputOptions {
   readonly stream: NodeJS.WritableStream;
   /** Aborting ends the output. */
   readonly signal: AbortSignal;
-  /** Also reports a closed pipe as an error. Default: `| head` has read enough. */
+  /** Whether a closed pipe is an error. Default: false, because a reader such as `head` closes the pipe when it has read enough. */
   readonly failsWhenClosed?: boolean;
 }
 
-/** Records were lost on their way to a file or to stdout. */
+/** Thrown if records were lost on their way to a file or to stdout. */
 export class OutputError extends Error {
   override readonly name = 'OutputError';
   readonly code = 'HEADGATE_OUTPUT';

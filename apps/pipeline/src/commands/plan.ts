@@ -24,9 +24,9 @@ import { rateWords } from '../status/format-row.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
 import { type CommandContext, commandsFor, openLogToRead, readConfig } from './command-context.ts';
 
-/** Maximum crawls with a line each. One line sums the others. */
+/** Maximum crawls with their own line. One line sums up the others. */
 const LISTED = 50;
-/** `plan` suggests another credential only if it saves at least this time. */
+/** Minimum time (ms) that another credential must save before `plan` suggests it. */
 const WORTH_SAVING_MS = 60_000;
 
 /** Writes the remaining work, the requests it needs and its finish time to stdout. Changes nothing. Resolves to the exit code. */
@@ -56,7 +56,7 @@ export async function plan(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** Reads a log without creating anything there. `partitions`: of existing topics. */
+/** Reads a log without creating anything there. `partitions` has the number of partitions of each existing topic. */
 function logView(log: TopicLog | undefined, partitions: ReadonlyMap<string, number>): LogView {
   const exists = (topic: string, partition: number): boolean => partition < (partitions.get(topic) ?? 0);
   return {
@@ -78,13 +78,13 @@ interface Planned {
   readonly left: PipelineLeft;
   readonly forecast: Forecast;
   readonly savedMs: number | undefined;
-  /** The first ones of each lane, with their finish times. */
+  /** The crawls of each lane. The first ones have finish times if all sizes are known. */
   readonly walks: readonly { readonly walk: WalkLeft; readonly lane: LaneLeft; readonly inMs: number | undefined }[];
 }
 
 function planned(left: PipelineLeft, pipeline: Pipeline | undefined, now: number): Planned {
   const walks = left.lanes.flatMap((lane) => {
-    // A walk of unknown size takes turns with the others.
+    // Crawls take turns. If one has an unknown size, the finish times of the others are unknown, too.
     const isExact = lane.walks.every(({ pages }) => pages !== undefined);
     const done = isExact ? walksDone(lane, { first: LISTED, concurrency: MAX_IN_WORK, now }) : [];
     return lane.walks.map((walk, i) => ({ walk, lane, inMs: done[i] }));
@@ -137,7 +137,7 @@ function planJson(plans: readonly Planned[], now: number): object {
   return { requests, is_exact: pipelines.every((one) => one.is_exact), done_at: requests === 0 ? undefined : at(inMs), pipelines };
 }
 
-/** Requests of a walk that continues at `page`, if it is as long as last time. */
+/** Requests of a crawl that continues at `page`, if it has as many pages as last time. */
 function requestsOf(page: number, pages: number): number {
   return Math.max(1, pages - page + 1);
 }

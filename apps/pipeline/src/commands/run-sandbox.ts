@@ -14,9 +14,9 @@ import { run } from './run.ts';
 import type { SandboxBroker } from './sandbox-broker.ts';
 
 export interface RunSandboxOptions {
-  /** Keep running when nothing is left. */
+  /** Whether to keep running when no work is left. */
   readonly follow: boolean;
-  /** Use a real Kafka, which runs until the command is stopped. */
+  /** Whether to use a real Kafka, which runs until the command is stopped. */
   readonly kafka: boolean;
 }
 
@@ -24,8 +24,8 @@ export interface RunSandboxOptions {
 const FOLDER = '.headgate';
 
 /**
- * A list that shifts, short pages, a small account and an empty one: everything that a crawl may meet. Their 34 pages fill two windows and
- * begin a third.
+ * Users for everything that a crawl can meet: a list that shifts, short pages, a small account and an empty one. Their 34 pages fill two
+ * windows of the budget and begin a third.
  */
 const USERS: Readonly<Record<string, FollowersUser>> = {
   alpha: { followers: 68_210, shiftEvery: 3 },
@@ -118,7 +118,7 @@ async function crawlBefore(
   await running.done;
 }
 
-/** The finish time that `plan` would show; undefined if it can't. */
+/** The finish time that `plan` would show; undefined if the size of a crawl is unknown. */
 async function plannedEnd({ pipelines, topics }: Config, { clock, env }: CommandContext): Promise<number | undefined> {
   await using log = await openTopicLog(topics, () => undefined);
   const left = await leftToDo({ log, pipelines, group: topics.group, lanes: topics.lanes, names: topicNames(topics), clock, env });

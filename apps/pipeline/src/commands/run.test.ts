@@ -27,7 +27,7 @@ it('reports the remaining work at a stop, however much of it was in flight', asy
     const [topic] = await log.listTopics(['followers.crawls']);
     return topic?.offsets[0]?.end ?? 0;
   };
-  // Each is started and completed.
+  // Two crawls have ended, each with a record for its start and one for its end.
   await expect.poll(crawls).toBe(4);
   await expect.poll(() => clock.pending).toBeGreaterThan(0);
   stop.onSignal('SIGINT');
@@ -125,12 +125,12 @@ it.each([
 
 interface StartedOptions {
   readonly json?: boolean;
-  /** The terminal that its stderr is. Default: none. */
+  /** Properties of stderr as a terminal. Default: stderr isn't a terminal. */
   readonly terminal?: Pick<Terminal, 'isTTY' | 'columns' | 'rows'>;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A folder with a config, and a run of it whose clock stands. */
+/** A folder with a configuration, and a function that runs it on a virtual clock. */
 async function runPlace(yaml: string) {
   const cwd = await configFolder({ 'headgate.yaml': yaml });
   const { config } = await loadConfig({ cwd, env: ENV });

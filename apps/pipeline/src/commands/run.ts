@@ -24,13 +24,13 @@ import { assertKnownKey } from './known-key.ts';
 
 export interface RunOptions {
   readonly config: Config;
-  /** Keep running when nothing is left. */
+  /** Whether to keep running when no work is left. */
   readonly follow: boolean;
-  /** Exit with 1 also for open dead letters of earlier runs. Default: false. */
+  /** Whether open dead letters of earlier runs also make the exit code 1. Default: false. */
   readonly failOnDeadLetters?: boolean;
   /** `PIPELINE` or `PIPELINE:KEY`: run only this pipeline, or only its jobs with this key. */
   readonly only?: string;
-  /** Stop after this many HTTP requests. */
+  /** Maximum HTTP requests, after which the run stops. Default: no limit. */
   readonly maxRequests?: number;
 }
 
@@ -41,7 +41,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
   const { clock, env, signal, deadline, terminal, json } = context;
   const commandFor = commandsFor(context);
   const viewer = runViewer({ clock, signal, about: runAbout(config, context.file) });
-  // A terminal of 0 columns doesn't know its width.
+  // A terminal that reports 0 columns doesn't know its width.
   const live = terminal.isTTY === true && terminal.columns !== 0 && env['TERM'] !== 'dumb';
   const color = live && !env['NO_COLOR'];
   const header = `headgate run   ${context.file}   -> ${logShown(config.topics, context.cwd)}`;
@@ -62,7 +62,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
   // A log that can't be reached must not keep the summary from being written.
   const abandoned = untilAborted(deadline?.closed);
   try {
-    // Waits until a missing right is granted, like for a broker that is down.
+    // Waits until a missing right is granted, as it does for an unreachable broker.
     log = await openTopicLog(config.topics, (change) => emit(logEvent(driver, change)), { onMissingRight: 'wait', deleteOld: true });
     const { pipelines } = config;
     const units = Object.fromEntries(pipelines.map(({ name, unit }) => [name, unit]));
@@ -75,7 +75,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     if (grown.length > 0) emit({ type: 'notice', level: 'info', message: `partitions added for topics.lanes: ${growthWords(grown)}` });
     for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
     const onEvent = (event: RunEvent): void => {
-      // The engine checks its topics again, with the same result.
+      // The engine checks the topics again, and would repeat the warnings.
       if (event.type === 'notice' && warnings.includes(event.message)) return;
       emit(event);
     };
@@ -136,7 +136,7 @@ async function serveStatus(
   try {
     const server = await startStatusServer({ port, host, names, ...shown });
     const isMoved = port !== 0 && server.port !== port;
-    // Probes and Prometheus may still use the configured port.
+    // Probes and Prometheus can still use the configured port.
     const moved = isMoved ? ` (port ${port} is in use, perhaps by another run: give each run its own status.port)` : '';
     emit({ type: 'notice', level: isMoved ? 'warn' : 'info', message: `status at ${server.url}${moved}` });
     return server;
@@ -168,7 +168,7 @@ async function conclude({ view, wasStopped, failures, names, commandFor, failsOn
   const didFail =
     failures.length > 0 || view.deadLetters.total > 0 || (failsOnOlder && Object.values(open).some((counts) => totalOf(counts) > 0));
   const code = signal.aborted ? 130 : didFail ? 1 : 0;
-  // Several lanes may have had the same error.
+  // Several lanes can have had the same error.
   const messages = [...new Set(failures.map(failureText))];
   if (json) {
     const [{ jsonLog, progressFields }, { snakeCased }] = await Promise.all([
@@ -194,7 +194,7 @@ async function conclude({ view, wasStopped, failures, names, commandFor, failsOn
   return code;
 }
 
-/** Closes each, even if closing an earlier one failed. Throws the first error. */
+/** Calls all closers, even if an earlier one fails. Throws the first error, except after a signal. */
 async function closeAll(closers: readonly (() => unknown)[], signal: AbortSignal): Promise<void> {
   const failures: unknown[] = [];
   for (const close of closers) {

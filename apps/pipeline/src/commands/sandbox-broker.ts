@@ -9,7 +9,7 @@ export const KAFKA_PORT = 9092;
 export interface SandboxBroker extends AsyncDisposable {
   /** `host:port`. */
   readonly address: string;
-  /** The `topics` section of a headgate.yaml for it. */
+  /** The `topics` section of a headgate.yaml that uses this broker. */
   readonly topics: string;
 }
 
@@ -38,7 +38,7 @@ export async function startSandboxBroker(
   return { address, topics: `{ driver: kafka, brokers: ["${address}"], replication: 1 }`, [Symbol.asyncDispose]: () => broker.close() };
 }
 
-/** A broker that is still starting ends with the process. */
+/** Starts a broker on Kafka's usual port, or on a free one if that port is in use. */
 export async function startSandboxBrokerAnywhere(context: Pick<CommandContext, 'env' | 'stderr' | 'signal'>): Promise<SandboxBroker> {
   return await startSandboxBroker({ port: (await isPortFree(KAFKA_PORT)) ? KAFKA_PORT : 0 }, context);
 }

@@ -101,7 +101,7 @@ function userOf(text: string): [string, FollowersUser] {
   return [name, what === 'suspended' ? { error: 63 } : { followers: Number(what) }];
 }
 
-/** The error doesn't show the text, because it contains secrets. */
+/** Parses a value of `--oauth`. The error doesn't show the text, because it contains secrets. */
 function credentialOf(text: string, index: number): FollowersCredential {
   const [consumerKey = '', consumerSecret, token, tokenSecret, ...more] = text.split(':');
   const isWhole = consumerKey !== '' && consumerSecret !== undefined && (token === undefined) === (tokenSecret === undefined);
@@ -127,7 +127,7 @@ interface SandboxLimit {
   readonly window: string;
 }
 
-/** A headgate.yaml needs the limit if it differs from the service's. */
+/** The `limit` setting for a headgate.yaml. Empty if the limit is the service's usual one. */
 function limitKey({ requests, windowMs, window }: SandboxLimit): string {
   return requests === 15 && windowMs === 900_000 ? '' : `, limit: { requests: ${requests}, window: ${window} }`;
 }

@@ -27,7 +27,7 @@ beforeAll(async () => {
   };
 });
 
-/** Two of three lie in partition 0. */
+/** The record with number `i`. Two thirds of the records are in partition 0. */
 function record(i: number) {
   return { topic: TOPIC, partition: i % 3 === 0 ? 1 : 0, key: `k${i % 5}`, value: String(i) };
 }
@@ -59,7 +59,7 @@ describe('records of a topic', () => {
   });
 
   it('the last N of all partitions together, with a key, too', async () => {
-    // Records of one append have one time.
+    // All records of one append have the same time.
     expect(sorted(await values({ tail: 500 }))).toEqual(upTo(5_500));
     expect(await values({ tail: 1 })).toHaveLength(1);
     expect(sorted(await values({ tail: 2_000, key: 'k1' }))).toEqual(upTo(0).filter((i) => i % 5 === 1));

@@ -13,7 +13,7 @@ export interface RecordSelection {
   readonly key?: string;
   /** Only the last N records of all partitions together. */
   readonly tail?: number;
-  /** Wait for more at the end. Default: false. */
+  /** Whether to wait for more records at the end. Default: false. */
   readonly follow?: boolean;
 }
 
@@ -25,9 +25,9 @@ export interface RecordChoice extends Omit<RecordSelection, 'sinceMs'> {
 
 type BytesRecord = TopicRecord<Uint8Array>;
 
-/** The clocks of consecutive leaders of a partition may differ by this much. */
+/** Maximum difference between the clocks of consecutive leaders of a partition, ms. */
 const CLOCKS_APART_MS = 60_000;
-/** Maximum offsets to read through instead of searching. */
+/** Maximum number of offsets that are read one by one instead of being searched. */
 const SEARCHED = 1_000;
 
 /**
@@ -86,7 +86,7 @@ async function startSince(log: TopicLog, of: TopicPartition, part: Part, sinceMs
   return (await log.offsetSince(of, sinceMs)) ?? part.end;
 }
 
-/** The offset before which all records are older than `ms`, where times ascend within a partition. */
+/** An offset before which all records are older than `ms`, if times ascend within the partition. */
 async function startAt(part: Part, ms: number): Promise<number> {
   let { start, end } = part;
   while (end - start > SEARCHED) {

@@ -58,7 +58,7 @@ function triedLines({ request, status, at, records, examples, next, left, warnin
   ];
 }
 
-/** Names of the pipeline and the stream; a section's name has no dot. */
+/** The pipeline and the stream. A section's name has no dot, so the first dot separates them. */
 function streamOf(text: string, pipelines: readonly Pipeline[]): { readonly pipeline: Pipeline; readonly stream: string } {
   const [name = '', stream = ''] = text.split(/\.(.*)/su);
   const pipeline = pipelines.find((one) => one.name === name && streamsOf(one).length > 0);
@@ -75,7 +75,7 @@ function streamsOf({ options }: Pipeline): readonly string[] {
   return streams === undefined ? [] : Object.keys(streams);
 }
 
-/** The request with these fields; without any, the first one of the section. */
+/** The job with these fields. Without fields, the first listed job of the stream, if there is one. */
 function requestOf(pipeline: Pipeline, stream: string, fields: readonly string[]): string {
   const given = fields.map((field) => {
     const [name = '', value] = field.split(/=(.*)/su);

@@ -5,7 +5,7 @@ export class UsageError extends Error {
   readonly retryable = false;
 }
 
-/** `cancel: there is no pipeline x. There are followers, books.` */
+/** The error for an unknown pipeline: `cancel: there is no pipeline x. There are followers, books.` */
 export function noPipeline(command: string, name: string, known: readonly { readonly name: string }[]): UsageError {
   return new UsageError(`${command}: there is no pipeline ${name}. There are ${known.map((one) => one.name).join(', ')}.`);
 }

@@ -4,10 +4,10 @@ import type { TopicLog } from '@headgate/topics';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { openTopicLog } from '../run/open-topic-log.ts';
 
-/** The log waits as long as its brokers are unreachable, but a check must report that. */
+/** Maximum time for the log to respond, ms. The log waits for unreachable brokers without a limit, but a check must report them. */
 export const ANSWER_WITHIN_MS = 14_000;
 
-/** Maximum wait for work with the log. After it, rejects with the reason why the log can't be reached, if known. */
+/** Waits for work with the log, at most `ms`. Then rejects with the reason why the log can't be reached, if known. */
 export type Within = <Value>(ms: number, work: Promise<Value>) => Promise<Value>;
 
 /** Opens the log for work with a time limit, and closes it, which ends anything unfinished. */

@@ -145,7 +145,7 @@ function openSource(given: BooksOptions, io: PipelineIo) {
     ...sourceOptions(baseUrlOf(given), given),
     ...io,
     plan,
-    // The same name under every plan: another plan's window continues with the key.
+    // The name doesn't depend on the plan: if the plan changes, the key keeps its window.
     credentials: [{ name: 'key', signer: apiKey(key) }],
     maxBatch: batchOf(given),
     ...(perDay !== undefined && { perDay }),
@@ -175,7 +175,7 @@ function isbnFlaw(text: string, error: unknown): string {
   return `${shown(text)} ${error.reason}.`;
 }
 
-/** Each text of the list that becomes a dead letter. */
+/** Warns of each text in the list that a run would dead-letter. */
 function* listWarnings({ isbns }: BooksOptions): Generator<OptionIssue> {
   for (const [i, text] of isbns.entries()) {
     try {
@@ -255,7 +255,7 @@ export const books: DefinedPipeline<typeof options> = definePipeline({
   },
 });
 
-/** The records of a batch's responses. If a response contains records without an ISBN, none of the ISBNs is known to be missing. */
+/** The records and dead letters of a batch. If the response has unreadable records, an ISBN without a record isn't reported as missing. */
 function outcome(
   answers: readonly BookAnswer[],
   requested: readonly { readonly key: string }[],
@@ -289,7 +289,7 @@ function outcome(
   return { records, deadLetters };
 }
 
-/** A record that comes again after a crash has the same ID. */
+/** Gives each unreadable record an ID that depends on its content, so that it has the same ID after a crash. */
 function withIds(unreadable: readonly UnreadableBook[]): (Pick<UnreadableBook, 'record' | 'error'> & { readonly id: string })[] {
   const alike = new Map<string, number>();
   return unreadable.map(({ record, error }) => {
@@ -308,7 +308,7 @@ function perhapsThere(isbn: string, unreadable: number): SourceError {
   return new SourceError({ code: 'HEADGATE_INVALID_RECORD', message, retryable: true, service: 'books', subject: isbn });
 }
 
-/** The source reports the other ISBNs as missing; a run does not. */
+/** The error of an unreadable record, without the source's remark that ISBNs without a record are missing: a run dead-letters them. */
 function ofNone({ code, retryable }: SourceError, count: number): SourceError {
   const message =
     `books: a record in the response for ${count} ISBNs isn't an object or names no ISBN, so it can't be matched to any of them. ` +

@@ -7,7 +7,7 @@ import { type RecordOf, recordSchemas } from '../records/schemas.ts';
 
 type Io = AfterIo<{ readonly changes: TopicDefinition<RecordOf<'followers.changes'>> }>;
 
-/** The users who followed and unfollowed between a user's last two crawls: first those that followed. The first crawl is compared with nothing. */
+/** The users who followed or unfollowed between a user's last two crawls, those who followed first. None for a first crawl. */
 export async function* followerChanges(crawl: Crawl, previous: Crawl | undefined, io: Io): AsyncGenerator<PendingRecord> {
   if (previous === undefined) return;
   const { key, id } = crawl;
@@ -19,8 +19,8 @@ export async function* followerChanges(crawl: Crawl, previous: Crawl | undefined
 const POLL_MS = 1_000;
 
 /**
- * Reads the IDs of a crawl back, one page at a time. Waits while an open transaction, or a decided one that hasn't ended everywhere, blocks
- * pages. Throws if pages are gone, and throws `signal.reason` if that aborts.
+ * Reads the IDs of a crawl back, one page at a time. Waits while an open transaction blocks pages. Throws if pages were deleted, and throws
+ * `signal.reason` if the signal aborts.
  */
 async function* idsOf(
   { key, id, pages, offsets }: Crawl,
@@ -40,7 +40,7 @@ async function* idsOf(
       from = offset + 1;
       yield found.ids;
       if (page === pages) return;
-      // Pages that were fetched together come without a pause: budgets' timers and requests in flight have theirs in between.
+      // Pages that were fetched together arrive without a pause. This gives timers and requests in flight a turn.
       await turn();
       signal.throwIfAborted();
     }
@@ -73,7 +73,7 @@ function pagesGone({
   return new PipelineError({ code: 'HEADGATE_STATE_LOST', message, pipeline: 'followers', key });
 }
 
-/** Undefined for a record that another client has put into the topic. */
+/** The page in a record; undefined for other records, because any client can write to the topic. */
 function parsedPage(value: Uint8Array | null): RecordOf<'followers.pages'> | undefined {
   try {
     return recordSchemas['followers.pages'].parse(JSON.parse((value && textOf(value)) ?? ''));

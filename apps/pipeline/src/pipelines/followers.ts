@@ -115,8 +115,8 @@ const credentials = z
   });
 
 /**
- * Returns equal texts for credentials that share one budget at the service: with a budget each, a run would exceed the limit. Undefined if
- * the secret can't be read yet.
+ * Returns equal texts for credentials that share one budget at the service. If each had its own budget, a run would exceed the limit.
+ * Undefined if the secret can't be read yet.
  */
 function comparable({ bearer: token, oauth1: keys }: Credential): string | undefined {
   const read = (given: SecretReader | undefined): string | undefined => (given === undefined ? '' : readNow(given));
@@ -180,7 +180,7 @@ const options = z
       const message = 'changes need pages. Write, for example, [pages, changes].';
       context.addIssue({ code: 'custom', path: ['emit'], message });
     }
-    // A page larger than the whole capacity would start only when nothing else is in flight.
+    // A page larger than the whole capacity could start only when nothing else is in flight.
     if (maxOutstanding < count) {
       const message = `is too small for a page of ${count} ids. Write ${count} or more, or a smaller count.`;
       context.addIssue({ code: 'custom', path: ['maxOutstanding'], message });
@@ -259,9 +259,9 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
   topics: followersTopics,
   unit: 'ids',
   pageItems: ({ count }) => count,
-  // 20 digits, quotes and a comma for each ID, and the rest of the page.
+  // Per ID: 20 digits, quotes and a comma. The first number covers the rest of the page.
   usualBytes: ({ emit, count }) => (emit.includes('pages') ? { pages: 16_384 + 23 * count } : {}),
-  // Crawls are compared using the pages of the last one.
+  // Crawls with the same key are compared with each other.
   keyOf: userLabel,
   parse: userOf,
   // A user in two spellings is crawled once.
@@ -328,6 +328,6 @@ function pageRecord({ cursor, nextCursor, previousCursor, ids }: FollowersAnswer
 /** One record per ID. The records have no headers, which would repeat the value up to 5,000 times per page. */
 function idRecords({ ids }: FollowersAnswer, { key, id, page, topics }: At): PendingRecord {
   const start = JSON.stringify({ user: key, crawl: id, page }).slice(0, -1);
-  // Ids are digits only, so they need no escaping.
+  // IDs contain only digits, so they need no escaping.
   return topics.ids.series({ key, count: ids.length, before: `${start},"id":"`, textAt: (index) => ids[index] ?? '', after: '"}' });
 }

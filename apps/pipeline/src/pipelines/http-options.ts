@@ -3,7 +3,7 @@ import { httpOptions as common } from '@headgate/pipeline/internal';
 import * as z from 'zod';
 import { isLoopback } from '../config/address.ts';
 
-/** The options that both services have for their HTTP requests. */
+/** The options for HTTP requests that followers and books share. */
 export const httpOptions = {
   ...common,
   allowPlainHttp: z.boolean().default(false).describe('Allow an http:// address of another machine, without a warning.'),

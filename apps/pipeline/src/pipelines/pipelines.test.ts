@@ -106,7 +106,7 @@ test('books: found and missing ISBNs, malformed ones as dead letters, and all pa
     plan: 'pro',
     key: 'any-key',
     isbns: [sampleIsbn(0), sampleIsbn(1), sampleIsbn(3), 'no ISBN'],
-    // They have 11 and 39 books.
+    // These authors have 11 and 39 books.
     authors: ['Charlotte Vale Allen', 'Ada'],
     pageSize: 20,
   });

@@ -1,52 +1,52 @@
 import * as z from 'zod';
 import { deadLetter, reason, valueJsonSchema } from './topic-schemas.ts';
 
-/** The value of each topic's records. Ids and cursors are strings of digits: they exceed what a JavaScript number can hold. */
+/** The value of each topic's records. IDs and cursors are strings of digits, because they can exceed the range of a JavaScript number. */
 export interface RecordValues {
   /** A page of followers, as the service sent it: `page` is 1-based, `ids` in the service's order. */
   'followers.pages': CrawlPart & { page: number; cursor: string; nextCursor: string; previousCursor: string; ids: readonly string[] };
   /** One follower. `page`: the page that the ID came with, 1-based. */
   'followers.ids': CrawlPart & { page: number; id: string };
-  /** `crawl` is the later of the two that were compared. */
+  /** A user who followed or unfollowed. `crawl` is the later of the two crawls that were compared. */
   'followers.changes': CrawlPart & { change: 'followed' | 'unfollowed'; id: string };
-  /** A crawl's change of state, with the pages and IDs written by then. `reason`: of a failure. */
+  /** A crawl's change of state, with the pages and IDs written so far. `reason` is set after a failure. */
   'followers.crawls': CrawlPart & {
     state: 'started' | 'completed' | 'failed';
     pages: number;
     ids: number;
     reason?: { code: string; message: string } | undefined;
   };
-  /** A book that was found: `isbn` has 13 digits, `record` is the service's own. */
+  /** A book that was found. `isbn` has 13 digits, and `record` is the service's own. */
   'books.records': { isbn: string; record: Readonly<Record<string, unknown>> };
-  /** A page of an author's books, 1-based; `last` is the one they end with. */
+  /** A page of an author's books, 1-based. `last` is true for the last page. */
   'books.authors': { author: string; page: number; last: boolean; record: Readonly<Record<string, unknown>> };
-  /** A book that the service doesn't know: `isbn` has 13 digits. */
+  /** A book that the service doesn't know. `isbn` has 13 digits. */
   'books.missing': { isbn: string };
-  /** A user who can't be crawled, with the request. */
+  /** A user who can't be crawled, with the job. */
   'followers.dead-letters': DeadLetterValue;
-  /** An invalid request, or an unreadable part of a response. */
+  /** An invalid job, or an unreadable part of a response. */
   'books.dead-letters': DeadLetterValue;
 }
 
-/** The part that all records of a crawl share. */
+/** The fields that all records of a crawl have. */
 export interface CrawlPart {
   /** `@name`, or the digits of a user ID. */
   user: string;
-  /** Deterministic: `<requests topic>-<partition>-<offset>` of the request. */
+  /** ID of the crawl, `<requests topic>-<partition>-<offset>` of its job. It is the same after a restart. */
   crawl: string;
 }
 
-/** Something that can't be processed: why, since when, and the request or the record. */
+/** A job or a record that couldn't be processed, with the reason and the time. */
 export interface DeadLetterValue {
-  /** `code` and `message` of the error; `retryable`: a replay may help without anything being changed. */
+  /** `code` and `message` of the error. `retryable`: whether a replay can succeed without any change. */
   error: { code: string; message: string; retryable: boolean };
-  /** ISO 8601. */
+  /** Time of the dead letter, ISO 8601. */
   at: string;
-  /** The request; null if it was too large to keep, or isn't text. */
+  /** The job; null if it was too large to keep, or isn't text. */
   request?: unknown;
-  /** The request that isn't text, in base64. */
+  /** The job in base64, if it isn't text. */
   requestBase64?: string | undefined;
-  /** The part of a response. */
+  /** The part of a response that couldn't be processed. */
   record?: unknown;
 }
 

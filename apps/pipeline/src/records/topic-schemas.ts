@@ -3,11 +3,11 @@ import * as z from 'zod';
 
 /** The schemas of a topic's records. */
 export interface TopicSchema {
-  /** Without prefix: `followers.ids`. */
+  /** Name of the topic without the prefix: `followers.ids`. */
   readonly topic: string;
   /** Purpose of the topic: `state` is only for the engine. */
   readonly kind: 'records' | 'requests' | 'dead-letters' | 'state';
-  /** JSON Schema of the value; of a state anything. */
+  /** JSON Schema of the value. For state, it permits any value. */
   readonly value: object;
   /** JSON Schema of the key. */
   readonly key: object;
@@ -32,7 +32,7 @@ export const deadLetter = z.looseObject({
 const KEY = { type: 'string' };
 const JSON_TYPE = 'application/json';
 
-/** Every topic of a pipeline. `target`: the version of JSON Schema. */
+/** The schemas of every topic of a pipeline. `target` is the version of JSON Schema. */
 export function topicSchemas(
   { name, request, topics }: DefinitionInfo,
   target: 'draft-7' | 'draft-2020-12' = 'draft-2020-12',
@@ -82,10 +82,10 @@ export function valueJsonSchema(schema: z.ZodType, { target = 'draft-2020-12', i
     io,
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
-      // Properties may be added to what is written; only an author who forbids them has a closed schema.
+      // Later versions can add properties, so a schema permits unknown ones, unless its author forbids them.
       const { type, catchall } = zodSchema._zod.def as { readonly type: string; readonly catchall?: unknown };
       if (type === 'object' && catchall === undefined) delete jsonSchema.additionalProperties;
-      // zod adds the range of JavaScript's safe integers, which is no rule of the author.
+      // zod adds the range of JavaScript's safe integers, which the author didn't ask for.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     },

@@ -3,7 +3,7 @@ import { LaneHeldError } from '@headgate/topics';
 import { createTimeWords } from '../status/text/time-words.ts';
 import { errorText } from './error-text.ts';
 
-/** Why the work ended: as `errorText`, and of a refused credential whose it is and that nothing but a start is needed once it is right. */
+/** Says why work ended, and how to continue. Names the service of a refused credential, and the process that holds a log. */
 export function failureText(error: unknown): string {
   if (error instanceof LaneHeldError) {
     const { pid, sinceMs } = error;

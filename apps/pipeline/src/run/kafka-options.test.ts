@@ -92,7 +92,7 @@ test.skipIf(!haveOpenssl)('certificates and a key, which are shown to the other 
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const ssl = typeof options.ssl === 'object' ? options.ssl : {};
-  // As kafkajs does it.
+  // Connects as kafkajs does.
   const socket = connect(Object.assign({ host: '127.0.0.1', port }, ssl));
   const [accepted] = await once(server, 'secureConnection');
   expect(accepted.authorized).toBe(true);

@@ -7,10 +7,7 @@ import { readTextFile } from '../config/read-text-file.ts';
 
 type Sasl = NonNullable<KafkaTopicLogOptions['sasl']>;
 
-/**
- * The Kafka driver's options from the configuration. Secrets stay where they are until a connection needs them, and never appear in printed
- * options.
- */
+/** The Kafka driver's options from the configuration. Secrets are read only when a connection needs them, and printed options don't show them. */
 export function kafkaOptions({ brokers, clientId, replication, compression, ssl, sasl }: KafkaTopicsConfig): KafkaTopicLogOptions {
   return {
     brokers,
@@ -22,7 +19,7 @@ export function kafkaOptions({ brokers, clientId, replication, compression, ssl,
   };
 }
 
-/** Reads the private key for each connection, so an unusable key fails the connection and not the start. Only the context contains it. */
+/** Reads the private key for each connection, so an unusable key fails the connection and not the start. Printed options don't show it. */
 function tlsOptions({ ca, cert, key }: Exclude<KafkaTopicsConfig['ssl'], boolean>): ConnectionOptions {
   return {
     get secureContext() {
@@ -59,7 +56,7 @@ async function tokenOf(file: string): Promise<{ readonly value: string; readonly
   return { value: token, renewedIn: `${file} (topics.sasl.tokenFile)` };
 }
 
-/** The token file can't be read now. Has no `code`, because the driver never retries after an error with a code of Headgate. */
+/** Thrown if the token file can't be read. Has no `code`, because the driver doesn't retry after an error with a code of Headgate. */
 class TokenFileError extends Error {
   override readonly name = 'TokenFileError';
   readonly retryable = true;

@@ -41,14 +41,14 @@ export async function openTopicLog(
   }
 }
 
-/** Includes pipelines that the config no longer has: their jobs wait for a run that has them. */
+/** Returns whether a topic holds jobs. Includes pipelines that the configuration no longer has, whose jobs wait until it has them again. */
 function requestsTopics({ names }: TopicsConfig): (topic: string) => boolean {
   const isRequests = (topic: string): boolean => topic.endsWith('.requests');
   const renamed = new Set(Object.entries(names).flatMap(([topic, name]) => (isRequests(topic) ? [name] : [])));
   return (topic) => isRequests(topic) || renamed.has(topic);
 }
 
-/** Whether the log already exists: opening an embedded one creates it. A cluster exists, or can't be opened. */
+/** Whether the log already exists. Opening an embedded log would create it. Other logs count as existing. */
 export async function logExists(config: TopicsConfig): Promise<boolean> {
   if (config.driver !== 'sqlite') return true;
   return await access(config.file).then(
@@ -69,7 +69,7 @@ export function logAddress(config: TopicsConfig): string {
   }
 }
 
-/** The same, for a display: a file within `cwd` relative to it. */
+/** The log's location for a display. A file within `cwd` is shown relative to it. */
 export function logShown(config: TopicsConfig, cwd: string): string {
   const address = logAddress(config);
   const within = config.driver === 'sqlite' ? relative(cwd, address) : '';

@@ -3,7 +3,7 @@ import { requiredPermissions } from '@headgate/pipeline/internal';
 import type { RequiredAccess } from '@headgate/topics';
 import { type ConfigOfLog, runTopics } from './topics.ts';
 
-/** What a run does with its log. Without a configured pipeline, only the topics of the built-in ones. */
+/** The access that a run needs to its log. If no pipeline is configured, the topics are those of the built-in ones. */
 export function accessOfRun(config: ConfigOfLog): RequiredAccess {
   const { group, lanes } = config.topics;
   const use = requiredPermissions({ pipelines: config.pipelines, group, lanes, names: topicNames(config.topics) });

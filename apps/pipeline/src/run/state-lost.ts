@@ -2,7 +2,7 @@ import { type Loss, StateLostError } from '@headgate/pipeline';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { startOverKey } from './topics.ts';
 
-/** A deleted topic, with the commands that cure it on the configured log. */
+/** Thrown for a deleted topic. The message contains the commands that repair the configured log. */
 class StateAdviceError extends Error {
   override readonly name = 'StateAdviceError';
   readonly code = 'HEADGATE_STATE_LOST';

@@ -91,7 +91,7 @@ test('a group state that is missing alone is warned of: without it, all entries 
   expect((await prepareTopics({ log, config })).warnings).toEqual([]);
 });
 
-/** A log that only says why topics don't fit. */
+/** A log that only refuses to create topics, with this error. */
 function refusing(error: Error): TopicLog {
   const log: Pick<TopicLog, 'createTopics'> = {
     async createTopics() {

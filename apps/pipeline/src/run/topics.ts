@@ -15,7 +15,7 @@ export interface ConfigOfLog {
 export interface PrepareTopicsOptions {
   readonly log: TopicLog;
   readonly config: ConfigOfLog;
-  /** Only find out, and change nothing. Default false. */
+  /** Whether to check the topics without changing anything. Default: false. */
   readonly validateOnly?: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface PrepareTopicsOptions {
 export async function prepareTopics({ log, config, validateOnly = false }: PrepareTopicsOptions): Promise<CreatedTopics> {
   const specs = runTopics(config);
   const made = await withAdvice(config, log.createTopics(specs, { validateOnly }));
-  // Without pipelines a run has only the topic of the group's state.
+  // Without pipelines, `topicSpecs` returns only the topic of the group's state.
   const [group] = topicSpecs([], { lanes: 1, names: topicNames(config.topics) });
   const isMissing = ({ name }: NewTopicSpec): boolean => made.created.includes(name);
   if (group === undefined || !isMissing(group) || specs.every((spec) => isMissing(spec) || spec.compacted !== true)) return made;
@@ -38,7 +38,8 @@ function withoutGroupState(topic: string): string {
 }
 
 /**
- * Partitions of each existing topic of a run. Creates nothing, and needs no right to. Throws the `TopicMismatchError` of `prepareTopics`.
+ * Number of partitions of each existing topic of a run. Creates nothing, and needs no permission to. Throws the `TopicMismatchError` of
+ * `prepareTopics`.
  */
 export async function partitionsOf({ log, config }: Pick<PrepareTopicsOptions, 'log' | 'config'>): Promise<ReadonlyMap<string, number>> {
   const specs = runTopics(config);
@@ -78,7 +79,7 @@ function pipelinesWithTopics({ pipelines, definitions = [] }: ConfigOfLog): read
   return [...all.values()];
 }
 
-/** Adds advice to a driver's error: the driver knows only partitions, but not the lanes and credentials that use them. */
+/** Adds advice to a driver's error. The driver knows only partitions, not the lanes and credentials that use them. */
 function advised(error: TopicMismatchError, config: ConfigOfLog): TopicMismatchError {
   const large = error.mismatches.filter((mismatch) => mismatch.partitions !== undefined);
   const ofLanes = Map.groupBy(large, ({ topic }) => splitting(topic, config)?.name);
@@ -92,7 +93,7 @@ function advised(error: TopicMismatchError, config: ConfigOfLog): TopicMismatchE
   return first === undefined ? error : new TopicMismatchError({ ...first, others }, { cause: error });
 }
 
-/** The command that sets what a topic lacks ends its reason. */
+/** Ends the reason of a mismatch with the command that corrects the topic's settings. */
 function withCommand(mismatch: TopicMismatch, topics: TopicsConfig): TopicMismatch {
   const { topic, reason, settings } = mismatch;
   if (settings === undefined || topics.driver !== 'kafka') return mismatch;
@@ -120,7 +121,7 @@ function tooManyForLanes(large: readonly TopicMismatch[], pipeline: string, conf
   };
 }
 
-/** The pipeline whose lanes a topic has a partition for, each; undefined where lanes don't matter. */
+/** The pipeline that has a partition of the topic for each lane. Undefined if the topic's partitions don't depend on lanes. */
 function splitting(topic: string, config: ConfigOfLog): PipelineTopics | undefined {
   return pipelinesWithTopics(config).find(
     (one) =>
@@ -129,7 +130,7 @@ function splitting(topic: string, config: ConfigOfLog): PipelineTopics | undefin
   );
 }
 
-/** The setting whose change begins with an empty log, or with new topics on it. */
+/** The setting to change for a start with an empty log or with new topics. */
 export function startOverKey({ driver }: TopicsConfig): string {
   return driver === 'sqlite' ? 'topics.file' : 'topics.prefix';
 }
