@@ -11,6 +11,7 @@ export { timeOfDay, timeZone } from './definition/calendar.ts';
 export { plainFileFlaw, plainFileText, unreadable } from './definition/file-text.ts';
 export { type Amount, httpOptions, sourceOptions } from './definition/http-options.ts';
 export { lanesOf } from './definition/names.ts';
+export { nearest } from './definition/nearest.ts';
 export { pemText } from './definition/pem.ts';
 export { becomesSecret, isPem, isScalar, OF_FILE, type Scalar, scalar, type ScalarOptions } from './definition/scalar.ts';
 export { proxyAddress, readNow } from './definition/secret.ts';

@@ -1,6 +1,5 @@
 import { duration, secret } from '@headgate/pipeline';
-import { httpOptions, plainFileText, timeOfDay, timeZone } from '@headgate/pipeline/internal';
-import { closest, distance } from 'fastest-levenshtein';
+import { httpOptions, nearest, plainFileText, timeOfDay, timeZone } from '@headgate/pipeline/internal';
 import * as z from 'zod';
 import { type Path, path, readPath } from './path.ts';
 import { type JsonTemplate, type Placeholder, type Template, fieldsOf, isTemplate, jsonTemplate, parameter, template } from './template.ts';
@@ -516,20 +515,14 @@ export function* placeholders({
   if (key !== undefined && 'render' in key) yield* own(['key'], key);
 }
 
-/** The valid name that the user probably meant: at most 2 edits away; undefined if there is none. */
-function meant(name: string, names: readonly string[]): string | undefined {
-  const near = names.length === 0 ? '' : closest(name, [...names]);
-  return near !== '' && distance(name, near) <= 2 ? near : undefined;
-}
-
-function nearest(name: string, names: ReadonlySet<string>): string {
-  const near = meant(name, [...names]);
+function fieldHint(name: string, names: ReadonlySet<string>): string {
+  const near = nearest(name, [...names]);
   if (near !== undefined) return ` Did you mean {${near}}?`;
   return names.size === 0 ? ' Add for: { field: [value] }.' : ` Write ${[...names].map((one) => `{${one}}`).join(', ')}.`;
 }
 
-function nearestStream(name: string, streams: Streams): string {
-  const near = meant(name, Object.keys(streams));
+function streamHint(name: string, streams: Streams): string {
+  const near = nearest(name, Object.keys(streams));
   return near === undefined ? ` Write one of ${Object.keys(streams).join(', ')}.` : ` Did you mean ${near}?`;
 }
 
@@ -548,7 +541,7 @@ function placeholderFlaw({ field, format, fields, isSince }: PlaceholderUse): st
   }
   if (format !== undefined) return `has {${field}:${format}}: only since and until have a format.`;
   const known = isSince ? new Set([...fields, 'since', 'until']) : fields;
-  return fields.has(field) ? undefined : `has {${field}}, but for has no such field.${nearest(field, known)}`;
+  return fields.has(field) ? undefined : `has {${field}}, but for has no such field.${fieldHint(field, known)}`;
 }
 
 function addressFlaw(text: string): string | undefined {
@@ -662,7 +655,7 @@ export const restOptions = z
         );
       }
       if (of === undefined || !isEach(of)) continue;
-      if (!Object.hasOwn(streams, of.each)) refuse(['streams', name, 'for', 'each'], `names no stream.${nearestStream(of.each, streams)}`);
+      if (!Object.hasOwn(streams, of.each)) refuse(['streams', name, 'for', 'each'], `names no stream.${streamHint(of.each, streams)}`);
       else if (isCircle(streams, name))
         refuse(['streams', name, 'for', 'each'], 'leads back to this stream, which would create its own jobs without end.');
     }

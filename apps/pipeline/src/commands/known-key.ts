@@ -1,6 +1,6 @@
 import { type Pipeline, topicNames } from '@headgate/pipeline';
+import { nearest } from '@headgate/pipeline/internal';
 import { type TopicLog, textOf } from '@headgate/topics';
-import { nearest } from '../config/nearest.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import type { CommandFor } from '../status/open-dead-letters.ts';
 import { safeText } from '../status/text/safe-text.ts';

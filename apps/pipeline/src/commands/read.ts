@@ -1,7 +1,7 @@
 import { type TopicRecord, textOf } from '@headgate/topics';
 import { topicNames } from '@headgate/pipeline';
+import { nearest } from '@headgate/pipeline/internal';
 import { BUILT_IN } from '../config/built-in.ts';
-import { nearest } from '../config/nearest.ts';
 import { runTopics } from '../run/topics.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 import { safeText } from '../status/text/safe-text.ts';

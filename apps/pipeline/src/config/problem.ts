@@ -1,5 +1,5 @@
+import { nearest } from '@headgate/pipeline/internal';
 import { escapedControls } from '../status/text/escaped-controls.ts';
-import { nearest } from './nearest.ts';
 
 /** One error or warning about a configuration file. */
 export interface Problem {

@@ -1,7 +1,7 @@
 import type { OptionIssue } from '@headgate/pipeline';
+import { nearest } from '@headgate/pipeline/internal';
 import { type ParsedNode, isScalar } from 'yaml';
 import { type JsonSchema, alternatives, exampleOf, schemasAt } from './json-schema.ts';
-import { nearest } from './nearest.ts';
 import { type KeyPath, type Problem, isShowable, shown, shownPath } from './problem.ts';
 import { shownVariable, substituteVariables } from './variables.ts';
 import type { Origin } from './yaml-values.ts';

@@ -1,8 +1,7 @@
 import { type DefinitionInfo, type Pipeline, topicNames } from '@headgate/pipeline';
-import { definedTopics, topicSpecs } from '@headgate/pipeline/internal';
+import { definedTopics, nearest, topicSpecs } from '@headgate/pipeline/internal';
 import type { StatusConfig } from './status-section.ts';
 import type { TopicsConfig } from './topics-section.ts';
-import { nearest } from './nearest.ts';
 import type { KeyPath, Problem } from './problem.ts';
 
 /** The sections of a configuration, each checked alone. */
