@@ -7,9 +7,9 @@ import { describe, expect, it } from 'vitest';
 import { runCommandLine } from './command-line.ts';
 import { BOOKS, ENV, configFolder } from './config/config-folder.fixture.ts';
 
-/** An escape sequence of either length, a bell, a carriage return, marks that turn the writing, a line separator, NUL. */
+/** Escape sequences of both lengths, a bell, a carriage return, marks that change the writing direction, a line separator, and NUL. */
 const HOSTILE = 'a\u001b[31m\u009b31m\u0007\r\u202e\u2066\u200f\u2028\u0085\u0000b';
-/** What no output may have: a terminal obeys it, or shows letters in another order. */
+/** Characters that no output may contain: a terminal would obey them, or show letters in another order. */
 const OBEYED = /(?!\n)[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
 describe('no output contains control sequences from outside, or is endless', () => {
@@ -33,7 +33,7 @@ describe('no output contains control sequences from outside, or is endless', () 
     for (const value of [HOSTILE, 'a'.repeat(100_000)]) {
       const { code, stdout, stderr } = await headgate(args.map((arg) => arg.replace('%', value)));
       expect(code).not.toBe(0);
-      // The report of `check` is data.
+      // The report of `check` goes to stdout.
       const [said, unsaid] = args[0] === 'check' ? [stdout, stderr] : [stderr, stdout];
       expect(unsaid).toBe('');
       expect(said).not.toBe('');

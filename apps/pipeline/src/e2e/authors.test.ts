@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { type ReadRecord, workplace } from './headgate-process.fixture.ts';
 
-/** The service's own, whatever is asked for. */
+/** Books per page of the emulated service, whatever page size a request asks for. */
 const PAGE = 20;
 
 it('a run writes all 45 books of an author page by page, each once, even across a kill between two pages', async () => {
@@ -78,9 +78,9 @@ function booksOf({ value }: Pick<ReadRecord, 'value'>): readonly unknown[] {
 
 interface AuthorService extends AsyncDisposable {
   readonly url: string;
-  /** `name page/pageSize` of each request. */
+  /** Each request as `name page/pageSize`. */
   readonly asked: readonly string[];
-  /** Leaves the nth request without a response. */
+  /** Never answers the nth request. */
   hold(n: number): void;
 }
 

@@ -20,7 +20,7 @@ books:
 `);
   expect(await run.ended).toEqual([]);
   expect(service.requests.map((request) => request.isbns?.length)).toEqual([20, 20, 20]);
-  // Batches may be answered in any order.
+  // Batches can be answered in any order.
   expect((await place.values('books.records')).map(({ isbn }) => isbn).toSorted()).toEqual(isbns.toSorted());
 });
 

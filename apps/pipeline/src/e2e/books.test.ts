@@ -28,7 +28,7 @@ describe('headgate run, books', () => {
     const records = await place.records('books.records');
     expect(records.map(({ key }) => key).sort()).toEqual(isbns.filter((isbn) => !unknown.includes(isbn)).sort());
     for (const { key, value } of records) expect(value).toMatchObject({ isbn: key, record: { isbn13: key } });
-    // Answers of batches may come in any order.
+    // Batches can be answered in any order.
     expect((await place.records('books.missing')).map(({ value }) => value['isbn']).sort()).toEqual(unknown.toSorted());
     expect((await place.records('books.authors')).map(({ key, value }) => [key, value['author']]).sort()).toEqual(
       [...AUTHORS].sort().map((name) => [name, name]),
@@ -84,7 +84,7 @@ describe('headgate run, books', () => {
     const run = await place.headgate('run');
     expect(run.code).toBe(1);
     expect(run.stderr).toMatch(/books: the key was refused .* set the plan option of books to the plan of the key/);
-    // The request is still there for the day the key is right.
+    // The job stays in its topic until the key is right.
     expect(await place.records('books.dead-letters')).toEqual([]);
   });
 });

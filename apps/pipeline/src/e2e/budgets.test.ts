@@ -48,7 +48,7 @@ describe('headgate run, for its budgets,', () => {
 
   it('uses the whole quota of a day, cuts the last batch to it, and then waits for the next day', async () => {
     const perDay = 150;
-    // Far from now, whenever that is.
+    // The quota must not reset during the test, so it resets at least 11 hours from now.
     const turn = (Math.floor(Date.now() / HOUR_MS) + 12) * HOUR_MS;
     const resetsAt = new Date(turn).toISOString().slice(11, 16);
     await using service = await startBooks({
@@ -84,7 +84,7 @@ function withStatus(yaml: string): string {
   return yaml.replace('status: false', 'status: { port: 0 }');
 }
 
-/** Waits for its budget until a time that is known: while a request is under way it isn't. */
+/** Whether work waits for its budget until a known time. The time is unknown while a request is in flight. */
 function isToldWhen(row: Status['work'][number]): boolean {
   return row.doing?.state === 'waiting' && row.doing.for === 'budget' && row.doing.until !== undefined;
 }
@@ -98,7 +98,7 @@ async function journal(place: Workplace): Promise<readonly Journalled[]> {
   return (records.findLast(({ key }) => key === 'headgate/budget/app')?.value ?? []) as readonly Journalled[];
 }
 
-/** Looks at the status of a run until it is as wanted. */
+/** Polls the status of a run until it is as wanted. */
 async function statusWhere(run: ReturnType<Workplace['start']>, isWanted: (status: Status) => boolean): Promise<Status> {
   let now: Status = { budgets: [], work: [] };
   await until(async () => {

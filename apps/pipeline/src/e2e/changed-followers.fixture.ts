@@ -6,7 +6,7 @@ export function exactIds({ from, count }: { readonly from: number; readonly coun
   return Array.from({ length: count }, (_, i) => String(2n ** 60n + BigInt(from + i)));
 }
 
-/** Proves that `values` of `followers.changes` are the differences of two crawls, each once: who followed in the order of the later, then the others. */
+/** Expects `values` of `followers.changes` to be the differences of two crawls, each once, with new followers first in the order of `after`. */
 export function expectChanges(
   values: readonly unknown[],
   { before, after }: { before: readonly string[]; after: readonly string[] },

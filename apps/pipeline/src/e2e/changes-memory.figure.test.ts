@@ -16,7 +16,7 @@ const BOOTSTRAP = fileURLToPath(new URL('../../../../scripts/bootstrap.mjs', imp
 const TORTURE = process.env['HEADGATE_TORTURE'] === '1';
 const IDS = 10_000_000;
 const PAGE_SIZE = 5_000;
-/** Of the whole process. */
+/** Maximum memory of the command's processes together. */
 const MAX_MB = 250;
 
 describe('headgate run, as the repository starts it', () => {
@@ -42,12 +42,12 @@ describe('headgate run, as the repository starts it', () => {
   );
 });
 
-/** The id at a place of the list that all crawls are a part of. */
+/** The ID at a position of an endless list. Each crawl gets a section of that list. */
 function idAt(index: number): string {
   return String(2n ** 60n + 7_919n * BigInt(index));
 }
 
-/** A service that one user's followers are asked of: so many from the given one of the list on. It keeps none of them in memory. */
+/** A service with one user, whose followers are a section of the list from `first` on. It keeps no IDs in memory. */
 async function startService(first: number): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createServer((request, response) => {
     const cursor = new URL(request.url ?? '', 'http://localhost').searchParams.get('cursor');
@@ -70,7 +70,7 @@ async function startService(first: number): Promise<AsyncDisposable & { readonly
   };
 }
 
-/** Runs to the end; the most memory that one of the command's processes had. */
+/** Runs Headgate until it ends. Resolves to its peak memory and its duration. */
 async function peakOfRun(folder: string): Promise<{ readonly mb: number; readonly seconds: number }> {
   const began = performance.now();
   const env = { PATH: process.env['PATH'] ?? '', HOME: folder, INIT_CWD: folder, ...SECRETS };
@@ -95,14 +95,14 @@ async function withDescendants(pid: number): Promise<readonly number[]> {
   return [pid, ...(await Promise.all(below.map((text) => withDescendants(Number(text))))).flat()];
 }
 
-/** First those that followed, in the order of the later crawl, then those that unfollowed, in the order of the earlier one; each once. */
+/** Expects each change once: first those who followed, in the order of the later crawl, then the others in the order of the earlier one. */
 async function expectChanges(folder: string, changed: number): Promise<void> {
   await using log = await sqliteTopicLog({ file: join(folder, 'headgate.db') });
   let seen = 0;
   for await (const { value } of log.read({ topic: 'followers.changes' })) {
     const { change, id } = recordSchemas['followers.changes'].parse(JSON.parse(value ?? ''));
     const expected = seen < changed ? `followed ${idAt(IDS + seen)}` : `unfollowed ${idAt(seen - changed)}`;
-    // An assertion each would take minutes.
+    // Calling `expect` for each change would take minutes.
     if (`${change} ${id}` !== expected) throw new Error(`Change ${seen} is ${change} ${id}, not ${expected}.`);
     seen += 1;
   }

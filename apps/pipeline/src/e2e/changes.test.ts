@@ -31,7 +31,7 @@ describe('headgate run, emit: [pages, changes]', () => {
       headers: { ce_type: 'headgate.followers.changes', ce_source: '/followers', ce_id: `followers.requests-0-1/${after[0]}` },
     });
 
-    // The next crawl is compared with the last, not with the first.
+    // The next crawl is compared with the previous one, not with the first.
     await crawled(place, after.slice(1));
     expect((await place.records('followers.changes')).slice(5).map(({ value }) => value)).toEqual([
       { user: '@alpha', crawl: 'followers.requests-0-2', change: 'unfollowed', id: after[0] },
@@ -93,7 +93,7 @@ describe('headgate run, emit: [pages, changes]', () => {
   });
 });
 
-/** Crawls alpha, who has these followers now; returns what was said. */
+/** Crawls alpha with these followers. Resolves to what the run wrote to stderr. */
 async function crawled(place: Workplace, followers: readonly string[]): Promise<string> {
   await using service = await startFollowers({ ...FREELY, users: { alpha: { followers } } });
   await place.write('headgate.yaml', changesYaml(service.url));

@@ -68,7 +68,7 @@ describe('headgate', () => {
     const env = { NODE_OPTIONS: `--import=${join(place.folder, 'open.mjs')}` };
     const codes = [['--version'], ['run']].map(async (args) => (await place.headgateWith({ env }, ...args)).code);
     expect(await Promise.all(codes)).toEqual([0, 2]);
-    // Neither a command nor what it starts to be ended by.
+    // No command is left, and neither is the process that a command starts to end itself.
     expect((await readFile(pids, 'utf8')).split('\n').filter((pid) => pid !== '' && isThere(Number(pid)))).toEqual([]);
   });
 
@@ -170,7 +170,7 @@ describe('headgate', () => {
     expect(users.stderr).toContain('8:19  followers.users[0].file   "fifo" isn\'t a plain file');
     expect(endless.stdout).toBe('/dev/zero has more than 256 MiB, or is endless. Name a smaller file.\n');
 
-    // It sits in a call to open the pipe by now.
+    // By now, the run is blocked in the call that opens the pipe.
     hanging.child.kill('SIGTERM');
     expect((await hanging.ended).signal).toBe('SIGKILL');
   });

@@ -10,7 +10,7 @@ const PAGES = 5;
 const USERS = ['alpha', 'bravo', 'carol'];
 const CREDENTIALS = ['one', 'two'].map((name) => ({ name, bearer: `token-${name}` }));
 
-/** Five pages for each user, at four requests of a credential in any 400 ms. */
+/** The followers pipeline: five pages per user, and four requests of each credential in any 400 ms. */
 const followersContract: Contract = {
   async startService({ mended }) {
     const service = await startFollowers({
@@ -38,12 +38,12 @@ const followersContract: Contract = {
 };
 
 const PAGE_SIZE = 5;
-/** Books that the sandbox has of some authors. */
+/** Number of books that the sandbox has of each author. */
 const AUTHORS = { 'Le Guin': 23, Lem: 8, Nobody: 17 };
 const pagesOf = (author: keyof typeof AUTHORS): number => Math.ceil(AUTHORS[author] / PAGE_SIZE);
 const ISBNS = [0, 1, 2, 3, 4, 5, 6].map((n) => sampleIsbn(n));
 
-/** Batches of two, and authors in pages of five, at five requests in any second. */
+/** The books pipeline: batches of two ISBNs, and pages of five books per author. */
 const booksContract: Contract = {
   async startService({ mended }) {
     const service = await startBooks({ unknown: mended ? [sampleIsbn(6)] : [sampleIsbn(6), 'Nobody'], maxBatch: 2 });

@@ -4,7 +4,7 @@ import { startFollowers } from '@headgate/sandbox';
 import { describe, expect, it } from 'vitest';
 import { followersYaml, workplace } from './headgate-process.fixture.ts';
 
-/** `npm run torture` sets it: every kill at full length. */
+/** Set by `npm run torture`, for more kills and longer crawls. */
 const TORTURE = process.env['HEADGATE_TORTURE'] === '1';
 
 describe('headgate run, killed', () => {
@@ -21,7 +21,7 @@ describe('headgate run, killed', () => {
     while (killed < kills) {
       const before = service.requests.length;
       const run = place.start('run');
-      // From its first request on it is killed at some instant within a few pages.
+      // Kills the run at a random time within a few pages after its first request.
       while (service.requests.length === before && run.child.exitCode === null) await tick(2);
       await tick(random() * 4 * (20 / 2 + 5));
       run.child.kill('SIGKILL');
@@ -74,9 +74,9 @@ describe('headgate run, killed', () => {
     run.child.kill('SIGTERM');
     const { code, stderr } = await run.ended;
     expect(code).toBe(130);
-    // A stop that is cut short, after 9.5 s, says nothing.
+    // A stop that is cut short after 9.5 s prints nothing.
     expect(stderr).toContain('Stopped after');
-    // The request that was under way when the signal came was not wasted.
+    // The response of the request in flight was still written.
     expect(await place.records('followers.pages')).toHaveLength(service.requests.length);
     const asked = service.requests.length;
     expect((await place.headgate('run')).code).toBe(0);
@@ -96,7 +96,7 @@ describe('headgate run, killed', () => {
     const second = await place.headgate('run');
     expect(second.code).toBe(1);
     expect(second.stderr).toMatch(new RegExp(`process ${first.child.pid}|pid ${first.child.pid}`));
-    // A command that only reads or enqueues is let in.
+    // Commands that only read or enqueue can use the log.
     expect((await place.headgate('read', 'followers.pages', '--max', '1', '--json')).stdout).toContain('"page":1');
     expect((await place.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
     expect((await place.headgate('plan')).stdout).toContain('@alpha');
@@ -106,7 +106,7 @@ describe('headgate run, killed', () => {
   });
 });
 
-/** A door before a service that lets some requests pass, and holds the others until it is opened. */
+/** A proxy in front of a service. It passes some requests on, and holds all others until it is opened. */
 async function gateBefore(url: string, passing: number) {
   const [held, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let passed = 0;
@@ -123,7 +123,7 @@ async function gateBefore(url: string, passing: number) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** Resolves when a request is held. */
+    /** Resolves when the first request is held. */
     held: held.promise,
     open: () => opened.resolve(),
     async [Symbol.asyncDispose]() {
@@ -137,7 +137,7 @@ function tick(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Mulberry32: the same instants in every run. */
+/** The random generator Mulberry32, so that every run kills at the same times. */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {

@@ -64,7 +64,7 @@ describe('open dead letters', () => {
     expect((await place.headgate('run', '--fail-on-dead-letters')).code).toBe(0);
     expect((await place.headgate('dead-letters', 'followers')).stdout).toBe('No open dead letter in followers.dead-letters.\n');
     expect((await place.headgate('dead-letters', 'followers.pages')).code).toBe(2);
-    // A dead letter that is closed stays in its topic.
+    // Replayed and dismissed dead letters stay in their topic.
     expect(await place.records('followers.dead-letters')).toHaveLength(4);
   });
 

@@ -13,9 +13,9 @@ export interface DriftingServiceOptions {
 export interface SeenCrawl {
   /** The IDs that the service sent in this crawl. */
   readonly seen: ReadonlySet<string>;
-  /** Ids that followed from its first page to its last. */
+  /** IDs that were in the list from the crawl's first page to its last. */
   readonly stayed: ReadonlySet<string>;
-  /** Ids that followed at any time between them. */
+  /** IDs that were in the list at any time of the crawl. */
   readonly there: ReadonlySet<string>;
 }
 
@@ -74,7 +74,7 @@ export async function driftingService({ users, pageSize, random }: DriftingServi
     url: `http://127.0.0.1:${port}`,
     drift(changes) {
       for (const account of accounts.values()) {
-        // What comes between two crawls is none of the one before.
+        // Changes between two crawls don't belong to the earlier one.
         const last = account.crawls.pop();
         for (let i = 0; i < changes; i += 1) change(account);
         if (last !== undefined) account.crawls.push(last);

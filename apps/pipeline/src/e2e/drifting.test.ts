@@ -6,7 +6,7 @@ import { DAY_MS, virtualDays } from './virtual-days.fixture.ts';
 
 const TORTURE = process.env['HEADGATE_TORTURE'] === '1';
 const USERS = { alpha: 285, beta: 95 };
-/** About so many pages has a round of both crawls, 7 in 15 minutes: three more or less end in the same window. */
+/** Approximate pages of a round, which crawls both users. At 7 in 15 minutes, a few pages more or less end in the same window. */
 const PAGES = 39;
 const SHARES = [0.1, 0.3, 0.6];
 
@@ -32,7 +32,7 @@ async function day(seed: number): Promise<void> {
   let completed = 0;
   let pages = 0;
   let beganAt = 0;
-  /** How far each forecast was off, as a share of its round of crawls. */
+  /** The finish times that were forecast in the current round. `errors` are their errors as shares of the round. */
   const said: number[] = [];
   const errors: number[] = [];
   await using days = await virtualDays({
@@ -59,7 +59,7 @@ async function day(seed: number): Promise<void> {
       if (event.type !== 'page-written') return;
       pages += 1;
       if (pages === 1) beganAt = clock.epochMs();
-      // Nothing is known of the first round.
+      // There is no forecast in the first round, because the sizes are unknown.
       if (completed < 2 || pages <= PAGES * (SHARES[said.length] ?? Infinity)) return;
       const { progress } = days.running.snapshot();
       said.push(progress.isExact ? (progress.doneAt ?? 0) : 0);

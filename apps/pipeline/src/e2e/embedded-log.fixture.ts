@@ -4,7 +4,7 @@ import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { runTopics } from '../run/topics.ts';
 import type { Workplace } from './headgate-process.fixture.ts';
 
-/** The log of a place, which no process works meanwhile. */
+/** Opens the log of a workplace. No run may hold it at the same time. */
 export async function embeddedLog(place: Workplace): Promise<TopicLog> {
   const file = join(place.folder, 'headgate.db');
   const log = await sqliteTopicLog({ file });
@@ -14,7 +14,7 @@ export async function embeddedLog(place: Workplace): Promise<TopicLog> {
   return log;
 }
 
-/** Adds requests as any program may: values are written as they are. Their key: default `job 0` and so on. */
+/** Adds jobs as another program can: values are written unchecked. Their default keys are `job 0` and so on. */
 export async function addJobs(place: Workplace, service: 'followers' | 'books', values: readonly string[], key?: string): Promise<void> {
   await using log = await embeddedLog(place);
   const topic = `${service}.requests`;

@@ -7,7 +7,7 @@ import { followersYaml, workplace } from './headgate-process.fixture.ts';
 it('a crawl of empty pages ends at its limit, counted across a kill, and replay continues it', async () => {
   const asked: (string | null)[] = [];
   let respond = (n: number, response: ServerResponse): void => {
-    // The fourth is never answered: that is when the process is killed.
+    // The fourth request is never answered, and the process is killed meanwhile.
     if (n !== 4) response.end(JSON.stringify({ ids: n === 1 ? ['7'] : [], next_cursor: 100 + n }));
   };
   const server = createServer((request, response) => {

@@ -9,23 +9,23 @@ import { runCommandLine } from '../command-line.ts';
 import { FakeTerminal } from '../status/fake-terminal.fixture.ts';
 
 const PAGE = join(import.meta.dirname, '../../../../docs/a-first-session.md');
-/** The service's address in the page. */
+/** The address of the service that the page uses. */
 const ADDRESS = 'http://127.0.0.1:8701';
-/** Ends the run where it stands in the page. */
+/** In the page's output, marks that the user presses Ctrl-C. */
 const CTRL_C = '^C';
 
-/** A command of the page with what it shows there. */
+/** A command in the page, with the output that the page shows. */
 interface Step {
   readonly line: string;
   readonly shown: string;
 }
 
-/** A command on a terminal of 100 columns. */
+/** A running command on a terminal of 100 columns. */
 interface OnTerminal {
   readonly ended: Promise<number>;
-  /** What it has shown so far, without what moves the cursor. */
+  /** The output so far, without control sequences. */
   text(): string;
-  /** Waits until the terminal shows it. */
+  /** Waits until the terminal shows the words. */
   shows(words: string): Promise<void>;
   type(line: string): void;
   ctrlC(): void;
@@ -47,7 +47,7 @@ function onTerminal(line: string, cwd: string): OnTerminal {
   };
 }
 
-/** A text without its numbers, durations, bars, gaps and line breaks: what is the same whenever and wherever a session is recorded. */
+/** The part of a text that is the same in every session: without numbers, durations, bars, gaps and line breaks. */
 function shape(text: string): string {
   return text
     .replace(CTRL_C, '')
@@ -58,7 +58,7 @@ function shape(text: string): string {
     .trim();
 }
 
-/** Lines that the page shows, and the command doesn't. */
+/** Lines that the page shows, but the command doesn't. */
 function invented({ shown }: Step, text: string): readonly string[] {
   const whole = shape(text);
   return shown
@@ -108,7 +108,7 @@ it('docs/a-first-session.md shows the output of its commands', async () => {
     const { code, text } = await played(step, cwd);
     expect(invented(step, text), `${step.line}\n${text}`).toEqual([]);
     codes.push([step.line, code]);
-    // The page's reader writes it when `check` asks for it.
+    // A reader creates this file when `check` asks for it.
     await writeFile(join(cwd, '.env'), 'FOLLOWERS_BEARER_TOKEN=made-up\n', { mode: 0o600 });
   }
   expect(codes).toEqual([

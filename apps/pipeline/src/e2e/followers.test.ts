@@ -177,7 +177,7 @@ describe('headgate run, followers', () => {
     const run = await here.run([pipeline], { lines: false });
     expect((await run.finish()).outcome).toBe('done');
     expect(service.requests.map(({ status }) => status)).toEqual(Array.from({ length: 45 }, () => 200));
-    // 15 requests in each window, the last of them at the start of the third.
+    // There are 15 requests in each window, so the last ones are sent at the start of the third window.
     expect(run.lastAnswerAt() - startedAt).toBeLessThan(2.1 * WINDOW_MS);
   });
 
@@ -194,7 +194,7 @@ describe('headgate run, followers', () => {
       peaks.push(peak);
     }
     const [without = 0, within = 0] = peaks;
-    // 16 MiB is the limit; as much again may wait for the garbage collector.
+    // The limit is 16 MiB. The same amount again can wait for the garbage collector.
     expect(within - without).toBeLessThan(2 * 16 * 1024 * 1024);
   });
 });
@@ -211,7 +211,7 @@ interface RecordedPage {
   readonly ids: readonly string[];
 }
 
-/** Six pages with ids and cursors above 2^60; the last id of two of them comes again on the next page. */
+/** Six pages with IDs and cursors above 2^60. The last ID of two of the pages comes again on the next one. */
 function recordedPages(): RecordedPage[] {
   const cursors = ['-1', ...Array.from({ length: 5 }, (_, i) => String(2n ** 62n + 3n ** 20n * BigInt(i + 1) + 1n)), '0'];
   let counter = 2n ** 60n + 7n;

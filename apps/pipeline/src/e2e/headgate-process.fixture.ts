@@ -10,7 +10,7 @@ import { TestRunner, inject, onTestFinished } from 'vitest';
 import { runCommandLine } from '../command-line.ts';
 import { spawnOnLifeline } from './lifeline.fixture.ts';
 
-/** Node and its arguments, up to those of the command. */
+/** The command line of Headgate without the arguments: Node, its options and the command's file. */
 export const HEADGATE: readonly string[] = [process.execPath, '--disable-warning=ExperimentalWarning', inject('command')];
 
 export interface Ended {
@@ -27,21 +27,21 @@ export interface Started {
   text(): { readonly stdout: string; readonly stderr: string };
 }
 
-/** A folder of its own with a headgate.yaml, and the real command in it: to its end within this process, or in a process of its own. */
+/** A temporary folder with a headgate.yaml, and the real command in it. Commands run within this process or in their own one. */
 export interface Workplace extends AsyncDisposable {
   readonly folder: string;
   /** The shell command that starts Headgate. */
   readonly commandLine: string;
   write(name: string, text: string): Promise<void>;
-  /** Starts a process. */
+  /** Starts the command in its own process. */
   start(...args: readonly string[]): Started;
-  /** Runs to its end, by default within this process; `input` goes to stdin. */
+  /** Runs the command until it ends, by default within this process. `input` goes to stdin. */
   headgate(...args: readonly string[]): Promise<Ended>;
   headgateWith(
     options: { readonly input?: string; readonly env?: Readonly<Record<string, string>> },
     ...args: readonly string[]
   ): Promise<Ended>;
-  /** Runs a command of the shell. */
+  /** Runs a shell command. */
   shell(command: string): Promise<Pick<Ended, 'code' | 'stderr'>>;
   /** The committed records of a topic, from the folder's embedded log. Throws if the topic is missing. */
   records(topic: string): Promise<ReadRecord[]>;
@@ -64,7 +64,7 @@ export const SECRETS = {
 } as const;
 
 export interface WorkplaceOptions {
-  /** Runs each command in a process of its own: for what a process has, as pipes, and for configurations that are modules. Default false. */
+  /** Whether each command gets its own process, which pipes and configurations in code need. Default: false. */
   readonly processes?: boolean;
 }
 
@@ -73,7 +73,7 @@ export async function workplace(config: string, { processes = false }: Workplace
   const killAll = (): void => {
     for (const child of children) child.kill('SIGKILL');
   };
-  // A test that hangs never comes to the end of its place. One for all tests of a file is made outside of any.
+  // A test that times out never disposes its workplace. A workplace for all tests of a file is created outside of any test.
   if (TestRunner.getCurrentTest() !== undefined) onTestFinished(killAll);
   const folder = await mkdtemp(join(tmpdir(), 'headgate-e2e-'));
   await writeFile(join(folder, 'headgate.yaml'), config);
@@ -134,7 +134,7 @@ export async function workplace(config: string, { processes = false }: Workplace
         child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
         child.on('close', (code) => resolve({ code, stderr }));
       }),
-    // By the view for other programs: a log of this process would start a thread for each topic.
+    // Reads the SQL view that other programs use, because opening the log here would start a thread for each topic.
     async records(topic) {
       using log = new DatabaseSync(join(folder, 'headgate.db'), { timeout: 5_000 });
       if (log.prepare('SELECT 1 FROM topics WHERE name = ?').get(topic) === undefined) throw new Error(`There is no topic ${topic}.`);
@@ -167,7 +167,7 @@ export interface FollowersYamlOptions {
   readonly more?: string;
 }
 
-/** The followers section of a config for tests. */
+/** A configuration with a followers section and an embedded log. */
 export function followersYaml({
   url,
   users,

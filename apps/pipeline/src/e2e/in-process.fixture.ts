@@ -20,18 +20,18 @@ export interface InProcessOptions {
 export interface InProcessRun {
   /** The events of the run so far. */
   readonly events: readonly RunEvent[];
-  /** Resolves at the end of the run, to the reasons of the lanes that could not go on. */
+  /** Resolves when the run has ended, to the errors of the lanes that couldn't continue. */
   readonly ended: Promise<readonly unknown[]>;
   /** Stops the run as Ctrl-C does. */
   stop(): void;
 }
 
-/** Runs of configurations on one embedded log, within this process: for virtual time, and for a log that misbehaves. */
+/** Runs configurations within this process on one embedded log, for tests with virtual time or a faulty log. */
 export interface InProcess extends AsyncDisposable {
   readonly log: TopicLog;
-  /** Paths in the YAML are relative to a folder of its own; variables as those of a `workplace`. */
+  /** Loads a configuration. Paths are relative to a temporary folder, and the variables are those of a `workplace`. */
   config(yaml: string): Promise<Config>;
-  /** Works as `headgate run` does, its lists included. */
+  /** Runs pipelines as `headgate run` does, including their lists. */
   start(yaml: string, options?: { readonly follow?: boolean }): InProcessRun;
   /** The values of a topic's records. */
   values(topic: string): Promise<readonly Readonly<Record<string, unknown>>[]>;

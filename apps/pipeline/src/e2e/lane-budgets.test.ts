@@ -7,7 +7,7 @@ import { SECRETS, followersYaml } from './headgate-process.fixture.ts';
 import { type InProcessRun, inProcess } from './in-process.fixture.ts';
 
 const HOUR_MS = 3_600_000;
-/** Requests of a credential an hour. */
+/** Requests of a credential per hour. */
 const LIMIT = 3;
 const CREDENTIALS = { one: SECRETS.TOKEN, other: SECRETS.KEY };
 
@@ -67,7 +67,7 @@ describe('lanes and the budgets of their credentials', () => {
   });
 });
 
-/** A service that counts by the same clock. */
+/** A service that counts its windows on the run's virtual clock. */
 function twoCredentials(clock: VirtualClock): Promise<FollowersSandbox> {
   return startFollowers({
     users: Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`user_${i}`, { followers: 1 }])),
@@ -77,7 +77,7 @@ function twoCredentials(clock: VirtualClock): Promise<FollowersSandbox> {
   });
 }
 
-/** So many for each of two lanes. */
+/** Names of users for two lanes, `each` of them per lane. */
 function usersOfLanes(each: number): string[] {
   const names = Array.from({ length: 100 }, (_, i) => `user_${i}`);
   return [0, 1].flatMap((lane) => names.filter((name) => partitionForKey(`@${name}`, 2) === lane).slice(0, each));

@@ -7,7 +7,7 @@ import type { Ended } from './headgate-process.fixture.ts';
 const [HALLS, SHELVES, BOOKS, PAGE] = [5, 2, 100, 30];
 const numbered = (count: number, prefix: string) => Array.from({ length: count }, (_, i) => ({ id: `${prefix}${i}` }));
 
-/** The entries of a list of the library, by its address. */
+/** The entries of a list of the library, by the list's path. */
 function entriesOf(path: string): readonly { readonly id: string }[] {
   const [, level, above = '', book = ''] = path.split('/');
   if (level === 'shelves') return numbered(SHELVES, `${above}-s`);
@@ -37,23 +37,23 @@ export interface Library extends AsyncDisposable {
   readonly url: string;
   /** Number of requests received so far. */
   requests(): number;
-  /** Resolves at that many requests, or when no listing has a page left. Responses wait from then until `killed` is called. */
+  /** Resolves after that many requests, or when every page was requested. Responses then wait until `killed` is called. */
   reached(at: number): Promise<void>;
-  /** Call after a process was killed: tells which listings were in flight by then. `name`: what the names of topics begin with. */
+  /** Call after a process was killed, to find out which listings were in flight. `name` is the first part of the topics' names. */
   killed(log: TopicLog, name: string): Promise<void>;
-  /** Proves that each record was written once, and that each kill cost a listing that was in flight one request at most, and no other listing any. */
+  /** Expects each record once, and at most one repeated request per kill for a listing that was in flight, none for other listings. */
   expectWhole(log: TopicLog, name: string): Promise<void>;
 }
 
 export async function startLibrary(): Promise<Library> {
   let requests = 0;
   const requested = new Set<string>();
-  /** Listings that a kill found in flight, and that have repeated no request since. */
+  /** Listings that a kill found in flight, and that haven't repeated a request since. */
   const mayRepeat = new Set<string>();
   const needless: string[] = [];
   let killsAmid = 0;
   const waiting = new Set<{ readonly at: number; readonly reached: () => void }>();
-  /** Responses wait for it from the moment of a kill until its listings in flight are known: the other process must not finish meanwhile. */
+  /** Holds responses from a kill until its listings in flight are known, so that another process can't finish them first. */
   let gate = Promise.withResolvers<void>();
   gate.resolve();
   const isOver = (at: number): boolean => requests >= at || requested.size === LEAST;
@@ -91,7 +91,7 @@ export async function startLibrary(): Promise<Library> {
     async killed(log, name) {
       const written = new Set<string | undefined>();
       for (const level of Object.keys(LISTS)) for (const key of await keysOf(log, `${name}.${level}`)) written.add(PAGE_OF.get(key));
-      // Requests that a killed process had sent come before this one.
+      // Responses come in order, so when this one arrives, the service has seen all requests of the killed process.
       await (await fetch(url)).text();
       for (const page of requested) if (!written.has(page)) mayRepeat.add(page.slice(0, page.lastIndexOf(' ')));
       if (mayRepeat.size > 0) killsAmid += 1;
@@ -114,7 +114,7 @@ export async function startLibrary(): Promise<Library> {
   };
 }
 
-/** A section for the library. Two credentials, for two lanes. */
+/** The configuration for the library, with two credentials for two lanes. */
 export function libraryYaml({ topics, url }: { readonly topics: string; readonly url: string }): string {
   return `topics: { ${topics}, lanes: 2 }
 status: false
@@ -133,7 +133,7 @@ library:
 `;
 }
 
-/** A process that works the library. */
+/** A process that runs the configuration of the library. */
 interface Worker {
   readonly ended: Promise<Pick<Ended, 'signal'>>;
   signal(name: 'SIGKILL' | 'SIGTERM'): void;
@@ -142,22 +142,22 @@ interface Worker {
 export interface KillsOptions {
   readonly library: Library;
   readonly kills: number;
-  /** Processes at a time. The embedded log has one, which holds all lanes. */
+  /** Number of processes at a time. The embedded log permits one, which holds all lanes. */
   readonly processes: 1 | 2;
-  /** Starts `run --follow`: a run that waits for jobs is still there to be killed. */
+  /** Starts `run --follow`, so that the process doesn't end before it is killed. */
   readonly start: () => Worker;
-  /** Opens the log, to see what was written. */
+  /** Opens the log to read what was written. */
   readonly openLog: () => Promise<TopicLog>;
   readonly prefix?: string;
-  /** 0 up to below 1. */
+  /** Returns a number from 0 to below 1. */
   readonly random: () => number;
 }
 
-/** Kills a process and starts another, so many times while the lists are read. Two processes share the lanes. */
+/** Kills a process and starts another one, `kills` times while the lists are read. Two processes share the lanes. */
 export async function killedAmid({ library, kills, processes, start, openLog, prefix = '', random }: KillsOptions): Promise<void> {
   const workers = Array.from({ length: processes }, start);
   for (let killed = 0; killed < kills; killed += 1) {
-    // Within what is left, more or less: the first kills come while the levels above are listed.
+    // Spreads the kills over the remaining requests. The first ones hit while the upper levels are still being listed.
     const until = library.requests() + 3 + Math.floor(((LEAST - 100) / kills) * random());
     await library.reached(until);
     const at = Math.floor(processes * random());

@@ -1,12 +1,12 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 
-/** The shell becomes the process and leaves a watcher behind, which kills it, frozen or not, when this test process is gone. */
+/** The shell leaves a watcher in the background and becomes the command. The watcher kills the command when the test process is gone. */
 const LIFELINE = '{ read -r line <&3 || kill -9 $$; } >/dev/null 2>&1 & exec "$@" 3<&-';
 
 export type LifelineOptions = Omit<SpawnOptions, 'stdio'> & { readonly stdin: 'pipe' | 'ignore' };
 
-/** Starts a command that does not outlive this process, however that ends. Its stdout and stderr are pipes. */
+/** Starts a command that doesn't outlive this process, however this process ends. The command's stdout and stderr are pipes. */
 export function spawnOnLifeline(command: readonly string[], { stdin, env, ...options }: LifelineOptions): ChildProcess {
   // Without the compile cache, Node spends a sixth of each start on compiling the same code again.
   const cache = process.env['NODE_COMPILE_CACHE'];

@@ -2,7 +2,7 @@ import { startFollowers } from '@headgate/sandbox';
 import { describe, expect, it } from 'vitest';
 import { type Workplace, followersYaml, workplace } from './headgate-process.fixture.ts';
 
-/** All of undici: neither the package's index, nor Node's own. */
+/** Matches the complete undici, both as the package's index and as Node's own copy. */
 const WHOLE_UNDICI = /\/undici-[\w-]{8}\.js$|internal\/deps\/undici/;
 
 describe('headgate loads no more than a command needs', () => {
@@ -24,12 +24,12 @@ describe('headgate loads no more than a command needs', () => {
     expect(code).toBe(0);
     expect(urls).toContainEqual(expect.stringContaining('/undici-parts-'));
     expect(urls.filter((url) => WHOLE_UNDICI.test(url))).toEqual([]);
-    // Nobody has registered an SDK.
+    // No SDK of OpenTelemetry is registered.
     expect(urls.filter((url) => url.includes('@opentelemetry'))).toEqual([]);
   });
 });
 
-/** The addresses of all modules that a command loads, and the names of Node's own. */
+/** URLs of all modules that a command loads, and names of those that Node loads itself. */
 async function loadedBy(place: Workplace, command: string): Promise<{ readonly code: number | null; readonly urls: readonly string[] }> {
   const tell = `import { registerHooks } from 'node:module';
     const urls = [];

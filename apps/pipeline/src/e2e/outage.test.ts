@@ -4,7 +4,7 @@ import { startFollowers } from '@headgate/sandbox';
 import { expect, it } from 'vitest';
 import { type Started, followersYaml, workplace } from './headgate-process.fixture.ts';
 
-/** A door before a service, at an address of its own: shut, it refuses connections. */
+/** A proxy in front of a service, at its own address. While it is shut, it refuses connections. */
 async function door(url: string) {
   const target = Number(new URL(url).port);
   const sockets = new Set<Socket>();
@@ -39,10 +39,10 @@ async function door(url: string) {
   return { url: `http://127.0.0.1:${port}`, open: async () => await open(port), shut, [Symbol.asyncDispose]: shut };
 }
 
-/** What becomes of a request: it is passed on, answered in its place, or its answer is passed on in part, and breaks off or never ends. */
+/** The fate of a request: its response is passed on, passed on in part (cut off or never ended), or replaced. */
 type Fate = 'pass' | 'cut' | 'endless' | { readonly status: number; readonly headers: Readonly<Record<string, string>> };
 
-/** A gate before a service, which notes when each request came, in monotonic ms. */
+/** A proxy in front of a service. It notes the time of each request, in monotonic ms. */
 async function gate(url: string, fateOf: () => Fate) {
   const cameAt: number[] = [];
   const server = createHttpServer((request, response) => {
@@ -104,7 +104,7 @@ it('an outage longer than `retryFor` costs some attempts, even across a kill, an
 
   const second = place.start('run', '--json');
   await expect.poll(() => told(second, 'service-unavailable')).toBe(1);
-  // All may be on their way before the service is known to be away; then one asks at a time.
+  // All requests can be in flight before the outage is noticed. From then on, only one at a time is sent.
   expect(failed(first)).toBeLessThanOrEqual(users.length + 10);
   expect(failed(second)).toBeLessThanOrEqual(users.length + 10);
   expect(service.requests).toHaveLength(served);
@@ -151,7 +151,7 @@ it('a service with broken or endless responses, and rate limits after the outage
   expect(await place.records('followers.dead-letters')).toEqual([]);
   const ids = (await place.records('followers.ids')).map(({ key, value }) => `${key} ${String(value['id'])}`);
   expect(ids.toSorted()).toEqual(users.flatMap((user) => service.followersOf(user).map((id) => `@${user} ${id}`)).toSorted());
-  // Each came a window after the one that the limit counts from it, over both runs.
+  // Over both runs, each request came at least a window after the one `limit` requests before it.
   const closest = front.cameAt.slice(limit).map((at, i) => at - (front.cameAt[i] ?? 0));
   expect(Math.min(...closest)).toBeGreaterThanOrEqual(1_000);
 });

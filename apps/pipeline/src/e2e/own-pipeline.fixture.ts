@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A service of shelves, 10 books a page: any shelf but `gone` has `pages` of them. */
+/** A service of shelves. Each has `pages` pages of 10 books, except those in `gone`. */
 export interface ShelfService extends AsyncDisposable {
   readonly url: string;
   /** Paths of the requests received so far. */
@@ -43,7 +43,7 @@ export async function startShelves({
   };
 }
 
-/** A user's module: the pipeline `shelves` in one file, with types that Node strips. */
+/** A user's module in one file: the pipeline `shelves`, with types that Node strips. */
 export const SHELVES_MODULE = `import { bearer } from '@headgate/auth';
 import { definePipeline, secret, topic, walk } from '@headgate/pipeline';
 import { SourceError, defineSource, jsonBody, pageNumbers } from '@headgate/sources';

@@ -7,7 +7,7 @@ import { SHELVES_MODULE, startShelves } from './own-pipeline.fixture.ts';
 
 const LOG = 'topics: { driver: sqlite, file: ./headgate.db }\nstatus: false\n';
 
-/** A folder outside of any project: it has no node_modules. */
+/** A folder with these files outside of any project, so that it has no node_modules. */
 async function placeWith(files: Readonly<Record<string, string>>, options: WorkplaceOptions = {}): Promise<Workplace> {
   const place = await workplace('', options);
   await rm(join(place.folder, 'headgate.yaml'));
@@ -59,14 +59,14 @@ export default defineConfig({
       run.child.kill('SIGKILL');
       expect((await run.ended).signal).toBe('SIGKILL');
     }
-    // It fails where the dead letter is written, which may have been before a kill.
+    // Only the run that writes the dead letter ends with 1, and that run may have been killed.
     expect([0, 1]).toContain((await place.headgate('run')).code);
     expect((await place.records('shelves.dead-letters')).map(({ key }) => key)).toEqual(['gone']);
     const booksOf = async (shelf: string): Promise<unknown[]> =>
       (await place.records('shelves.records')).filter(({ key }) => key === shelf).map(({ value }) => value['book']);
     const whole = (shelf: string): string[] => Array.from({ length: 120 }, (_book, i) => `${shelf}-${i}`);
     for (const shelf of ['a', 'b']) expect(await booksOf(shelf)).toEqual(whole(shelf));
-    // A page per walk and kill may be asked for again.
+    // Each kill can repeat one page per crawl.
     expect(service.asked.length).toBeLessThanOrEqual(2 * 12 + 1 + 3 * 3);
 
     expect(await place.headgate('enqueue', 'shelves', 'c')).toMatchObject({ code: 0, stderr: '1 job added to shelves.requests\n' });
@@ -79,12 +79,12 @@ export default defineConfig({
     expect([await booksOf('c'), await booksOf('gone')]).toEqual([whole('c'), whole('gone')]);
     const { stdout } = await place.headgate('read', 'shelves.records', '--max', '1', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ topic: 'shelves.records', value: { book: expect.stringMatching(/^[ab]-0$/) as string } });
-    // Nothing of services that aren't configured is made.
+    // Pipelines that aren't configured get no topics.
     expect((await place.headgate('read', 'followers.pages')).code).toBe(2);
   });
 });
 
-/** The configuration in code, with a log that is none of the two that Headgate opens itself. */
+/** A configuration in code with the user's own log. */
 function withOwnLog(url: string, topics: string): string {
   return `import { defineConfig } from 'headgate';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
@@ -104,7 +104,7 @@ test.each([
   await using service = await startShelves({ pages: 2 });
   await using place = await placeWith({ 'shelves.ts': SHELVES_MODULE });
   let commands = 0;
-  // A module that opens its log as it loads opens it once per process: each command has its own.
+  // A module that opens its log while loading opens it once per process, so each command gets its own module.
   const headgate = async (...args: readonly string[]): Promise<Ended> => {
     const config = `${(commands += 1)}.config.ts`;
     await place.write(config, withOwnLog(service.url, topics));
@@ -139,7 +139,7 @@ test('check reports a secret that can’t be read, and after one request a servi
   await using place = await placeWith({
     'headgate.yaml': section(service.url, '{ file: ./none }'),
     'good.yaml': section(service.url, '"${TOKEN}"'),
-    // Nothing listens at port 1.
+    // No server listens at port 1.
     'down.yaml': section('http://127.0.0.1:1', '"${TOKEN}"'),
     'shelves.ts': SHELVES_MODULE,
   });
@@ -285,7 +285,7 @@ test('your own pipeline runs together with followers, on topics with a prefix an
   expect(await place.headgate('run')).toMatchObject({ code: 0 });
   expect(await place.records('prod.social.shelves.records')).toHaveLength(40);
 
-  // Another group on the same log is noticed by the same names alone.
+  // The warning about another group is given only if both use topics with the same names.
   const asGroup = async (topics: string, command: string): Promise<string> => {
     await place.write('other.yaml', yaml.replace(/prefix: .*? \}/, `group: other, ${topics}`));
     const { code, stdout, stderr } = await place.headgate(command, '--config', 'other.yaml');

@@ -29,7 +29,7 @@ describe('headgate plan', () => {
     await log.append([{ topic: 'followers.requests', key: '@c', value: '{"screenName":"c"}' }]);
     const before = await log.listTopics();
     expect(await users()).toEqual(['@c', '@a', '@b']);
-    // Of a lane that the log has not yet.
+    // The log doesn't have the second lane yet.
     const twoLanes = config
       .replace('headgate.db }', 'headgate.db, lanes: 2 }')
       .replace('- {', '- { name: other, bearer: "${KEY}" }\n    - {');

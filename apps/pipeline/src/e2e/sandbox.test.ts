@@ -72,7 +72,7 @@ it('reports in one sentence what Kafka needs if it can’t be started, and start
   expect((await place.headgate('run', '--kafka')).stderr).toContain('--kafka needs --sandbox');
 });
 
-// Windows has other permissions.
+// Windows has no file modes such as 600.
 it.skipIf(process.platform === 'win32')("run --sandbox keeps its files private, even if an earlier version didn't", async () => {
   await using place = await workplace('');
   const folder = join(place.folder, '.headgate');
@@ -89,7 +89,7 @@ it.skipIf(process.platform === 'win32')("run --sandbox keeps its files private, 
   expect(await Promise.all(modes)).toEqual([0o700, 0o600, 0o600, 0o600]);
 });
 
-/** Starts one; resolves to what it prints of a followers section, and to what else it said. */
+/** Starts a sandbox. Resolves to the `followers` line that it prints, and to its stderr. */
 async function sandbox(place: Workplace, ...args: readonly string[]): Promise<{ readonly followers: string; readonly stderr: string }> {
   const started: Started = place.start('sandbox', '--port', '0', '--user', 'a=3', ...args);
   const told = (): string | undefined => /^followers: \{ (.*) \}$/mu.exec(started.text().stdout)?.[1];
@@ -102,7 +102,7 @@ function oauthOf(oauth1: object): string {
   return `oauth1: ${JSON.stringify(oauth1)}`;
 }
 
-/** Crawls the account anew: resolves to the exit code and the ids. */
+/** Crawls the account into a new log. Resolves to the exit code and the number of IDs. */
 async function crawl(place: Workplace, followers: string, credential: string): Promise<[number | null, number]> {
   const file = `${randomUUID()}.db`;
   await place.write(

@@ -8,7 +8,7 @@ import { type InProcess, inProcess } from './in-process.fixture.ts';
 it('a record larger than its topic accepts becomes a dead letter that says so; the others are written, and a higher limit fixes it', async () => {
   await using followers = await startFollowers({ users: { big: { followers: 100 }, small: { followers: 3 } } });
   await using books = await startBooks();
-  /** The most bytes that a topic takes of a record. */
+  /** Maximum bytes of a record, by topic. */
   const room = new Map([
     ['followers.pages', 1_000],
     ['books.records', 100],
@@ -62,7 +62,7 @@ it('a topic whose limit was lowered also causes dead letters, which name the pag
   expect(lanes).toEqual(['opened', 'followers.pages accepts only smaller records than before (its room is now 1000)', 'opened']);
 });
 
-/** Its pages topic takes 1,000 bytes of a record from the moment on when a lane has been opened. */
+/** A log whose pages topic accepts records of at most 1,000 bytes as soon as a lane has been opened. */
 function shrinking(log: TopicLog): TopicLog {
   const topic = 'followers.pages';
   let bytes = 1_000_000;
@@ -80,7 +80,7 @@ function shrinking(log: TopicLog): TopicLog {
   });
 }
 
-/** Asks of each record whether it may be written. */
+/** A lane writer that calls `assertTaken` before it writes a record. */
 function writerWith(writer: LaneWriter, assertTaken: (record: NewRecord | RecordSeries) => void): LaneWriter {
   return {
     state: writer.state,

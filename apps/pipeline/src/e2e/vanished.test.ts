@@ -48,7 +48,7 @@ describe('a started job that its topic no longer has', () => {
 
     expect(JSON.parse((await place.headgate('plan', '--json')).stdout)).toMatchObject({ pipelines: [{ keys: 250 - before.length }] });
     expect((await place.headgate('run')).code).toBe(0);
-    // Batches may be answered in any order.
+    // Batches can be answered in any order.
     const written = [...before, ...(await place.records('books.records')).map(({ key }) => key)];
     expect(written.toSorted()).toEqual(isbns.toSorted());
     expect(await place.records('books.dead-letters')).toEqual([]);
@@ -61,7 +61,7 @@ async function ids(place: Workplace): Promise<unknown[]> {
   return (await place.records('followers.ids')).map(({ value }) => value['id']);
 }
 
-/** Replaces the log by one that has its state and no jobs: the embedded log deletes none by itself. */
+/** Replaces the log with one that has the same state but no jobs, because the embedded log never deletes unfinished jobs itself. */
 async function forgetJobs(place: Workplace): Promise<void> {
   const state = await stateOf(place);
   for (const name of await readdir(place.folder))

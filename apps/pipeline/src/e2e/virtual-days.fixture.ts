@@ -13,7 +13,7 @@ export interface VirtualDays extends AsyncDisposable {
   readonly clock: SkippingClock;
   readonly log: TopicLog;
   readonly running: Running;
-  /** Resolves when so much time has gone by since the start. */
+  /** Resolves when this much virtual time has passed since the start. */
   until(ms: number): Promise<void>;
   stop(): Promise<RunResult>;
 }
@@ -23,11 +23,11 @@ export interface VirtualDaysOptions {
   readonly onEvent: (event: RunEvent, clock: SkippingClock) => void;
 }
 
-/** Runs pipelines for days, as `run --follow` does, on an embedded log and against real servers: time in which nobody works is skipped. */
+/** Runs pipelines for virtual days, as `run --follow` does, on an embedded log and against real servers. Skips the time without work. */
 export async function virtualDays({ pipelines, onEvent }: VirtualDaysOptions): Promise<VirtualDays> {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-days-'));
   let running: Running | undefined;
-  // Whoever waits for an answer or a commit waits in the time of the machine.
+  // Responses and commits take real time, so the clock doesn't skip while work waits for one.
   const isBusy = (): boolean =>
     running === undefined || running.snapshot().work.some(({ doing }) => ['requesting', 'writing', 'behind'].includes(doing?.state ?? ''));
   const clock = skippingClock({ isBusy });
@@ -50,7 +50,7 @@ export async function virtualDays({ pipelines, onEvent }: VirtualDaysOptions): P
     log,
     running: begun,
     async until(ms) {
-      // No timer of the clock: it would be skipped to while a list is being enqueued.
+      // Polls, because a timer on the clock would make it skip ahead while a list is still being enqueued.
       while (clock.monotonicMs() < startedAt + ms) await sleep(1);
     },
     stop: () => begun.stop(),

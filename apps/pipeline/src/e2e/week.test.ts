@@ -11,11 +11,11 @@ import { heldBytes } from './fuzz/memory.fixture.ts';
 import { type VirtualDays, virtualDays } from './virtual-days.fixture.ts';
 
 const TORTURE = process.env['HEADGATE_TORTURE'] === '1';
-/** A week with two rounds a day; `npm test` has shorter days. */
+/** Two rounds a day for a week; in `npm test`, fewer and shorter rounds. */
 const { every, everyMs, rounds } = TORTURE
   ? { every: '12h', everyMs: 43_200_000, rounds: 14 }
   : { every: '40m', everyMs: 2_400_000, rounds: 7 };
-/** What a run keeps from round to round, in bytes: noise of the heap. */
+/** Maximum growth of the heap between rounds, bytes. Less than this is noise. */
 const NOISE = 6 * 2 ** 20;
 
 it('a run uses no more of any resource at the end of a week than on its second day', { timeout: 900_000 }, async () => {
@@ -58,7 +58,7 @@ it('a run uses no more of any resource at the end of a week than on its second d
   for (let round = 0; round < rounds; round += 1) {
     const before = events;
     await days.until(round * everyMs + everyMs / 2);
-    // All of the round is done: nothing is in work in between.
+    // The round is done, and no work is in progress until the next one.
     expect(days.running.snapshot().lanes.map(({ inWork, keys }) => inWork + keys)).toEqual([0, 0]);
     found.push(await needs(days, viewer.view(), events - before));
     lists.drift(3);
@@ -69,22 +69,22 @@ it('a run uses no more of any resource at the end of a week than on its second d
   if (early === undefined) throw new Error('a week has no third round');
   for (const one of later) {
     expect({ series: one.series, entries: one.entries }).toEqual({ series: early.series, entries: early.entries });
-    // A budget's journal and drifting lists differ by a little; what is left behind of each round would be more by the end.
+    // Journals and drifting lists differ slightly between rounds. A leak in each round would exceed this tolerance by the end.
     for (const [topic, bytes] of Object.entries(one.stateBytes)) expect(bytes).toBeLessThan((early.stateBytes[topic] ?? 0) * 1.1 + 50);
     expect(one.events).toBeLessThan(early.events * 1.1);
   }
   expect((later.at(-1)?.heldBytes ?? 0) - early.heldBytes).toBeLessThan(NOISE);
 });
 
-/** What a run has and says after a round. */
+/** The resources of a run after a round. */
 interface Needs {
-  /** Checkpoints, by topic. */
+  /** Bytes of the checkpoints, by topic. */
   readonly stateBytes: Readonly<Record<string, number>>;
-  /** On /metrics. */
+  /** Number of series on /metrics. */
   readonly series: number;
-  /** Of the snapshot, without the rows of the last 1,000 walks. */
+  /** Number of entries in the snapshot, without the rows of the last 1,000 crawls. */
   readonly entries: number;
-  /** Of this round: each is a line of the log. */
+  /** Number of events in this round. Each is a line of the log. */
   readonly events: number;
   readonly heldBytes: number;
 }

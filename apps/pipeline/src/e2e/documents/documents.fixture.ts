@@ -12,22 +12,22 @@ const BLOCK = /((?:<!-- (?:not run|from|within):(?:(?!-->)[\s\S])*-->\n+)*)^```(
 
 /** A fenced block of a document. */
 export interface Block {
-  /** Path below the root. */
+  /** Path of the document, relative to the repository's root. */
   readonly document: string;
-  /** The line of its opening fence, from 1. */
+  /** 1-based line of the opening fence. */
   readonly line: number;
   readonly language: string;
-  /** As it stands there. */
+  /** The text of the block as the document shows it. */
   readonly text: string;
-  /** The whole program: `text`, or the comment `<!-- within: … -->` before it with the text in place of its line `…`. */
+  /** The whole program. If the comment `<!-- within: … -->` precedes the block, it is that text with `text` in place of its line `…`. */
   readonly code: string;
-  /** Why it isn't run, of the comment `<!-- not run: … -->` before it. */
+  /** Why the block isn't run, from the comment `<!-- not run: … -->` before it. */
   readonly notRun?: string;
-  /** The file that it is an excerpt of, of the comment `<!-- from: … -->` before it. */
+  /** The file that the block is an excerpt of, from the comment `<!-- from: … -->` before it. */
   readonly from?: string;
 }
 
-/** Each block of each page, and each TypeScript block of an `@example` in a docstring. */
+/** All blocks of all pages, and all blocks in the `@example` of a doc comment. */
 export async function allBlocks(): Promise<readonly Block[]> {
   const isOurs = (path: string): boolean => !/(^|\/)(node_modules|dist|CHANGELOG\.md)(\/|$)/.test(path);
   const pages = (await Array.fromAsync(glob(PAGES, { cwd: ROOT }))).filter(isOurs).toSorted();

@@ -12,11 +12,11 @@ import { ENV, type JobFolders, jobFolders } from './job-folder.fixture.ts';
 import { type Services, startServices } from './services.fixture.ts';
 import { shellCommands } from './shell-commands.fixture.ts';
 
-/** Its own test runs its blocks, each by its name. */
+/** The test for this page (kafka/consuming.test.ts) runs its blocks. */
 const RUN_BESIDE_A_BROKER = 'docs/consuming.md';
-/** In the app, which sees all packages; git, builds and type checks step over names that begin with a dot. */
+/** A folder in the app, whose programs can import all packages. Git, builds and type checks skip it, because its name begins with a dot. */
 const FOLDER = join(ROOT, 'apps/pipeline/src', `.readme-${process.pid}`);
-/** All that a script may call which is run: nothing that leaves its folder. */
+/** The tools that a script can call if it is run. None of them changes anything outside of its folder. */
 const TOOLS = [
   'cat',
   'chmod',
@@ -45,7 +45,7 @@ const blocks = (await allBlocks()).filter(({ document }) => document !== RUN_BES
 const programs = blocks.filter(({ language }) => language === 'ts');
 const scripts = blocks.filter(({ language }) => language === 'sh');
 const configs = blocks.filter(({ language }) => language === 'yaml');
-/** The job that all pages continue. */
+/** The configuration of the job that all pages continue. */
 const JOB = configs.find(({ document }) => document === 'docs/first-job.md')?.text ?? '';
 
 let services: Services;
@@ -215,12 +215,12 @@ describe('configurations', () => {
   });
 });
 
-/** The lines that an example says it prints: `// => one`, `# => two`. */
+/** The lines that an example claims to print: `// => one`, `# => two`. */
 function promised(text: string): string[] {
   return [...text.matchAll(/(?:\/\/|#) => (.+)$/gm)].map(([, line = '']) => line);
 }
 
-/** What a page's reader has beside it: its configuration, and the files whose excerpts it shows. */
+/** Files that a reader of the page has: the page's configuration, and the files of its excerpts. */
 async function filesOf(document: string): Promise<Record<string, string>> {
   const config = configs.find((block) => block.document === document && block.text.startsWith('# headgate.yaml'));
   const shown = blocks.flatMap((block) => (block.document === document && block.from !== undefined ? [block.from] : []));
@@ -228,7 +228,7 @@ async function filesOf(document: string): Promise<Record<string, string>> {
   return { ...Object.fromEntries(files), ...(config !== undefined && { 'headgate.yaml': services.pointed(config.text) }) };
 }
 
-/** A block that is no whole configuration stands for those sections and keys of that job. */
+/** The configuration of the job with these sections. A section's settings replace those of the job, except in `topics`, which is replaced whole. */
 function withSections(sections: Readonly<Record<string, unknown>>): unknown {
   const all = { ...(parse(JOB) as Record<string, unknown>) };
   for (const [name, section] of Object.entries(sections))
@@ -236,25 +236,25 @@ function withSections(sections: Readonly<Record<string, unknown>>): unknown {
   return all;
 }
 
-/** The definition in the README of @headgate/pipeline, as the module that it says to make of it. */
+/** The module that the README of @headgate/pipeline tells its readers to create from its definition. */
 function moduleOfPipelines(): string {
   const { text = '' } = programs.find(({ document }) => document === 'packages/pipeline/README.md') ?? {};
   return text.replace(/await using log[\s\S]*/, '').replace('const issues = definePipeline', 'export default definePipeline');
 }
 
-/** The arguments that a line gives to `headgate`, however it starts it; undefined where it calls another command. */
+/** The arguments of `headgate` in a line, however the line starts it; undefined if it calls another command. */
 function argumentsOf([tool, ...words]: readonly string[]): readonly string[] | undefined {
   if (tool === 'headgate') return words;
   const isOurs = tool === 'npm' && (words[0] === 'start' || words.slice(0, 3).join(' ') === 'run --silent headgate');
   if (!isOurs || !words.includes('--')) return undefined;
   const own = words.slice(words.indexOf('--') + 1);
-  // Options alone are those of the job that `npm start` does.
+  // Options without a command belong to the sandbox run that `npm start` starts.
   return own[0]?.startsWith('--') ? ['run', '--sandbox', ...own] : own;
 }
 
-/** What is wrong with a configuration. */
+/** The problem of a configuration as text; empty if it is valid. */
 async function problemOf(folder: string, code: string): Promise<string> {
-  // A module finds the packages of the installation that loads it, which is the command's.
+  // A module finds the packages of the installation that loads it. The test needs those of the published command.
   if (code.includes('use:')) {
     const ended = await folders.sh(folder, 'headgate check');
     return ended.code === 0 ? '' : ended.stdout + ended.stderr;
@@ -265,7 +265,7 @@ async function problemOf(folder: string, code: string): Promise<string> {
   );
 }
 
-/** What is wrong with a call of the command or of a script of the clone. */
+/** Errors in a call of the command, or of a script in package.json. */
 async function faultsOf(words: readonly string[]): Promise<string[]> {
   const args = argumentsOf(words);
   if (args !== undefined) {
@@ -277,7 +277,7 @@ async function faultsOf(words: readonly string[]): Promise<string[]> {
   return tool !== 'npm' || name === undefined || name in SCRIPTS ? [] : [`npm run ${name}: there is no such script`];
 }
 
-/** What the command line says to arguments that it doesn't know. Stops before it does what they ask for. */
+/** The command line's message about invalid arguments; empty if they are valid. Doesn't run the command. */
 async function usageError(args: readonly string[]): Promise<string> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const understood = new Error('understood');

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { type Ended, run } from '../../../../../scripts/run-command.fixture.ts';
 import { HEADGATE } from '../headgate-process.fixture.ts';
 
-/** What the examples' secrets are. */
+/** Environment variables with the secrets of the examples. */
 const SERVICES = [
   'GITHUB_TOKEN',
   'STRIPE_KEY',
@@ -32,13 +32,13 @@ const LISTS = {
   'more-repos.txt': 'c/d\n',
 };
 
-/** What `init` writes the user replaces by a configuration of a job. */
+/** The command. After `init`, the written file is replaced by the job's configuration, as a user would do by hand. */
 const COMMAND = `#!/bin/sh
 [ "$1" != init ] || rm -f headgate.yaml
 ${HEADGATE.map((part) => `'${part}'`).join(' ')} "$@" || exit
 [ "$1" != init ] || cp written.yaml headgate.yaml
 `;
-/** Stands for npm: of the clone's scripts it knows the one that is the command, and it takes each install as done. */
+/** A substitute for npm. It runs only the script that is the command, and does nothing for `npm install`. */
 const NPM = `#!/bin/sh
 case "$1 $2 $3" in
   'start -- '*) shift 2; exec headgate "$@" ;;
@@ -49,18 +49,18 @@ echo "npm $*: not run here" >&2
 exit 1
 `;
 
-/** Folders in which a job is done, as a user has them who tries what a page says. */
+/** Folders for the examples, in the state that a user has after following a page so far. */
 export interface JobFolders extends AsyncDisposable {
-  /** The folder of a page. Each page has its own, with these files, which its blocks change one after another. */
+  /** The folder of a page. Each page has its own one with these files, and the page's blocks change it one after another. */
   of(page: string, files?: Readonly<Record<string, string>>): Promise<string>;
-  /** Runs a script of the shell there, in which `headgate` is the command as it is published. */
+  /** Runs a shell script in a folder, with `headgate` as the published command. */
   sh(folder: string, script: string): Promise<Ended>;
 }
 
 export interface JobFoldersOptions {
-  /** The job's headgate.yaml. */
+  /** The headgate.yaml of the job. */
   readonly config: string;
-  /** A pipeline's module, beside the configuration as `issues.ts`. */
+  /** The module of a pipeline, saved as `issues.ts` next to the configuration. */
   readonly module: string;
 }
 

@@ -1,5 +1,5 @@
-// Runs example programs one after another in one process, each in a folder of its own: most of what a process costs is to load the packages.
-//   node run-examples.fixture.ts LIST     a JSON list of { file, cwd }; stdout gets a line of JSON for each: { failed?, output }
+// Runs example programs one after another in one process, each in its own folder, because loading the packages takes most of the time.
+//   node run-examples.fixture.ts LIST     LIST is JSON: { file, cwd }[]. Writes one line of JSON per program: { failed?, output }
 import { readFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
@@ -21,7 +21,7 @@ for (const { file, cwd } of examples) {
   process.chdir(cwd);
   try {
     await import(pathToFileURL(file).href);
-    // What it left to the next turn of the event loop is its own.
+    // Output and errors in the next turn of the event loop still belong to this example.
     await new Promise((resolve) => setImmediate(resolve));
   } catch (error) {
     failed ??= inspect(error);

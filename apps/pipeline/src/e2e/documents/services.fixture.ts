@@ -4,7 +4,7 @@ import { startBooks, startFollowers } from '@headgate/sandbox';
 
 const FREELY = { kind: 'rolling', limit: 1_000, windowMs: 1_000 } as const;
 const ISSUES = [{ number: 1, title: 'one' }];
-/** With `?page=` a page names the next one in its body, else in a Link header. */
+/** With `?page=`, a page of issues names the next one in its body, otherwise in a Link header. */
 const COMMENTS = { comments: [{ id: '7', text: 'Same here.' }], next: null };
 const issuesAt = (url: string): string => {
   if (url.includes('/comments')) return JSON.stringify(COMMENTS);
@@ -13,11 +13,11 @@ const issuesAt = (url: string): string => {
 
 /** The services that the documents' examples name. */
 export interface Services extends AsyncDisposable {
-  /** A text with the addresses of these in place of `https://api.example.com` and `https://books.example.com`. */
+  /** Replaces `https://api.example.com` and `https://books.example.com` in a text with the addresses of these services. */
   pointed(text: string): string;
 }
 
-/** Followers, issues and shops at one address, and books. */
+/** Starts one server with followers, issues and shops, and one with books. */
 export async function startServices(): Promise<Services> {
   const followers = await startFollowers({ window: FREELY, users: { alpha: { followers: 12_000 }, beta: { followers: 7_000, id: '12' } } });
   const books = await startBooks({ window: FREELY });

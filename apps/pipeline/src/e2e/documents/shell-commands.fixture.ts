@@ -1,4 +1,4 @@
-/** The commands of a script of pipes, lists and simple commands: the words of each, without redirections. Throws on what it can't read. */
+/** The words of each command in a script of pipes, lists and simple commands, without redirections. Throws if a quote isn't closed. */
 export function shellCommands(script: string): string[][] {
   const commands: string[][] = [[]];
   let word: string | undefined;

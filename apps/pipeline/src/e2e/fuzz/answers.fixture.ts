@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { SPELLINGS } from './spelled-secrets.fixture.ts';
 
-/** How a hostile service answers one request. `spelling`: how it says the secret of the request, where it says it at all. */
+/** How a hostile service answers one request. `spelling` is the notation in which it repeats the request's secret, if it does. */
 export type HostileAnswer =
   | { readonly kind: 'good' }
   | { readonly kind: 'status'; readonly status: number; readonly body: BodyKind; readonly wait: WaitKind; readonly spelling: number }
   | { readonly kind: 'body'; readonly body: BodyKind; readonly spelling: number }
-  /** The good answer, changed at one place. */
+  /** The good answer, changed in one place. */
   | { readonly kind: 'odd'; readonly field: number; readonly value: OddValue; readonly spelling: number }
   | { readonly kind: 'huge'; readonly how: (typeof HUGE)[number] }
   | { readonly kind: 'cut'; readonly at: number }
@@ -69,7 +69,7 @@ export type WaitKind =
   | { readonly kind: 'none' | 'past' | 'garbage' | 'negative' }
   | { readonly kind: 'seconds' | 'date'; readonly seconds: number };
 
-/** Up to a day: a longer wait is not believed. */
+/** Waits of up to a day. The source doesn't follow longer ones. */
 const wait: fc.Arbitrary<WaitKind> = fc.oneof(
   fc.record({ kind: fc.constantFrom('none', 'past', 'garbage', 'negative') }),
   fc.record({ kind: fc.constantFrom('seconds', 'date'), seconds: fc.constantFrom(0, 1, 30, 300, 80_000) }),
@@ -80,7 +80,7 @@ const STATUSES = [
   200, 201, 204, 206, 301, 302, 304, 307, 400, 401, 403, 404, 408, 410, 413, 418, 420, 422, 425, 429, 451, 500, 502, 503, 504, 599,
 ];
 
-/** Refusals for the rate, every fourth. */
+/** A quarter of these are refusals because of the rate limit. */
 const status = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...STATUSES) }, { weight: 1, arbitrary: fc.constant(429) });
 
 export const hostileAnswer: fc.Arbitrary<HostileAnswer> = fc.oneof(

@@ -2,7 +2,7 @@ import type { Content } from './hostile-service.fixture.ts';
 
 const PAGE = 10;
 
-/** Every ISBN that ends in an even digit is known; authors have so many books. */
+/** A service of books. It knows every ISBN that ends in an even digit, and authors with this many books. */
 export function booksContent(authors: Readonly<Record<string, number>>): Content {
   return {
     fields: ['data', 'data.0', 'books', 'books.0', 'author', 'message', 'errorMessage'],

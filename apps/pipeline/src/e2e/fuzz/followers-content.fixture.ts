@@ -1,14 +1,14 @@
 import type { Content } from './hostile-service.fixture.ts';
 
 export interface FollowersContent extends Content {
-  /** What was sent as the ids of a user's page at a cursor. */
+  /** The lists of IDs that were sent as JSON, by user and cursor. */
   readonly told: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 const COUNT = 10;
 const CURSOR = 1_500_000_000_000_000_000n;
 
-/** Users by name, with the number of ids on each of their pages. */
+/** Users by name, with the number of IDs on each of their pages. */
 export function followersContent(users: Readonly<Record<string, readonly number[]>>): FollowersContent {
   const told = new Map<string, Set<string>>();
   const cursorOf = (page: number): string => (page === 0 ? '-1' : String(CURSOR + BigInt(page)));

@@ -12,14 +12,14 @@ import { heldBytes } from './memory.fixture.ts';
 
 const TORTURE = process.env['HEADGATE_TORTURE'] === '1';
 const parameters = { numRuns: TORTURE ? 1_500 : 60 };
-/** Of a sample; a scenario that begins later is left out, one that was begun is not broken off. */
+/** Maximum duration of a sample, ms. No scenario starts after that, but a started one is finished. */
 const SAMPLE_MS = TORTURE ? Infinity : 12_000;
 
 const MAX_BODY = 2 ** 20;
-/** Sockets hold some of an answer that nobody reads any more. */
+/** Maximum bytes of an answer that sockets buffer after its reader has stopped. */
 const IN_SOCKETS = 8 * 2 ** 20;
 
-/** Kept from run to run. */
+/** Maximum bytes that all runs together may keep. */
 const KEPT = 48 * 2 ** 20;
 
 let before = Infinity;
@@ -31,7 +31,7 @@ afterAll(() => {
   if (kept > KEPT) throw new Error(`${kept} bytes are kept from run to run`);
 });
 
-/** A shorter or simpler one would be no secret. */
+/** Shrinking is off, because a shorter or simpler text wouldn't be a secret. */
 const secret = fc.noShrink(
   fc.string({
     unit: fc.constantFrom(...Array.from('ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789')),
@@ -116,7 +116,7 @@ function endedOnce(user: string, records: readonly FuzzedRecord[], told: Readonl
   }
 }
 
-/** Ids come as text or as numbers. */
+/** Compares IDs regardless of whether they were sent as text or as numbers. */
 function sameIds(sent: string, written: unknown): boolean {
   return sent.replaceAll('"', '') === JSON.stringify(written).replaceAll('"', '');
 }
@@ -170,7 +170,7 @@ it('books: whatever the service returns, each ISBN and author ends once, within 
   );
 });
 
-/** The ISBNs that a record is the end of. */
+/** The ISBNs that are finished with this record. */
 function isbnsOf({ topic, value }: FuzzedRecord): readonly unknown[] {
   if (topic === 'books.records' || topic === 'books.missing') return [value['isbn']];
   if (topic !== 'books.dead-letters') return [];

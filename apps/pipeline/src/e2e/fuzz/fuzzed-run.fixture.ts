@@ -19,12 +19,12 @@ export interface FuzzedRunOptions {
   readonly service: HostileService;
   readonly pipeline: () => Pipeline;
   readonly topics: readonly string[];
-  /** Put into the requests topic beside the lists of the pipeline. */
+  /** Jobs to add, in addition to the pipeline's lists. */
   readonly enqueue: readonly unknown[];
   readonly secrets: readonly string[];
-  /** The run is stopped at these requests of the service, and another one begun. */
+  /** Numbers of the requests at which the run is stopped. Another run then continues. */
   readonly stops: readonly number[];
-  /** Requests that may be refused or fail before all go well. */
+  /** Maximum number of requests that are refused or fail before all others succeed. */
   readonly answers: number;
   /** Maximum requests per window for each credential. */
   readonly limit: number;
@@ -34,7 +34,7 @@ export interface FuzzedRunOptions {
 /** Maximum memory in use at any time, garbage included. */
 const MAX_BYTES = 256 * 2 ** 20;
 const HANGS_AFTER_MS = 120_000;
-/** Runs a pipeline until a run finds nothing to do, and gives what it has written. Throws for all that must not be whatever a service answers. */
+/** Runs a pipeline until a run finds nothing to do. Returns the written records. Throws if a run hangs, shows a secret, or exceeds a limit. */
 export async function fuzzedRun(options: FuzzedRunOptions): Promise<readonly FuzzedRecord[]> {
   const { service, pipeline, topics, enqueue, secrets, stops, answers, limit, windowMs } = options;
   const { clock } = service;
@@ -69,7 +69,7 @@ export async function fuzzedRun(options: FuzzedRunOptions): Promise<readonly Fuz
     for (const topic of topics) {
       for await (const { key, value, headers } of log.read({ topic })) {
         const { record, ...own } = JSON.parse(value ?? '{}') as FuzzedRecord['value'];
-        // A record is handed on as the service sent it, whatever it holds.
+        // A record contains what the service sent, which can repeat a secret, so it isn't searched.
         told.push(JSON.stringify({ key, value: own, headers }));
         records.push({ topic, key, value: { ...own, record } });
       }
@@ -97,7 +97,7 @@ async function withinReason<T>(work: Promise<T>, told: readonly string[]): Promi
   }
 }
 
-/** Throws where more of our own requests came in a window than the limit, or the same again before a Retry-After was over. */
+/** Throws if a window had more requests than the limit allows, or if a request was repeated before its Retry-After was over. */
 function overruns({ requests, waits }: HostileService, { limit, windowMs }: { readonly limit: number; readonly windowMs: number }): void {
   for (const credential of new Set(requests.map((request) => request.credential))) {
     const own = requests.filter((request) => request.credential === credential).map(({ at }) => at);
@@ -108,7 +108,7 @@ function overruns({ requests, waits }: HostileService, { limit, windowMs }: { re
   }
   for (const { credential, url, until, after } of waits) {
     const again = requests.slice(after).find((request) => request.credential === credential && request.url === url);
-    // Batches are posted to one address: others of them may have been under way.
+    // Batches go to the same address, so another one can have been in flight.
     if (again !== undefined && again.at < until && !url.endsWith('/books')) {
       throw new Error(`asked again ${until - again.at} ms before a Retry-After is over`);
     }

@@ -6,23 +6,23 @@ import type { BodyKind, HostileAnswer, OddValue, WaitKind } from './answers.fixt
 import { type SkippingClock, skippingClock } from './skipping-clock.fixture.ts';
 import { SPELLINGS } from './spelled-secrets.fixture.ts';
 
-/** A service's good answers, and the places at which they can be spoilt. */
+/** The good answers of a service, and the places at which an answer can be changed. */
 export interface Content {
-  /** The JSON of a good answer; undefined: there is no such thing. */
+  /** The JSON of a good answer; undefined if the address doesn't exist. */
   good(method: string, url: URL, body: string): Record<string, unknown> | undefined;
-  /** Names of fields that answers are changed at. */
+  /** Fields at which answers are changed. */
   readonly fields: readonly string[];
-  /** Told of what goes out as JSON of status 200. */
+  /** Called with each JSON object that is sent with status 200. */
   sent(url: URL, answer: Record<string, unknown>): void;
 }
 
 export interface HostileServiceOptions {
   readonly content: Content;
-  /** The first answers, one for each request; all others are good. */
+  /** Answers to the first requests, one for each. All later requests get good answers. */
   readonly answers: readonly HostileAnswer[];
   readonly limit: number;
   readonly windowMs: number;
-  /** Requests of somebody else with the same credential, per window; undefined: there is nobody else. */
+  /** Requests per window that another client makes with the same credential. Undefined: there is no other client. */
   readonly foreign: number | undefined;
   readonly headers: 'true' | 'lies' | 'none';
 }
@@ -30,7 +30,7 @@ export interface HostileServiceOptions {
 /** A request as the service counted it. */
 export interface CountedRequest {
   readonly credential: string;
-  /** Of the service's clock. */
+  /** Time of the request on the service's clock, epoch ms. */
   readonly at: number;
   readonly url: string;
   /** Whether the service refused the request because the window was full. */
@@ -40,9 +40,9 @@ export interface CountedRequest {
 export interface Wait {
   readonly credential: string;
   readonly url: string;
-  /** Of the service's clock. */
+  /** End of the wait on the service's clock, epoch ms. */
   readonly until: number;
-  /** Requests that had come before. */
+  /** Number of requests that came before this answer. */
   readonly after: number;
 }
 
@@ -50,11 +50,11 @@ export interface HostileService extends AsyncDisposable {
   readonly url: string;
   readonly clock: SkippingClock;
   readonly requests: readonly CountedRequest[];
-  /** What credentials were told to ask again at `until` at the earliest. */
+  /** The waits that the service asked for. */
   readonly waits: readonly Wait[];
-  /** Of one answer, as far as it was sent before the connection was closed. */
+  /** Maximum bytes of one answer that were sent before the connection was closed. */
   readonly mostBytes: number;
-  /** Called at each request, by its number from 1. */
+  /** Called at each request with its number, from 1. */
   onRequest: (count: number) => void;
 }
 
@@ -62,7 +62,7 @@ const ITEMS = 300_000;
 const BOMB = gzipSync(Buffer.alloc(20 * 2 ** 20, ' '));
 const CHUNK = Buffer.alloc(64 * 2 ** 10, ' ');
 
-/** An HTTP service that counts truly and answers as it is told to, on a clock that skips what nobody waits for. */
+/** An HTTP service that counts requests correctly but answers as it is told. Its clock skips time in which no request is in flight. */
 export async function hostileService(options: HostileServiceOptions): Promise<HostileService> {
   const { content, answers, limit, windowMs, foreign } = options;
   const open = new Set<ServerResponse>();
@@ -72,7 +72,7 @@ export async function hostileService(options: HostileServiceOptions): Promise<Ho
   const windows = new Map<string, { starts: number; own: number; others: number }>();
   let mostBytes = 0;
 
-  /** A window that begins with the first request that is counted; others come at its beginning, as often in each. */
+  /** The current window, which begins with its first counted request. Another client's requests count from the start of each window. */
   const windowOf = (credential: string): { starts: number; own: number; others: number } => {
     const known = windows.get(credential);
     const now = clock.epochMs();
@@ -234,7 +234,7 @@ interface Given {
   readonly name: string;
 }
 
-/** What stays the same in the Authorization header of a credential. */
+/** The part of the Authorization header that is the same in all requests of a credential. */
 function nameOf(authorization: string): string {
   return /oauth_consumer_key="[^"]*"/.exec(authorization)?.[0] ?? authorization;
 }
@@ -300,7 +300,7 @@ function bodyOf(kind: BodyKind, good: unknown, said: string): string | Buffer {
   return bodies[kind]();
 }
 
-/** The same with another value at one place; lists are changed in the middle, too. */
+/** The answer with another value in one place. A list is changed in its middle. */
 function changed(good: Record<string, unknown>, field: string, value: OddValue, said: string): Record<string, unknown> {
   const [name = '', nth] = field.split('.');
   const given = good[name];

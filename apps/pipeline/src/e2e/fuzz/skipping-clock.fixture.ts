@@ -1,23 +1,23 @@
 import type { Clock } from '@headgate/throttle';
 
 export interface SkippingClock extends Clock, Disposable {
-  /** Something has happened that others may have yet to notice. */
+  /** Call after an event that other code still has to notice. The clock then waits before it skips time. */
   touch(): void;
 }
 
 export interface SkippingClockOptions {
-  /** Whether somebody works without a timer of this clock: a socket that is read, for one. */
+  /** Whether code works or waits without a timer of this clock, such as for a socket. */
   readonly isBusy: () => boolean;
 }
 
 /** The clock skips time after nothing has happened for this many ms. */
 const QUIET_MS = 3;
-/** A lane with nothing to do looks for new jobs after these pauses. Time stops for them only if nothing else is waited for. */
+/** Intervals at which an idle lane looks for new jobs. The clock skips to such a timer only if there is no other one. */
 const POLLS_MS = new Set([250, 500, 1_000]);
 
 /**
- * The machine's clock, but where nobody does anything it goes on at the next timer at once: hours pass in milliseconds, while sockets and files
- * take the time that they take.
+ * The machine's clock, except that it skips to the next timer whenever no code is busy. Hours pass in milliseconds, but sockets and files
+ * take their real time.
  */
 export function skippingClock({ isBusy }: SkippingClockOptions): SkippingClock {
   const timers = new Map<object, { readonly at: number; readonly isPoll: boolean; readonly run: () => void }>();
@@ -46,7 +46,7 @@ export function skippingClock({ isBusy }: SkippingClockOptions): SkippingClock {
     runDue();
     const before = touched;
     if (performance.now() - before < QUIET_MS) return;
-    // What lies in a socket is read before time goes on, however late this timer is.
+    // Sockets are read before time is skipped, even if this timer is late.
     setImmediate(() => setImmediate(() => (before === touched ? skip() : undefined)));
   }, 1);
 

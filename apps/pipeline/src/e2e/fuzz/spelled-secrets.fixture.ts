@@ -1,4 +1,4 @@
-/** A way to write a secret. `length`: so many characters of it show 8 of the secret, wherever they begin. */
+/** A notation of a secret. Any `length` characters in that notation reveal at least 8 characters of the secret. */
 interface Spelling {
   readonly name: string;
   readonly length: number;
@@ -34,9 +34,9 @@ export const SPELLINGS: readonly Spelling[] = [
   { name: 'full width', length: 8, spell: (secret) => each(secret, (code) => String.fromCharCode(code + 0xfe_e0)) },
 ];
 
-/** Finds what a text repeats of secrets: in words, undefined where it repeats nothing. */
+/** Returns a function that finds secrets in a text, in any notation. It describes the first one; undefined if the text has none. */
 export function secretFinder(secrets: readonly string[]): (text: string) => string | undefined {
-  /** What a piece goes on with, by its first 8 characters. */
+  /** All pieces that reveal a secret, by their first 8 characters. */
   const pieces = new Map<string, { readonly piece: string; readonly name: string }[]>();
   for (const secret of secrets) {
     for (const { name, length, spell } of SPELLINGS) {
@@ -49,7 +49,7 @@ export function secretFinder(secrets: readonly string[]): (text: string) => stri
     }
   }
   return (text) => {
-    // As it stands in JSON, and as a reader of the text sees it.
+    // Searches the text as JSON, and the text without JSON's escapes.
     for (const shown of [text, text.replace(/\\(?:u([\da-f]{4})|(.))/gi, unescaped)]) {
       const lower = shown.toLowerCase();
       for (let at = 0; at + 8 <= lower.length; at += 1) {

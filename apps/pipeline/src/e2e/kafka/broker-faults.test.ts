@@ -30,7 +30,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run --follow on Kafka, its brok
         await node?.kill();
         const asked = service.requests.length;
         await sleep(chance.between(0, 3_000));
-        // What was granted before may still be sent, one for each crawl.
+        // Requests with a permit from before the kill may still be sent, one for each crawl.
         expect(service.requests.length - asked).toBeLessThanOrEqual(CRAWLS);
         await node?.start();
       }
@@ -79,7 +79,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run --follow on Kafka, its brok
           await node.start();
         }
       }
-      // Last: partitions have two copies then, and can't be written when one of those is away.
+      // Leaders move at the end. From then on, partitions have two copies, and can't be written while one of them is missing.
       const moved = await moveLeaders(broker.brokers, { times: moves, betweenMoves: () => further(place, CRAWLS) });
       expect(moved).toBeGreaterThanOrEqual(moves);
       await toTheEnd(place);
@@ -105,7 +105,7 @@ function crawls({ pages, replication = 1 }: { readonly pages: number; readonly r
   });
 }
 
-/** Resolves when so many more pages have been asked for, at the latest when none is left. */
+/** Resolves when this many more pages were requested, or all pages were. */
 async function further(place: KafkaPlace, pages: number): Promise<void> {
   const all = Object.values(place.users).reduce((sum, { followers }) => sum + Number(followers) / PAGE_SIZE, 0);
   const wanted = Math.min(all, pagesAsked(place) + pages);

@@ -1,4 +1,4 @@
-/** Gives every random instant: `HEADGATE_CHAOS_SEED`, else another one each time. It stands in the names of tests. */
+/** Seed of all random times: `HEADGATE_CHAOS_SEED`, or a new one in each run. */
 const SEED: number = Number(process.env['HEADGATE_CHAOS_SEED'] ?? Date.now() % 1_000_000);
 
 /** The seed as a part of test names, so that a failed test can be repeated with it. */
@@ -7,12 +7,12 @@ export const SEEDED: string = `(HEADGATE_CHAOS_SEED=${SEED})`;
 export interface Chance {
   /** Returns a number from 0 to below 1. */
   next(): number;
-  /** Milliseconds between two bounds. */
+  /** A random duration between two bounds, ms. */
   between(leastMs: number, mostMs: number): number;
   oneOf<Choice>(choices: readonly Choice[]): Choice;
 }
 
-/** Mulberry32 of the seed and a name: tests don't disturb each other's instants. */
+/** The random generator Mulberry32, seeded with the seed and a name, so that each test has its own sequence. */
 export function chanceOf(name: string): Chance {
   let state = SEED;
   for (const letter of name) state = Math.imul(state ^ (letter.codePointAt(0) ?? 0), 0x01000193);

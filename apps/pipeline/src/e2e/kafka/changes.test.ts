@@ -56,7 +56,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka, emit: ${EMIT}${BE
   });
 });
 
-/** The service, with other followers of alpha, and the job to crawl it. */
+/** Starts a service in which alpha has these followers, and adds a job for alpha. */
 async function nowFollowing({ broker, work }: KafkaPlace, followers: readonly string[]) {
   const window = { kind: 'rolling', limit: 100_000, windowMs: 1_000 } as const;
   const service = await startFollowers({ users: { alpha: { followers } }, window });
@@ -65,7 +65,7 @@ async function nowFollowing({ broker, work }: KafkaPlace, followers: readonly st
   return service;
 }
 
-/** As retention does. */
+/** Deletes the records before an offset, as retention does. */
 async function forget(brokers: readonly string[], topic: string, before: number): Promise<void> {
   const admin = plainKafka(brokers).admin();
   await admin.connect();

@@ -63,7 +63,7 @@ describe.skipIf(why !== undefined)(`headgate check --online on Kafka${because}`,
   });
 });
 
-/** Plan says what will be done, run does it, and a second run asks for nothing. */
+/** Tests that `plan` announces what `run` then does, and that a second run sends no request. */
 async function planAndRun(place: SharedKafkaPlace): Promise<void> {
   const { work, service } = place;
   const plan = await work.headgate('plan');
@@ -77,7 +77,7 @@ async function planAndRun(place: SharedKafkaPlace): Promise<void> {
   expect((await work.headgate('plan')).stdout).toBe('All jobs are done.\n');
 }
 
-/** Read gives what any reader of committed records sees, byte for byte. */
+/** Tests that `read` shows exactly what any reader of committed records sees. */
 async function readLikeAnybody(place: SharedKafkaPlace): Promise<void> {
   const { work, broker, prefix, service } = place;
   for (const topic of [`${prefix}followers.ids`, `${prefix}followers.pages`, `${prefix}followers.state`]) {
@@ -89,7 +89,7 @@ async function readLikeAnybody(place: SharedKafkaPlace): Promise<void> {
     });
     expect(code).toBe(0);
     const seen = await committed(broker.brokers, topic);
-    // A value that isn't JSON stands there as a string; a tombstone as null.
+    // `read` shows a value that isn't JSON as a string, and a tombstone as null.
     const spelled = seen.map(({ value, ...place }) => ({ ...place, value: value ?? 'null' }));
     expect(byPlace(own)).toEqual(byPlace(spelled));
   }
@@ -103,7 +103,7 @@ async function readLikeAnybody(place: SharedKafkaPlace): Promise<void> {
   expect(service.requests).toHaveLength(17);
 }
 
-/** Enqueue takes a list and stdin; each is a new crawl; what is no user adds nothing. */
+/** Tests that `enqueue` takes arguments and stdin, that each job is a new crawl, and that an invalid job adds nothing. */
 async function enqueueFromListAndStdin({ work, service, broker, prefix }: SharedKafkaPlace): Promise<void> {
   const before = (await committed(broker.brokers, `${prefix}followers.requests`)).length;
   expect((await work.headgate('enqueue', 'followers', 'beta', '@empty')).code).toBe(0);
@@ -116,7 +116,7 @@ async function enqueueFromListAndStdin({ work, service, broker, prefix }: Shared
   expect(service.requests).toHaveLength(17 + 9);
 }
 
-/** A malformed job of any producer becomes a dead letter with its reason, and stops nothing. */
+/** Tests that a malformed job of any client becomes a dead letter with its reason, and blocks nothing. */
 async function takeMalformedJobs({ work, broker, prefix, service }: SharedKafkaPlace): Promise<void> {
   const garbage = 'x\u0000\u{1F4A9}"'.repeat(150_000);
   const jobs: readonly (PlainMessage & { readonly reason: RegExp })[] = [
@@ -160,7 +160,7 @@ async function takeMalformedJobs({ work, broker, prefix, service }: SharedKafkaP
   expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('Nothing to do')]);
 }
 
-/** Replay says which dead letters stay: what is malformed would be a dead letter again. */
+/** Tests that `replay` reports malformed jobs, which stay dead letters. */
 async function replayOnce({ work, broker, prefix }: SharedKafkaPlace): Promise<void> {
   const replay = await work.headgate('replay', `${prefix}followers.dead-letters`);
   expect([replay.code, replay.stderr]).toEqual([0, expect.stringContaining(`0 re-enqueued into ${prefix}followers.requests, 8 skipped`)]);

@@ -3,7 +3,7 @@ import { kafkaTopicLog } from '@headgate/topics/kafka';
 import type { TopicLog } from '@headgate/topics';
 import { type EachBatch, type PlainKafka, plainKafka } from './kafkajs.fixture.ts';
 
-/** A committed record as two readers saw it. */
+/** A committed record as both readers saw it. */
 export interface CommittedRecord {
   readonly partition: number;
   readonly offset: number;
@@ -15,8 +15,8 @@ const END = '$end';
 const WITHIN_MS = 300_000;
 
 /**
- * Reads all committed records of a topic, partition by partition in order, by a plain kafkajs consumer and by the driver; throws where the two
- * differ. It appends a record to each partition first: a transaction that was left open would hold that back, and the reading rejects.
+ * Reads all committed records of a topic in order per partition, with a plain kafkajs consumer and with the driver. Throws if their records
+ * differ. Appends a record to each partition first. An open transaction would block that record, so the function then rejects.
  */
 export async function eachCommitted(brokers: readonly string[], topic: string, onRecord: (record: CommittedRecord) => void): Promise<void> {
   await using log = await kafkaTopicLog({ brokers });
@@ -25,7 +25,7 @@ export async function eachCommitted(brokers: readonly string[], topic: string, o
   await compare({ kafka, log, topic, onRecord, isLast: ({ partition, value }) => marks.has(`${partition} ${value}`), lasts: marks.size });
 }
 
-/** All committed records of a topic, as both readers see them; it appends nothing, so topics that are still worked may be read. */
+/** All committed records of a topic, as both readers see them. Appends nothing, so runs can use the topic at the same time. */
 export async function committed(brokers: readonly string[], topic: string): Promise<readonly CommittedRecord[]> {
   await using log = await kafkaTopicLog({ brokers });
   const ends = new Map<number, number>();
@@ -62,9 +62,9 @@ interface ReadPlainlyOptions {
   readonly kafka: PlainKafka;
   readonly topic: string;
   readonly onRecord: (record: CommittedRecord) => void;
-  /** Whether a partition is read to its end. */
+  /** Whether a record is the last one of its partition. */
   readonly isLast: (record: CommittedRecord) => boolean;
-  /** How many partitions have a last record. */
+  /** Number of partitions that have a last record. */
   readonly lasts: number;
 }
 
@@ -99,7 +99,7 @@ async function readPlainly({ kafka, topic, onRecord, isLast, lasts }: ReadPlainl
   }
 }
 
-/** Answers what was written to each partition, as `<partition> <value>`. */
+/** Appends a mark to each partition. Returns the marks as `<partition> <value>`. */
 async function markEnds(kafka: PlainKafka, topic: string): Promise<Set<string>> {
   const admin = kafka.admin();
   const producer = kafka.producer({ allowAutoTopicCreation: false });
@@ -114,7 +114,7 @@ async function markEnds(kafka: PlainKafka, topic: string): Promise<Set<string>> 
   }
 }
 
-/** What a reader saw of each partition, in few words. */
+/** A count and a hash of the records that a reader saw in each partition. */
 class Digests {
   readonly #partitions = new Map<number, { count: number; hash: ReturnType<typeof createHash> }>();
 

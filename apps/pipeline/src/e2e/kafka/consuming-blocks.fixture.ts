@@ -7,9 +7,9 @@ import { kafkaJsFolder } from './write-transactions.fixture.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
 const DOCUMENT = join(ROOT, 'docs', 'consuming.md');
-/** How the page names the broker. */
+/** The broker's address in the page. */
 const BROKER = '127.0.0.1:9092';
-/** For tools that run for seconds only. */
+/** JVM options for tools that run for a few seconds. */
 const QUICKLY = '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmx128m -Dorg.slf4j.simpleLogger.defaultLogLevel=warn';
 
 const TOOLS = {
@@ -18,13 +18,13 @@ const TOOLS = {
   'kafka-consumer-groups.sh': 'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand',
 } as const;
 
-/** A fenced block, by the word behind its language. */
+/** A fenced block. Its name follows the language on the opening fence. */
 export interface Block {
   readonly language: string;
   readonly code: string;
 }
 
-/** All blocks of the page by name. Throws when one has no name or another's. */
+/** All blocks of the page, by name. Throws if a block has no name, or one that another block has. */
 export async function consumingBlocks(): Promise<ReadonlyMap<string, Block>> {
   const text = await readFile(DOCUMENT, 'utf8');
   const blocks = new Map<string, Block>();
@@ -35,9 +35,9 @@ export async function consumingBlocks(): Promise<ReadonlyMap<string, Block>> {
   return blocks;
 }
 
-/** A folder in which blocks run as they stand in the page; only the broker is another. */
+/** A folder in which blocks run as the page shows them, except for the broker's address. */
 export interface BlockRoom extends AsyncDisposable {
-  /** Runs a block to its end, or until it has said `lines` lines and then nothing more for a moment; rejects after 25 s. */
+  /** Runs a block until it ends, or until it has printed `lines` lines and a moment has passed. Rejects after 25 s. */
   run(block: Block, options?: { readonly lines?: number }): Promise<CommandEnd>;
 }
 
@@ -45,7 +45,7 @@ export interface BlockRoomOptions {
   readonly broker: string;
   /** Class path of Kafka's tools. */
   readonly jars: string;
-  /** A Python that has confluent-kafka, where there is one. */
+  /** A Python with confluent-kafka, if there is one. */
   readonly python: string | undefined;
 }
 

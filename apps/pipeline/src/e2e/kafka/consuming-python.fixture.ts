@@ -7,7 +7,7 @@ import { runOnLifeline } from './lifeline-command.fixture.ts';
 
 const REQUIREMENT = 'confluent-kafka==2.16.1';
 
-/** A Python that has confluent-kafka, or why there is none. It is made once and kept in `$XDG_CACHE_HOME/headgate` or `~/.cache/headgate`. */
+/** A Python with confluent-kafka, or why there is none. Created once, in `$XDG_CACHE_HOME/headgate` or `~/.cache/headgate`. */
 export async function pythonWithKafka(
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<{ readonly python: string; readonly why?: undefined } | { readonly python?: undefined; readonly why: string }> {
@@ -28,18 +28,18 @@ export async function pythonWithKafka(
   return why === undefined ? { python } : { why: `${folder} has no confluent-kafka that works (${why}); remove it` };
 }
 
-/** Made under another name and renamed, so that it is whole when it is there. Answers why it can't be made. */
+/** Creates the environment under a temporary name and renames it, so that it is complete once it exists. Returns why it can't be created. */
 async function makeIn(cache: string, folder: string): Promise<string | undefined> {
   const workshop = await mkdtemp(`${folder}.making-`);
   try {
     const unfinished = join(workshop, 'venv');
     const made = await run(cache, 'python3', '-m', 'venv', unfinished);
     if (made.why !== undefined) return `python3 makes no venv (${made.why})`;
-    // No compiler: where there is no wheel for this machine there is no client.
+    // Installs only prebuilt packages, because the machine may have no compiler.
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--retries=1', '--timeout=10', '--only-binary=:all:'];
     const installed = await run(cache, join(unfinished, 'bin', 'python'), ...pip, REQUIREMENT);
     if (installed.why !== undefined) return `pip installs no ${REQUIREMENT} (${installed.why})`;
-    // Another process may have been first.
+    // Another process can have created it meanwhile.
     await rename(unfinished, folder).catch((error: unknown) => {
       if (!existsSync(folder)) throw error;
     });

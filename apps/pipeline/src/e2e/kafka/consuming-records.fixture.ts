@@ -4,22 +4,22 @@ import type { WrittenTransaction } from './write-transactions.fixture.ts';
 export const GROUP = 'headgate';
 export const REQUESTS = 'followers.requests';
 
-/** The pages of the crawl in partition 0 that count: around 2^53 and 2^63, where numbers of other kinds end. */
+/** The committed pages of the crawl in partition 0. Their IDs lie around 2^53 and 2^63, where number types lose precision or overflow. */
 export const PAGES = [
   ['9007199254740993', '9007199254740992'],
   ['9223372036854775807', '9223372036854775808'],
 ] as const;
 const OTHER_PAGE = ['18446744073709551615', '8882581338626179201'];
-/** Written before the second page, by a transaction that was aborted. */
+/** Written before the second page by an aborted transaction. */
 const ABORTED_PAGE = ['1111', '9223372036854775807'];
 const OTHER_ABORTED_PAGE = ['2222'];
 
-/** The ids that count, of all partitions. */
+/** All committed IDs of all partitions. */
 export const COMMITTED: readonly string[] = [...PAGES.flat(), ...OTHER_PAGE];
-/** Those of transactions that were aborted; all are followed by committed ones in their partition. */
+/** IDs of aborted transactions. Committed ones follow them in their partitions. */
 export const ABORTED: readonly string[] = [...ABORTED_PAGE, ...OTHER_ABORTED_PAGE];
 
-/** The jobs of each block that asks: key and value, to the byte. */
+/** Key and value of the jobs that each enqueuing block writes, exact to the byte. */
 export const JOBS: Readonly<Record<string, readonly (readonly [key: string, value: string])[]>> = {
   'kafkajs-ask': [
     ['@alpha', '{"screenName":"alpha"}'],
@@ -35,7 +35,7 @@ export const JOBS: Readonly<Record<string, readonly (readonly [key: string, valu
   ],
 };
 
-/** How each block that reads says that it wants committed records, what says the opposite, and what it reads when told nothing. */
+/** For each reading block: its setting for committed records, the opposite setting, and which records it reads without either. */
 export const ISOLATION = [
   { name: 'kafkajs-read', setting: 'readUncommitted: false,', opposite: 'readUncommitted: true,', untold: 'committed' },
   { name: 'console-read', setting: '--isolation-level read_committed', opposite: '--isolation-level read_uncommitted', untold: 'all' },
@@ -47,7 +47,7 @@ export const ISOLATION = [
   },
 ] as const;
 
-/** Enqueues a job and finishes it, as the pipeline does. */
+/** Enqueues a job and marks it as finished, as the pipeline does. */
 export async function finishJob(log: TopicLog): Promise<void> {
   await log.append([{ topic: REQUESTS, partition: 0, key: '@alpha', value: '{"screenName":"alpha"}' }]);
   await using lane = await log.openLane({
@@ -57,12 +57,12 @@ export async function finishJob(log: TopicLog): Promise<void> {
   await lane.transaction((tx) => tx.commitOffset({ group: GROUP, topic: REQUESTS, partition: 0, nextOffset: 1 }));
 }
 
-/** What is written before anything of the page runs. */
+/** The transactions that are written before the page's blocks run. */
 export function transactions(): readonly WrittenTransaction[] {
   const first = crawlIn(0);
   const second = crawlIn(1);
   return [
-    // Offsets 0 and 1, then the mark of the transaction; 3 to 5; 6 to 8.
+    // Offsets 0 and 1, and the marker of the transaction at 2; then 3 to 5 and 6 to 8.
     { records: ids(first, 1, PAGES[0]), ends: 'committed' },
     { records: ids(first, 2, ABORTED_PAGE), ends: 'aborted' },
     { records: ids(first, 2, PAGES[1]), ends: 'committed' },
@@ -74,7 +74,7 @@ export function transactions(): readonly WrittenTransaction[] {
   ];
 }
 
-/** As a crawl writes them. */
+/** The records of a page's IDs, as a crawl writes them. */
 function ids({ partition, ...of }: ReturnType<typeof crawlIn>, page: number, list: readonly string[]): NewRecord[] {
   return list.map((id) => ({ topic: 'followers.ids', partition, key: of.user, value: JSON.stringify({ ...of, page, id }) }));
 }

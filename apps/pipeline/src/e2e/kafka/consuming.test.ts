@@ -44,7 +44,7 @@ describe.skipIf(whyNoBroker !== undefined)(`docs/consuming.md${reason(whyNoBroke
     ])(`${name}: reads $what${note(name)}`, async ({ instead, expected }) => {
       const text = code(name);
       expect(text).toContain(setting);
-      // A group of its own, so that it begins at the start.
+      // Uses a new group, so that the block reads from the start.
       const told = text.replace(setting, instead).replace('my-', `${randomUUID()}-`);
       const { lines, stderr } = await run(name, { code: told, lines: expected.length });
       expect({ ids: idsOf(lines), stderr }).toMatchObject({ ids: expected.toSorted() });

@@ -4,20 +4,20 @@ import { recordSchemas } from '../../records/index.ts';
 import type { SharedKafkaPlace } from './kafka-place.fixture.ts';
 import { type CommittedRecord, committed, eachCommitted } from './committed.fixture.ts';
 
-/** How many answers with pages were not the first of their user and cursor. */
+/** Number of requests that repeated a user and a cursor. */
 export function askedAgain({ service }: Pick<SharedKafkaPlace, 'service'>): number {
   const asked = service.requests.map(({ user, cursor }) => `${user} ${cursor}`);
   return asked.length - new Set(asked).size;
 }
 
-/** How many requests the service refused. */
+/** Number of requests that the service refused with 429. */
 export function refusals({ service }: Pick<SharedKafkaPlace, 'service'>): number {
   return service.requests.filter(({ status }) => status === 429).length;
 }
 
 /**
- * Proves on committed records that each user of the place was crawled once and whole: every id once and in order, every page once and in order,
- * in the partition of the user's key, and nothing else was written. Answers how many ids there are.
+ * Expects from the committed records that each user was crawled completely and once: every ID and every page once, in order, in the
+ * partition of the user's key, and nothing else. Returns the number of IDs.
  */
 export async function expectWhole(
   place: SharedKafkaPlace,
@@ -61,7 +61,7 @@ export async function expectWhole(
   return total;
 }
 
-/** How far each user's list has been seen. */
+/** Checks the records of each user's list in order. */
 class Walks {
   readonly #lanes: number;
   readonly #expected: ReadonlyMap<string, readonly string[]>;
@@ -86,7 +86,7 @@ class Walks {
     seen.page = page;
   }
 
-  /** What isn't as it should be: the first ten, and every user that lacks ids or has too many. */
+  /** The first ten errors, and every user with missing or extra IDs. */
   wrong(): readonly string[] {
     const counts = [...this.#expected].map(([user, { length }]) => ({ user, length, at: this.#seen.get(user)?.at ?? 0 }));
     return [

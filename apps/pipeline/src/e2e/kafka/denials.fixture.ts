@@ -8,7 +8,7 @@ const KINDS = { topic: 2, group: 3, 'transactional id': 5 } as const;
 const OPERATIONS = { All: 2, Read: 3, Write: 4, Create: 5, Describe: 8, DescribeConfigs: 10 } as const;
 const POLL_MS = 20;
 
-/** Of a broker whose listener USERS lets `USER` do all that isn't denied to it. */
+/** Options of a broker with the listener USERS, on which `USER` can do everything that isn't denied. */
 export const DENYING_BROKER: KafkaBrokerOptions = {
   listeners: { USERS: 'SASL_PLAINTEXT' },
   settings: {
@@ -19,13 +19,13 @@ export const DENYING_BROKER: KafkaBrokerOptions = {
   },
 };
 
-/** Who `USER` is, in the topics section. */
+/** The setting of the topics section that signs in as `USER`. */
 export const AS_USER = `, sasl: { mechanism: plain, username: ${USER}, password: ${PASSWORD} }`;
 
 export interface Denial {
   readonly operation: keyof typeof OPERATIONS;
   readonly kind: keyof typeof KINDS;
-  /** One that ends with `*` stands for all that begin so. */
+  /** Name of the resource. A name that ends with `*` covers all names with that beginning. */
   readonly name: string;
 }
 
@@ -34,7 +34,7 @@ export interface Denials extends AsyncDisposable {
   allow(...denials: readonly Denial[]): Promise<void>;
 }
 
-/** `brokers`: where one may do all. */
+/** Denies and allows operations. `brokers`: addresses of the listener without restrictions. */
 export async function denials(brokers: readonly string[]): Promise<Denials> {
   const admin = plainKafka(brokers).admin();
   await admin.connect();
@@ -43,7 +43,7 @@ export async function denials(brokers: readonly string[]): Promise<Denials> {
   return {
     async deny(...all) {
       await admin.createAcls({ acl: all.map(acl) });
-      // A broker learns of them in their order, a moment later.
+      // A broker learns of ACLs a moment later and in their order, so the last one is enough to wait for.
       for (const last of all.slice(-1)) while ((await admin.describeAcls(acl(last))).resources.length === 0) await sleep(POLL_MS);
     },
     async allow(...all) {
@@ -54,7 +54,7 @@ export async function denials(brokers: readonly string[]): Promise<Denials> {
   };
 }
 
-/** On all of a kind. */
+/** The right to all operations on all resources of a kind. */
 const ALL = {
   resourceName: '*',
   resourcePatternType: 3,

@@ -1,9 +1,9 @@
 import { type Ended, HEADGATE, SECRETS } from '../headgate-process.fixture.ts';
 import { spawnOnLifeline } from '../lifeline.fixture.ts';
 
-/** A line of `--json` on stderr. */
+/** A line that a run with `--json` writes to stderr. */
 export interface LogLine {
-  /** Epoch ms. */
+  /** Time of the line, epoch ms. */
   readonly at: number;
   readonly event?: string;
   readonly msg?: string;
@@ -12,29 +12,29 @@ export interface LogLine {
   readonly reason?: string;
 }
 
-/** A process of the real command, that logs JSON. */
+/** A process of the real command, with `--json`. */
 export interface Runner {
   readonly pid: number;
   readonly name: string;
   readonly running: boolean;
   readonly ended: Promise<Ended>;
-  /** Sends a signal; nothing when it is gone. */
+  /** Sends a signal. Does nothing if the process has ended. */
   signal(name: NodeJS.Signals): void;
-  /** What it has logged so far. */
+  /** All log lines so far. */
   lines(): readonly LogLine[];
-  /** Resolves when it has logged such a line from number `from` on; rejects after `withinMs`, default 300,000, and when it ends. */
+  /** Resolves to the first matching line from number `from` on. Rejects after `withinMs` (default: 300,000), or when the process ends. */
   said(what: (line: LogLine) => boolean, options?: { readonly from?: number; readonly withinMs?: number }): Promise<LogLine>;
 }
 
-/** Processes in one folder; none outlives the test. */
+/** Processes in one folder. They end with the test at the latest. */
 export interface Fleet extends AsyncDisposable {
   start(...args: readonly string[]): Runner;
   readonly runners: readonly Runner[];
-  /** SIGTERM to all, then waits for their end. */
+  /** Sends SIGTERM to all processes, and waits until they have ended. */
   stop(): Promise<readonly Ended[]>;
 }
 
-/** `folder`: where its processes run. */
+/** Starts processes in `folder`. */
 export function fleet({ folder }: { readonly folder: string }): Fleet {
   const runners: Runner[] = [];
   const start: Fleet['start'] = (...args) => {

@@ -5,7 +5,7 @@ import { BECAUSE, WHY_NOT, kafkaPlace } from './kafka-place.fixture.ts';
 import { sendPlainly } from './kafkajs.fixture.ts';
 
 const TOPIC = 'followers.requests';
-/** As a schema registry's serializers frame a value. */
+/** Bytes in the frame that serializers of a schema registry write: a zero, a schema ID of four bytes, and the data. */
 const FRAMED = Buffer.from([0, 0, 0, 0, 1, 0xff, 0x80, 0x41]);
 const BASE64 = FRAMED.toString('base64');
 

@@ -4,18 +4,18 @@ import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 /** API keys of the Kafka protocol. */
 export const API = { findCoordinator: 10, describeConfigs: 32 } as const;
 
-/** Where all clients of a broker come by, once it advertises this address: requests of some kinds can be kept from it. */
+/** A proxy for all clients of a broker, which advertises the proxy's address. Requests of some kinds can be held back. */
 export interface Gate extends AsyncDisposable {
-  /** The broker's setting. */
+  /** Settings of the broker, which make it advertise the proxy. */
   readonly settings: { readonly 'advertised.listeners': string };
-  /** Where the broker really is. */
+  /** Sets the real address of the broker. */
   leadTo(address: string): void;
-  /** Requests of this kind get no answer until `open`; what is asked behind one on its connection waits for it. */
+  /** Holds requests of this kind until `open` is called, with all later requests on their connections. */
   hold(api: number): void;
   open(): void;
 }
 
-/** `latencyMs`: how long answers are on their way. Default 0. */
+/** Starts a proxy. `latencyMs` is the delay of responses. Default: 0. */
 export async function gate({ latencyMs = 0 }: { readonly latencyMs?: number } = {}): Promise<Gate> {
   const held = new Set<number>();
   const waiting = new Set<() => void>();
@@ -38,7 +38,7 @@ export async function gate({ latencyMs = 0 }: { readonly latencyMs?: number } = 
       });
     let rest: Buffer = Buffer.alloc(0);
     const passOn = (): void => {
-      // Four bytes of size, then the request, which begins with its API key.
+      // A request is its size in four bytes, then its content, which begins with the API key.
       while (rest.length >= 6 && rest.length >= 4 + rest.readInt32BE(0)) {
         if (held.has(rest.readInt16BE(4))) return void waiting.add(passOn);
         const end = 4 + rest.readInt32BE(0);

@@ -63,7 +63,7 @@ function jobFor(screenName: string) {
   return { topic: 'followers.requests', key: `@${screenName}`, value: JSON.stringify({ screenName }) };
 }
 
-/** A client's transaction that has written a record to partition 0, and stays open. */
+/** An open transaction of another client that has written a record to partition 0. */
 async function openTransaction(
   { broker }: KafkaPlace,
   { topic, key, value }: { readonly topic: string; readonly key: string; readonly value: string },

@@ -4,23 +4,23 @@ import { type KafkaBroker, type KafkaBrokerOptions, startKafkaBroker, whyNoKafka
 import { SECRETS, type Workplace, workplace } from '../headgate-process.fixture.ts';
 import { type Fleet, fleet } from './fleet.fixture.ts';
 
-/** `npm run torture` sets it: every fault at full length. */
+/** Set by `npm run torture`, for more faults and longer runs. */
 export const TORTURE: boolean = process.env['HEADGATE_TORTURE'] === '1';
 
 export const WHY_NOT: string | undefined = await whyNoKafkaBroker();
 
-/** For the title of what is skipped. */
+/** Part of the title of skipped tests: the reason. */
 export const BECAUSE: string = WHY_NOT === undefined ? '' : `: skipped, ${WHY_NOT}`;
 
-/** A broker, the emulated service, a folder with a config for both, and processes in it. */
+/** A broker, the emulated service, a folder with a configuration for both, and processes in that folder. */
 export interface KafkaPlace extends SharedKafkaPlace {
   readonly broker: KafkaBroker;
 }
 
-/** A place on the broker that other files use at the same time. */
+/** The same on a broker that other test files use at the same time. */
 export interface SharedKafkaPlace extends AsyncDisposable {
   readonly broker: Pick<KafkaBroker, 'brokers'>;
-  /** What the names of all topics begin with, and the group's; empty on a broker of its own. */
+  /** Prefix of all topics and of the group. Empty if the test has its own broker. */
   readonly prefix: string;
   readonly service: FollowersSandbox;
   readonly work: Workplace;
@@ -31,31 +31,31 @@ export interface SharedKafkaPlace extends AsyncDisposable {
 
 export interface KafkaPlaceOptions extends ConfigOptions {
   readonly users: Readonly<Record<string, FollowersUser>>;
-  /** Default: as good as none. */
+  /** Limit of the service. Default: practically none. */
   readonly window?: WindowOptions;
-  /** Default 0 to 20. */
+  /** Latency of the service. Default: 0 to 20 ms. */
   readonly latencyMs?: Latency;
   readonly broker?: KafkaBrokerOptions;
 }
 
 export interface ConfigOptions {
-  /** Default 1. */
+  /** Default: 1. */
   readonly lanes?: number;
-  /** Default 1. */
+  /** Number of credentials. Default: 1. */
   readonly credentials?: number;
-  /** Default 1. */
+  /** Default: 1. */
   readonly replication?: number;
-  /** Default both. */
+  /** Topics to write, as in the configuration. Default: pages and ids. */
   readonly emit?: string;
-  /** Default false. */
+  /** The `status` setting. Default: false. */
   readonly status?: string;
-  /** Further fields of the topics section. */
+  /** Further settings of the topics section. */
   readonly topics?: string;
-  /** Names in the config's list; default: all users. */
+  /** Users in the configuration's list. Default: all users. */
   readonly listed?: readonly string[];
-  /** Default gzip. */
+  /** Default: gzip. */
   readonly compression?: string;
-  /** Default headgate. */
+  /** Default: headgate. */
   readonly group?: string;
   /** Further lines of the followers section. */
   readonly more?: string;
@@ -71,7 +71,7 @@ export async function kafkaPlace(options: KafkaPlaceOptions): Promise<KafkaPlace
   return { ...place, broker, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-/** A place on `brokers`, with topics and a group that nobody else names so. */
+/** A place on `brokers`, whose topics and group have a prefix that no other place uses. */
 export async function sharedKafkaPlace(
   brokers: readonly string[],
   options: Omit<KafkaPlaceOptions, 'broker' | 'group'>,
@@ -96,7 +96,7 @@ async function placeOn(broker: Pick<KafkaBroker, 'brokers'>, prefix: string, opt
   return { broker, prefix, service, work, fleet: crew, users, lanes, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-/** A whole config for the followers service on Kafka. */
+/** A complete configuration for the followers service on Kafka. */
 export function kafkaYaml(
   options: ConfigOptions & { readonly brokers: readonly string[]; readonly url: string; readonly window: WindowOptions },
 ): string {

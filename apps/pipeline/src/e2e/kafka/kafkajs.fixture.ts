@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { letQueuesIdle } from '../../../../../packages/topics/src/kafka/faults/idle-queues.fixture.ts';
 
-/** What is used here of kafkajs, which only the Kafka driver depends on. */
+/** The part of kafkajs that tests use. It is declared here because only the Kafka driver depends on kafkajs. */
 export interface PlainKafka {
   admin(): PlainAdmin;
   producer(options: { readonly allowAutoTopicCreation: false }): PlainProducer;
@@ -24,7 +24,7 @@ export interface PlainAdmin extends Connected {
   listTopics(): Promise<readonly string[]>;
   deleteTopics(options: { readonly topics: readonly string[] }): Promise<void>;
   deleteGroups(groups: readonly string[]): Promise<unknown>;
-  /** `type` 2 is a topic. */
+  /** Type 2 means a topic. */
   alterConfigs(options: {
     readonly validateOnly: boolean;
     readonly resources: readonly {
@@ -42,7 +42,7 @@ export interface PlainAdmin extends Connected {
     }[];
   }>;
   fetchTopicOffsets(topic: string): Promise<unknown>;
-  /** An offset of -1 stands for the end. Knows only topics that were asked about before. */
+  /** The offset -1 means the end. kafkajs accepts only topics whose offsets were fetched before. */
   deleteTopicRecords(options: {
     readonly topic: string;
     readonly partitions: readonly { readonly partition: number; readonly offset: string }[];
@@ -55,7 +55,7 @@ export interface PlainAdmin extends Connected {
   }): Promise<void>;
 }
 
-/** In the numbers of Kafka's protocol. */
+/** An ACL with the numbers of Kafka's protocol. */
 export interface PlainAcl {
   readonly resourceType: number;
   readonly resourceName: string;
@@ -110,7 +110,10 @@ interface KafkaJs {
 
 const NO_LOG = 0;
 
-/** A client as anybody may have it: nothing of the driver is in between. Unpatched, its idle connections give a timer a negative delay, of which Node warns. */
+/**
+ * A plain kafkajs client, as any program can have it. Without the patch, idle connections would set a timer with a negative delay, and Node
+ * would warn about that.
+ */
 export function plainKafka(brokers: readonly string[]): PlainKafka {
   letQueuesIdle();
   const driver = fileURLToPath(new URL('../../../../../packages/topics/package.json', import.meta.url));
@@ -119,7 +122,7 @@ export function plainKafka(brokers: readonly string[]): PlainKafka {
   return new Kafka({ clientId: 'onlooker', brokers: [...brokers], logLevel: NO_LOG, retry });
 }
 
-/** Sends messages to a topic by a plain producer. */
+/** Sends messages to a topic with a plain producer. */
 export async function sendPlainly(brokers: readonly string[], topic: string, messages: readonly PlainMessage[]): Promise<void> {
   const producer = plainKafka(brokers).producer({ allowAutoTopicCreation: false });
   await producer.connect();

@@ -4,18 +4,18 @@ import type { FollowersUser } from '@headgate/sandbox';
 import type { KafkaPlace } from './kafka-place.fixture.ts';
 import type { Fleet, LogLine, Runner } from './fleet.fixture.ts';
 
-/** Something that happened to a process, and to the lanes it held. */
+/** A signal to a process, and its effect on the lanes that the process held. */
 export interface Blow {
   readonly kind: 'SIGKILL' | 'SIGTERM' | 'SIGSTOP';
   readonly name: string;
-  /** Epoch ms. */
+  /** Time of the signal, epoch ms. */
   readonly at: number;
   readonly lanes: readonly number[];
-  /** From the blow until another process opened the lane, ms, in the order of `lanes`. */
+  /** Time until another process opened each lane, ms, in the order of `lanes`. */
   readonly takenAfterMs: readonly number[];
 }
 
-/** The lanes of the followers service that a process holds, by what all have logged: one that was frozen doesn't know yet who has taken its lanes. */
+/** The lanes that a process holds, from the logs of all processes: a frozen process doesn't know yet who has taken its lanes. */
 export function lanesOf(fleet: Pick<Fleet, 'runners'>, runner: Runner): readonly number[] {
   const changes = fleet.runners.flatMap((one) =>
     one.lines().flatMap(({ at, event, lane }) => {
@@ -31,7 +31,7 @@ export function lanesOf(fleet: Pick<Fleet, 'runners'>, runner: Runner): readonly
   return [...holders].flatMap(([lane, holder]) => (holder === runner ? [lane] : [])).toSorted((one, other) => one - other);
 }
 
-/** Where a process serves its status, which it does before it waits for anything. */
+/** The address of a process's status page, which starts before anything else. */
 export async function statusOf(runner: Runner): Promise<string> {
   const { msg = '' } = await runner.said(({ event, msg: words }) => event === 'notice' && words?.startsWith('status at ') === true);
   return /http:\S+/.exec(msg)?.[0] ?? '';
@@ -39,7 +39,7 @@ export async function statusOf(runner: Runner): Promise<string> {
 
 const READY_WITHIN_MS = 120_000;
 
-/** Resolves when the process is in the group, with lanes or standing by: then it is ready. Answers where it serves its status. */
+/** Waits until a process is ready, with lanes or standing by. Resolves to the address of its status page. */
 export async function joined(runner: Runner): Promise<string> {
   const status = await statusOf(runner);
   for (const deadline = Date.now() + READY_WITHIN_MS; ; await sleep(50)) {
@@ -49,7 +49,7 @@ export async function joined(runner: Runner): Promise<string> {
   }
 }
 
-/** Sends the signal, and waits until other processes have opened each of the lanes that one held. Rejects when that takes over 120 s. */
+/** Sends a signal, and waits until other processes have opened all lanes of the victim. Rejects after 120 s. */
 export async function strike(fleet: Fleet, victim: Runner, kind: Blow['kind']): Promise<Blow> {
   const lanes = lanesOf(fleet, victim);
   const at = Date.now();
@@ -69,7 +69,7 @@ async function opened(fleet: Fleet, lane: number, { after, not }: { readonly aft
   throw new Error(`Nobody opened lane ${lane} within 120 s of what happened to ${not.name}.`);
 }
 
-/** As many users in each lane. */
+/** Users with `each` of them in every lane. */
 export function usersPerLane(options: {
   readonly lanes: number;
   readonly each: number;
@@ -87,14 +87,14 @@ export function usersPerLane(options: {
   return users;
 }
 
-/** How many different pages have been asked for. */
+/** Number of different pages that were requested. */
 export function pagesAsked({ service }: Pick<KafkaPlace, 'service'>): number {
   return new Set(service.requests.map(({ user, cursor }) => `${user} ${cursor}`)).size;
 }
 
 /**
- * The pages that were asked for twice without need: a process that is killed or frozen may have one request under way for each of its crawls,
- * and nothing else is a reason.
+ * Pages that were requested twice without a reason. The only reason is that a process was killed or frozen: each of its crawls can have
+ * had one request in flight.
  */
 export function needlessRepeats({ service, lanes }: Pick<KafkaPlace, 'service' | 'lanes'>, blows: readonly Blow[]): readonly string[] {
   const firsts = new Map<string, number>();
@@ -120,5 +120,5 @@ export function needlessRepeats({ service, lanes }: Pick<KafkaPlace, 'service' |
   return needless;
 }
 
-/** The service counts a request at any moment before its answer, which may be after the blow that met its sender. */
+/** The service counts a request at any time before its answer, which can be this long (ms) after its sender was killed or frozen. */
 const COUNTED_WITHIN_MS = 1_500;

@@ -5,7 +5,7 @@ const TOPICS = ['followers.ids', 'followers.pages', 'followers.crawls', 'followe
 const NODES = [1, 2, 3];
 const WITHIN_MS = 120_000;
 
-/** Gives every partition that a lane writes another leader, `times` times. Answers how many partitions were led by another in the end, in sum. */
+/** Moves every partition that a lane writes to another leader, `times` times. Returns the total number of moves. */
 export async function moveLeaders(
   brokers: readonly string[],
   { times, betweenMoves }: { readonly times: number; readonly betweenMoves: () => Promise<void> },
@@ -20,7 +20,7 @@ export async function moveLeaders(
   try {
     for (let time = 0; time < times; time += 1) {
       const before = await Promise.all(TOPICS.map(async (topic) => ({ topic, leaders: await leaders(topic) })));
-      // No leader is among the next replicas of its partition.
+      // The new replicas don't include the current leader.
       const topics = before.map((one) => ({
         topic: one.topic,
         partitionAssignment: [...one.leaders].map(([partition, leader]) => ({ partition, replicas: NODES.filter((id) => id !== leader) })),

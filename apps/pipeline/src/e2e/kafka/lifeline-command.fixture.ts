@@ -1,34 +1,34 @@
 import { spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 
-/** What a command said, and how it ended. */
+/** The output of a command, and how it ended. */
 export interface CommandEnd {
-  /** Null when it was ended from here, having said as many lines as expected. */
+  /** Null if the command was ended because it had printed the expected lines. */
   readonly exitCode: number | null;
-  /** Of stdout. */
+  /** Lines of stdout. */
   readonly lines: readonly string[];
-  /** For people, when something is wrong. */
+  /** For error messages of tests. */
   readonly stderr: string;
 }
 
 export interface CommandOptions {
   readonly command: readonly string[];
   readonly folder: string;
-  /** Ends the command when it has said so many lines, and then no more for a moment. Default: it ends by itself. */
+  /** Ends the command a moment after it has printed this many lines. Default: the command ends itself. */
   readonly lines?: number | undefined;
-  /** Default 300,000. */
+  /** Time limit, ms. Default: 300,000. */
   readonly withinMs?: number;
 }
 
-/** When this process is gone, however it ended, the pipe ends without a line, and all that the command has started is killed. */
+/** When this process is gone, however it ended, the pipe closes without a line, and the command is killed with all its children. */
 const LIFELINE = `
 { read -r line <&3 || kill -KILL 0; } >/dev/null 2>&1 &
 exec "$@" 3<&-
 `;
-/** What a reader that runs on may still say when it has said all that is expected. */
+/** Time in which a command can print more lines than expected, ms. */
 const MORE_WITHIN_MS = 300;
 
-/** Runs a command with all its children in a group of their own, and ends them all. Rejects when it is not done in time. */
+/** Runs a command and its children in their own process group, and ends them together. Rejects after `withinMs`. */
 export async function runOnLifeline({ command, folder, lines: wanted, withinMs = 300_000 }: CommandOptions): Promise<CommandEnd> {
   const child = spawn('sh', ['-c', LIFELINE, 'sh', ...command], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe', 'pipe'], detached: true });
   const out = { stdout: '', stderr: '' };

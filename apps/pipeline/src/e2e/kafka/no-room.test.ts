@@ -26,7 +26,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka whose disk is full
     const status = await joined(run);
     await run.said(({ event }) => event === 'request-completed');
     const said = run.lines().length;
-    // Room for the job, but not for all its pages.
+    // Leaves enough space for the job, but not for all of its pages.
     await room.fill(2 * MEGABYTE);
     expect((await work.headgate('enqueue', 'followers', 'beta')).code).toBe(0);
     const unavailable = await run.said(({ event }) => event === 'log-unavailable');

@@ -5,7 +5,7 @@ import { BECAUSE, type KafkaPlace, TORTURE, WHY_NOT, kafkaPlace } from './kafka-
 import { pagesAsked } from './lane-moves.fixture.ts';
 
 const PAGES = 40;
-/** Longer than the group's session time-out. */
+/** Longer than the group's session timeout. */
 const LONG_MS = 20_000;
 
 const FAULTS: readonly (readonly [when: string, fault: (place: KafkaPlace) => Promise<void>])[] = [

@@ -49,7 +49,7 @@ describe.skipIf(!TORTURE || WHY_NOT !== undefined)(
   },
 );
 
-/** Milliseconds from each start to the moment a reader has its first record. */
+/** Time from each start of a run until a reader has its first record, ms. */
 async function firstRecords({ broker, work }: KafkaPlace, processes: Fleet): Promise<readonly number[]> {
   const took: number[] = [];
   await using log = await kafkaTopicLog({ brokers: broker.brokers });

@@ -43,7 +43,7 @@ describe.skipIf(WHY_NOT !== undefined)(`a sandbox with Kafka${BECAUSE}`, () => {
   });
 });
 
-/** At a port behind which four are free, as a rule: systems give those above 32,768 to whoever connects. */
+/** A server on a port that usually has four free ports after it: systems assign ports above 32,768 to outgoing connections. */
 async function listening(): Promise<Server> {
   const server = createServer().listen(20_000 + Math.floor(Math.random() * 10_000), '127.0.0.1');
   await once(server, 'listening');

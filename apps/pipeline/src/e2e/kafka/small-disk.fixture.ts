@@ -6,18 +6,18 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A filesystem of its own in memory. */
+/** A small filesystem in memory. */
 export interface SmallDisk extends AsyncDisposable {
   readonly folder: string;
-  /** Takes all room but so many bytes. */
+  /** Fills the filesystem except for this many bytes. */
   fill(leaveBytes: number): Promise<void>;
-  /** Bytes that are free. */
+  /** Number of free bytes. */
   free(): Promise<number>;
-  /** Gives the room back. */
+  /** Removes what `fill` wrote. */
   empty(): Promise<void>;
 }
 
-/** Mounts a filesystem of so many MB; answers why where that isn't permitted. */
+/** Mounts a filesystem of this many MB. Returns the reason if that isn't permitted. */
 export async function smallDisk({ megabytes }: { readonly megabytes: number }): Promise<SmallDisk | string> {
   if (process.platform !== 'linux') return 'a small filesystem is made on Linux only';
   const folder = await mkdtemp(join(tmpdir(), 'headgate-disk-'));
@@ -39,7 +39,7 @@ export async function smallDisk({ megabytes }: { readonly megabytes: number }): 
       try {
         await writeFile(filler, Buffer.alloc(Math.max(0, (await free()) - leaveBytes)));
       } catch (error) {
-        // Somebody else has taken room meanwhile: full it is.
+        // Another process has written meanwhile, so the filesystem is already full.
         if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
       }
     },
@@ -51,7 +51,7 @@ export async function smallDisk({ megabytes }: { readonly megabytes: number }): 
   };
 }
 
-/** Runs `work` while temporary folders are made in `folder`. */
+/** Runs `work` with `folder` as the place for temporary folders. */
 export async function withTemporaryFoldersIn<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
   const before = process.env['TMPDIR'];
   process.env['TMPDIR'] = folder;

@@ -16,7 +16,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka with stalled reade
     const { fleet, broker, service } = place;
     const run = fleet.start('run', '--follow');
     while (service.requests.length < 2) await sleep(5);
-    // One reader whose handler never ends, and one whose output nobody takes.
+    // The handler of one reader never ends. The other reader is a frozen process.
     const consumer = plainKafka(broker.brokers).consumer({
       groupId: 'stalled',
       maxWaitTimeInMs: 100,

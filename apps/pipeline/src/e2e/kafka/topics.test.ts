@@ -64,7 +64,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run report about topics o
     const ids = (await committed(place.broker.brokers, 'followers.ids')).map(
       ({ key, value }) => `${key} ${/"id":"(\d+)"/u.exec(value ?? '')?.[1]}`,
     );
-    // Of beta there are two crawls.
+    // beta was crawled twice.
     expect([ids.length, new Set(ids).size]).toEqual([6_020, 6_010]);
   });
 
@@ -99,7 +99,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run report about topics o
   });
 });
 
-/** Check says how many topics will be made, and makes none; plan plans without them. */
+/** Tests that `check` counts the missing topics without creating them, and that `plan` works without them. */
 async function missing(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
   expect(await said(place, 'check')).toEqual([0, expect.stringMatching(/answers, 8 topics will be created/u)]);
   const plan = await place.work.headgate('plan');
@@ -111,7 +111,7 @@ async function missing(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
   await configure(place, {});
 }
 
-/** Partitions that lanes need are added, which is said before and when it is done. */
+/** Tests that partitions for more lanes are added, and that `check` and `run` report them. */
 async function moreLanes(place: KafkaPlace): Promise<void> {
   await configure(place, { lanes: 1, credentials: 1 });
   expect((await place.work.headgate('run')).code).toBe(0);
@@ -127,7 +127,7 @@ async function moreLanes(place: KafkaPlace): Promise<void> {
   ]);
 }
 
-/** What is advised can be done, and helps. */
+/** Tests that following the advice resolves the problem. */
 async function fewerLanes(place: KafkaPlace): Promise<void> {
   const count = /followers\.requests" has 2 partitions, .*followers\.state 2: more than topics\.lanes \(1\) can use/u;
   await configure(place, { lanes: 1, credentials: 2 });
@@ -140,14 +140,14 @@ async function fewerLanes(place: KafkaPlace): Promise<void> {
   await configure(place, {});
 }
 
-/** Where not even a dead letter fits nothing is begun; where a page doesn't it is said. */
+/** Tests that a run doesn't start if dead letters don't fit into their topic, and warns if pages don't fit into theirs. */
 async function littleRoom(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
   await takes(admin, 'followers.dead-letters', 1_000);
   await expectTheSame(place, /Topic "followers\.dead-letters" has max\.message\.bytes=1000, but needs at least 16676/u);
   await takes(admin, 'followers.dead-letters', 1_000_000);
   await takes(admin, 'followers.pages', 17_000);
   const warning = /Topic "followers\.pages" has max\.message\.bytes=17000, but its usual records may need 18999/u;
-  // The other one: what `takes` has set on the dead letters is all that is set there, and they are not kept for ever.
+  // The second warning is about the dead letters: `takes` has removed their other settings, so they aren't kept forever.
   expect(await said(place, 'check')).toEqual([
     0,
     expect.stringMatching(new RegExp(`warning: ${warning.source}.*[^]*no problems, 2 warnings`, 'u')),
@@ -156,7 +156,7 @@ async function littleRoom(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
   await takes(admin, 'followers.pages', 1_000_000);
 }
 
-/** Without its state nothing is asked for again, until somebody says so by Kafka's own tool. */
+/** Tests that a run without its state requests nothing again until the user deletes the group with Kafka's tool. */
 async function withoutState(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
   const asked = place.service.requests.length;
   await admin.deleteTopics({ topics: [STATE] });
@@ -167,7 +167,7 @@ async function withoutState(place: KafkaPlace, admin: PlainAdmin): Promise<void>
   expect(place.service.requests.length).toBeGreaterThan(asked);
 }
 
-/** A run whose requests are deleted under it says what to do, and nothing else: the next refuses to begin. */
+/** Tests that a run whose jobs are deleted says what to do, and nothing else. The next run refuses to start. */
 async function withoutRequests({ work }: KafkaPlace, admin: PlainAdmin): Promise<void> {
   expect((await work.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
   const run = work.start('run');
@@ -182,7 +182,7 @@ async function withoutRequests({ work }: KafkaPlace, admin: PlainAdmin): Promise
   expect(stderr).not.toMatch(/To continue|can't be reached|^ +at /mu);
 }
 
-/** New requests in a topic made anew would stand where finished ones stood. */
+/** Tests that a recreated requests topic is refused, because new jobs would have the offsets of finished ones. */
 async function requestsMadeAnew(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
   expect((await place.work.headgate('enqueue', 'followers', 'alpha', 'alpha', 'alpha')).code).toBe(0);
   expect((await place.work.headgate('run')).code).toBe(0);
@@ -193,13 +193,13 @@ async function requestsMadeAnew(place: KafkaPlace, admin: PlainAdmin): Promise<v
     place,
     /followers\.requests partition \d ends at offset \d+, .* finished everything before \d+\. .* set topics\.group/u,
   );
-  // With more of them, too.
+  // The same when the new topic is longer than the old one was.
   expect((await place.work.headgate('enqueue', 'followers', ...Array.from({ length: 50 }, () => 'alpha'))).code).toBe(0);
   await expectTheSame(place, /followers\.requests partition \d has the topic ID \S+, not \S+, but .* set topics\.group/u);
   expect(place.service.requests).toHaveLength(asked);
 }
 
-/** Of a group under another name it is said that all is worked again. */
+/** Tests that a group under another name is told that all jobs run again. */
 async function otherGroup(place: KafkaPlace): Promise<void> {
   await configure(place, { group: 'headgaet' });
   const words =
@@ -208,7 +208,7 @@ async function otherGroup(place: KafkaPlace): Promise<void> {
   expect(await said(place, 'run')).toEqual([0, expect.stringMatching(words)]);
 }
 
-/** Both end with 1, and with the same words. */
+/** Expects `check` and `run` to end with 1, and with the same words. */
 async function expectTheSame(place: KafkaPlace, words: RegExp): Promise<void> {
   for (const command of ['check', 'run'] as const) {
     const [code, text] = await said(place, command);
@@ -222,7 +222,7 @@ async function said({ work }: KafkaPlace, command: 'check' | 'run'): Promise<rea
   return [code, command === 'check' ? stdout : stderr];
 }
 
-/** Writes the config anew; what isn't named is as the place was made. */
+/** Writes the configuration again. Settings that aren't named are as in the original one. */
 async function configure(place: KafkaPlace, changes: Partial<Parameters<typeof kafkaYaml>[0]>): Promise<void> {
   const { work, broker, service, users } = place;
   const base = { brokers: broker.brokers, url: service.url, window: WINDOW, lanes: 2, credentials: 2, listed: Object.keys(users) };

@@ -37,7 +37,7 @@ describe.skipIf(WHY_NOT !== undefined)(`a crawl on Kafka whose job was deleted${
   });
 });
 
-/** Deletes what a topic of one partition holds. */
+/** Deletes all records of a topic with one partition. */
 async function deleteRecords(brokers: readonly string[], topic: string): Promise<void> {
   const admin = plainKafka(brokers).admin();
   await admin.connect();

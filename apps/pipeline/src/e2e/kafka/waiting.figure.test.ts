@@ -19,7 +19,7 @@ describe.skipIf(WHY_NOT !== undefined || process.platform !== 'linux')(`headgate
       await sleep(WATCHED_MS);
       return ((await cpuMs(second.pid)) - before) / (WATCHED_MS / 1_000);
     };
-    // V8 compiles and collects for a while after the start; the cost of standing by stays.
+    // V8 compiles and collects garbage for a while after the start, so the test waits until only the cost of standing by is left.
     await expect.poll(standingBy, { timeout: 12 * WATCHED_MS }).toBeLessThan(10);
   });
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { NewRecord } from '@headgate/topics';
 import { letQueuesIdle } from '../../../../../packages/topics/src/kafka/faults/idle-queues.fixture.ts';
 
-/** What is used here of kafkajs, which only the Kafka driver depends on. */
+/** The part of kafkajs that is used here. It is declared here because only the Kafka driver depends on kafkajs. */
 interface KafkaJs {
   readonly Kafka: new (options: { readonly brokers: readonly string[]; readonly logLevel: number }) => {
     producer(options: { readonly transactionalId: string; readonly idempotent: true; readonly maxInFlightRequests: 1 }): Producer;
@@ -26,14 +26,14 @@ interface Transaction {
 const NO_LOG = 0;
 const GZIP = 1;
 
-/** What a transaction holds, and what becomes of it. */
+/** The records of a transaction, and how it ends. */
 export interface WrittenTransaction {
-  /** All of one topic. */
+  /** Records of a single topic. */
   readonly records: readonly NewRecord[];
   readonly ends: 'committed' | 'aborted';
 }
 
-/** Writes transactions one after another by kafkajs alone. */
+/** Writes transactions one after another with plain kafkajs. */
 export async function writeTransactions(brokers: readonly string[], transactions: readonly WrittenTransaction[]): Promise<void> {
   letQueuesIdle();
   const { Kafka } = driversRequire()('kafkajs') as KafkaJs;
@@ -53,7 +53,7 @@ export async function writeTransactions(brokers: readonly string[], transactions
   }
 }
 
-/** Where kafkajs lies. */
+/** The folder of the kafkajs package. */
 export function kafkaJsFolder(): string {
   return dirname(driversRequire().resolve('kafkajs/package.json'));
 }
