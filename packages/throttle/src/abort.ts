@@ -1,19 +1,22 @@
 import type { Clock } from './clock.ts';
 
-/** The callbacks of each signal: an `EventTarget` goes through all its listeners for each one added or removed, so a signal has one. */
+/**
+ * The callbacks of each signal. An `EventTarget` goes through all its listeners whenever one is added or removed, so each signal gets one
+ * listener.
+ */
 const callbacksOf = new WeakMap<AbortSignal, Set<Callback>>();
 
 type Callback = (reason: unknown) => void;
 
 /**
- * Calls back with the reason when a signal aborts, or at once if it already has. Returns what ends that. `events.addAbortListener` exists only in Node, and
- * calls back later if the signal has aborted.
+ * Calls back with the reason when a signal aborts, or at once if it already has. Returns a function that stops this. In contrast,
+ * `events.addAbortListener` exists only in Node, and calls back later if the signal has already aborted.
  */
 export function onAbort(signal: AbortSignal | undefined, callback: (reason: unknown) => void): () => void {
   if (signal?.aborted === true) callback(signal.reason);
   if (signal === undefined || signal.aborted) return () => undefined;
   const callbacks = callbacksOf.get(signal) ?? listenTo(signal);
-  // The same function may be given twice.
+  // A set holds a function once, but callers can pass the same function twice.
   const call: Callback = (reason) => callback(reason);
   callbacks.add(call);
   return () => {
@@ -38,8 +41,8 @@ function callAll({ target }: Event): void {
 }
 
 /**
- * A promise that `start` settles. Rejects with the signal's reason once that aborts. `start` may return what ends its work: that is called
- * once, when the promise has settled.
+ * Returns a promise that `start` settles. It rejects with the signal's reason when the signal aborts. `start` can return a function that
+ * ends its work. This function is called once, when the promise has settled.
  */
 export function abortable<T>(
   signal: AbortSignal | undefined,
@@ -67,14 +70,17 @@ export function abortable<T>(
   });
 }
 
-/** Settles as `work` does, or rejects with the signal's reason if that aborts first. `work` itself continues. */
+/** Settles as `work` does, or rejects with the signal's reason if the signal aborts first. `work` itself continues. */
 export function orAborted<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
-  // Nothing else handles an error that comes after the abort.
+  // Nothing else handles an error of `work` after the abort.
   work.catch(() => undefined);
   return abortable(signal, (resolve, reject) => void work.then(resolve, reject));
 }
 
-/** Resolves when the signal has aborted, or when `work` has settled, with or without an error. Default: only when it has aborted. */
+/**
+ * Resolves when the signal has aborted, or when `work` has settled, with or without an error. Without `work`, resolves only when the signal
+ * has aborted.
+ */
 export async function untilAborted(
   signal: AbortSignal | undefined,
   work: Promise<unknown> = new Promise(() => undefined),
@@ -86,15 +92,15 @@ export async function untilAborted(
 export interface PauseOptions {
   /** Measures the wait. */
   readonly clock: Clock;
-  /** Minimum duration. */
+  /** Minimum duration, in ms. */
   readonly ms: number;
   /** Ends the wait with its reason. */
   readonly signal: AbortSignal;
-  /** Receives a function that ends the wait early. Returns what cancels that. Default: no early end. */
+  /** Receives a function that ends the wait early. Returns a function that cancels this. Default: no early end. */
   readonly early?: (end: () => void) => () => void;
 }
 
-/** Waits, never less than `ms` by the clock. Rejects with the signal's reason once that aborts. */
+/** Waits at least `ms` by the clock, unless `early` ends the wait. Rejects with the signal's reason when the signal aborts. */
 export function pause({ clock, ms, signal, early }: PauseOptions): Promise<void> {
   return abortable(signal, (resolve) => {
     const until = clock.monotonicMs() + ms;
@@ -113,17 +119,17 @@ export function pause({ clock, ms, signal, early }: PauseOptions): Promise<void>
   });
 }
 
-/** A signal that follows others until it is told to forget them. */
+/** A signal that follows other signals, until `forget` is called. */
 export interface AnySignal {
-  /** Aborts with the first of them, and with its reason. */
+  /** Aborts when the first of the other signals aborts, with the same reason. */
   readonly signal: AbortSignal;
-  /** Ends that: nothing aborts it any more. */
+  /** Stops following the other signals. */
   forget(): void;
 }
 
 /**
- * Follows several signals for a while. On Node 22, `AbortSignal.any` leaves each follower at a long-lived signal, and took 200 times as long
- * for 300,000 of them.
+ * Follows several signals for a while. On Node 22, each call of `AbortSignal.any` leaves a follower at a long-lived signal. With 300,000 of
+ * them, it took 200 times as long.
  */
 export function anySignal(signals: readonly (AbortSignal | undefined)[]): AnySignal {
   const abort = new AbortController();
@@ -142,7 +148,10 @@ export function anySignal(signals: readonly (AbortSignal | undefined)[]): AnySig
   return { signal: abort.signal, forget };
 }
 
-/** Calls back with the reason when the signal that was given last aborts. Readers get one with each read, and hold credit between reads as well. */
+/**
+ * Returns a function that watches one signal at a time: the last one that was passed to it. Calls back with the reason when that signal
+ * aborts. A reader gets a signal with each read, but holds credit between reads as well.
+ */
 export function latestSignal(callback: (reason: unknown) => void): (signal: AbortSignal | undefined) => void {
   let watched: AbortSignal | undefined;
   let forget = (): void => undefined;

@@ -4,9 +4,14 @@ export interface Clock {
   monotonicMs(): number;
   /** Milliseconds since the Unix epoch. */
   epochMs(): number;
-  /** Calls back once after `delayMs`, perhaps a millisecond early, as timers do: look at the clock again. Returns what cancels it. */
+  /**
+   * Calls back once after `delayMs`. A timer can fire a millisecond early, so compare the clock in the callback. Returns a function that
+   * cancels the timer.
+   */
   schedule(delayMs: number, callback: () => void): () => void;
-  /** How long the machine has been up, if the platform reports it; corrections of the wall clock don't change it. Default: unknown. */
+  /**
+   * Returns how long the machine has been up, if the platform reports it. Corrections of the wall clock don't change it. Default: unknown.
+   */
   boot?(): BootTime | undefined;
 }
 
@@ -18,10 +23,10 @@ export interface BootTime {
   readonly ms: number;
 }
 
-/** Maximum delay of `setTimeout`; a longer one would fire at once. */
+/** Maximum delay of `setTimeout`, in ms; a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The machine's own clock. A wait longer than 24 days wakes early, which every caller must expect of a timer. */
+/** Returns the machine's own clock. A timer of more than 24 days fires early, which callers must expect of every timer. */
 export function systemClock(): Clock {
   return {
     monotonicMs: () => performance.now(),
@@ -34,7 +39,7 @@ export function systemClock(): Clock {
   };
 }
 
-/** Only Linux identifies its start. */
+/** Returns undefined except on Linux, because only Linux identifies its start. */
 function bootTime(): BootTime | undefined {
   try {
     const id = process.getBuiltinModule('node:fs').readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

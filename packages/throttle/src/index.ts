@@ -1,6 +1,6 @@
 /**
- * Budgets, credit and admission: a request starts when the service's window and the capacity downstream permit it, both in one step. And
- * streams of pages that are read under credit.
+ * Budgets, credit and admission: a request starts only when the service's window and the capacity downstream both permit it. This package
+ * also has streams of pages that are read under credit.
  *
  * @packageDocumentation
  */

@@ -1,5 +1,5 @@
 /**
- * For Headgate's packages alone: it may change with every version.
+ * Internals for Headgate's own packages. They can change with every version.
  *
  * @packageDocumentation
  */

@@ -2,13 +2,13 @@
 export interface RetryAfterOptions {
   /** The response's headers, with names in lowercase: only `retry-after` and `date` are read. */
   readonly headers: Readonly<Partial<Record<string, string>>>;
-  /** Our own clock, in ms, for responses without a Date. */
+  /** Epoch ms by our own clock, for responses without a Date header. */
   readonly epochMs: number;
 }
 
 /**
  * Reads `Retry-After` (RFC 9110, section 10.2.3: seconds, or a date) as ms from now; undefined if it is absent or malformed. A date is
- * compared with the same response's Date, so that the clocks need not agree.
+ * compared with the same response's Date header, so the two clocks needn't agree.
  */
 export function retryAfterMs({ headers, epochMs }: RetryAfterOptions): number | undefined {
   const given = headers['retry-after']?.trim();

@@ -16,7 +16,7 @@ interface Waiter extends AcquireOptions, PlainQueued {
 }
 
 /**
- * The simplest admission: one list of waiting requests, scanned from its beginning at every event. `admission` has to grant the same
+ * The simplest admission: one list of waiting requests, scanned from its beginning at every event. The real `admission` must grant the same
  * permits in the same order.
  */
 export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool; readonly clock: Clock }): Admission {
@@ -61,7 +61,7 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
     }
   };
 
-  /** Grants to all who may go; returns when the next may. */
+  /** Grants all requests that may start. Returns the monotonic ms at which the next one may start. */
   const serve = (): number => {
     refuse();
     const ahead: Ahead[] = [];
@@ -69,7 +69,7 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
     const full = new Set<CreditPool>();
     for (const waiter of queue) {
       const { weights, among, credits, items, countedWithinMs } = waiter;
-      // Behind a request that doesn't fit, no other of the same downstream goes first: small pages would starve a big one.
+      // If a request doesn't fit, later ones of the same downstream wait, too. Otherwise small pages would starve a large one.
       if (full.has(credits) || !credits.hasRoom(items)) {
         full.add(credits);
         continue;
@@ -83,14 +83,14 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
         continue;
       }
       remove(waiter);
-      // A waiter that passes others has not had its turn: for later ones the round is still that of those who wait.
+      // A request that passes an earlier one doesn't end the round, because the earlier one still waits for its turn in it.
       if (ahead.every((one) => !overlap(among, one.among))) queue.served(waiter);
       hand(waiter, grant, credits.reserve(items));
     }
     return wakeAt;
   };
 
-  /** Gives the permit over, once its grant is durable. */
+  /** Delivers the permit, once its grant is durable. */
   const hand = (waiter: Waiter, grant: Grant, credit: Credit): void => {
     const permit = permitOf(grant, credit, wake);
     if (grant.durable === undefined) {
@@ -115,7 +115,7 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
       const said = label === undefined ? {} : { label };
       if (!credits.hasRoom(items)) return { ...said, for: 'downstream' as const };
       const own = pool.bears(weights, among) ? pool.freeAt(weights, undefined, among) : Infinity;
-      // A waiter that could go but still waits is waiting for earlier ones.
+      // A request whose budgets are free waits for an earlier one.
       const at = own === -Infinity ? (first ?? own) : own;
       first = Math.min(first ?? Infinity, at);
       return { ...said, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };
@@ -162,7 +162,7 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
   };
 }
 
-/** A request that no budget could ever bear must neither wait for ever nor stop others. */
+/** Creates the error for a request that no budget could ever admit. Such a request must neither wait forever nor block others. */
 function tooHeavy(weights: readonly number[]): RangeError {
   return new RangeError(`admission: no credential's limits are large enough for weights of ${weights.join(', ')}`);
 }
@@ -206,19 +206,20 @@ function permitOf(grant: Grant, credit: Credit, wake: () => void): Permit {
   };
 }
 
-/** Walks take turns, in one sorted array. */
+/** A fair queue in one sorted array. */
 class PlainFairQueue<Entry extends PlainQueued> implements Iterable<Entry> {
-  /** By turn, then by arrival. */
+  /** In order of turns, then of arrivals. */
   #entries: Entry[] = [];
   readonly #lastTurns = new Map<object, number>();
-  /** The end of the last turn that is over: each lasts until the next is served. */
+  /** The end of the last turn that is over. A turn lasts until the next one is served. */
   #now = 0;
   #current = 0;
 
   add(entry: Entry): void {
     const { walk, share = 1 } = entry;
     const last = (walk === undefined ? undefined : this.#lastTurns.get(walk)) ?? 0;
-    // By its end: by starts, all who come during a round would go before those who wait for the next, for ever.
+    // The turn is the end of the service, not its start. Ordered by start, newcomers of a round would always overtake requests that wait
+    // for the next round.
     entry.turn = Math.max(this.#now, last) + 1 / share;
     if (walk !== undefined) this.#lastTurns.set(walk, entry.turn);
     let at = this.#entries.length;
@@ -226,7 +227,7 @@ class PlainFairQueue<Entry extends PlainQueued> implements Iterable<Entry> {
     this.#entries.splice(at, 0, entry);
   }
 
-  /** Takes an entry out; false when it wasn't in. */
+  /** Removes an entry. Returns false if it wasn't in the queue. */
   delete(entry: Entry): boolean {
     const at = this.#entries.indexOf(entry);
     if (at === -1) return false;
@@ -234,20 +235,20 @@ class PlainFairQueue<Entry extends PlainQueued> implements Iterable<Entry> {
     return true;
   }
 
-  /** An entry has got its turn. */
+  /** Records that an entry has got its turn. */
   served({ turn }: Entry): void {
     if (this.#current > this.#now) this.#endTurn();
     this.#current = Math.max(this.#current, turn);
   }
 
-  /** By their turns; entries may be deleted on the way. */
+  /** Iterates in the order of turns. Entries may be deleted during the iteration. */
   [Symbol.iterator](): Iterator<Entry> {
     return this.#entries.values();
   }
 
   #endTurn(): void {
     this.#now = this.#current;
-    // Whose last turn is over needs no remembering.
+    // Forgets the walks whose last turn is over.
     for (const [walk, last] of this.#lastTurns) if (last <= this.#now) this.#lastTurns.delete(walk);
   }
 }

@@ -27,11 +27,14 @@ interface Play {
   readonly steps: readonly (typeof step extends fc.Arbitrary<infer Step> ? Step : never)[];
   readonly limits: readonly [number, number, number];
   readonly room: readonly [number, number, number];
-  /** Which of the pools. */
+  /** Index of the pool to use. */
   readonly pool: number;
 }
 
-/** All that can be seen of it: what was granted, in what order and when, who was refused, who waits for what, and the timers. */
+/**
+ * Plays the steps. Returns everything that callers can observe: the grants in order with their times, the refusals, the waiting requests,
+ * and the timers.
+ */
 async function seen(
   { steps, limits, room, pool: which }: Play,
   make: (options: { readonly pool: CredentialPool; readonly clock: Clock }) => Pick<Admission, 'acquire' | 'waiting' | 'wake'>,
@@ -121,6 +124,6 @@ it('grants what looking through all who wait would grant, to the same and in the
     }),
     { numRuns: 200 },
   );
-  // It has seen grants, not only waiting.
+  // Ensures that the plays included grants, not only waiting.
   expect(granted).toBeGreaterThan(1_000);
 });

@@ -149,7 +149,7 @@ describe('admission', () => {
     void door.acquire({ credits, items: 1, weights: [3] }).then(() => (granted = true));
     first.corrected([4]);
     await clock.settle();
-    // The service counts 5, so one of them is another client's.
+    // The service has counted 5. Our request cost 4, so 1 belongs to another client.
     expect([granted, pool.members[0]?.budgets[0]?.used]).toEqual([false, 5]);
     const other = gate({ limit: 5 });
     const permit = await other.gate.acquire({ credits, items: 1, weights: [5] });
@@ -289,7 +289,7 @@ describe('admission', () => {
         served.push(label);
         permit.sent();
         permit.answered();
-        // The walk requests its next page; another newcomer replaces a served one.
+        // The walk requests its next page, and a new walk replaces one that was served.
         if (label === 'walk') ask('walk', walk);
         else ask('new', {});
       });
@@ -300,7 +300,7 @@ describe('admission', () => {
     for (let from = 0; from < 25; from += 5) expect(served.slice(from, from + 5)).toContain('walk');
   });
 
-  // Where each that comes or goes looks at all the others it takes minutes.
+  // This would take minutes if each request that comes or goes looked at all the others.
   it('bears many waiting requests: with one downstream and one signal', async () => {
     const { clock, gate: door } = gate({ limit: 200_000 });
     const credits = creditPool({ max: 1 });

@@ -13,13 +13,13 @@ export interface AdmissionOptions {
   readonly clock?: Clock;
 }
 
-/** Options of `Admission.acquire`: what one request costs, and its origin. */
+/** Options of `Admission.acquire`: the request's cost, credentials, walk and downstream. */
 export interface AcquireOptions<Label = string> {
   /** The request's cost in each budget of the pool's members, in their order. Default 1 each. */
   readonly weights?: readonly number[];
   /** Names of the credentials that may carry the request. Default: any of the pool. */
   readonly among?: readonly string[] | undefined;
-  /** Capacity downstream to take `items` from. */
+  /** Credit pool of the downstream, from which `items` are reserved. */
   readonly credits: CreditPool;
   /** Maximum items in the response. */
   readonly items: number;
@@ -28,11 +28,11 @@ export interface AcquireOptions<Label = string> {
    * waits for its budgets, provided that this can't delay the heavier one. Default: unknown.
    */
   readonly countedWithinMs?: number;
-  /** Identifies the request among those that wait. */
+  /** Identifies the request in `waiting`. */
   readonly label?: Label;
-  /** Requests of one walk take one turn among the walks, however many of them wait. Default: each request counts as its own walk. */
+  /** Identifies the request's walk. Walks take turns, however many requests of one walk wait. Default: each request is a separate walk. */
   readonly walk?: object | undefined;
-  /** The walk's share of the turns, against 1 of others. Default 1. */
+  /** The walk's share of the turns, relative to the 1 of others. Default 1. */
   readonly share?: number;
   /** Removes the request from the queue. */
   readonly signal?: AbortSignal | undefined;
@@ -49,7 +49,7 @@ export interface Permit extends Omit<Grant, 'durable'>, Disposable {
   readonly credit: Credit;
 }
 
-/** A request in the queue, and what it waits for. */
+/** A request in the queue, and the reason why it waits. */
 export interface Waiting<Label = string> {
   /** The request's `label`, if it has one. */
   readonly label?: Label;
@@ -62,13 +62,14 @@ export interface Waiting<Label = string> {
 /** The one queue in which requests wait for budget and credit. */
 export interface Admission<Label = string> {
   /**
-   * Waits for a permit. Credit and tokens are taken in one synchronous step: a token that waited for credit would go stale
-   * and overrun its window. If the credential has a journal, the permit comes when its grant is durable.
-   * Rejects with `signal.reason` when aborted, with the pool's error when its last credential has left, with the journal's
-   * when it can't be written, and with a `RangeError` if no remaining member may carry it, or can afford its weights.
+   * Waits for a permit. Credit and the slots of the budgets are taken in one synchronous step, because a slot that waited for credit could
+   * be used too late, in the next window. If the credential has a journal, the permit comes when its grant is durable.
+   *
+   * Rejects with `signal.reason` when aborted, with the pool's error when its last credential has left, with the journal's when it can't be
+   * written, and with a `RangeError` if no remaining credential may carry the request, or has limits large enough for it.
    */
   acquire(options: AcquireOptions<Label>): Promise<Permit>;
-  /** The waiters in the order of their turns, each with what it waits for. */
+  /** Returns the waiting requests in the order of their turns, each with the reason why it waits. */
   waiting(): readonly Waiting<Label>[];
   /** Checks again which requests may start: call it after a credential was removed. */
   wake(): void;
@@ -81,8 +82,9 @@ interface Waiter<Label = unknown> extends AcquireOptions<Label>, Queued {
 }
 
 /**
- * Creates an admission: walks take turns, first come, first served among equals. No request waits because another's downstream is full, or
- * for another request that it doesn't delay: a heavier one, or one that other credentials carry.
+ * Creates an admission. Walks take turns; among equals, the first to come is served first. A request doesn't wait because the downstream of
+ * another request is full. It also doesn't wait for an earlier request that it can't delay: a heavier one, or one that other credentials
+ * carry.
  */
 export function admission<Label = string>({ pool, clock = systemClock() }: AdmissionOptions): Admission<Label> {
   const queue = new FairQueue<Waiter<Label>>();
@@ -144,13 +146,14 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
         if (grant === undefined) {
           if (at > now) wakeAt = Math.min(wakeAt, at);
           ahead.push(waiter);
-          // If no waiting request costs less, none can start; otherwise only its own line is skipped.
+          // This request costs at most 1 in each budget, so only a request that costs 0 somewhere could start before it. `close` skips the
+          // others.
           if (among === undefined && costsAsMuch([], weights)) scan.close(waiter);
           continue;
         }
         queue.delete(waiter);
         scan.granted(waiter);
-        // A waiter that passes others has not had its turn: for later ones the round is still that of those who wait.
+        // A request that passes an earlier one doesn't end the round, because the earlier one still waits for its turn in it.
         if (!ahead.some((one) => isRival(waiter, one))) queue.served(waiter);
         deliver(waiter, grant, credits.reserve(items));
       }
@@ -198,7 +201,7 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
       waits.set(line, { hasRoom, own });
       const said = label === undefined ? {} : { label };
       if (!hasRoom) return { ...said, for: 'downstream' as const };
-      // A waiter that could go but still waits is waiting for earlier ones.
+      // A request whose budgets are free waits for an earlier one.
       const at = own === -Infinity ? (first ?? own) : own;
       first = Math.min(first ?? Infinity, at);
       return { ...said, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };
@@ -273,13 +276,13 @@ function listed(names: readonly string[]): string {
   return names.length === 0 ? 'no credential' : names.join(', ');
 }
 
-/** True if a request can't start while an earlier one can't: it costs as much, and has no other credentials. */
+/** True if a request can't start before an earlier one: it costs as much, and only credentials of the earlier one may carry it. */
 function waitsBehind({ weights, among }: Ahead, earlier: Ahead): boolean {
   const isWithin = earlier.among === undefined || (among !== undefined && among.every((name) => earlier.among?.includes(name)));
   return isWithin && costsAsMuch(weights, earlier.weights);
 }
 
-/** True if some credential may carry either request. */
+/** True if some credential may carry either of the two requests. */
 function isRival({ among }: Ahead, other: Ahead): boolean {
   return among === undefined || other.among === undefined || among.some((name) => other.among?.includes(name));
 }

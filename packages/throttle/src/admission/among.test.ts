@@ -19,7 +19,7 @@ interface Asked {
 
 interface Play {
   readonly limits: readonly number[];
-  /** The limit over all credentials; undefined: none. */
+  /** The limit over all credentials; undefined for no such limit. */
   readonly shared: number | undefined;
   readonly concurrency: number;
   readonly asked: readonly Asked[];
@@ -46,7 +46,7 @@ interface Granted extends Asked {
   readonly grantedAt: number;
 }
 
-/** Plays it in virtual time. `look` is called whenever something has happened. */
+/** Plays the requests in virtual time. Calls `look` whenever something has happened. */
 async function granted({ limits, shared, concurrency, asked }: Play, look: (door: Admission, free: Free) => void): Promise<Granted[]> {
   const clock = virtualClock();
   const budget = (limit: number): RateBudget => rateBudget({ limit, windowMs: WINDOW_MS, guardMs: 0, maxDelayMs: 0, clock });
@@ -110,7 +110,8 @@ describe('requests that only some credentials may carry', () => {
         for (const { among, credential } of grants) expect(among ?? NAMES).toContain(credential);
         const counted = (of: readonly Granted[], limit: number): void => {
           const sent = of.filter(({ ending }) => ending !== 'unsent');
-          // The service counts each at some time before its answer: at the earliest when it is sent.
+          // The service may count a request as late as its response. So within a window after the response, fewer than `limit` other
+          // requests may start.
           for (const { grantedAt: from, answerMs } of sent)
             expect(sent.filter(({ grantedAt: at }) => at >= from + answerMs && at < from + answerMs + WINDOW_MS).length).toBeLessThan(
               limit + (answerMs === 0 ? 1 : 0),
@@ -125,11 +126,11 @@ describe('requests that only some credentials may carry', () => {
       }),
       { numRuns: 40 },
     );
-    // It has seen waiting.
+    // Ensures that the plays included waiting.
     expect(waits).toBeGreaterThan(100);
   });
 
-  /** A door of two credentials, a's budget used up for an hour. */
+  /** Creates an admission with two credentials. The budget of `a` is used up for an hour. */
   async function twoShops() {
     const clock = virtualClock();
     const member = (name: string, windowMs: number) => ({ name, budgets: [rateBudget({ limit: 1, windowMs, guardMs: 0, clock })] });
@@ -158,7 +159,7 @@ describe('requests that only some credentials may carry', () => {
     for (let i = 0; i < 3; i += 1) ask('blocked', {}, 'a');
     const long = {};
     for (let i = 0; i < 10; i += 1) ask('long', long, 'b');
-    // New walks come all the time.
+    // A new walk comes every 10 ms.
     for (let i = 0; i < 40; i += 1) {
       ask('short', {}, 'b');
       await clock.advance(10);

@@ -4,7 +4,7 @@ import { handClock } from '../budget/budget-simulation.fixture.ts';
 import { type CredentialPool, type Grant, type TakeOptions, credentialPool } from './credential-pool.ts';
 import { rateBudget } from '../budget/rate-budget.ts';
 
-/** Counts the settlements that it is told of. */
+/** Creates a journal entry that counts the calls of `settled`. */
 function countingJournal() {
   let count = 0;
   return {
@@ -18,7 +18,7 @@ function countingJournal() {
   };
 }
 
-/** True if a request could start now without delaying the earlier ones. Takes nothing. */
+/** Returns true if a request could start now without delaying the earlier ones. Takes nothing. */
 function mayPass(
   pool: CredentialPool,
   weights: readonly number[],
@@ -89,7 +89,7 @@ describe('credentialPool', () => {
     expect(pool.freeAt([4])).toBe(Infinity);
     expect(() => pool.take([4])).toThrow(RangeError);
     expect(() => pool.freeAt([6])).toThrow(RangeError);
-    // The small budget can't help requests that wait for the large one: taking it delays none.
+    // Requests that wait for the large budget can't use the small one, so taking a slot of it delays none of them.
     for (const countedWithinMs of [100, undefined]) expect(mayPass(pool, [2], { ahead: [[4]], countedWithinMs })).toBe(true);
     pool.retire('large', new Error('revoked'));
     expect(() => pool.freeAt([4])).toThrow(RangeError);

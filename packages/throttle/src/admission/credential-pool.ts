@@ -7,7 +7,7 @@ import type { BudgetEvidence, RateBudget, Slot } from '../budget/rate-budget.ts'
 export interface PoolMember {
   /** The credential's name; never its secret. */
   readonly name: string;
-  /** Every budget that a request with this credential is charged to. A budget that several members have is one limit over all of them. */
+  /** The budgets that a request with this credential is charged to. A budget that several members have is one limit over all of them. */
   readonly budgets: readonly RateBudget[];
   /** Journal that stores each grant of this credential before its request is sent. Default: none. */
   readonly journal?: JournalEntry | undefined;
@@ -20,7 +20,7 @@ export interface PoolMember {
 
 /** Options of {@link credentialPool}. */
 export interface CredentialPoolOptions {
-  /** One or more, each with its own name. */
+  /** One or more credentials, each with its own name. */
   readonly members: readonly PoolMember[];
   /** The clock of the members' budgets. Default: the machine's. */
   readonly clock?: Clock;
@@ -31,9 +31,9 @@ export type Among = readonly string[] | undefined;
 
 /** Options of `CredentialPool.take`. */
 export interface TakeOptions {
-  /** Monotonic ms. Default: the clock's time. */
+  /** Monotonic ms at which the slot is taken. Default: the clock's time. */
   readonly nowMs?: number;
-  /** Default: any member. */
+  /** Names of the members that may carry the request. Default: any member. */
   readonly among?: Among;
   /** Earlier requests that wait for a budget. Default: none. */
   readonly ahead?: readonly Ahead[];
@@ -48,7 +48,7 @@ export interface TakeOptions {
 export interface Ahead {
   /** The earlier request's cost in each budget of a member, in their order. */
   readonly weights: readonly number[];
-  /** Default: any member. */
+  /** Names of the members that may carry the request. Default: any member. */
   readonly among?: Among;
 }
 
@@ -56,23 +56,23 @@ export interface Ahead {
 export interface CredentialPool {
   /** The current members, without the retired ones. */
   readonly members: readonly PoolMember[];
-  /** True when the limits of some member are large enough for these weights; false once all members have left. */
+  /** Returns true if the limits of some member are large enough for these weights; false once all members have left. */
   bears(weights: readonly number[], among?: Among): boolean;
   /**
-   * The monotonic ms at which the first member may start, `-Infinity` if one may now, `Infinity` while that depends on requests in flight.
-   * Skips members whose limits are too small for the weights; throws a `RangeError` if all are. `nowMs` defaults to the clock's time: to
-   * take what is free at once, pass the same instant to both methods.
+   * Returns the monotonic ms at which the first member may start a request: `-Infinity` if one may now, `Infinity` while that depends on
+   * requests in flight. Skips members whose limits are too small for the weights; throws a `RangeError` if all are. `nowMs` defaults to the
+   * clock's time: to take what is free at once, pass the same instant to both methods.
    */
   freeAt(weights: readonly number[], nowMs?: number, among?: Among): number;
   /** Takes a slot of every budget of the member that may start first. Throws a `RangeError` if `tryTake` returns none. */
   take(weights: readonly number[], options?: TakeOptions): Grant;
   /** Like `take`, of the least recently used member that may start now and delays none of `ahead`. Undefined if there is none. */
   tryTake(weights: readonly number[], options?: TakeOptions): Grant | undefined;
-  /** Uses another credential from now on. Throws a `RangeError` if a member has its name. Call `Admission.wake` after it. */
+  /** Adds a credential. Throws a `RangeError` if a member has its name. Call `Admission.wake` after it. */
   add(member: PoolMember): void;
-  /** Removes a credential: `error` says why. Call `Admission.wake` after it. */
+  /** Removes a credential. `error`: the reason. Call `Admission.wake` after it. */
   retire(name: string, error: Error): void;
-  /** Why the last credential left; undefined while there is one. */
+  /** The reason why the last credential left; undefined while there is one. */
   readonly exhausted: Error | undefined;
 }
 
@@ -93,7 +93,7 @@ export interface Grant extends Omit<Slot, 'answered' | 'corrected'> {
 
 interface Node {
   readonly member: PoolMember;
-  /** A lower bound of when the member's own budgets permit a weight of 1; `-Infinity` if they did at its last check. */
+  /** Monotonic ms before which the member's own budgets don't permit a weight of 1; `-Infinity` if they did at the last check. */
   notBefore: number;
   /** Number of the pool's grant that last used this member. Before the first use, a negative number that keeps the members' order. */
   lastTaken: number;
@@ -101,10 +101,10 @@ interface Node {
 }
 
 /**
- * Creates a pool. Throws a `RangeError` if there are no credentials, or two with one name. `weights` of its methods correspond to the
- * members' budgets in their order; a missing one is 1, and 0 doesn't use the budget. If several members may start, the least recently used
- * one does, so that all are used evenly. A grant costs O(log n) of n members; O(n) with a weight of 0, or with a budget that only some
- * members share.
+ * Creates a pool. Throws a `RangeError` if there are no credentials, or if two have the same name. `weights` of its methods correspond to
+ * the members' budgets in their order; a missing one is 1, and 0 doesn't use the budget. If several members may start, the least recently
+ * used one does, so that all are used evenly. A grant takes O(log n) time for n members, or O(n) with a weight of 0 or with a budget that
+ * only some members share.
  */
 export function credentialPool({ members, clock = systemClock() }: CredentialPoolOptions): CredentialPool {
   if (members.length === 0) throw new RangeError('credentialPool: at least one credential is needed');
@@ -114,7 +114,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
   const holders = new WeakMap<RateBudget, number>();
   const isShared = (budget: RateBudget): boolean => (holders.get(budget) ?? 0) > 1;
   let hasShared = false;
-  /** The first member's budgets, and for each of them whether all members share it. */
+  /** The first member's budgets. `ofAll`: for each of them, whether all members share it. */
   let first: readonly RateBudget[] = [];
   let ofAll: readonly boolean[] = [];
   let grants = 0;
@@ -144,7 +144,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     }
     return latest <= now ? -Infinity : latest;
   };
-  /** Another member can return a slot of a shared budget early, so only the other budgets say how long a member must wait. */
+  /** Leaves out shared budgets, because another member can return a slot of them early. */
   const ownFreeAt = ({ member: { budgets } }: Node, now: number): number =>
     budgets.reduce((latest, budget) => (isShared(budget) ? latest : Math.max(latest, budget.freeAt(1, now))), -Infinity);
   /** Returns when the budgets that all members share permit the weights; no member is free earlier. `-Infinity`: now. */
@@ -172,7 +172,10 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     }
     return found;
   };
-  /** Finds the member that is free first. `notBefore` is never too late, so the search ends when the next `notBefore` isn't earlier. */
+  /**
+   * Finds the member that is free first. No member is free before its `notBefore`, so the search ends at the first `notBefore` that isn't
+   * earlier than the time found.
+   */
   const best = (weights: readonly number[], now: number, among: Among): { node: Node | undefined; at: number } => {
     if (among !== undefined) return bestOf(nodesOf(among), weights, now);
     const head = heap.peek();
@@ -191,7 +194,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
         heap.remove(node);
         seen.push(node);
         const own = budgetsFreeAt(node, weights, now);
-        // Leaves out `heldUntilMs`, because that time may become earlier.
+        // `notBefore` leaves out `heldUntilMs`, because that time may become earlier.
         if (weights.length === 0) node.notBefore = hasShared ? ownFreeAt(node, now) : own;
         const at = notHeld(node, own, now);
         if (at < found.at) found = { node, at };
@@ -205,26 +208,27 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     for (const { member } of nodesOf(among)) if (bears(member, weights)) return true;
     return false;
   };
-  /** Members whose grants may be delayed by one of `member`: itself, and those that share a budget with it. */
+  /** Returns the members of `among` that a grant to `member` may delay: itself, and if budgets are shared, all of them. */
   const concernedBy = (member: PoolMember, among: Among): Iterable<Node> => {
     if (hasShared) return nodesOf(among);
     return isAmong(member.name, among) ? nodesOf([member.name]) : [];
   };
-  /** True if a grant of this member now delays none of those that wait. */
+  /** True if a grant to this member now delays none of the earlier requests. */
   const delaysNone = ({ member }: Node, weights: readonly number[], { ahead = [], countedWithinMs }: TakeOptions, now: number): boolean => {
     const costs = new Map(member.budgets.flatMap((budget, i) => (weights[i] === 0 ? [] : [[budget, weights[i] ?? 1] as const])));
     return ahead.every((earlier) => {
       const isRival = isAmong(member.name, earlier.among);
-      /** True if a slot that is taken now may be missing to the earlier request. */
+      /** True if the earlier request may lack a slot of this budget that is taken now. */
       const mayMiss = (budget: RateBudget, weight = 1): boolean => {
         const cost = costs.get(budget);
         if (cost === undefined || weight === 0) return false;
         if (isRival) return true;
-        // It waits for a budget of another credential. If it needs one slot of a shared budget, the next free one is enough.
+        // The earlier request waits for a budget of another credential. If it needs one slot of a shared budget, the next free slot is
+        // enough.
         return weight > 1 && (cost + weight > budget.limit || budget.freeAt(cost + weight, now) > now);
       };
       for (const { member: carrier } of concernedBy(member, earlier.among)) {
-        // Another member carries the heavier ones that this one can't afford, so they lose nothing here.
+        // This member's limits are too small for the earlier request, so another member carries it.
         if (!bears(carrier, earlier.weights)) continue;
         const both = carrier.budgets.filter((budget, i) => mayMiss(budget, earlier.weights[i]));
         if (both.length === 0) continue;

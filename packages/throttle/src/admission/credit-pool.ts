@@ -6,16 +6,17 @@ export interface CreditPoolOptions {
 
 /**
  * Capacity downstream, counted in items. Any number of walks and sources may share a pool. Each source has its own queue: small pages of
- * one may take the capacity that a large page of another waits for, unless `max` has capacity for that page and all other requests.
+ * one can take the capacity that a large page of another waits for, unless `max` is large enough for that page and all other requests
+ * together.
  */
 export interface CreditPool {
   /** Maximum number of outstanding items; `Infinity` without a limit. */
   readonly max: number;
   /** Items reserved or delivered, and not yet returned. */
   readonly outstanding: number;
-  /** True if `items` fit now. While no credit is held, any number fits: the only way past `max`. */
+  /** Returns true if `items` fit now. While no credit is held, any number fits, even above `max`. */
   hasRoom(items: number): boolean;
-  /** Takes capacity for `items`. Throws a `RangeError` if there is none. */
+  /** Takes capacity for `items`. Throws a `RangeError` if they don't fit. */
   reserve(items: number): Credit;
   /** Calls back whenever credit is returned. Returns a function that stops this. */
   onRelease(callback: () => void): () => void;
@@ -23,11 +24,11 @@ export interface CreditPool {
 
 /** Held credit: reserved before the request, resized to the response, released when downstream is done with it. */
 export interface Credit {
-  /** Items held now; 0 once it is released. */
+  /** Items held now; 0 after `release`. */
   readonly items: number;
   /** Holds `items` from now on: usually fewer than reserved, or more if the service sent more than requested. */
   resize(items: number): void;
-  /** Gives everything back. Further calls change nothing. */
+  /** Returns all credit. Further calls change nothing. */
   release(): void;
 }
 

@@ -14,7 +14,7 @@ const entry = (name: string, walk?: object, share?: number): Entry => ({
   ...(share !== undefined && { share }),
 });
 
-/** Serves everything, first come first. */
+/** Serves all entries in the order of the queue. Returns their names in that order. */
 function order(queue: FairQueue<Entry>): string {
   let served = '';
   for (let [next] = queue; next !== undefined; [next] = queue) {
@@ -67,7 +67,7 @@ describe('FairQueue', () => {
     const step = fc.oneof(fc.constant('serve'), fc.constant('newcomer'), fc.nat(3));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200, size: 'max' }), (steps) => {
-        // Four walks send requests at any time; newcomers send one.
+        // Four walks send requests again and again; each newcomer sends one.
         const walks = Array.from({ length: 4 }, () => ({}));
         const queue = new FairQueue<Entry & { grantsLeft?: number }>();
         for (const what of steps) {
@@ -97,7 +97,7 @@ describe('FairQueue', () => {
     fc.assert(
       fc.property(walks, (specs) => {
         const queue = new FairQueue<Entry & { readonly number: number; readonly turns: number[] }>();
-        // A walk waits, gets its turn, and waits again after the number of grants to others that `pauses` names.
+        // Each walk waits, gets its turn, and waits again after `pauses` grants to others.
         const plans = specs.map(({ share: own, pauses }) => ({ walk: {}, share: own, pauses: [...pauses], askAt: pauses[0] ?? 0 }));
         for (let grant = 0; grant < 400; grant += 1) {
           for (const [number, plan] of plans.entries()) {

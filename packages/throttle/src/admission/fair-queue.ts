@@ -2,17 +2,17 @@ import { OrderedList } from './ordered-list.ts';
 
 /** An element of a fair queue. */
 export interface Queued {
-  /** The walk whose turn it uses. Default: its own. */
+  /** The walk that the element belongs to. Default: a separate walk. */
   readonly walk?: object | undefined;
-  /** The walk's share of the turns, against 1 of others. Default 1. */
+  /** The walk's share of the turns, relative to the 1 of others. Default 1. */
   readonly share?: number;
-  /** When its turn is, in rounds since the beginning; set by the queue. */
+  /** The element's turn, in rounds since the beginning; set by the queue. */
   turn: number;
-  /** How many were added to the queue before it; set by the queue. */
+  /** Number of elements that were added before this one; set by the queue. */
   arrival: number;
 }
 
-/** By turn, then by arrival. */
+/** Compares elements by turn, then by arrival. */
 export function byTurn(one: Queued, other: Queued): number {
   return one.turn - other.turn || one.arrival - other.arrival;
 }
@@ -25,7 +25,7 @@ export function byTurn(one: Queued, other: Queued): number {
 export class FairQueue<Entry extends Queued> implements Iterable<Entry> {
   readonly #entries = new OrderedList<Entry>(byTurn);
   readonly #lastTurns = new WeakMap<object, number>();
-  /** The end of the last turn that is over: each lasts until the next is served. */
+  /** The end of the last turn that is over. A turn lasts until the next one is served. */
   #now = 0;
   #current = 0;
   #arrivals = 0;
@@ -39,7 +39,7 @@ export class FairQueue<Entry extends Queued> implements Iterable<Entry> {
     this.#entries.add(entry);
   }
 
-  /** Serves an entry that finds the queue empty, without a place in it. */
+  /** Serves an entry at once, because the queue is empty. */
   pass(entry: Entry): void {
     this.#turnOf(entry);
     this.served(entry);
@@ -48,7 +48,8 @@ export class FairQueue<Entry extends Queued> implements Iterable<Entry> {
   #turnOf(entry: Entry): void {
     const { walk, share = 1 } = entry;
     const last = (walk === undefined ? undefined : this.#lastTurns.get(walk)) ?? 0;
-    // Ordered by end: ordered by start, newcomers of a round would always overtake those that wait for the next one.
+    // The turn is the end of the service, not its start. Ordered by start, newcomers of a round would always overtake requests that wait
+    // for the next round.
     entry.turn = Math.max(this.#now, last) + 1 / share;
     entry.arrival = this.#arrivals;
     this.#arrivals += 1;
@@ -60,13 +61,13 @@ export class FairQueue<Entry extends Queued> implements Iterable<Entry> {
     return this.#entries.delete(entry);
   }
 
-  /** An entry has got its turn. */
+  /** Records that an entry has got its turn. */
   served({ turn }: Entry): void {
     if (this.#current > this.#now) this.#now = this.#current;
     this.#current = Math.max(this.#current, turn);
   }
 
-  /** By their turns. No entry may be added or deleted during the iteration. */
+  /** Iterates in the order of turns. No entry may be added or deleted during the iteration. */
   [Symbol.iterator](): Iterator<Entry> {
     return this.#entries[Symbol.iterator]();
   }

@@ -1,4 +1,4 @@
-/** An element of a heap. It stores its index, -1 while it is in none. */
+/** An element of a heap. `place` is its index, or -1 while it isn't in a heap. */
 export interface Placed {
   place: number;
 }
@@ -22,7 +22,7 @@ export class IndexedHeap<Entry extends Placed> {
     this.#up(entry);
   }
 
-  /** The entry's order has changed. */
+  /** Moves an entry whose order has changed. */
   moved(entry: Entry): void {
     this.#up(entry);
     this.#down(entry);

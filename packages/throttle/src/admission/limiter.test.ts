@@ -11,7 +11,7 @@ const perSecond = (limit: number, clock = virtualClock()) => ({
 function thrown(job: number): never {
   throw new Error(`job ${job}`);
 }
-/** How a promise came out so far. */
+/** Returns an object that shows the promise's result or error, once there is one. */
 function watched<T>(promise: Promise<T>) {
   const seen: { value?: T; error?: unknown } = {};
   promise.then(
@@ -233,7 +233,7 @@ describe('limiter', () => {
     const clock = virtualClock();
     const made = new Map<string, RateBudget[]>();
     const budgets = (name: string): readonly RateBudget[] => {
-      // As many as the name has letters.
+      // Each credential gets one budget per letter of its name.
       const own = Array.from(name, () => rateBudget({ limit: 5, windowMs: 1_000, guardMs: 0, clock }));
       made.set(name, own);
       return own;

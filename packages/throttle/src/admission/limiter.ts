@@ -5,18 +5,18 @@ import { creditPool } from './credit-pool.ts';
 import type { RateBudget } from '../budget/rate-budget.ts';
 import { retryAfterMs } from '../retry-after.ts';
 
-/** A credential: its name, or anything that has one. */
+/** A credential: its name, or an object with a name. */
 export type LimiterCredential = string | { readonly name: string };
 
 /** Options of {@link limiter}. */
 export interface LimiterOptions<C extends LimiterCredential = string> {
-  /** The budgets that work is charged to. With several credentials, a function that creates those of each. */
+  /** The budgets that work is charged to. With several credentials, a function that returns the budgets of each. */
   readonly budgets: readonly RateBudget[] | ((credential: C) => readonly RateBudget[]);
   /** Credentials, any of which may carry the next work. Default: one, named `default`. */
   readonly credentials?: readonly C[];
-  /** Maximum concurrent work. Default: as much as the budgets permit. */
+  /** Maximum number of calls of work that run at once. Default: as many as the budgets permit. */
   readonly concurrency?: number;
-  /** Maximum work that waits for its turn; more is refused. Default 10,000. */
+  /** Maximum number of calls that wait for their turn. `run` rejects further ones. Default 10,000. */
   readonly maxQueue?: number;
   /** The clock of the budgets. Default: the machine's. */
   readonly clock?: Clock;
@@ -26,7 +26,7 @@ export interface LimiterOptions<C extends LimiterCredential = string> {
 export interface RunOptions {
   /** Removes the work from the queue. Work that has started continues. */
   readonly signal?: AbortSignal | undefined;
-  /** Its cost in every budget, or one cost for each budget in their order. Default 1. */
+  /** The work's cost in every budget, or a list with the cost in each budget. Default 1. */
   readonly weight?: number | readonly number[] | undefined;
   /** Names of the credentials that may carry the work. Default: any. */
   readonly among?: readonly string[] | undefined;
@@ -40,23 +40,24 @@ export interface Limiter<C extends LimiterCredential = string> {
   /**
    * Runs `work` once its budgets permit, first come first served, and resolves with its result. Work that returns `refused` runs again.
    *
-   * Rejects with the error of `work`, with `signal.reason` when aborted before its turn, with a `QueueFullError` if `maxQueue` others wait,
-   * with a `RangeError` for a weight above a limit or if no credential is `among` those that may carry it, and with a `RefusedError` when the service has refused it ten times.
+   * Rejects with the error of `work`, with `signal.reason` when aborted before its turn, with a `QueueFullError` if `maxQueue` other calls
+   * wait, with a `RangeError` for a weight above a limit or if the limiter has no credential of `among`, and with a `RefusedError` when the
+   * service has refused the work ten times.
    *
    * Work that throws is charged as if the service had counted it as late as `maxDelayMs` of its budgets allows (default 5 s), because the
-   * caller can't know whether and when it did. It costs nothing if it throws before the event loop turns, when no request can have failed
-   * yet. Return {@link failed} for a response that is an error: it costs as much as any response.
+   * limiter can't know whether and when the service did. The work costs nothing if it throws before the event loop turns, when no request
+   * can have failed yet. Return {@link failed} for a response that is an error: it costs as much as any response.
    */
   readonly run: <R>(work: Work<C, R>, options?: RunOptions) => Promise<R>;
-  /** Work that waits for its turn. */
+  /** Number of calls that wait for their turn. */
   readonly waiting: number;
-  /** Work that has started and not ended. */
+  /** Number of calls whose work has started and not ended. */
   readonly running: number;
 }
 
 /** The response of a service that refused the request for now; created by {@link refused}. */
 export class Refused {
-  /** How long the credential starts nothing, in ms; `epochMs`: when the response arrived. */
+  /** Returns how long the credential starts nothing, in ms. `epochMs`: when the response arrived. */
   readonly retryInMs: (epochMs: number) => number;
 
   constructor(retryInMs: (epochMs: number) => number) {
@@ -66,7 +67,7 @@ export class Refused {
 
 /** An error response; created by {@link failed}. */
 export class Failed {
-  /** `run` rejects with it. */
+  /** The error with which `run` rejects. */
   readonly error: unknown;
 
   constructor(error: unknown) {
@@ -74,20 +75,20 @@ export class Failed {
   }
 }
 
-/** Options of {@link refused}: a time, or the response whose headers name it, such as a `Response`. */
+/** Options of {@link refused}: a time, or an object with the response's headers, such as a `Response`. */
 export type RefusedOptions =
   | {
       /** How long the credential starts nothing that uses the same budgets, in ms. */
       readonly retryInMs: number;
     }
   | {
-      /** Its `Retry-After` (seconds, or a date, counted from its `Date`) is read; 1,000 ms without one. */
+      /** The response's headers. `Retry-After` (seconds, or a date relative to `Date`) sets the time. Default: 1,000 ms. */
       readonly headers: { get(name: string): string | null };
     };
 
 /**
- * Return it from work for a response 429: `refused(response)`. Its credential starts nothing that uses the same budgets for the time in the
- * response, and the work runs again. Throws a `RangeError` for an invalid time.
+ * Return `refused(response)` from work for a response with status 429. Its credential starts nothing that uses the same budgets for the
+ * time in the response, and the work runs again. Throws a `RangeError` for an invalid time.
  */
 export function refused(from: RefusedOptions): Refused {
   if ('headers' in from) {
@@ -101,28 +102,28 @@ export function refused(from: RefusedOptions): Refused {
 }
 
 /**
- * Return it from work for an error response: `run` rejects with `error`, and the work costs as much as any response. A thrown error costs
- * more.
+ * Return `failed(error)` from work for an error response: `run` rejects with `error`, and the work costs as much as any response. A thrown
+ * error costs more.
  */
 export function failed(error: unknown): Failed {
   return new Failed(error);
 }
 
-/** More work waits than `maxQueue` allows. */
+/** The error of `run` if more calls wait than `maxQueue` allows. */
 export class QueueFullError extends Error {
-  /** Stays the same if a bundler renames classes. */
+  /** A constant, because a bundler can rename the class. */
   override readonly name = 'QueueFullError';
-  /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
+  /** Identifies the error even if `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_QUEUE_FULL';
   /** True: there is capacity again when some work has started. */
   readonly retryable = true;
 }
 
-/** The service has refused the same work again and again. */
+/** The error of `run` after the service has refused the same work ten times. */
 export class RefusedError extends Error {
-  /** Stays the same if a bundler renames classes. */
+  /** A constant, because a bundler can rename the class. */
   override readonly name = 'RefusedError';
-  /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
+  /** Identifies the error even if `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_REFUSED';
   /** True: the service may take the work later. */
   readonly retryable = true;
@@ -144,7 +145,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
   const { budgets, concurrency = Infinity, maxQueue = MAX_QUEUE, clock = systemClock() } = options;
   checkCount('concurrency', concurrency, 1);
   checkCount('maxQueue', maxQueue, 0);
-  // Without credentials there is one, and its type is a string's.
+  // Without this option, there is one credential, and `C` is `string`.
   const credentials = options.credentials ?? (['default'] as unknown as readonly C[]);
   if (typeof budgets !== 'function' && credentials.length > 1)
     throw new RangeError(`limiter: each of ${credentials.length} credentials needs its own budgets: pass a function that creates them`);
@@ -174,7 +175,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
     const permit = await queue.acquire({ credits, items: 1, weights, among, signal });
     let isNew = true;
     const turned = (): void => void (isNew = false);
-    // The next turn of the event loop, and in virtual time the next instant.
+    // Ends the first moment at the next turn of the event loop or, in virtual time, at the next instant.
     const turn = setImmediate(turned);
     const cancelInstant = clock.schedule(0, turned);
     try {
@@ -189,7 +190,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
       permit.answered();
       return { result };
     } catch (error) {
-      // A sent request could not have failed so soon.
+      // A request that was sent could not have failed so soon, so none was sent.
       if (isNew) permit.unsent();
       throw error;
     } finally {

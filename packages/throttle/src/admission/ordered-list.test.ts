@@ -13,7 +13,7 @@ it('holds what a sorted array would, over many chunks', () => {
       const list = new OrderedList<number>((a, b) => a - b);
       const model = new Set<number>();
       const answers: (readonly [given: unknown, wanted: unknown])[] = [];
-      // So many that a list of them has several chunks.
+      // Enough entries for several chunks.
       for (let i = 0; i < 1_200; i += 1) {
         list.add(i * 3);
         model.add(i * 3);

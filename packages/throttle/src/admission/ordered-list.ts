@@ -1,13 +1,13 @@
-/** A chunk with more entries than this is cut in two. */
+/** A chunk with more entries than this is split in two. */
 const CHUNK = 512;
 
 /**
- * Entries in order. Adding, finding or removing one costs two binary searches and a shift within one chunk, however many there are. No two
- * may compare as equal.
+ * A sorted list. Adding, finding or removing an entry takes two binary searches and a shift within one chunk, however many entries there
+ * are. No two entries may compare as equal.
  */
 export class OrderedList<Entry> implements Iterable<Entry> {
   readonly #compare: (a: Entry, b: Entry) => number;
-  /** In order, none of them empty. */
+  /** Chunks in order; none of them is empty. */
   readonly #chunks: Entry[][] = [];
 
   constructor(compare: (a: Entry, b: Entry) => number) {
@@ -18,7 +18,7 @@ export class OrderedList<Entry> implements Iterable<Entry> {
     return this.#chunks[0]?.[0];
   }
 
-  /** The first entry after this one, which needn't be in the list. */
+  /** Returns the first entry after this one, which needn't be in the list. */
   after(entry: Entry): Entry | undefined {
     const chunkAt = this.#chunkOf(entry);
     const chunk = this.#chunks[chunkAt];
@@ -52,12 +52,12 @@ export class OrderedList<Entry> implements Iterable<Entry> {
     return true;
   }
 
-  /** In order. The list must not change during the iteration. */
+  /** Iterates in order. The list must not change during the iteration. */
   *[Symbol.iterator](): Iterator<Entry> {
     for (const chunk of this.#chunks) yield* chunk;
   }
 
-  /** Index of the first chunk that ends with this entry or a later one; the number of chunks if there is none. */
+  /** Returns the index of the first chunk that ends with this entry or a later one; the number of chunks if there is none. */
   #chunkOf(entry: Entry): number {
     return firstOf(this.#chunks.length, (i) => {
       const last = this.#chunks[i]?.at(-1);
@@ -65,7 +65,7 @@ export class OrderedList<Entry> implements Iterable<Entry> {
     });
   }
 
-  /** The index in a chunk at which the entry is, or would be. */
+  /** Returns the index in a chunk at which the entry is, or would be. */
   #placeIn(chunk: readonly Entry[], entry: Entry): number {
     return firstOf(chunk.length, (i) => {
       const other = chunk[i];
@@ -74,7 +74,10 @@ export class OrderedList<Entry> implements Iterable<Entry> {
   }
 }
 
-/** The first number below `count` for which `isSo` is true, if it is then true for all later ones; `count` if it is true for none. */
+/**
+ * Returns the first number below `count` for which `isSo` is true, or `count` if there is none. `isSo` must be true for all later numbers,
+ * too.
+ */
 function firstOf(count: number, isSo: (i: number) => boolean): number {
   let [from, to] = [0, count];
   while (from < to) {

@@ -13,7 +13,7 @@ const ALONE = 5;
 
 interface Asked {
   readonly atMs: number;
-  /** Its cost in the day's quota. */
+  /** The request's cost in the daily quota. */
   readonly weight: number;
   readonly answerMs: number;
   readonly ending: 'answered' | 'given up' | 'unsent';
@@ -23,12 +23,12 @@ interface Asked {
 interface Play {
   readonly perSecond: number;
   readonly perDay: number;
-  /** From the start to the first reset. */
+  /** Time from the start to the first reset. */
   readonly toResetMs: number;
   readonly asked: readonly Asked[];
 }
 
-/** When each starts, in ms, where lighter ones may pass and where they may not. */
+/** Returns when each request starts, in ms. `mayPass`: whether lighter requests may pass heavier ones. */
 async function starts({ perSecond, perDay, toResetMs, asked }: Play, mayPass: boolean): Promise<readonly number[]> {
   const clock = virtualClock({ epochMs: Date.UTC(2026, 0, 2) - toResetMs });
   const budgets = [
@@ -77,7 +77,8 @@ describe('admission', () => {
   const alone = (play: Play): Play => ({ ...play, asked: play.asked.map((one) => ({ ...one, walk: ALONE })) });
   const atOnce = (play: Play): Play => ({ ...play, asked: play.asked.map((one) => ({ ...one, atMs: 0 })) });
 
-  // Walks that are compared must wait: a newcomer's turn may come before that of one who waits, and find the day's rest used.
+  // Walks must wait from the start: the turn of a later request could come before that of a waiting one, which would then find the quota
+  // used up.
   it.each([
     { who: 'requests that come whenever they like', made: alone },
     { who: 'walks that wait', made: atOnce },
@@ -91,7 +92,7 @@ describe('admission', () => {
       }),
       { numRuns: 300 },
     );
-    // It has seen passing, not only waiting.
+    // Ensures that the plays included passing, not only waiting.
     expect(earlier).toBeGreaterThan(10);
   });
 

@@ -8,7 +8,7 @@ import { limiter } from './limiter.ts';
 
 const WINDOW_MS = 1_000;
 
-/** Members that each have a budget of their own, and those of the shared ones that `shares` names, after it. */
+/** Creates a pool. Each member has its own budget, and after it the shared budgets that `shares` names. */
 function poolOf({
   limits,
   shares,
@@ -153,7 +153,7 @@ describe('a budget that several credentials share', () => {
     const first = pool.take([2, 1]);
     first.sent();
     first.answered();
-    // The heavier one waits for `large` until the window ends. A slot of `shared` that is counted 400 ms from now is busy for longer.
+    // The heavier request waits for `large` until the window ends. A slot of `shared` that is counted in 400 ms is busy for longer.
     clock.now = 10;
     const passed = [
       [1, 1],

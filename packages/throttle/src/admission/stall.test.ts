@@ -65,7 +65,7 @@ describe('a machine that stops the program', () => {
     for (; looks.stopAt <= looks.done; looks.stopAt += 1) {
       looks.done = 0;
       const clock = virtualClock();
-      // The answer vouches for the next requests for 25 ms.
+      // A response confirms capacity for the next requests for 25 ms.
       const stopped: Clock = {
         ...clock,
         monotonicMs: () => clock.monotonicMs() + (looks.done++ >= looks.stopAt ? 5 : 0),

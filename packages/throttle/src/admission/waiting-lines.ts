@@ -23,31 +23,31 @@ interface Downstream<Request extends Lined> {
   readonly credits: CreditPool;
   readonly unwatch: () => void;
   readonly lines: Map<string, Line<Request>>;
-  /** The first of all its requests has no capacity, so none of them can start before the downstream or its requests change. */
+  /** True if its first request has no capacity. Then none of its requests can start before the downstream or its requests change. */
   isParked: boolean;
 }
 
-/** A downstream, as a scan has found it. */
+/** The state of a downstream during a scan. */
 interface Seen<Request> {
-  /** The last granted request; those before it have capacity. */
+  /** The last granted request. All earlier ones had capacity. */
   granted: Request | undefined;
   isFull: boolean;
 }
 
 /**
- * The requests of one queue, in one line for each downstream, cost, size and set of credentials. The first request of each line is enough to find the
- * next one to start, however many wait.
+ * The waiting requests of a queue, in one line for each combination of downstream, weights, items and credentials. Only the first request
+ * of each line is needed to find the next one to start, however many wait.
  */
 export class WaitingLines<Request extends Lined> {
-  /** By the turns of their first requests; without the lines of a parked downstream, and those that the current scan has passed over. */
+  /** Lines in the order of their first requests, without the lines of a parked downstream and without those that the current scan skips. */
   readonly #heap = new IndexedHeap<Line<Request>>(byHead);
   readonly #downstreams = new Map<CreditPool, Downstream<Request>>();
   readonly #lineOf = new WeakMap<Request, Line<Request>>();
   readonly #onRoom: () => void;
-  /** The number of lines that cost nothing in some budget. */
+  /** Number of lines whose requests cost nothing in some budget. */
   #partial = 0;
 
-  /** `onRoom` is called whenever credit comes back in a downstream that a request waits for. */
+  /** `onRoom` is called whenever credit is returned in a downstream that a request waits for. */
   constructor({ onRoom }: { readonly onRoom: () => void }) {
     this.#onRoom = onRoom;
   }
@@ -85,12 +85,12 @@ export class WaitingLines<Request extends Lined> {
     this.#unpark(downstream);
   }
 
-  /** Requests with the same line differ only in their turns. */
+  /** Returns the line of a request. Requests with the same line differ only in their turns. */
   lineOf(request: Request): object | undefined {
     return this.#lineOf.get(request);
   }
 
-  /** Requests that no remaining credential could ever serve, by their turns. */
+  /** Returns the requests that no remaining credential could ever carry, in the order of their turns. */
   unservable(bears: (request: Request) => boolean): readonly Request[] {
     const found: Request[] = [];
     for (const { lines } of this.#downstreams.values()) {
@@ -133,30 +133,30 @@ interface ScanOptions<Request extends Lined> {
   readonly lines: WaitingLines<Request>;
   readonly heap: IndexedHeap<Line<Request>>;
   readonly lineOf: WeakMap<Request, Line<Request>>;
-  /** True while a line waits that costs nothing in some budget. */
+  /** Returns true while a line waits whose requests cost nothing in some budget. */
   readonly hasPartial: () => boolean;
 }
 
-/** One scan of the waiting requests, by their turns, without those that an earlier one blocks. */
+/** One scan of the waiting requests, in the order of their turns, without those that an earlier one blocks. */
 class Scan<Request extends Lined> {
   readonly #options: ScanOptions<Request>;
   readonly #passed: Line<Request>[] = [];
   readonly #seen = new Map<Downstream<Request>, Seen<Request>>();
-  /** No other request can start. */
+  /** True if no other request can start in this scan. */
   #isClosed = false;
 
   constructor(options: ScanOptions<Request>) {
     this.#options = options;
   }
 
-  /** The walk whose turn it is. */
+  /** Returns the request whose turn it is; undefined at the end of the scan. */
   first(): Request | undefined {
     return this.#isClosed ? undefined : this.#options.heap.peek()?.requests.first;
   }
 
   /**
-   * True if `first` must wait for its downstream, which has no capacity for it or for an earlier request of the same downstream: small
-   * pages would starve a big one. It and later requests of its line are then skipped.
+   * Returns true if `first` must wait for its downstream, which lacks capacity for it or for an earlier request. Otherwise small pages
+   * would starve a large one. `first` and the later requests of its line are then skipped.
    */
   isFull(first: Request): boolean {
     const line = this.#options.lineOf.get(first);
@@ -172,7 +172,7 @@ class Scan<Request extends Lined> {
     const { granted } = seen;
     seen.isFull ||= [...downstream.lines.values()].some(({ items, requests }) => {
       if (credits.hasRoom(items)) return false;
-      // Waiters up to the last granted one had capacity at their turn.
+      // Requests up to the last granted one had capacity at their turn.
       const next = granted === undefined ? requests.first : requests.after(granted);
       return next !== undefined && byTurn(next, first) <= 0;
     });
@@ -180,7 +180,7 @@ class Scan<Request extends Lined> {
     return seen.isFull;
   }
 
-  /** No request of this one's line can start in this scan. */
+  /** Skips the line of this request for the rest of the scan. */
   pass(first: Request): void {
     const line = this.#options.lineOf.get(first);
     if (line === undefined) return;
@@ -188,18 +188,18 @@ class Scan<Request extends Lined> {
     this.#passed.push(line);
   }
 
-  /** No request can start in this scan, except those that cost nothing in some budget. */
+  /** Ends the scan, unless a waiting request costs nothing in some budget. Then skips only the line of this request. */
   close(first: Request): void {
     if (this.#options.hasPartial()) this.pass(first);
     else this.#isClosed = true;
   }
 
-  /** Removes the first one: no remaining credential could ever serve it. */
+  /** Removes the request, because no remaining credential could ever carry it. */
   refused(first: Request): void {
     this.#options.lines.delete(first);
   }
 
-  /** Removes the first one: it starts, and has taken its capacity. */
+  /** Removes the request, because it starts. */
   granted(first: Request): void {
     this.refused(first);
     const line = this.#options.lineOf.get(first);
@@ -213,7 +213,7 @@ class Scan<Request extends Lined> {
     }
   }
 
-  /** Removes all lines of a downstream whose first request has no capacity. */
+  /** Parks a downstream whose first request has no capacity: removes its lines from the heap. Returns true if it did. */
   #parks(downstream: Downstream<Request>): boolean {
     let first: Line<Request> | undefined;
     for (const line of downstream.lines.values()) if (byHead(line, first) < 0) first = line;
@@ -224,7 +224,7 @@ class Scan<Request extends Lined> {
   }
 }
 
-/** By the turns of their first ones; an empty line comes last. */
+/** Orders lines by the turns of their first requests; an empty line comes last. */
 function byHead<Request extends Lined>(one: Line<Request> | undefined, other: Line<Request> | undefined): number {
   const [a, b] = [one?.requests.first, other?.requests.first];
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);

@@ -1,7 +1,7 @@
 import type { BootTime, Clock } from '../clock.ts';
 import type { BudgetSnapshot } from './journal.ts';
 
-/** Snapshots as a journal writes them: with the time for which the machine has been up. */
+/** Returns snapshots as a journal writes them: with the machine's uptime, if it is known. */
 export function stampedSnapshots(snapshots: readonly BudgetSnapshot[], clock: Clock): readonly BudgetSnapshot[] {
   const boot = clock.boot?.();
   return boot === undefined ? snapshots : snapshots.map((snapshot) => ({ ...snapshot, boot }));
@@ -10,7 +10,7 @@ export function stampedSnapshots(snapshots: readonly BudgetSnapshot[], clock: Cl
 /**
  * Ages snapshots by the time since they were written. If `boot` shows that the machine hasn't restarted since, this is the difference in
  * uptime; otherwise `elapsedMs`, by a wall clock that may have jumped. Slots that are no longer busy stay, because a budget with a longer
- * window may still count them. A wall clock that was set back lengthens nothing.
+ * window may still count them. If the wall clock was set back, no time counts as passed.
  */
 export function agedSnapshots(snapshots: readonly BudgetSnapshot[], elapsedMs: number, boot?: BootTime): BudgetSnapshot[] {
   return snapshots.map(({ name, windowMs, busy, others, heldMs = 0, freedMs = 0, boot: written }) => {

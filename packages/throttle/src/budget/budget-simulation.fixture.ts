@@ -2,16 +2,16 @@ import type { Clock } from '../clock.ts';
 import type { BudgetSnapshot } from './journal.ts';
 import { type BudgetEvidence, type RateBudget, rateBudget } from './rate-budget.ts';
 
-/** One request of a simulation, and what becomes of it. */
+/** One request of a simulation, and how it ends. */
 export interface SimulatedRequest {
   readonly idleMs: number;
-  /** From its grant to its first byte. */
+  /** Time from the grant to the first byte of the request. */
   readonly lateMs: number;
   readonly upMs: number;
   readonly downMs: number;
   /** `killed`: the process dies with the request in flight, and another continues from the journal. */
   readonly ending: 'answered' | 'aborted' | 'unsent' | 'killed';
-  /** The headers of its answer, true or not. Default: none. */
+  /** The budget that the response's headers report, correct or not. Default: none. */
   readonly evidence?: BudgetEvidence | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface Simulation {
 const MAX_DELAY_MS = 1_000;
 const LEASE_MS = 300;
 
-/** Runs requests as early as the budget permits, several at once; returns the true instants at which the server counted them. */
+/** Starts requests as early as the budget permits, several at once. Returns the true instants at which the server counted them. */
 export function simulate({ limit, windowMs, drift, requests }: Simulation): number[] {
   const clock = handClock();
   const fresh = (): RateBudget => rateBudget({ limit, windowMs, maxDelayMs: MAX_DELAY_MS, leaseMs: () => LEASE_MS, clock });
@@ -86,7 +86,7 @@ export interface Server {
   readonly phaseMs: number;
 }
 
-/** How many of the counted requests a server with such windows would have refused. */
+/** Returns how many of the counted requests a server with such windows would have refused. */
 export function overruns({ kind, counted, limit, windowMs, phaseMs }: Server): number {
   if (kind === 'rolling') return counted.filter((at, i) => at - (counted[i - limit] ?? -Infinity) < windowMs).length;
   let over = 0;
@@ -105,7 +105,7 @@ export function overruns({ kind, counted, limit, windowMs, phaseMs }: Server): n
   return over;
 }
 
-/** A clock that is set by hand. */
+/** Creates a clock that a test moves by setting `now`. */
 export function handClock(): Clock & { now: number } {
   return {
     now: 0,

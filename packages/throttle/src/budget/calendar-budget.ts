@@ -4,11 +4,11 @@ import { RollingBudget, type RateBudget } from './rate-budget.ts';
 
 /** Options of {@link dailyBudget}. */
 export interface DailyBudgetOptions {
-  /** Units that may be used from one reset to the next. */
+  /** Maximum requests, or units of weight, from one reset to the next. */
   readonly limit: number;
   /** Time of day at which the service resets its count, as `HH:MM`. Default `00:00`. */
   readonly resetsAt?: string | undefined;
-  /** IANA name of the zone of that time. Default `UTC`. */
+  /** IANA name of the time zone of that reset. Default `UTC`. */
   readonly zone?: string | undefined;
   /** Extra wait after the reset, for clocks that don't agree, in ms. Default 5,000. */
   readonly guardMs?: number | undefined;
@@ -47,7 +47,7 @@ function calendarBudget(
   { limit, guardMs = 5_000, maxDelayMs, leaseMs, clock = systemClock() }: DailyBudgetOptions,
 ): RateBudget {
   if (!Number.isSafeInteger(limit) || limit < 1) throw new RangeError(`${name}: limit must be a whole number above 0, got ${limit}`);
-  // Thrown now, not at the first request.
+  // Throws for an invalid time or zone now, not at the first request.
   nextReset(clock.epochMs());
   return new RollingBudget({
     limit,

@@ -5,13 +5,13 @@ import { handClock } from './budget-simulation.fixture.ts';
 import { type BudgetEvidence, rateBudget } from './rate-budget.ts';
 
 const WINDOW_MS = 900_000;
-/** Longest wait for an answer that vouches for the next request. */
+/** Maximum wait, in ms, for a response that confirms capacity for the next request. */
 const PATIENCE_MS = 6_000;
 
-/** By then the service counts no request of an earlier process. */
+/** After this time, the service no longer counts requests of an earlier process. */
 const AGE_MS = 2 * WINDOW_MS;
 
-/** A budget of 15, for some time in use, with so many requests answered, one after the other; the last of them by the evidence. */
+/** Creates a budget of 15 that is `ageMs` old, with `own` answered requests, one after another. The last response carries `evidence`. */
 function used(own: number, evidence?: BudgetEvidence, ageMs = 0) {
   const clock = handClock();
   const budget = rateBudget({ limit: 15, windowMs: WINDOW_MS, guardMs: 0, clock });
@@ -71,10 +71,10 @@ describe('evidence in a response', () => {
     const { clock, budget } = used(1, { remaining: 0, resetInMs: 600_000, refused: true });
     expect(budget.freeAt()).toBe(clock.now + 601_000);
     clock.now += 601_000;
-    // The service may have counted the refused request, whatever it says.
+    // The service may have counted the refused request, whatever its response says.
     expect(budget.freeAt(15)).toBe(clock.now + WINDOW_MS - 601_000);
     budget.take(14).sent();
-    // Until its answer, when the sighting lapses.
+    // With requests in flight, the next one waits until the observed use of others expires, two windows after its response.
     expect(budget.freeAt()).toBe(100 + 2 * WINDOW_MS);
   });
 
@@ -184,7 +184,7 @@ describe('evidence in a response', () => {
     const slow = budget.take();
     slow.sent();
     clock.now += 10_000;
-    // Counted when it was sent, right before the window's end was told.
+    // The service counted the request right after it was sent, and its response reports the reset from then.
     slow.answered({ remaining: 13, resetInMs: WINDOW_MS - 100 });
     expect(budget.used).toBe(2);
   });
@@ -225,7 +225,7 @@ describe('evidence in a response', () => {
     }
     clock.now += 1;
     expect(budget.used).toBe(0);
-    // Steps that are over make no others coarser.
+    // Expired steps don't make later ones coarser.
     for (const { until, weight } of fall().slice(0, 15)) {
       clock.now = until - 1;
       expect(budget.used - weight).toBe(weight);

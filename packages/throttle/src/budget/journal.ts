@@ -1,6 +1,6 @@
 import type { BootTime } from '../clock.ts';
 
-/** The name of the entry of limits over all credentials. No credential can have it. */
+/** Name of the journal entry for limits over all credentials. No credential can have this name. */
 export const ALL_CREDENTIALS = '';
 
 /**
@@ -8,25 +8,31 @@ export const ALL_CREDENTIALS = '';
  * not instants: a later reader subtracts the time that has passed.
  */
 export interface Journal {
-  /** Opens a credential's entry; by the name `''`, that of limits over all credentials. `snapshots` returns the current state of its budgets, in their order. */
+  /**
+   * Opens the entry of a credential, or, for the name `''`, of the limits over all credentials. `snapshots` returns the current state of
+   * the entry's budgets, in their order.
+   */
   open(credential: string, snapshots: () => readonly BudgetSnapshot[]): JournalEntry;
-  /** Maximum time between a permit's grant and its first byte, in ms: a process that was suspended must not send late. */
+  /** Maximum time between a permit's grant and its first byte, in ms. A process that was suspended must not send late. */
   readonly leaseMs: number;
 }
 
 /** One credential's entry in a journal. */
 export interface JournalEntry {
-  /** The slots that an earlier process left busy, counted from now; undefined if there are none. */
+  /** The budgets as an earlier process left them, with durations from now; undefined if the journal has none. */
   readonly restored: readonly BudgetSnapshot[] | undefined;
   /** Writes the state of the budgets. Resolves when it is durable. Send the granted request only then. */
   granted(): Promise<void>;
-  /** The budgets have changed: the journal's next write includes this entry. */
+  /** Reports that the budgets have changed. The journal's next write includes this entry. */
   settled(): void;
-  /** Writes the budgets in the background: a response without a page has changed them. */
+  /** Writes the budgets in the background. Called after a response without a page, because no page's transaction stores the change. */
   flush(): void;
 }
 
-/** A journal that writes nothing, for sources that send nothing. `restored`: what an earlier process left of a credential. Default: nothing. */
+/**
+ * Creates a journal that writes nothing, for sources that send nothing. `restored`: returns what an earlier process left of a credential.
+ * Default: nothing.
+ */
 export function unwrittenJournal(restored: (credential: string) => JournalEntry['restored'] = () => undefined): Journal {
   return {
     leaseMs: 1_000,
@@ -45,13 +51,13 @@ export interface BudgetSnapshot {
   readonly name?: string;
   /** Length of the budget's window, in ms, when the snapshot was taken. A later reader may have another. */
   readonly windowMs: number;
-  /** How much is busy, and for how long; a negative time has already passed. */
+  /** The busy slots: ms until they are free, and their weight. A negative time has already passed. */
   readonly busy: readonly (readonly [ms: number, weight: number])[];
-  /** The expected use by other clients: its duration and weight; absent if no response has shown the remaining budget. */
+  /** The expected use by other clients: ms until it expires, and its weight. Absent if no response has shown the remaining budget. */
   readonly others?: readonly (readonly [ms: number, weight: number])[];
-  /** For how long nothing may start at all. */
+  /** Time for which nothing may start at all, in ms. Default 0. */
   readonly heldMs?: number;
-  /** How long ago the last slot missing from `busy` became free; null if there was none. Default: just then. */
+  /** Ms since the last slot that `busy` omits became free; null if there was none. Default 0. */
   readonly freedMs?: number | null;
   /** The machine's uptime when the snapshot was written, if known. */
   readonly boot?: BootTime;

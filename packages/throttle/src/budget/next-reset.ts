@@ -1,23 +1,24 @@
 /** Options of {@link nextTimeOfDay}. */
 export interface NextTimeOfDayOptions {
-  /** `HH:MM`, 00:00 to 23:59. */
+  /** Time of day, `HH:MM`, 00:00 to 23:59. */
   readonly at: string;
   /** IANA name of a time zone. */
   readonly zone: string;
-  /** Epoch ms. */
+  /** Epoch ms. The result is later. */
   readonly afterMs: number;
 }
 
 /** Options of {@link nextDayOfMonth}. */
 export interface NextDayOfMonthOptions extends NextTimeOfDayOptions {
-  /** 1 to 31; in a shorter month its last day. */
+  /** Day of the month, 1 to 31; in a shorter month its last day. */
   readonly day: number;
 }
 
 const DAY_MS = 86_400_000;
 
 /**
- * The next instant after `afterMs`, in epoch ms, at which clocks in `zone` show `at`. Throws a `RangeError` for an invalid time or zone.
+ * Returns the next instant after `afterMs`, in epoch ms, at which clocks in `zone` show `at`. Throws a `RangeError` for an invalid time or
+ * zone.
  */
 export function nextTimeOfDay({ at, zone, afterMs }: NextTimeOfDayOptions): number {
   const wanted = timeOfDayMs(at);
@@ -31,8 +32,9 @@ export function nextTimeOfDay({ at, zone, afterMs }: NextTimeOfDayOptions): numb
 }
 
 /**
- * The next instant after `afterMs`, in epoch ms, at which clocks in `zone` show `at` on that day of a month. If clocks skip that time, it
- * is later by the time skipped; if they show it twice, it is either one. Throws a `RangeError` for an invalid day, time or zone.
+ * Returns the next instant after `afterMs`, in epoch ms, at which clocks in `zone` show `at` on that day of a month. If clocks skip that
+ * time, the result is later by the time skipped. If they show it twice, the result is either one. Throws a `RangeError` for an invalid day,
+ * time or zone.
  */
 export function nextDayOfMonth({ day, at, zone, afterMs }: NextDayOfMonthOptions): number {
   if (!Number.isInteger(day) || day < 1 || day > 31) throw new RangeError(`${day} isn't a day of a month: write 1 to 31`);
@@ -49,7 +51,7 @@ export function nextDayOfMonth({ day, at, zone, afterMs }: NextDayOfMonthOptions
   }
 }
 
-/** The time that clocks in a zone show at an instant, as the epoch ms at which UTC clocks show the same. */
+/** Returns a function from an instant to the time that clocks in a zone show, as the epoch ms at which UTC clocks show the same time. */
 function shownIn(zone: string): (epochMs: number) => number {
   const format = new Intl.DateTimeFormat('en-GB', {
     timeZone: zone,

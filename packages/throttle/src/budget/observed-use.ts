@@ -1,12 +1,12 @@
-/** How much other clients have used; 0 or less if our own requests explain everything. */
+/** The use by other clients that one response has shown. `weight` is 0 or less if our own requests explain everything. */
 export interface Sighting {
   readonly weight: number;
-  /** The end of the service's window in which their use was seen. */
+  /** Monotonic ms at which the service's window ends in which the use was seen. */
   readonly resetAt: number;
-  /** From then on, a response that leaves more is believed. */
+  /** Monotonic ms from which a response that leaves more is believed. */
   readonly doubtedFrom: number;
   readonly until: number;
-  /** The other clients may be our own earlier process. */
+  /** True if the other clients may be our own earlier process. */
   readonly maybeOurs: boolean;
 }
 
@@ -14,19 +14,19 @@ export interface ObservedAnswer {
   readonly limit: number;
   readonly remaining: number;
   readonly refused: boolean;
-  /** Weight of its request, and of all requests of ours that the service may have counted when it answered. */
+  /** Weight of the answered request. `own`: weight of all our requests that the service may have counted when it answered. */
   readonly weight: number;
   readonly own: number;
   readonly sentAt: number;
   readonly answeredAt: number;
   readonly resetAt: number;
-  /** How long a request that was counted now stays busy, ms. */
+  /** Time for which a request that is counted now stays busy, in ms. */
   readonly busyForMs: number;
-  /** The service may still count requests of an earlier process that left no journal. */
+  /** True if the service may still count requests of an earlier process that left no journal. */
   readonly maybeOurs: boolean;
 }
 
-/** When there is one too many, the two lightest become one, as heavy as the heavier and as long as the longer. */
+/** Maximum number of remembered observations. If there are more, the two lightest become one, with the larger weight and the later end. */
 const MOST_SIGHTINGS = 16;
 
 /**
@@ -37,9 +37,9 @@ const MOST_SIGHTINGS = 16;
  *   |  own: answered, in flight  |  others  | remaining |
  * ```
  *
- * A response proves `limit - remaining - own` of others. `own` is all of ours that the service may have counted by then: those answered in
- * its window, the request itself, and those in flight. While several are in flight this is too much and never too little, so a credential
- * that no other client uses loses nothing.
+ * A response proves that other clients have used `limit - remaining - own`. `own` is the weight of all our requests that the service may
+ * have counted by then: those answered in its window, the request itself, and those in flight. While several are in flight, `own` can be
+ * too large but never too small, so a credential that no other client uses loses nothing.
  *
  * ```text
  *   seen                     the same is expected      lapses
@@ -47,20 +47,20 @@ const MOST_SIGHTINGS = 16;
  *    |------- window -----------------|---- and if it cost a refusal, up to another window ----|
  * ```
  *
- * The greatest weight seen during the last window counts. On a rolling window it stays that long, and on other windows the same clients
- * return at the same time. An observation that cost a refusal stays for up to another window, until a response leaves more: others may come
- * after our last response of each window, and each lapse would cost another refusal.
+ * The greatest weight seen during the last window counts. On a rolling window, the use stays that long. On other windows, the same clients
+ * are expected to return at the same time. An observation that cost a refusal stays for up to another window, until a response leaves more:
+ * others may come after our last response of each window, and each lapse would cost another refusal.
  *
  * For one window after a start without a journal, the other clients may be our own earlier process, whose requests won't come again. So one
  * request may start at the reset, and its response is believed.
  */
 export class ObservedUse {
-  /** Descending in weight, ascending in end. */
+  /** In order of descending weights and ascending ends. */
   #sightings: Sighting[] = [];
   #remaining = 0;
   #remainedAt = -Infinity;
 
-  /** Returns what the response shows. */
+  /** Records a response. Returns the use by other clients that it shows. */
   answered({ limit, remaining, refused, weight, own, sentAt, answeredAt, resetAt, busyForMs, maybeOurs }: ObservedAnswer): Sighting {
     const most = Math.max(0, limit - remaining - weight);
     const seen = this.#sightings.map((one) => {
@@ -91,17 +91,17 @@ export class ObservedUse {
     return corrected;
   }
 
-  /** A request has ended that the service may have counted after the last response. */
+  /** Records that a request has ended that the service may have counted after the last response. */
   lost(weight: number): void {
     this.#remaining -= weight;
   }
 
-  /** Weight that a response no older than `ageMs` leaves; 0 without one. */
+  /** Returns the weight that the last response leaves; 0 if that response is older than `ageMs`, or missing. */
   remaining(now: number, ageMs: number): number {
     return now - this.#remainedAt <= ageMs ? this.#remaining : 0;
   }
 
-  /** Use by others from `now` on: descending weights, each with its end. */
+  /** Returns the use by others from `now` on: descending weights, each with its end. */
   from(now: number): readonly Sighting[] {
     return this.#sightings.filter(({ until }) => until > now);
   }
@@ -110,7 +110,7 @@ export class ObservedUse {
     return this.from(now).map(({ weight, until }) => [Math.ceil(until - now), weight] as const);
   }
 
-  /** Expects what another process observed, for at most `longestMs`. */
+  /** Adds the use that another process observed, for at most `longestMs`. */
   restore(left: readonly (readonly [ms: number, weight: number])[], now: number, longestMs: number): void {
     const restored = left.map(([ms, weight]) => {
       const until = now + Math.min(ms, longestMs);

@@ -113,7 +113,7 @@ describe('rateBudget', () => {
       return next.freeAt(2);
     };
     expect([takeOver(leased), takeOver(patient)]).toEqual([1_500, 9_000]);
-    // Its answer is yet to come, and a service may count right before it.
+    // The response is still to come, and the service may count the request right before it.
     clock.now = 9_000;
     expect([takeOver(leased), takeOver(patient)]).toEqual([10_000, 10_000]);
   });
@@ -135,7 +135,7 @@ describe('rateBudget', () => {
       for (const aged of agedSnapshots([snapshot], elapsedMs)) budget.restore(aged);
       return { clock, budget };
     };
-    /** 59 s more, and what clocks may drift meanwhile. */
+    /** 59 s, by which the windows differ, plus the clocks' drift in that time. */
     const moreMs = 59_000 * 1.0005;
 
     it('counts what was free again in the shorter one', () => {
@@ -153,7 +153,7 @@ describe('rateBudget', () => {
     it('holds all as long as what the journal no longer lists may count', () => {
       const { budget } = after(before([0, 0, 1_000, 1_000], 1_500), 2_000, 100);
       expect(budget.freeAt()).toBe(moreMs - 2_000 - 500);
-      // So does one that was kept by a version that said nothing of it.
+      // So does a snapshot of an older version, which has no `freedMs`.
       const { freedMs: _, ...old } = before([0], 100);
       expect(after(old, 2_000, 100).budget.freeAt()).toBe(moreMs - 2_000);
     });
@@ -184,11 +184,11 @@ describe('rateBudget', () => {
     const budget = rateBudget({ limit: 2, windowMs: 1_000, guardMs: 0, maxDelayMs: 300, clock });
     for (const aged of agedSnapshots([before.snapshot()], 100)) budget.restore(aged);
     expect([budget.used, budget.freeAt(2)]).toEqual([2, 1_300]);
-    // A lease that is nearly over is over then.
+    // A slot is free when its old, longer window is over, if that is sooner.
     const late = rateBudget({ limit: 2, windowMs: 1_000, guardMs: 0, maxDelayMs: 300, clock });
     for (const aged of agedSnapshots([before.snapshot()], 59_500)) late.restore(aged);
     expect(late.freeAt()).toBe(500);
-    // A request that is to be sent within its lease may be counted so much later.
+    // With a lease of 200 ms, a request may be sent, and so be counted, that much later.
     const leased = rateBudget({ limit: 2, windowMs: 1_000, guardMs: 0, maxDelayMs: 300, leaseMs: () => 200, clock });
     leased.restore(before.snapshot());
     expect(leased.freeAt(2)).toBe(1_500);

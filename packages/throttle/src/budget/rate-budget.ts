@@ -20,7 +20,7 @@ export interface RateBudgetOptions {
 }
 
 /**
- * How many requests may start per window, as a rolling log anchored at responses.
+ * Limits how many requests start per window. It keeps a rolling log of the times at which responses arrived.
  *
  * ```text
  *   sent        counted         answered                        the slot is free
@@ -28,8 +28,8 @@ export interface RateBudgetOptions {
  * ```
  *
  * The service counted a request at some moment between its sending and its response, so a slot is busy until the response plus a window.
- * This is safe on windows that start with the first request, on wall-clock windows and on rolling ones. Nothing is taken off for the
- * response's travel time: a service may count right before it answers, and the next request right when it arrives.
+ * This is safe on windows that start with the first request, on wall-clock windows and on rolling ones. The response's travel time isn't
+ * subtracted: a service may count one request right before it answers, and the next one as soon as it arrives.
  *
  * If responses report the remaining requests, they reveal what other clients of the credential use (`ObservedUse`), and the budget leaves
  * them that share.
@@ -40,27 +40,30 @@ export interface RateBudgetOptions {
  * ```
  *
  * A request starts at once if the newest response leaves capacity for it and for all in flight. If that response is old, one request starts
- * alone, and the rest follow its response. They wait for it at most a tenth of a request's share of the window, so that slow responses cost
- * nothing.
+ * alone, and the others wait for its response. They wait at most a tenth of a request's share of the window, so that slow responses waste
+ * no budget.
  */
 export interface RateBudget {
   /** Requests, or units of weight, that may start per window. */
   readonly limit: number;
   /** The window's length in ms. 24 hours for a daily budget, 31 days for a monthly one. */
   readonly windowMs: number;
-  /** Weight in use now: in flight, or answered less than a window ago, by us or (as far as observed) by other clients. */
+  /** Weight in use now: of requests in flight or answered less than a window ago, ours and (as far as observed) those of other clients. */
   readonly used: number;
   /**
-   * The monotonic ms at which `weight` may be taken; now or earlier if it may be taken at once, `Infinity` while that depends on requests
-   * in flight. Throws a `RangeError` for a weight above the limit, because it could never be taken. `nowMs` defaults to the clock's time;
-   * pass it to take the slot at the same instant, because capacity that a response confirms is gone a moment later.
+   * Returns the monotonic ms at which `weight` may be taken; now or earlier if it may be taken at once, `Infinity` while that depends on
+   * requests in flight. Throws a `RangeError` for a weight above the limit, because it could never be taken. `nowMs` defaults to the
+   * clock's time; pass it to take the slot at the same instant, because capacity that a response confirms is gone a moment later.
    */
   freeAt(weight?: number, nowMs?: number): number;
-  /** The monotonic ms before which `weight` can't be taken, whatever the result of the requests in flight. */
+  /** Returns the monotonic ms before which `weight` can't be taken, whatever the result of the requests in flight. */
   soonestAt(weight?: number): number;
-  /** Latest monotonic ms at which a slot is free again that is taken now and counted within `countedWithinMs`. */
+  /**
+   * Returns the monotonic ms by which a slot taken now is free again, if the service counts its request within `countedWithinMs`. For a
+   * budget with resets, this is the reset, without the extra wait after it.
+   */
   freeAgainAt(countedWithinMs: number): number;
-  /** Takes a slot. Throws a `RangeError` unless `freeAt` has come at `nowMs`, by default the clock's. */
+  /** Takes a slot. Throws a `RangeError` if `weight` isn't free at `nowMs`, which defaults to the clock's time. */
   take(weight?: number, nowMs?: number): Slot;
   /** Lets nothing start before the monotonic instant `untilMs`, because the service said so. Never shortens an earlier hold. */
   holdUntil(untilMs: number): void;
@@ -74,7 +77,7 @@ export interface RateBudget {
 export interface BudgetEvidence {
   /** Requests left in the service's window. */
   readonly remaining: number;
-  /** From the response to the end of that window, in ms, by the service's own clock. */
+  /** Time from the response to the end of that window, in ms, by the service's own clock. */
   readonly resetInMs: number;
   /** Maximum requests per window of the service, if the response reports it. The budget ignores this number. */
   readonly limit?: number;
@@ -100,8 +103,8 @@ export interface Slot {
    */
   corrected(weight: number): void;
   /**
-   * The request was given up: the slot is free at once if it was never sent; otherwise it is busy until the service must have counted it
-   * plus a window.
+   * Call it if the request was given up. If it was never sent, the slot is free at once. Otherwise the slot is busy until the service must
+   * have counted the request, and a window more.
    */
   aborted(): void;
   /** Call it if no byte of the request was sent although `sent` returned true. The slot is free again at once. */
@@ -127,13 +130,19 @@ export function rateBudget(options: RateBudgetOptions): RateBudget {
 }
 
 export interface RollingBudgetOptions extends RateBudgetOptions {
-  /** How long, from now, a slot is busy that is counted within `countedWithinMs`. Default: that time, the window and the guard. */
+  /**
+   * Returns for how long a slot is busy, in ms from now, if its request is counted within `countedWithinMs`. Default: that time, the window
+   * and the guard.
+   */
   readonly busyForMs?: (countedWithinMs: number) => number;
-  /** The maximum apparent difference, in ms, between two ends of one window: the wall clock is corrected now and then. Default 0. */
+  /**
+   * Maximum difference, in ms, between two calculations of the same window's end, because the wall clock can be corrected in between.
+   * Default 0.
+   */
   readonly endGrainMs?: number;
 }
 
-/** A class instead of closures, so that sources with many thousands of budgets share the methods' memory. */
+/** A class instead of closures, so that many thousands of budgets share the memory of their methods. */
 export class RollingBudget implements RateBudget {
   readonly limit: number;
   readonly windowMs: number;
@@ -251,7 +260,7 @@ export class RollingBudget implements RateBudget {
       remaining,
       refused,
       weight: refused ? 0 : weight,
-      // Our requests that were answered since the service's window began.
+      // Weight of our requests that are in flight or were answered since the service's window began.
       own: this.#weightInFlight + this.#unrefused.busyAt(resetAt - (now - sentAt) - 2 * HEADER_GRAIN_MS),
       sentAt,
       answeredAt: now,
@@ -282,9 +291,9 @@ export class RollingBudget implements RateBudget {
   restore({ windowMs, busy, others, heldMs = 0, freedMs = 0 }: BudgetSnapshot): void {
     const now = this.#clock.monotonicMs();
     this.#forgottenUntil = -Infinity;
-    // A slot that was counted under a shorter window is busy for the longer one; slots that the journal no longer lists may fill it.
+    // A slot of a shorter window is busy for the difference as well, and so may be slots that the journal no longer lists.
     const moreMs = Math.max(0, this.windowMs - windowMs) * (1 + DRIFT);
-    // A slot that was counted under a longer window is free once every request is that the service may still count.
+    // A slot of a longer window is busy no longer than a request that the service counts as late as possible.
     const mostMs = windowMs > this.windowMs ? this.#busyForMs(this.#maxDelayMs + (this.#leaseMs?.() ?? 0)) : Infinity;
     if (others !== undefined) {
       this.#others ??= new ObservedUse();

@@ -1,30 +1,30 @@
 import { handClock, type WindowKind } from './budget-simulation.fixture.ts';
 import { type BudgetEvidence, rateBudget } from './rate-budget.ts';
 
-/** A service, our walks and others, all with one credential. */
+/** A simulation of a service, our walks and other clients, all with one credential. */
 export interface SharedCredential {
   readonly kind: WindowKind;
   readonly limit: number;
   readonly windowMs: number;
-  /** Our walks, each of which sends its next request as soon as it may. */
+  /** Number of our walks. Each sends its next request as soon as the budget permits. */
   readonly walks: number;
-  /** For how many windows. */
+  /** Number of windows to simulate. */
   readonly windows: number;
-  /** Where wall-clock windows begin, as a part of one. */
+  /** Beginning of wall-clock windows, as a fraction of a window. */
   readonly phase: number;
-  /** Between 0 and 1: a part of `slowestMs`, one after the other. */
+  /** Returns a fraction: of `slowestMs` for a round trip, and of the round trip for the moment of counting. */
   readonly trips: () => number;
   readonly slowestMs: number;
-  /** Requests of others in a window, and when in it, as parts of one; the last entry goes on. */
+  /** Times of other clients' requests in each window, as fractions of a window. The last entry repeats. */
   readonly others: readonly (readonly number[])[];
-  /** Our first request, as a part of a window. */
+  /** Time of our first request, as a fraction of a window. Default 0. */
   readonly startAt?: number;
 }
 
 export interface SharedUse {
-  /** When our own requests were counted, ms. */
+  /** Times at which the service counted our requests, in ms. */
   readonly counted: readonly number[];
-  /** When our own were refused, ms. */
+  /** Times at which the service refused our requests, in ms. */
   readonly refused: readonly number[];
   readonly othersCounted: number;
 }
@@ -34,7 +34,10 @@ interface Happening {
   readonly happen: () => void;
 }
 
-/** Runs walks as early as the budget permits, beside other clients. The headers are true, in whole seconds. */
+/**
+ * Simulates walks that send as early as the budget permits, next to other clients. The service reports correct numbers, and times in whole
+ * seconds.
+ */
 export function share(options: SharedCredential): SharedUse {
   const { kind, limit, windowMs, walks, windows, phase, trips, slowestMs, others, startAt = 0 } = options;
   const clock = handClock();

@@ -7,7 +7,7 @@ const KINDS: readonly WindowKind[] = ['first-request', 'wall-clock', 'rolling'];
 const CASES = KINDS.flatMap((kind) => [1, 5].map((walks) => ({ kind, walks })));
 const WINDOW_MS = 900_000;
 
-/** Parts of a window, the same in each run. */
+/** Creates a generator of fractions that is the same in each run. */
 function parts(seed: number): () => number {
   let state = seed;
   return () => {
@@ -22,7 +22,7 @@ function day(scene: Scene): SharedUse {
   return share({ limit: 15, windowMs: WINDOW_MS, windows: 20, phase: 0.5, trips: parts(1), slowestMs: 600, startAt: 0.05, ...scene });
 }
 
-/** The use of other clients in a window, at moments spread over it. */
+/** Returns the times of other clients' requests, spread over a window. */
 const spread = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => 0.1 + (0.85 * i) / count);
 const times = (count: number, window: readonly number[]): readonly (readonly number[])[] => Array.from({ length: count }, () => window);
 
@@ -63,7 +63,7 @@ describe('any credential that is shared', () => {
       limit: fc.constant(limit),
       walks: fc.constant(walks),
       kind: fc.constantFrom(...KINDS),
-      // Ours fall together with neither theirs nor the reset: where they do, each window is another.
+      // Our requests coincide neither with others nor with the reset. Otherwise the use by others would differ from window to window.
       phase: fc.double({ min: 0.1, max: 1, noNaN: true }),
       startAt: fc.double({ min: 0, max: 0.05, noNaN: true }),
       segments: fc.array(fc.record({ use: use(limit - walks), windows: fc.integer({ min: 2, max: 5 }) }), { minLength: 1, maxLength: 3 }),

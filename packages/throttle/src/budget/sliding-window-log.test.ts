@@ -4,7 +4,7 @@ import { SlidingWindowLog } from './sliding-window-log.ts';
 
 type Step = { readonly do: 'add' | 'take off' | 'wait'; readonly ms: number; readonly weight: number };
 
-/** Requests that come, go and are corrected, also such that were over before they came; so few instants that many are the same. */
+/** Generates steps that add and correct weights, some of which have already ended. There are so few instants that many coincide. */
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.record({
     do: fc.constantFrom('add', 'add', 'add', 'take off', 'wait'),
@@ -17,12 +17,12 @@ const sum = (some: readonly { readonly weight: number }[]): number => some.reduc
 
 interface Scene {
   readonly log: SlidingWindowLog;
-  /** All that was ever added. */
+  /** Everything that was ever added. */
   readonly plain: readonly { readonly until: number; readonly weight: number }[];
   readonly now: number;
 }
 
-/** Plays the steps on a log and on a plain list of weights; returns the answers to a question after each. */
+/** Applies the steps to a log and to a plain list of weights. Returns the answers to a question after each step. */
 function play<Answer>(all: readonly Step[], ask: (scene: Scene) => Answer): Answer[] {
   const log = new SlidingWindowLog({ limit: 15, windowMs: 1_000 });
   const plain: { until: number; weight: number }[] = [];
@@ -50,7 +50,7 @@ interface Question {
   readonly truth: (scene: Scene) => unknown;
 }
 
-/** Asked for one thing alone, each must find out by itself what is over. */
+/** Each question is asked alone, because each method must drop the ended weights without help from another. */
 const QUESTIONS: readonly Question[] = [
   {
     what: 'what is busy',

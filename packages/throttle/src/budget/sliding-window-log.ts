@@ -7,7 +7,8 @@ interface Entry {
 }
 
 /**
- * Weights and the end of each, in order of their ends. Its memory is bounded by the limit, or by about a thousand buckets for large limits.
+ * A log of weights, each with the time at which it ends, in order of these times. Its memory is bounded by the limit, or by about a
+ * thousand buckets for large limits.
  */
 export class SlidingWindowLog {
   readonly #bucketMs: number;
@@ -19,24 +20,24 @@ export class SlidingWindowLog {
     this.#bucketMs = limit > EXACT_UP_TO ? windowMs / 1_000 : 0;
   }
 
-  /** Weight still busy at `now`. */
+  /** Returns the weight that is still busy at `now`. */
   busy(now: number): number {
     this.#expire(now);
     return this.#total;
   }
 
-  /** When the last slot came free that is no longer busy at `now`; `-Infinity` if there is none. */
+  /** Returns when the latest of the slots that are free at `now` became free; `-Infinity` if there is none. */
   freedAt(now: number): number {
     this.#expire(now);
     return this.#freedAt;
   }
 
-  /** Weight that is busy at `at` or later. */
+  /** Returns the weight that ends at `at` or later. */
   busyAt(at: number): number {
     return this.#entries.reduce((sum, { until, weight }) => (until < at ? sum : sum + weight), 0);
   }
 
-  /** The instant at which no more than `room` is busy: `now` if that is already so, `Infinity` for a negative `room`. */
+  /** Returns the instant at which no more than `room` is busy: `now` if that is already so, `Infinity` for a negative `room`. */
   freeAt(room: number, now: number): number {
     let busy = this.busy(now);
     if (busy <= room) return now;
@@ -47,7 +48,7 @@ export class SlidingWindowLog {
     return Infinity;
   }
 
-  /** Adds weight that is busy until then; a negative weight subtracts from what was added for the same instant. */
+  /** Adds weight that is busy until `exactUntil`. A negative weight subtracts from the weight added for the same instant. */
   add(exactUntil: number, weight: number): void {
     const until = this.#bucketMs > 0 ? Math.ceil(exactUntil / this.#bucketMs) * this.#bucketMs : exactUntil;
     this.#total += weight;
@@ -58,7 +59,10 @@ export class SlidingWindowLog {
     else this.#entries.splice(at, 0, { until, weight });
   }
 
-  /** The slots that are busy after `now`, ascending: at most `most` pairs; beyond that, a later end replaces earlier ones. */
+  /**
+   * Returns the slots that are busy after `now`, in order of their ends, as at most `most` pairs. If there are more, neighbors are joined
+   * under their latest end.
+   */
   left(now: number, most: number): (readonly [ms: number, weight: number])[] {
     this.#expire(now);
     const per = Math.ceil(this.#entries.length / most);

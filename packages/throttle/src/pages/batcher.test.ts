@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { virtualClock } from '../testing/index.ts';
 import { batcher } from './batcher.ts';
 
-/** Batches of three of what `values` yields. */
+/** Creates batches of three from the values of an iterator. */
 function threes(values: AsyncIterator<number, undefined> | Iterator<number, undefined>) {
   const clock = virtualClock();
   const read = async () => (await values.next()).value;
   return { clock, batches: batcher({ read, isFull: ({ length }) => length === 3, maxWaitMs: 200, clock }) };
 }
 
-/** Values that a test gives when it likes. */
+/** Creates an iterator whose values the test provides one by one. */
 function given() {
   const waiting: ((value: number) => void)[] = [];
   const values = {

@@ -4,9 +4,9 @@ import type { Clock } from '../clock.ts';
 export interface BatcherOptions<T> {
   /** Reads the next value; undefined after the last. */
   readonly read: () => Promise<T | undefined>;
-  /** The next value if it is already available. Default: every value is read. */
+  /** Returns the next value if it has already arrived. Default: every value is read. */
   readonly take?: (() => T | undefined) | undefined;
-  /** Called with an unfinished batch of at least one value. */
+  /** Returns true if a batch is full. Called with at least one value. */
   readonly isFull: (batch: readonly T[]) => boolean;
   /** Maximum time that the first value of a batch waits for more, in ms. */
   readonly maxWaitMs: number;
@@ -14,11 +14,12 @@ export interface BatcherOptions<T> {
   readonly clock: Clock;
 }
 
-/** Makes batches of values that are read one at a time. */
+/** Makes batches from values that are read one at a time. */
 export interface Batcher<T> {
   /**
    * Reads the next batch. It is complete when it is full, `maxWaitMs` after its first value, or when the values have ended. Reads no
-   * further than the batch. Undefined after the last one; rejects if a read has failed, after the values before it. One call at a time.
+   * further than the batch. Undefined after the last one. If a read fails, the values before it are returned first, and then `next`
+   * rejects. Wait for each call before the next.
    */
   next(): Promise<readonly T[] | undefined>;
   /** Resolves to the value that a complete batch didn't wait for, once it arrives; undefined if there is none. */
@@ -29,7 +30,7 @@ type Outcome<T> = { readonly value: T } | { readonly error?: unknown };
 
 /** Creates a batcher. Nothing is read before its first batch is requested. */
 export function batcher<T>({ read, take, isFull, maxWaitMs, clock }: BatcherOptions<T>): Batcher<T> {
-  /** If a read took longer than a batch waited, its value is the first of the next one. */
+  /** The current read. If it outlasts a batch's wait, its value begins the next batch. */
   let pending: Promise<Outcome<T>> | undefined;
   let end: { readonly error?: unknown } | undefined;
   const outcome = (): Promise<Outcome<T>> =>

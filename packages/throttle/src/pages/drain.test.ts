@@ -4,7 +4,7 @@ import { creditPool } from '../admission/credit-pool.ts';
 import type { PageReader } from './page-reader.ts';
 import { PageStream } from './page-stream.ts';
 
-/** Pages of 5,000 items each, with a count of the requested ones. */
+/** Creates a walk through pages of 5,000 items each, and counts the requested pages. */
 function walk({ pages = Infinity, failAfter = Infinity }: { pages?: number; failAfter?: number } = {}) {
   const seen = { asked: 0, reads: 0, aborted: 0, readers: 0 };
   const open = (): PageReader<number> => {

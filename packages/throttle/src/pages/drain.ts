@@ -23,7 +23,7 @@ export interface DrainOptions {
  * - *Emits when* the projection of a page emits.
  * - *Backpressures when* credit is used up: pages are requested only while `maxOutstanding` has capacity for them.
  * - *Completes when* the walk has ended and its last projection has completed.
- * - *Cancels when* unsubscribed: the request in flight is aborted and the projection unsubscribed.
+ * - *Cancels when* the consumer unsubscribes: the request in flight is aborted and the projection unsubscribed.
  *
  * Errors of the walk come after the pages before them were acknowledged; an error of a projection ends the drain at once.
  */
@@ -60,7 +60,7 @@ export function drain<T, R>(
           }
           if (delivery === undefined) end = {};
           else waiting.push(delivery);
-          // First, so that a journal can make the next grant durable together with this page.
+          // Requests the next page before it delivers this one, so that a journal can make the next grant durable together with this page.
           request();
           deliver();
         },
@@ -103,7 +103,7 @@ export function drain<T, R>(
           complete: acknowledged,
         });
         mine.subscription = subscription;
-        // An unsubscription while it was starting couldn't reach it yet.
+        // The consumer may have unsubscribed while the projection was starting, before its subscription was stored.
         if (subscriber.closed) subscription.unsubscribe();
       } catch (error) {
         subscriber.error(error);

@@ -7,7 +7,7 @@ import type { PageStage } from './through.ts';
 
 /** Options of {@link gather}. */
 export interface GatherOptions {
-  /** Values of a full batch. */
+  /** Number of values in a full batch. */
   readonly size: number;
   /** Maximum time that a batch waits from its first value until it is full, in ms, 0 to 2^31 - 1. */
   readonly maxWaitMs: number;
@@ -15,7 +15,7 @@ export interface GatherOptions {
   readonly clock?: Clock;
 }
 
-/** Maximum delay of a timer. */
+/** Maximum delay of a timer, in ms. */
 const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 /**
@@ -26,7 +26,7 @@ const LONGEST_WAIT_MS = 2 ** 31 - 1;
  * - *Emits when* a batch is full, `maxWaitMs` after its first value was read, and the rest when the walk ends. Never an empty batch.
  * - *Backpressures when* the drain does: values are read only for a requested batch.
  * - *Completes when* the walk has, after the last batch. An error of the walk comes after the values gathered before it.
- * - *Cancels when* unsubscribed: gathered values are dropped with their credit.
+ * - *Cancels when* the consumer unsubscribes: gathered values are dropped with their credit.
  *
  * Throws a `RangeError` for an invalid size or time.
  */

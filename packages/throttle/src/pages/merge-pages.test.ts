@@ -12,7 +12,7 @@ import { type Transform, transform } from './transform.ts';
 const flatten = <T>(): Transform<readonly T[], T> => transform({ name: 'flatten', open: () => ({ next: (values) => values }) });
 const left = new Error('no longer wanted');
 const turn = () => new Promise((resolve) => setImmediate(resolve));
-/** Walks of so many pages of so many values each; a value is its walk, its page, its place. */
+/** Creates `count` walks. A value names its walk, its page, and its position on the page. */
 const walks = (count: number, { pages, size }: { pages: number; size: number }) =>
   Array.from({ length: count }, (_, walk) =>
     scriptedWalk(Array.from({ length: pages }, (_, page) => Array.from({ length: size }, (_, i) => `${walk}.${page}.${i}`))),
@@ -157,7 +157,7 @@ describe('mergePages', () => {
     await turn();
     expect([credits.outstanding, come.length]).toEqual([10, 2]);
     abort.abort(left);
-    // The credit of the page that was handed over.
+    // Only the delivered page still holds credit.
     expect(credits.outstanding).toBe(5);
     await expect(reader.read({ credits, signal: abort.signal })).rejects.toBe(left);
     for (const one of come) one();
@@ -228,7 +228,7 @@ describe('gather', () => {
       await clock.settle();
       come?.();
       await clock.advance(advance);
-      // The second page's, which nothing waits for any more.
+      // Lets the second page arrive. In the second case, no batch waits for it any more.
       come?.();
       await clock.settle();
       expect(credits.outstanding).toBe(2);

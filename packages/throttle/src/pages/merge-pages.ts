@@ -22,7 +22,7 @@ const MAX_OUTSTANDING = 20_000;
  * - *Emits when* a page of any walk has arrived.
  * - *Backpressures when* credit has no capacity for a page, or the latest page of each walk waits for the consumer.
  * - *Completes when* all walks have. The first error ends the stream, after the pages that arrived before.
- * - *Cancels when* unsubscribed: the requests of all walks are aborted, and waiting pages are dropped with their credit.
+ * - *Cancels when* the consumer unsubscribes: the requests of all walks are aborted, and waiting pages are dropped with their credit.
  */
 export function mergePages<T>(streams: Iterable<PageStream<T>>, { maxOutstanding, credits }: MergePagesOptions = {}): PageStream<T> {
   const walks = [...streams];
@@ -31,7 +31,7 @@ export function mergePages<T>(streams: Iterable<PageStream<T>>, { maxOutstanding
     const isOwn = credits !== undefined || maxOutstanding !== undefined;
     return mergedReader({
       readers: walks.map((walk) => walk.reader()),
-      // Iteration sets no limit.
+      // A `for await` loop passes a pool without a limit, so the stream's own pool applies.
       creditsFor: (given) => (isOwn || given.max === Infinity ? own : given),
     });
   });

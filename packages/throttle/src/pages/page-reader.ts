@@ -3,11 +3,14 @@ import type { Credit, CreditPool } from '../admission/credit-pool.ts';
 /** A walk that is read page by page, as demand allows. */
 export interface PageReader<T> {
   /**
-   * Requests the next page as soon as budget permits and `credits` has capacity; undefined after the last. One call at a time. Rejects when
-   * the walk has failed, and with `signal.reason` when it was aborted.
+   * Requests the next page as soon as budget permits and `credits` has capacity; undefined after the last page. Wait for each call before
+   * the next. Rejects when the walk has failed, and with `signal.reason` when it was aborted.
    */
   read(options: PageReadOptions): Promise<Delivery<T> | undefined>;
-  /** Returns a value that came with an earlier one, without waiting; undefined if there is none. Default: none, ever. */
+  /**
+   * Returns another value that has already arrived, without waiting; undefined if there is none. Absent if each read returns everything
+   * that has arrived.
+   */
   take?(): Delivery<T> | undefined;
 }
 
@@ -23,7 +26,7 @@ export interface PageReadOptions {
 
 /** A page and the credit that it holds until its consumer has processed it. */
 export interface Delivery<T> {
-  /** The page, or what a stage made of it. */
+  /** The page, or a value that a stage made from it. */
   readonly value: T;
   /** Capacity for the items of `value`. Its holder releases it when downstream has processed them. */
   readonly credit: Credit;

@@ -28,20 +28,20 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
     this.#open = open;
   }
 
-  /** See `drain`: the completion of the result of `project` acknowledges the page. */
+  /** Delivers the pages to `project`, as the function `drain` does. A page is acknowledged when the result of `project` completes. */
   drain<R>(project: (page: T) => ObservableInput<R>, options?: DrainOptions): Observable<R> {
     return drain(this.#open, project, options);
   }
 
   /**
-   * The same walk through stages, also in three shapes. The values are those that `.pipe` of the same transforms returns, but under credit:
-   * a page returns its credit when every value made from it is acknowledged. After `.pipe` there is no backpressure: pages are requested as
-   * fast as their budget permits, however slow the consumer is.
+   * Passes the pages through stages, and returns a walk in the same three shapes. The values are those that `.pipe` of the same transforms
+   * returns, but under credit: a page returns its credit when every value made from it is acknowledged. After `.pipe` there is no
+   * backpressure: pages are requested as fast as their budget permits, however slow the consumer is.
    *
    * - *Emits when* a stage emits a value: the drain treats each as a page.
    * - *Backpressures when* the drain does, or the values of a page aren't all acknowledged and credit has no capacity for the next one.
    * - *Completes when* the walk has ended and its last value is acknowledged. A stage's error comes after the values before it.
-   * - *Cancels when* unsubscribed: the request in flight is aborted, and waiting values are dropped with their credit.
+   * - *Cancels when* the consumer unsubscribes: the request in flight is aborted, and waiting values are dropped with their credit.
    */
   through<A>(a: Stage<T, A>): PageStream<A>;
   /** Two stages: the second reads the output of the first. */
@@ -55,17 +55,20 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
   /** Any number of stages, none of which changes the type; without any, the unchanged walk. */
   through(...stages: readonly Stage<T, T>[]): PageStream<T>;
   through(...given: readonly Stage<never, unknown>[]): PageStream<unknown> {
-    // Each reads the output of the one before it: the overloads ensure that.
+    // Each stage reads the output of the one before it: the overloads ensure that.
     const stages = given as readonly Stage<unknown, unknown>[];
     return new PageStream(() => stages.reduce<PageReader<unknown>>(readThrough, this.#open()));
   }
 
-  /** A reader of this walk, for callers that manage the credit themselves. */
+  /** Returns a reader of a new walk, for callers that manage the credit themselves. */
   reader(): PageReader<T> {
     return this.#open();
   }
 
-  /** Starts a walk that requests a page when the consumer calls for it, and so needs no credit. Leaving a `for await` aborts the request in flight. */
+  /**
+   * Starts a walk that requests a page when the consumer asks for it, so it needs no credit. Leaving a `for await` loop aborts the request
+   * in flight.
+   */
   [Symbol.asyncIterator](): AsyncIterator<T, void, undefined> & AsyncIterable<T> {
     const credits = creditPool({ max: Infinity });
     const abort = new AbortController();
@@ -114,8 +117,8 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
 }
 
 /**
- * A reader that also ends with `signal`, not only with the signal of a read: the request in flight is aborted, and reads reject with the
- * signal's reason.
+ * Returns a reader that also ends with `signal`, not only with the signal of a read: the request in flight is aborted, and reads reject
+ * with the signal's reason.
  */
 function endedBy<T>(reader: PageReader<T>, signal: AbortSignal): PageReader<T> {
   const abort = new AbortController();
@@ -125,7 +128,7 @@ function endedBy<T>(reader: PageReader<T>, signal: AbortSignal): PageReader<T> {
     take: () => (signal.aborted ? undefined : reader.take?.()),
     async read(options) {
       watch(options.signal);
-      // A signal may outlive many walks, so each read listens to it only while it takes.
+      // The signal may outlive many walks, so each read stops listening to it at its end.
       const forget = onAbort(signal, end);
       try {
         abort.signal.throwIfAborted();

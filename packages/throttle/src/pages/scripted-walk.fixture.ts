@@ -3,13 +3,13 @@ import type { PageReader } from './page-reader.ts';
 import { PageStream } from './page-stream.ts';
 
 export interface ScriptedWalkOptions {
-  /** Items that each page is reserved room for. Default: as many as it has. */
+  /** Number of items to reserve for each page. Default: the number of its values. */
   readonly reserve?: number;
-  /** Waited for before each page comes. */
+  /** Called for each requested page, which arrives when the promise resolves. */
   readonly latency?: () => Promise<unknown>;
 }
 
-/** A walk of these pages, one item per value, that counts the requested pages and items. */
+/** Creates a walk through these pages, with one item per value. `asked` counts the requested pages and items. */
 export function scriptedWalk<T>(pages: readonly (readonly T[])[], { reserve, latency }: ScriptedWalkOptions = {}) {
   const asked = { pages: 0, items: 0 };
   const open = (): PageReader<readonly T[]> => {
@@ -48,6 +48,6 @@ async function roomFor(credits: CreditPool, items: number, signal: AbortSignal):
     });
   }
   signal.throwIfAborted();
-  // In the same step as the look: another walk may take the room in between.
+  // Reserves in the same synchronous step as the check, before another walk can take the capacity.
   return credits.reserve(items);
 }

@@ -3,7 +3,7 @@ import type { Delivery } from './page-reader.ts';
 
 /**
  * Delivers the values of one delivery separately, each with a part of its credit. `each`: a value returns its own part. `together`: the
- * credit is returned with the last value. Without values it is returned at once.
+ * credit is returned with the last value. If there are no values, it is returned at once.
  */
 export function sharedCredit<T>(
   { value: values, credit: whole }: Delivery<readonly T[]>,

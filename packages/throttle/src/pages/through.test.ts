@@ -8,7 +8,7 @@ import { type Transform, transform } from './transform.ts';
 import { scriptedWalk } from './scripted-walk.fixture.ts';
 
 const flatten = <T>(): Transform<readonly T[], T> => transform({ name: 'flatten', open: () => ({ next: (values) => values }) });
-/** Remembers, drops and multiplies: each value as often as its remainder by 3, but for one that came right before. */
+/** A transform with state: repeats each value as often as its remainder by 3, but drops a value that is equal to the one before. */
 const uneven = (): Transform<number> =>
   transform<number>({
     name: 'uneven',
@@ -67,7 +67,7 @@ describe('PageStream.through', () => {
             defer(async () => {
               for (let i = delays[acknowledged % delays.length] ?? 0; i > 0; i -= 1) await turn();
               most = Math.max(most, credits.outstanding);
-              // Each requested page that isn't acknowledged holds its items.
+              // The pages that were requested and aren't acknowledged hold their items.
               expect(walk.asked.items - doneItems(script, acknowledged)).toBeLessThanOrEqual(cap);
               acknowledged += 1;
               return value;
@@ -107,7 +107,7 @@ describe('PageStream.through', () => {
         const abort = new AbortController();
         const first = await reader.read({ credits, signal: abort.signal });
         abort.abort();
-        // The credit of the value that was handed over.
+        // The delivered value still holds the credit of its page.
         expect(credits.outstanding).toBe(3);
         first?.credit.release();
       },
@@ -189,7 +189,7 @@ describe('a transform as an operator', () => {
   });
 });
 
-/** Items of the pages whose values are all among the first so many. */
+/** Returns the number of items on the pages whose values are all among the first `values`. */
 function doneItems(script: readonly (readonly number[])[], values: number): number {
   let sum = 0;
   for (const page of script) {

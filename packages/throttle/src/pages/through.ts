@@ -20,7 +20,7 @@ export function readThrough<A, B>(values: PageReader<A>, stage: Stage<A, B>): Pa
   return 'read' in stage ? stage.read(values) : transformed(values, stage);
 }
 
-/** Each value's credit is held until everything made from the value is released. */
+/** Applies a transform. Holds a value's credit until everything made from the value is released. */
 function transformed<A, B>(values: PageReader<A>, transform: Transform<A, B>): PageReader<B> {
   const opened = transform.open();
   let ready: readonly Delivery<B>[] = [];

@@ -17,7 +17,7 @@ export interface Transform<A, B = A> extends OperatorFunction<A, B> {
 
 /** An active transform on one stream. It may remember values from one call to the next. */
 export interface OpenTransform<A, B> {
-  /** The values made from one value, in order. */
+  /** Returns the values made from one value, in order. */
   next(value: A): Iterable<B>;
   /** Returns the state with which a later `open` continues after the last `next`. Absent for a transform without state. */
   state?(): Json | undefined;

@@ -2,19 +2,19 @@ import type { Clock } from '../clock.ts';
 
 /** A clock that moves only when a test advances it. */
 export interface VirtualClock extends Clock {
-  /** Advances by `ms`: fires what becomes due, in order, and lets promises settle after each. */
+  /** Advances by `ms`: fires the timers that become due, in order, and lets promises settle after each of them. */
   advance(ms: number): Promise<void>;
-  /** Lets all settled promises run, without advancing the time. */
+  /** Runs the callbacks of all settled promises, without advancing the time. */
   settle(): Promise<void>;
   /** Steps the wall clock, like a correction of the machine's clock; the monotonic clock isn't affected. */
   stepEpoch(ms: number): void;
-  /** Timers that have not fired. */
+  /** Number of timers that haven't fired. */
   readonly pending: number;
 }
 
 /** Options of {@link virtualClock}. */
 export interface VirtualClockOptions {
-  /** Default 2026-01-01T00:00:00Z, in ms since the epoch. */
+  /** Epoch ms at which the clock starts. Default: 2026-01-01T00:00:00Z. */
   readonly epochMs?: number;
 }
 
@@ -57,7 +57,7 @@ export function virtualClock({ epochMs: start = Date.UTC(2026, 0, 1) }: VirtualC
   };
 }
 
-/** One turn of the event loop: every promise that can settle has done so. */
+/** Waits for one turn of the event loop, in which every promise that can settle does so. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

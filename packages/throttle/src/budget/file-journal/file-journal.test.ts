@@ -17,7 +17,10 @@ import { FileJournalError } from './journal-rows.ts';
 
 let folder = '';
 let file = '';
-/** Journals of processes that died, too: the operating system would close their files, here the test does. */
+/**
+ * All journals that were opened, including those of simulated dead processes. The operating system would close the files of a dead process;
+ * here the test does.
+ */
 const opened: FileJournal[] = [];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'headgate-journal-'));
@@ -28,7 +31,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A process: it takes its budget over from the journal. */
+/** Simulates the start of a process, which restores its budget from the journal. */
 async function started(clock = virtualClock(), from = file) {
   const journal = await fileJournal({ file: from, clock });
   opened.push(journal);
@@ -41,7 +44,7 @@ async function started(clock = virtualClock(), from = file) {
   return { clock, journal, budget, acquire };
 }
 
-/** The files that a process leaves that dies now. */
+/** Copies the files that a process would leave if it died now. Returns the path of the copy. */
 function leftByDeath(): string {
   const left = join(folder, 'left.journal');
   for (const end of ['', '-wal']) if (existsSync(`${file}${end}`)) copyFileSync(`${file}${end}`, `${left}${end}`);
@@ -52,7 +55,7 @@ async function startedAfterDeath(clock: ReturnType<typeof virtualClock>) {
   return await started(clock, leftByDeath());
 }
 
-/** The budgets of each credential that a file has. */
+/** Reads the budgets of each credential from a file. */
 function rowsOf(path: string): Record<string, unknown> {
   const db = new DatabaseSync(path);
   try {
@@ -148,7 +151,7 @@ describe('fileJournal', () => {
     leftByDeath();
     const longer = await readFile(`${left}-wal`);
     expect(longer.length).toBeGreaterThan(wal.length);
-    // A part of the second grant's write, whose permit was not there yet.
+    // The process dies in the middle of the second grant's write, before its permit is delivered.
     await writeFile(`${left}-wal`, longer.subarray(0, (wal.length + longer.length) / 2));
     expect((await started(first.clock, left)).budget.used).toBe(1);
   });
@@ -186,7 +189,7 @@ describe('fileJournal', () => {
     expect((await readFile(file)).subarray(100)).toEqual(before.subarray(100));
   });
 
-  // Only Linux can limit what a running process may write.
+  // Only Linux can limit the file size of a running process.
   it.skipIf(process.platform !== 'linux')('continues after a grant that could not be written, and so does the next process', async () => {
     const holder = await holderProcess();
     execFileSync('prlimit', ['--pid', String(holder.child.pid), `--fsize=${holder.walBytes}:unlimited`]);
@@ -201,7 +204,7 @@ describe('fileJournal', () => {
     await once(holder.child, 'exit');
     const journal = await fileJournal({ file });
     opened.push(journal);
-    // What had been settled before the refused grant is there, too.
+    // The change that was settled before the failed grant is there, too.
     expect(journal.open('other', () => []).restored).toMatchObject([{ heldMs: expect.any(Number) as number }]);
     expect(journal.open('app', () => []).restored).toMatchObject([{ busy: { length: 1 } }]);
   });
@@ -217,7 +220,7 @@ describe('fileJournal', () => {
     await started();
   });
 
-  // Windows has other permissions.
+  // Windows has different permissions.
   it.skipIf(process.platform === 'win32')("is its owner's alone, whatever the umask", async () => {
     const umask = process.umask(0);
     onTestFinished(() => void process.umask(umask));
@@ -254,7 +257,7 @@ describe('fileJournal', () => {
     expect(journal.leaseMs).toBe(1_000);
   });
 
-  // Windows lets few make links.
+  // On Windows, few users can create symbolic links.
   it.skipIf(process.platform === 'win32')('does not treat an unreadable journal as empty, and names it', async () => {
     await mkdir(join(folder, 'sub'));
     await symlink(file, file);
@@ -278,7 +281,7 @@ describe('fileJournal', () => {
   });
 });
 
-/** A process that has the journal open and says so. */
+/** Starts a process that holds the journal open. */
 async function holderProcess() {
   const script = fileURLToPath(new URL('./journal-holder.fixture.ts', import.meta.url));
   const child: ChildProcess = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, file], {

@@ -6,7 +6,10 @@ import { openJournalRows } from './journal-rows.ts';
 
 /** Options of {@link fileJournal}. */
 export interface FileJournalOptions {
-  /** An SQLite database. It is created if it is missing, with its folder, for its owner alone. One journal at a time can have it open. */
+  /**
+   * Path of an SQLite database. It is created if it is missing, with its folder, and only its owner can read it. One journal at a time can
+   * have it open.
+   */
   readonly file: string;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
@@ -21,8 +24,9 @@ export interface FileJournal extends Journal, AsyncDisposable {
 const SHORTEST_LEASE_MS = 1_000;
 
 /**
- * Opens a journal in a file: a row for each credential, written and synced before a grant of it is used. A write blocks the thread until the disk
- * has it. Throws a `FileJournalError` if the file can't be read or written, and if another process, or this one, has it open.
+ * Opens a journal in a file, with a row for each credential. A grant is written and synced before its permit is delivered. A write blocks
+ * the thread until the disk has it. Throws a `FileJournalError` if the file can't be read or written, or if this process or another one has
+ * it open.
  */
 export async function fileJournal({ file, clock = systemClock() }: FileJournalOptions): Promise<FileJournal> {
   const rows = await openJournalRows(resolve(file));
@@ -39,7 +43,7 @@ export async function fileJournal({ file, clock = systemClock() }: FileJournalOp
     rows.save(
       Array.from(changed, (credential) => ({ credential, at, budgets: stampedSnapshots(snapshots.get(credential)?.() ?? [], clock) })),
     );
-    // After an error the next write includes them.
+    // Not reached after an error: the next write then includes these changes.
     changed.clear();
     slowestMs = Math.max(slowestMs * 0.9, clock.monotonicMs() - startedMs);
   };
@@ -58,7 +62,7 @@ export async function fileJournal({ file, clock = systemClock() }: FileJournalOp
     open(credential, snapshot) {
       snapshots.set(credential, snapshot);
       const row = rows.row(credential);
-      /** All grants of one turn share a write. */
+      /** All grants of one synchronous step share a write. */
       const granted = (): Promise<void> => {
         changed.add(credential);
         return (next ??= Promise.resolve().then(write));
@@ -67,7 +71,7 @@ export async function fileJournal({ file, clock = systemClock() }: FileJournalOp
         restored: row === undefined ? undefined : agedSnapshots(row.budgets, clock.epochMs() - row.at, clock.boot?.()),
         granted,
         settled: () => void changed.add(credential),
-        // If this fails, so does the next grant, which reports it.
+        // If the write fails, the next grant fails, too, and reports the error.
         flush: () => void granted().catch(() => undefined),
       };
     },

@@ -2,7 +2,10 @@ import { statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileJournal } from './index.ts';
 
-/** Holds a journal until it is killed, and says how long its newest file is. Each line of its input is a grant. */
+/**
+ * Holds a journal open until the process is killed. Prints the size of its write-ahead log, and then grants a permit for each line of
+ * input.
+ */
 const [file = ''] = process.argv.slice(2);
 const journal = await fileJournal({ file });
 const other = journal.open('other', () => [{ windowMs: 10_000, busy: [], heldMs: 60_000 }]);

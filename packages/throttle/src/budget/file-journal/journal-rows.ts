@@ -6,25 +6,28 @@ import type { BudgetSnapshot } from '../journal.ts';
 /** The budgets of one credential. */
 export interface JournalRow {
   readonly credential: string;
-  /** Epoch ms. */
+  /** Epoch ms of the write. */
   readonly at: number;
   readonly budgets: readonly BudgetSnapshot[];
 }
 
-/** A database with a row per credential, held by this process alone. The operating system releases it when the process ends, however it ends. */
+/**
+ * A database with a row per credential, held by this process alone. The operating system releases it when the process ends, for whatever
+ * reason.
+ */
 export interface JournalRows {
-  /** The newest row of a credential. */
+  /** Returns the row of a credential; undefined if there is none. */
   row(credential: string): JournalRow | undefined;
-  /** Replaces rows, all or none. They are durable when it returns. */
+  /** Replaces rows, all or none. They are durable when `save` returns. */
   save(rows: readonly JournalRow[]): void;
   close(): void;
 }
 
-/** The journal's file can't be read, written or locked. The message names the file and what to do. */
+/** The error for a journal's file that can't be read, written or locked. The message names the file and what to do. */
 export class FileJournalError extends Error {
-  /** Stays the same if a bundler renames classes. */
+  /** A constant, because a bundler can rename the class. */
   override readonly name = 'FileJournalError';
-  /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
+  /** Identifies the error even if `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_FILE_JOURNAL';
   /** False: a damaged file, a full disk or another holder of the file stays until the user fixes it. */
   readonly retryable = false;
@@ -34,12 +37,18 @@ export class FileJournalError extends Error {
 const BUSY = 5;
 const CORRUPT = 11;
 const NOT_A_DATABASE = 26;
-/** Two processes that open a free journal can block each other for a moment. A journal in use stays locked for longer than this. */
+/**
+ * Time to wait for a lock, in ms. Two processes that open a free journal can block each other for a moment, but a journal in use stays
+ * locked for longer.
+ */
 const MEETING_MS = 60;
 /** Marks a database as a journal: `HGJ` and the version of its table. */
 const APPLICATION_ID = 0x48474a01;
 
-/** Opens a file, and creates it and its folder for their owner alone. Its rows, and this function, throw a `FileJournalError`. */
+/**
+ * Opens a journal's file. A missing file or folder is created, readable only by its owner. This function and the methods of the rows throw
+ * a `FileJournalError`.
+ */
 export async function openJournalRows(file: string): Promise<JournalRows> {
   const { DatabaseSync } = await import('node:sqlite');
   const attempt = <Result>(work: () => Result): Result => {
@@ -82,7 +91,7 @@ export async function openJournalRows(file: string): Promise<JournalRows> {
 
 function begin(db: DatabaseSync): void {
   const pragma = (name: string): unknown => db.prepare(`PRAGMA ${name}`).get()?.[name];
-  // An exclusive connection keeps its lock between transactions, and a write-ahead log is synced once for each.
+  // An exclusive connection keeps its lock between transactions, and a write-ahead log needs only one sync per transaction.
   db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON');
   db.exec('PRAGMA wal_autocheckpoint = 100; BEGIN EXCLUSIVE');
   const isOther = pragma('schema_version') !== 0 && pragma('application_id') !== APPLICATION_ID;
@@ -96,7 +105,7 @@ function begin(db: DatabaseSync): void {
   );
 }
 
-/** Creates a missing folder, durably, for its owner alone. SQLite does the same for the names of its files. */
+/** Creates a missing folder, readable only by its owner, and syncs its name to disk. SQLite syncs the names of the files that it creates. */
 function createFolder(folder: string): void {
   const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
   // Windows makes names durable automatically, and can't open a folder.
@@ -113,7 +122,7 @@ function createFolder(folder: string): void {
 
 function unusable(file: string, cause: unknown): FileJournalError {
   const { code, errcode = 0, message } = cause as NodeJS.ErrnoException & { readonly errcode?: number };
-  // The low byte; the others give details.
+  // The low byte is the primary error code. The other bytes give details.
   switch (errcode % 256) {
     case BUSY:
       return new FileJournalError(
