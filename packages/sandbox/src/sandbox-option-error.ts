@@ -1,6 +1,6 @@
-/** An option of an emulator is invalid; the message names the option and the valid values. */
+/** The error for an invalid option of an emulator. The message names the option and the valid values. */
 export class SandboxOptionError extends Error {
-  /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
+  /** Identifies the error even if `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_SANDBOX_OPTION';
   /** False: the option itself must be changed. */
   readonly retryable: boolean = false;

@@ -1,4 +1,4 @@
-/** A sequence of numbers from 0 up to, not including, 1; the same seed returns the same sequence. */
+/** Returns a generator of numbers in [0, 1). The same seed returns the same sequence. */
 export function seededRandom(seed: number): () => number {
   let step = 0;
   return () => {
@@ -7,7 +7,7 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** One 32-bit number for a seed and any mixture of texts and numbers. */
+/** Returns a 32-bit hash of a seed and any number of texts and numbers. */
 export function hash32(seed: number, ...parts: readonly (string | number)[]): number {
   let hash = mix32(seed ^ 0x9e3779b9);
   for (const part of parts) {
@@ -20,7 +20,7 @@ export function hash32(seed: number, ...parts: readonly (string | number)[]): nu
   return hash;
 }
 
-/** A bijection over 32-bit numbers (the finaliser of MurmurHash3): different numbers in, different numbers out. */
+/** A bijection over 32-bit numbers (the finalizer of MurmurHash3): different numbers have different results. */
 export function mix32(value: number): number {
   let mixed = value >>> 0;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
@@ -36,7 +36,7 @@ export function unmix32(mixed: number): number {
   return (value ^ (value >>> 16)) >>> 0;
 }
 
-/** The same items in another order, by Fisher and Yates. */
+/** Returns the items in a random order (Fisher-Yates shuffle). */
 export function shuffled<Item>(items: readonly Item[], random: () => number): Item[] {
   const rest = [...items];
   const order: Item[] = [];

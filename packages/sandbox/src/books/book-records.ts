@@ -1,10 +1,10 @@
 import { isbnFromHash, toIsbn10 } from './isbn.ts';
 import { hash32 } from '../seeded-random.ts';
 
-/** A record as the catalog spells it; fields and their types differ from record to record. */
+/** A record as the catalog spells it. Fields and their types differ from record to record. */
 export type CatalogueRecord = Readonly<Record<string, unknown>>;
 
-/** The record of an ISBN-13: the same for the same seed, with the types varying as they do in the field. */
+/** Creates the record of an ISBN-13, the same for the same seed. Types vary as in the records of a real catalog. */
 export function bookRecord(options: { readonly isbn13: string; readonly seed: number; readonly author?: string }): CatalogueRecord {
   const { isbn13, seed, author } = options;
   const pick = (field: string, count: number): number => hash32(seed, field, isbn13) % count;
@@ -39,7 +39,7 @@ export function bookRecord(options: { readonly isbn13: string; readonly seed: nu
   };
 }
 
-/** The books of an author, by name: 3 to 42, some of them known only by ISBN-10. */
+/** Creates the books of an author by name: 3 to 42 records, some with only an ISBN-10. */
 export function authorBooks(options: { readonly name: string; readonly seed: number }): CatalogueRecord[] {
   const { name, seed } = options;
   const count = 3 + (hash32(seed, 'books', name) % 40);

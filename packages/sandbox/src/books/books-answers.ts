@@ -9,21 +9,21 @@ import { shuffled } from '../seeded-random.ts';
 /** The catalog's contents. */
 export interface Catalogue {
   readonly isUnknown: (isbnOrAuthor: string) => boolean;
-  /** ISBNs a batch may hold. */
+  /** Maximum ISBNs per batch. */
   readonly maxBatch: number;
   readonly seed: number;
-  /** Returns the order of a batch's records. */
+  /** Returns random numbers, which decide the order of a batch's records. */
   readonly random: () => number;
 }
 
-/** The response to a request that was let through. */
+/** Creates the response to a request that no limit has refused. */
 export function catalogueAnswer(catalogue: Catalogue, request: BooksRequest): Answer {
   const { isUnknown, maxBatch, seed, random } = catalogue;
   const recordOf = (asked: string): CatalogueRecord | undefined => {
     const isbn13 = toIsbn13(asked);
     return isbn13 === undefined || isUnknown(isbn13) ? undefined : bookRecord({ isbn13, seed });
   };
-  // Assigned rather than returned: the compiler then proves that every kind has its response.
+  // Each case assigns its response instead of returning it, so that the compiler proves that every kind has one.
   let answer: Answer;
   switch (request.kind) {
     case 'other':
@@ -64,7 +64,7 @@ function batchAnswer(requested: number, data: readonly CatalogueRecord[]): Answe
   return jsonAnswer(200, JSON.stringify({ total: data.length, requested, data }));
 }
 
-/** An error, or a refusal over a limit, in the catalog's words. */
+/** Creates an error, or a refusal over a limit, as the catalog spells it. */
 export function booksMessage(status: number, text: string, headers: Readonly<Record<string, string>> = {}): Answer {
   return jsonAnswer(status, JSON.stringify({ message: text }), headers);
 }

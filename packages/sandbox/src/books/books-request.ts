@@ -1,4 +1,4 @@
-/** The operation of a request; undefined if it is none of the three, or malformed for the given reason. */
+/** The operation of a request. `malformed`: it is one of the three, but invalid for the given reason. `other`: it is none of the three. */
 export type BooksRequest =
   | { readonly kind: 'book'; readonly isbns: readonly [string] }
   | { readonly kind: 'author'; readonly author: string; readonly page: number; readonly pageSize: number }
@@ -33,7 +33,10 @@ export function parseBooksRequest(request: {
   return { kind: 'author', author: name, page, pageSize: Math.min(pageSize, 1000) };
 }
 
-/** The ISBNs of `isbns=a,b`, raw or form-encoded, or of `{"isbns":["a","b"]}`, whatever the content type says. */
+/**
+ * Reads the ISBNs from `isbns=a,b`, raw or form-encoded, or from `{"isbns":["a","b"]}`, whatever the content type is. Undefined if there
+ * are none.
+ */
 function batchOf(body: string): string[] | undefined {
   const text = body.trim();
   let isbns: readonly unknown[];

@@ -11,25 +11,27 @@ import type { ServedRequest } from '../http/request-log.ts';
 import { seededRandom } from '../seeded-random.ts';
 import type { WindowOptions } from '../http/window.ts';
 
-/** How the book catalog is emulated. */
+/** Options of {@link startBooks}. */
 export interface BooksSandboxOptions {
-  /** Port of the default plan on 127.0.0.1, premium and pro on the two after it; default 0, three free ones. */
+  /** Port of the default plan on 127.0.0.1. Premium and pro get the next two ports. Default 0: three free ports. */
   readonly port?: number;
-  /** The keys that are let in, each at its plan's address; default: any key at any address, named `key 1`, `key 2` and so on. */
+  /** Accepted keys, each at its plan's address. Default: any key at any address, named `key 1`, `key 2` and so on. */
   readonly keys?: readonly BooksKey[];
   /** The window of each key; default `{ kind: 'rolling', windowMs: 1000 }` and the plan's limit: 1, 3 or 5. */
   readonly window?: Partial<WindowOptions>;
-  /** The response to a request over the limit; `both`: a 429 and a 404 in turn. Default `both`. */
+  /** The response to a request over the limit. `both`: 429 and 404 alternate. Default `both`. */
   readonly limitAnswer?: '404' | '429' | 'both';
-  /** The message of a 404 over the limit; default `Not Found`, the same as that of an unknown ISBN. */
+  /** Message of a 404 over the limit. Default `Not Found`, the same as for an unknown ISBN. */
   readonly limit404Message?: string;
-  /** ISBNs that each key may request per day; an author counts as one. Default: unlimited. */
+  /** ISBNs that each key may request per day; an author counts as one. Default: no limit. */
   readonly dailyQuota?: DailyQuotaOptions;
-  /** ISBNs (of 13 digits) and author names that aren't known, or a test for them. Default: every valid ISBN and every author is known. */
+  /**
+   * Unknown ISBNs (of 13 digits) and author names, or a function that tests for them. Default: every valid ISBN and every author is known.
+   */
   readonly unknown?: readonly string[] | ((isbnOrAuthor: string) => boolean);
   /** Maximum ISBNs per batch. Default 1000. */
   readonly maxBatch?: number;
-  /** Faults, each with the request it is applied to, counted over the three addresses together; default none. */
+  /** Faults, each with the requests that it is applied to, counted over the three addresses together. Default: none. */
   readonly faults?: readonly Fault[];
   /** Duration of a response in milliseconds, in real time. Default 0. */
   readonly latencyMs?: Latency;
@@ -37,7 +39,7 @@ export interface BooksSandboxOptions {
   readonly replay?: readonly RecordedEntry[];
   /** Seed of records, their order and latencies. Default 1. */
   readonly seed?: number;
-  /** Epoch milliseconds, for windows, quotas and `date` headers; default `Date.now`. Latencies and drips keep real time. */
+  /** Returns epoch milliseconds for windows, quotas and `date` headers. Default `Date.now`. Latencies and drips always use real time. */
   readonly now?: () => number;
 }
 
@@ -47,18 +49,19 @@ export interface BooksSandbox extends AsyncDisposable {
   readonly url: string;
   /** Each plan's base address. */
   readonly urls: Readonly<Record<BooksPlan, string>>;
-  /** The requests read so far at all three addresses, oldest first: the newest 100,000 and no more than 1,000,000 ISBNs. */
+  /** The requests read so far at all three addresses, oldest first: the newest 100,000, with at most 1,000,000 ISBNs. */
   readonly requests: readonly ServedRequest[];
   /**
-   * Replaces the faults from the next request on, which is their request 1: `setFaults([{ name: '503', times: Infinity }])` until `setFaults([])`.
-   * Requests that were read before keep theirs. Throws `SandboxOptionError`, and leaves the faults as they were.
+   * Replaces the faults from the next request on, which counts as their request 1. For example, `setFaults([{ name: '503', times: Infinity
+   * }])` starts an outage, and `setFaults([])` ends it. Requests that were already read keep their faults. Throws `SandboxOptionError` for
+   * an invalid fault, and then changes nothing.
    */
   readonly setFaults: (faults: readonly Fault[]) => void;
   /** Closes every connection and the servers. */
   readonly close: () => Promise<void>;
 }
 
-/** Starts an emulator of the book catalog on 127.0.0.1, one address for each plan; throws `SandboxOptionError`. */
+/** Starts an emulator of the book catalog on 127.0.0.1, with one address for each plan. Throws `SandboxOptionError` for invalid options. */
 export async function startBooks(options: BooksSandboxOptions = {}): Promise<BooksSandbox> {
   const { port = 0, keys, window = {}, dailyQuota, unknown = [], faults = [], latencyMs = 0, replay, seed = 1, now = Date.now } = options;
   const random = seededRandom(seed);

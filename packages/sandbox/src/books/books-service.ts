@@ -18,11 +18,11 @@ export type BooksPlan = 'default' | 'premium' | 'pro';
 
 /** A key of the catalog. */
 export interface BooksKey {
-  /** Shown in `ServedRequest.credential` instead of the key. */
+  /** Name of the key, shown in `ServedRequest.credential` instead of the key. */
   readonly name: string;
   /** The secret, which is the whole value of the Authorization header. */
   readonly key: string;
-  /** The plan that it was bought for; default `default`. */
+  /** The plan of the key. Default `default`. */
   readonly plan?: BooksPlan;
 }
 
@@ -37,7 +37,10 @@ export interface BooksServiceOptions extends Catalogue {
 
 const plans: readonly BooksPlan[] = ['default', 'premium', 'pro'];
 
-/** Answers as the catalog does: it checks first the key and its plan, then its windows, then the request. */
+/**
+ * Creates a function that responds as the catalog does. It checks the key and its plan first, then the window and the quota, then the
+ * request.
+ */
 export function createBooksService(options: BooksServiceOptions): (exchange: Exchange) => Served {
   const { keys, window, dailyQuota, limitAnswer, limit404Message, maxBatch } = options;
   const names = keys?.map(({ name }) => name) ?? [];

@@ -4,17 +4,17 @@ import { SandboxOptionError } from '../sandbox-option-error.ts';
 export interface DailyQuotaOptions {
   /** ISBNs from one reset to the next: a whole number from 0. A request for a book or an author counts as one. */
   readonly isbns: number;
-  /** The time of day, UTC, at which the count starts again, as `HH:MM`; default `00:00`. */
+  /** Time of day (UTC) at which the count starts again, as `HH:MM`. Default `00:00`. */
   readonly resetsAt?: string;
 }
 
 /** A count of ISBNs that starts again every day. */
 export interface DailyQuota {
-  /** Uses that many, or returns false and uses none if fewer are left today. */
+  /** Uses that many ISBNs and returns true. If fewer are left today, uses none and returns false. */
   take(isbns: number, nowMs: number): boolean;
 }
 
-/** Creates an unused quota; throws `SandboxOptionError`. */
+/** Creates an unused quota. Throws `SandboxOptionError` for invalid values. */
 export function createDailyQuota({ isbns, resetsAt = '00:00' }: DailyQuotaOptions): DailyQuota {
   const [, hours, minutes] = /^([01]\d|2[0-3]):([0-5]\d)$/u.exec(resetsAt) ?? [];
   if (hours === undefined || minutes === undefined) {

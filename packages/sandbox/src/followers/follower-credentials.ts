@@ -23,23 +23,23 @@ type Authentication =
   | { readonly name: string }
   | { readonly status: number; readonly errorCode: number; readonly message: string; readonly name?: string };
 
-/** Recognizes clients; `serverNowMs` is the clock that OAuth timestamps are compared with. */
+/** Recognizes the client of a request. `serverNowMs`: the time with which OAuth timestamps are compared. */
 export type Authenticate = (
   request: Omit<SignedRequest, 'authorization'> & { readonly authorization: string | undefined },
   serverNowMs: number,
 ) => Authentication;
 
-/** How far an OAuth timestamp may be off, either way. */
+/** Maximum difference between an OAuth timestamp and the service's clock, in seconds. */
 const timestampToleranceS = 300;
 
 export interface AuthenticationOptions {
-  /** The credentials to verify against; undefined: any bearer token and any well-formed OAuth signature. */
+  /** The accepted credentials. Undefined: any bearer token and any well-formed OAuth signature. */
   readonly credentials: readonly FollowersCredential[] | undefined;
-  /** Whether any bearer token is accepted. */
+  /** Accepts any bearer token. */
   readonly anyBearer: boolean;
 }
 
-/** Creates the check of Authorization headers. It names unverified clients in order of appearance. */
+/** Creates a function that checks Authorization headers. It numbers unverified clients in order of appearance. */
 export function createAuthentication({ credentials, anyBearer }: AuthenticationOptions): Authenticate {
   const names = credentials?.map(({ name }) => name) ?? [];
   const twice = names.find((name, index) => names.indexOf(name) !== index);
@@ -89,7 +89,7 @@ function nameOfBearer(credentials: readonly FollowersCredential[], bearer: strin
   return credentials.find((each) => 'bearer' in each && each.bearer === bearer)?.name;
 }
 
-/** The nth secret is called `<kind> <n>`, or by the next number whose name is free. */
+/** Returns a function that names each new secret `<kind> <n>`, in order of appearance. It skips names that are taken. */
 function namesByOrder(kind: string, taken: readonly string[]): (secret: string) => string {
   const seen = new Map<string, string>();
   let last = 0;

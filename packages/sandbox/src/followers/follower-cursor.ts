@@ -6,16 +6,16 @@ export interface CursorPlace {
   readonly direction: 'next' | 'previous';
 }
 
-/** Turns places of one user's list into cursors and back. */
+/** Converts places in one user's list to cursors and back. */
 export interface CursorCodec {
   readonly encode: (place: CursorPlace) => string;
-  /** Undefined for a cursor that this codec didn't create, such as another user's. */
+  /** Returns undefined for a cursor that this codec didn't create, such as another user's. */
   readonly decode: (cursor: string) => CursorPlace | undefined;
 }
 
 /**
- * Creates opaque cursors between 2^60 and 2^63, negative ones for the previous page, without storing anything. The lower half is a keyed
- * bijection of the position, the upper half a checksum of it.
+ * Creates a codec for opaque cursors between 2^60 and 2^63, which are negative for the previous page. It stores nothing: a cursor's lower
+ * half is a keyed bijection of the position, and its upper half is a checksum.
  */
 export function createCursorCodec(key: number): CursorCodec {
   const lowOf = (position: number): number => mix32(position ^ mix32(key));

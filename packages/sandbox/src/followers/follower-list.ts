@@ -14,7 +14,7 @@ export interface FollowerListOptions {
   readonly shiftEvery?: number;
   /** Length in IDs of a range whose followers are all suspended. Default 5000. */
   readonly blockSize?: number;
-  /** Default 1. */
+  /** Seed of the IDs and of the suspended followers. Default 1. */
   readonly seed?: number;
 }
 
@@ -22,15 +22,15 @@ export interface FollowerListOptions {
 export interface FollowerList {
   /** Number of positions, including suspended followers and newcomers. */
   readonly length: () => number;
-  /** The IDs at positions `from` up to, not including, `to`, without the suspended ones; costs O(to - from). */
+  /** Returns the IDs at positions `from` up to, not including, `to`, without the suspended ones; costs O(to - from). */
   readonly slice: (from: number, to: number) => string[];
   /** Records that a page was served: every `shiftEvery` pages, a newcomer appears. */
   readonly pageServed: () => void;
 }
 
 /**
- * Creates the list of one user. IDs are distinct, mostly between 2^60 and 2^61, some above 2^62, some as small as old accounts'. Throws
- * `SandboxOptionError`.
+ * Creates the list of one user. IDs are distinct: most are between 2^60 and 2^61, some above 2^62, and some as small as those of old
+ * accounts. Throws `SandboxOptionError` for invalid options.
  */
 export function createFollowerList(options: FollowerListOptions): FollowerList {
   const { followers, suspendedShare = 0, shiftEvery = Number.POSITIVE_INFINITY, blockSize = 5000, seed = 1 } = options;
@@ -76,7 +76,7 @@ export function createFollowerList(options: FollowerListOptions): FollowerList {
   };
 }
 
-/** The ID at an index: its lower half is a bijection of the index, so that all IDs are distinct. */
+/** Returns the ID at an index. Its lower half is a bijection of the index, so all IDs are distinct. */
 function generatedId(seed: number, index: number): string {
   const low = mix32(index ^ mix32(seed));
   const kind = hash32(seed, 'kind', index) % 100;

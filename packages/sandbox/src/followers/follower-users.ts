@@ -7,13 +7,13 @@ import { hash32 } from '../seeded-random.ts';
 
 /** One account of the followers service. */
 export interface FollowersUser {
-  /** Its user ID, digits. Default: derived from its name and the seed. */
+  /** User ID, in digits. Default: derived from the name and the seed. */
   readonly id?: string;
   /** Number of followers, generated on demand, or their IDs, newest first. Default 0. */
   readonly followers?: number | readonly string[];
-  /** Answers with the 401 of a protected account; default false. */
+  /** Responds with the 401 of a protected account. Default false. */
   readonly protected?: boolean;
-  /** Answers with this error instead of a list: 17 no user matches, 34 no such page, 50 not found, 63 suspended; default none. */
+  /** Responds with this error instead of a list: 17 no user matches, 34 no such page, 50 not found, 63 suspended. Default: none. */
   readonly error?: 17 | 34 | 50 | 63;
   /**
    * Share of suspended followers, which are left out, from 0 to below 1. Above 0, some pages are empty, always including the second one.
@@ -35,15 +35,15 @@ interface ServedUser {
   readonly cursors: CursorCodec;
 }
 
-/** Adds an account, or replaces it. Throws `SandboxOptionError` for an ID of another account or an invalid list. */
+/** The accounts, by screen name and by user ID. */
 export interface UserDirectory {
   readonly byName: (screenName: string) => ServedUser | undefined;
   readonly byId: (userId: string) => ServedUser | undefined;
-  /** Creates the accounts. Throws `SandboxOptionError` for duplicate names or IDs and for invalid lists. */
+  /** Adds an account, or replaces it. Throws `SandboxOptionError` for the ID of another account, or for an invalid list. */
   readonly set: (screenName: string, user: FollowersUser) => void;
 }
 
-/** Makes the accounts; throws `SandboxOptionError` for names or IDs that are there twice and lists that can't be. */
+/** Creates the accounts. Throws `SandboxOptionError` for duplicate names or IDs, and for invalid lists. */
 export function createUserDirectory(users: Readonly<Record<string, FollowersUser>>, seed: number): UserDirectory {
   const names = new Map<string, ServedUser>();
   const ids = new Map<string, ServedUser>();

@@ -6,29 +6,29 @@ import type { FollowerList } from './follower-list.ts';
 /** The only path of the followers service. */
 export const followersPath = '/1.1/followers/ids.json';
 
-/** An error in the service's usual form. */
+/** Creates an error in the service's usual form. */
 export function followersError(status: number, code: number, message: string): Answer {
   return jsonAnswer(status, JSON.stringify({ errors: [{ code, message }] }));
 }
 
-/** The refusal over the limit, its fields in the order recorded. */
+/** Creates the refusal of a request over the limit, with its fields in the recorded order. */
 export function limitAnswer(headers: Readonly<Record<string, string>>): Answer {
   return jsonAnswer(429, '{"errors":[{"message":"Rate limit exceeded","code":88}]}', headers);
 }
 
-/** A protected account's refusal: its envelope differs from all others, and its slashes are escaped. */
+/** Creates the refusal for a protected account. Its format differs from that of all other errors, and its slashes are escaped. */
 export function protectedAnswer(): Answer {
   return jsonAnswer(401, `{"request":"${followersPath.replaceAll('/', String.raw`\/`)}","error":"Not authorized."}`);
 }
 
-/** How numbers are spelled in a page. */
+/** How IDs and cursors are spelled in a page. */
 export interface PageSpelling {
   readonly idsAsStrings: boolean;
-  /** Whether to add `next_cursor_str` and `previous_cursor_str`. */
+  /** Adds `next_cursor_str` and `previous_cursor_str`. */
   readonly cursorStrings: boolean;
 }
 
-/** One page of a list: `size` positions from the cursor's position, or before it; undefined for a cursor of another list. */
+/** Creates a page of a list: `size` positions from the cursor's position on, or before it. Undefined for a cursor of another list. */
 export function pageOf(
   options: { readonly list: FollowerList; readonly cursors: CursorCodec; readonly cursor: string; readonly size: number } & PageSpelling,
 ): Answer | undefined {
@@ -49,7 +49,7 @@ export function pageOf(
   }
 }
 
-/** The same page with another next cursor, in every spelling. */
+/** Returns the page with another next cursor, in both of its fields. */
 export function withNextCursor(answer: Answer, cursor: string): Answer {
   return { ...answer, body: answer.body.replaceAll(/("next_cursor(?:_str)?"\s*:\s*"?)-?\d+/gu, (_, field: string) => field + cursor) };
 }

@@ -246,7 +246,7 @@ test('OAuth signatures are verified over the request as it came, and a nonce ser
   expect(await outcome(signed(query, { oauth_nonce: 'n8', oauth_timestamp: '1900000300' }))).toBe('200 ');
   expect(await outcome(signed(query, { oauth_nonce: 'n9', oauth_timestamp: '1900000301' }))).toBe('401 135');
   expect(await outcome(signed(query, { oauth_nonce: 'n10', oauth_timestamp: '1899999699' }))).toBe('401 135');
-  // Only what was authenticated has spent the window.
+  // Only authenticated requests count against the window.
   expect((await get(query, signed(query, { oauth_nonce: 'n11' }))).headers.get('x-rate-limit-remaining')).toBe('11');
   expect(sandbox.requests[0]?.credential).toBe('user');
 });

@@ -15,34 +15,37 @@ import { SandboxOptionError } from '../sandbox-option-error.ts';
 import { seededRandom } from '../seeded-random.ts';
 import type { WindowOptions } from '../http/window.ts';
 
-/** How the followers service is emulated. */
+/** Options of {@link startFollowers}. */
 export interface FollowersSandboxOptions {
   /** Port on 127.0.0.1; default 0, a free one. */
   readonly port?: number;
-  /** Accounts by screen name; default one, `alpha` with 12,345 followers, or none with a recording. */
+  /** Accounts by screen name. Default: one, `alpha` with 12,345 followers, or none with a recording. */
   readonly users?: Readonly<Record<string, FollowersUser>>;
   /**
    * Accepted credentials. Default: any bearer token and any well-formed OAuth signature. Each token, and each pair of consumer key and
    * token, is its own credential, named `bearer 1`, `oauth 1` and so on.
    */
   readonly credentials?: readonly FollowersCredential[];
-  /** Also accept any bearer token in addition to `credentials`. Default: false with `credentials`. */
+  /** Accepts any bearer token in addition to `credentials`. Default: false if `credentials` is set, otherwise true. */
   readonly anyBearer?: boolean;
   /** The window of each credential; default `{ kind: 'first-request', limit: 15, windowMs: 900_000 }`. */
   readonly window?: Partial<WindowOptions>;
-  /** Faults, each with the request it is applied to; default none. */
+  /** Faults, each with the requests that it is applied to. Default: none. */
   readonly faults?: readonly Fault[];
   /** Duration of a response in milliseconds, in real time. Default 0. */
   readonly latencyMs?: Latency;
-  /** IDs as strings or numbers: as `stringify_ids` requests, or always one of them. Default `asked`. */
+  /** Sends IDs as strings or numbers: as `stringify_ids` requests, or always one of them. Default `asked`. */
   readonly idFormat?: 'asked' | 'strings' | 'numbers';
-  /** Whether pages have `next_cursor_str` and `previous_cursor_str`. Default true. */
+  /** Pages also have `next_cursor_str` and `previous_cursor_str`. Default true. */
   readonly cursorStrings?: boolean;
   /** Recorded pages, served for an account that isn't in `users`; default none. */
   readonly replay?: readonly RecordedEntry[];
   /** Seed of IDs, cursors and latencies. Default 1. */
   readonly seed?: number;
-  /** Epoch milliseconds, for windows, `date` headers and OAuth timestamps; default `Date.now`. Latencies and drips keep real time. */
+  /**
+   * Returns epoch milliseconds for windows, `date` headers and OAuth timestamps. Default `Date.now`. Latencies and drips always use real
+   * time.
+   */
   readonly now?: () => number;
 }
 
@@ -53,25 +56,26 @@ export interface FollowersSandbox extends AsyncDisposable {
   /** The requests read so far, oldest first: the newest 100,000. */
   readonly requests: readonly ServedRequest[];
   /**
-   * All current IDs of an account of `users`, newest first, without the suspended ones; costs O(followers). Throws `SandboxOptionError` for
-   * another account.
+   * Returns all current IDs of an account of `users`, newest first, without the suspended ones; costs O(followers). Throws
+   * `SandboxOptionError` for another account.
    */
   readonly followersOf: (screenName: string) => readonly string[];
   /**
-   * Replaces the faults from the next request on, which is their request 1: `setFaults([{ name: '503', times: Infinity }])` until `setFaults([])`.
-   * Requests that were read before keep theirs. Throws `SandboxOptionError`, and leaves the faults as they were.
+   * Replaces the faults from the next request on, which counts as their request 1. For example, `setFaults([{ name: '503', times: Infinity
+   * }])` starts an outage, and `setFaults([])` ends it. Requests that were already read keep their faults. Throws `SandboxOptionError` for
+   * an invalid fault, and then changes nothing.
    */
   readonly setFaults: (faults: readonly Fault[]) => void;
   /**
    * Adds or changes an account from the next request on, for example to protect it or to replace its list. An existing account keeps its ID
-   * and cursors. Throws `SandboxOptionError`.
+   * and cursors. Throws `SandboxOptionError` for invalid values.
    */
   readonly setUser: (screenName: string, user: FollowersUser) => void;
   /** Closes every connection and the server. */
   readonly close: () => Promise<void>;
 }
 
-/** Starts an emulator of the followers service on 127.0.0.1; throws `SandboxOptionError`. */
+/** Starts an emulator of the followers service on 127.0.0.1. Throws `SandboxOptionError` for invalid options. */
 export async function startFollowers(options: FollowersSandboxOptions = {}): Promise<FollowersSandbox> {
   const { port = 0, credentials, window, faults = [], latencyMs = 0, replay, seed = 1, now = Date.now } = options;
   const replayed = replay === undefined ? undefined : createFollowersReplay(replay, followersPath);

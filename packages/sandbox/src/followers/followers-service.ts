@@ -16,7 +16,10 @@ export interface FollowersServiceOptions {
   readonly cursorStrings: boolean;
 }
 
-/** Answers as the followers service does: it checks first the credential, then its window, then the request. */
+/**
+ * Creates a function that responds as the followers service does. It checks the credential first, then the credential's window, then the
+ * request.
+ */
 export function createFollowersService(options: FollowersServiceOptions): (exchange: Exchange) => Served {
   const { authenticate, window } = options;
   createRequestWindow(window);
@@ -52,7 +55,7 @@ export function createFollowersService(options: FollowersServiceOptions): (excha
     if ('errorCode' in who) return { answer: followersError(who.status, who.errorCode, who.message), refused: true, seen: named };
 
     const verdict = windowOf(who.name).take(nowMs);
-    // The service's own clock tells the reset, as in its date header.
+    // The reset is by the service's own clock, like the date header.
     const headers = rateHeaders(verdict, serverNowMs - nowMs);
     if (!verdict.allowed) {
       return { answer: limitAnswer(headers), refused: true, seen: named };
@@ -69,7 +72,7 @@ export function createFollowersService(options: FollowersServiceOptions): (excha
     }
     if (fault?.name === '503') return answered(followersError(fault.status ?? 503, 130, 'Over capacity'));
     const page = answerPage(options, query, cursor);
-    // A walk's first page has only -1, which no page names as its next; later pages have the oldest cursor that the walk has used.
+    // The fault `cursor-loop` leads back to the oldest cursor that the walk has used after -1, or to -1 on the first page.
     const walk = user?.toLowerCase() ?? '';
     if (cursor === '-1') loopTargets.delete(walk);
     else if (!loopTargets.has(walk)) loopTargets.set(walk, cursor);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { hasValidSignature, parseOAuthHeader, signatureBaseString } from './oauth-verify.ts';
 
-// The example of RFC 5849, section 3.4.1.1, with the signature its erratum 2550 corrects.
+// The example of RFC 5849, section 3.4.1.1, with the signature as corrected by erratum 2550.
 const example = {
   method: 'POST',
   url: 'http://EXAMPLE.COM:80/request?b5=%3D%253D&a3=a&c%40=&a2=r%20b',

@@ -1,9 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** A request as received, for its signature. */
+/** A request as received, to verify its signature. */
 export interface SignedRequest {
   readonly method: string;
-  /** Absolute, with the query as received. */
+  /** Absolute URL, with the query as received. */
   readonly url: string;
   /** The value of its Authorization header. */
   readonly authorization: string;
@@ -14,13 +14,13 @@ export interface SignedRequest {
 /** The two secrets that make the key of a signature (RFC 5849, section 3.4.2). */
 export interface OAuthSecrets {
   readonly consumerSecret: string;
-  /** Default: empty, a request without a token. */
+  /** Default: empty, for a request without a token. */
   readonly tokenSecret?: string;
 }
 
 /**
- * The protocol parameters of an `OAuth` Authorization header, without `realm` (RFC 5849, section 3.5.1). Undefined if the header has
- * another scheme, is malformed, or contains a parameter twice.
+ * Returns the protocol parameters of an `OAuth` Authorization header, without `realm` (RFC 5849, section 3.5.1). Undefined if the header
+ * has another scheme, is malformed, or contains a parameter twice.
  */
 export function parseOAuthHeader(authorization: string): ReadonlyMap<string, string> | undefined {
   const [, list] = /^OAuth\s+(.*)$/isu.exec(authorization) ?? [];
@@ -37,7 +37,10 @@ export function parseOAuthHeader(authorization: string): ReadonlyMap<string, str
   return parameters;
 }
 
-/** The signed text (RFC 5849, section 3.4.1); undefined if an escape in the query or body is malformed. */
+/**
+ * Returns the signed text (RFC 5849, section 3.4.1). Undefined if the header isn't a valid OAuth header, or if an escape in the query or
+ * body is malformed.
+ */
 export function signatureBaseString(request: SignedRequest): string | undefined {
   const oauth = parseOAuthHeader(request.authorization);
   if (oauth === undefined) return undefined;
@@ -61,7 +64,7 @@ export function signatureBaseString(request: SignedRequest): string | undefined 
   return [request.method.toUpperCase(), `${protocol}//${host}${pathname}`, normalised].map(percentEncode).join('&');
 }
 
-/** Whether the request's HMAC-SHA1 signature matches these secrets (RFC 5849, section 3.4.2). */
+/** Returns whether the request's HMAC-SHA1 signature matches these secrets (RFC 5849, section 3.4.2). */
 export function hasValidSignature(request: SignedRequest, secrets: OAuthSecrets): boolean {
   const oauth = parseOAuthHeader(request.authorization);
   const given = oauth?.get('oauth_signature');
@@ -73,7 +76,7 @@ export function hasValidSignature(request: SignedRequest, secrets: OAuthSecrets)
   return offered.length === expected.length && timingSafeEqual(offered, expected);
 }
 
-/** Whether a header names a consumer and has a plausible HMAC-SHA1 signature, which is all that can be checked without its secrets. */
+/** Returns whether a header names a consumer and has a plausible HMAC-SHA1 signature. Nothing else can be checked without the secrets. */
 export function isWellFormed(oauth: ReadonlyMap<string, string>): boolean {
   const isSigned = oauth.get('oauth_signature_method') === 'HMAC-SHA1' && /^[A-Za-z0-9+/]{27}=$/u.test(oauth.get('oauth_signature') ?? '');
   return isSigned && (oauth.get('oauth_consumer_key') ?? '') !== '';
@@ -92,7 +95,7 @@ function formPairs(text: string): [string, string][] | undefined {
   return pairs;
 }
 
-/** RFC 5849, section 3.6: everything but letters, digits, `-`, `.`, `_` and `~`. */
+/** Percent-encodes everything but letters, digits, `-`, `.`, `_` and `~` (RFC 5849, section 3.6). */
 function percentEncode(text: string): string {
   return encodeURIComponent(text).replaceAll(/[!'()*]/gu, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
@@ -105,7 +108,7 @@ function percentDecode(text: string): string | undefined {
   }
 }
 
-/** Sorts by code units. Percent-encoded text is ASCII, so this is the byte order that the RFC requires. */
+/** Compares by code units. Percent-encoded text is ASCII, so this is the byte order that the RFC requires. */
 function compare(left: string, right: string): number {
   return left < right ? -1 : Number(left > right);
 }

@@ -5,7 +5,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** A response whose body is already JSON text. */
+/** Creates a response from a body that is already JSON text. */
 export function jsonAnswer(status: number, body: string, headers: Readonly<Record<string, string>> = {}): Answer {
   return { status, headers: { 'content-type': 'application/json;charset=utf-8', ...headers }, body };
 }

@@ -3,14 +3,14 @@ import type { ServerResponse } from 'node:http';
 import type { Answer } from './answer.ts';
 import type { Fault } from './fault.ts';
 
-/** The status that a client sees; 0 if a fault leaves it without a response. */
+/** Returns the status that a client sees; 0 if a fault leaves it without a response. */
 export function deliveredStatus(answer: Answer, fault: Fault | undefined): number {
   if (fault?.name === 'hang' || fault?.name === 'reset') return 0;
   if (fault?.name === 'html') return 200;
   return fault?.name === 'html-503' ? 503 : answer.status;
 }
 
-/** Sends a response, or what a fault makes of it. Everything that a fault keeps running stops when the client disconnects. */
+/** Sends a response, changed by a fault if there is one. Everything that a fault keeps running stops when the client disconnects. */
 export function deliver(response: ServerResponse, answer: Answer, fault: Fault | undefined): void {
   const body = Buffer.from(answer.body);
   switch (fault?.name) {
@@ -25,7 +25,7 @@ export function deliver(response: ServerResponse, answer: Answer, fault: Fault |
       return;
     case 'cut':
       head(response, answer, body.length);
-      // Ending the socket under the response closes the connection in order, after what was written.
+      // Ends the socket instead of the response: the connection closes normally after the written part.
       response.write(body.subarray(0, half(body)), () => response.socket?.end());
       return;
     case 'truncated':
@@ -38,7 +38,7 @@ export function deliver(response: ServerResponse, answer: Answer, fault: Fault |
     case 'oversize':
       oversize(response, answer, fault.bytes ?? 300_000_000);
       return;
-    // The service has already put these into its response.
+    // The service has already applied these faults to its response.
     case '429':
     case '503':
     case 'cursor-loop':
@@ -81,7 +81,7 @@ function drip(response: ServerResponse, answer: Answer, body: Buffer, intervalMs
   response.flushHeaders();
 }
 
-/** The response with this many bytes of padding before its own fields; chunked, so that no header reveals its length. */
+/** Sends the response with this many bytes of padding before its own fields. It is chunked, so that no header reveals its length. */
 function oversize(response: ServerResponse, answer: Answer, bytes: number): void {
   head(response, answer, undefined);
   const filler = Buffer.from(`"${'x'.repeat(65_532)}",\n`);

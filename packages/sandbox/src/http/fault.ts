@@ -21,13 +21,18 @@ export type FaultName = (typeof faultNames)[number];
 
 /** The requests that a fault is applied to. */
 export interface FaultPlace {
-  /** The request it is applied to, retries counted: 1, the default, is the first that this sandbox reads, and for `setFaults` the next one. */
+  /**
+   * Number of the first request that the fault is applied to; retries count. Default 1: the first request that this sandbox reads or, with
+   * `setFaults`, the next one.
+   */
   readonly at?: number;
-  /** How many requests in a row it is applied to, Infinity for all that follow; default 1, and Infinity for `clock-skew`. */
+  /**
+   * Number of requests in a row that the fault is applied to, or Infinity for all that follow. Default 1, and Infinity for `clock-skew`.
+   */
   readonly times?: number;
 }
 
-/** A fault, and the request it is applied to. */
+/** A fault, and the requests that it is applied to. */
 export type Fault = FaultPlace &
   (
     | {
@@ -43,7 +48,7 @@ export type Fault = FaultPlace &
         readonly status?: 500 | 502 | 503 | 504;
       }
     | {
-        /** The body comes a byte at a time. */
+        /** The body arrives one byte at a time. */
         readonly name: 'drip';
         /** Milliseconds between two bytes; default 1000. */
         readonly intervalMs?: number;
@@ -86,7 +91,7 @@ export function parseFault(text: string): Fault {
   return { name: known, at: Number(at), ...(times === undefined ? {} : { times: Number(times) }) };
 }
 
-/** The fault for the request with a number; the first in the list if there are several. */
+/** Returns the fault for a request by its number; the first in the list if there are several. */
 export type FaultPlan = (requestNumber: number) => Fault | undefined;
 
 /** Checks faults and creates their plan. Throws `SandboxOptionError` for an invalid place, or a name in `refused`. */

@@ -167,7 +167,7 @@ test('drip: it stops when the client goes', async () => {
   body.destroy();
   await closed.promise;
   const before = written[0]?.mock.calls.length;
-  // oxlint-disable-next-line machine/no-sleep -- that nothing more is written has no event
+  // oxlint-disable-next-line machine/no-sleep -- no event shows that nothing more is written
   await new Promise((resolve) => setTimeout(resolve, 30));
   expect(written[0]?.mock.calls.length).toBe(before);
   server.close();
@@ -196,7 +196,7 @@ test('oversize: a client that does not read holds the server back, and one that 
   await once(server, 'listening');
   const address = server.address();
   const { body } = await request(`http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`);
-  // The network's own buffers fill first; then the answer must stand still.
+  // The network's buffers fill first. Then the server must stop writing.
   const queued = responses[0]?.writableLength ?? Number.NaN;
   expect(queued).toBeGreaterThan(0);
   expect(queued).toBeLessThan(1_000_000);
@@ -271,11 +271,11 @@ test('close does not wait for latencies, and latencies are kept', async () => {
   running = await startFollowers({ latencyMs: { min: 40, max: 60 } });
   const startedMs = performance.now();
   await get();
-  // oxlint-disable-next-line machine/no-machine-time -- a machine that is busy takes longer still
+  // oxlint-disable-next-line machine/no-machine-time -- a busy machine can only take longer
   expect(performance.now() - startedMs).toBeGreaterThan(35);
   const slow = await startFollowers({ latencyMs: 600_000 });
   const pending = failureOf(fetch(slow.url));
-  // oxlint-disable-next-line machine/no-sleep -- the request has to arrive, or not: it is refused in any case
+  // oxlint-disable-next-line machine/no-sleep -- the test passes whether the request arrives in this time or not
   await new Promise((resolve) => setTimeout(resolve, 30));
   await slow.close();
   expect(await pending).not.toBe('none');

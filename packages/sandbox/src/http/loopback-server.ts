@@ -15,16 +15,16 @@ import { SandboxOptionError } from '../sandbox-option-error.ts';
 /** One request as a service sees it. */
 export interface Exchange {
   readonly method: string;
-  /** As received, percent-encoded. */
+  /** Path as received, percent-encoded. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Absolute, with the query as received. */
+  /** Absolute URL, with the query as received. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   /** Index of the listener that received it, from 0. */
   readonly listener: number;
-  /** Epoch milliseconds at which the request counts. */
+  /** Epoch milliseconds at which the service counts the request. */
   readonly nowMs: number;
   /** The same moment by the service's own clock, which a fault may have changed. */
   readonly serverNowMs: number;
@@ -34,20 +34,20 @@ export interface Exchange {
 /** A service's judgment of one request. */
 export interface Served {
   readonly answer: Answer;
-  /** The refusal is real (limit, credential), so no fault applies to it. */
+  /** True if the service refused the request because of a limit or a credential. Then no fault is applied, except `clock-skew`. */
   readonly refused: boolean;
   /** Details for the log of requests. */
   readonly seen: Pick<ServedRequest, 'credential' | 'cursor' | 'user' | 'isbns' | 'author'>;
 }
 
 export interface LoopbackOptions {
-  /** One listener for each; 0 takes a free port. */
+  /** The ports of the listeners; 0 takes a free port. */
   readonly ports: readonly number[];
   readonly serve: (exchange: Exchange) => Served;
   readonly faults: readonly Fault[];
   /** Faults that this service doesn't support; default none. */
   readonly refusedFaults?: readonly FaultName[];
-  /** Milliseconds before a request counts and after it. */
+  /** Returns the milliseconds before the service counts a request, and after that. */
   readonly latency: () => { readonly beforeMs: number; readonly afterMs: number };
   readonly now: () => number;
 }
@@ -62,7 +62,10 @@ export interface Loopback {
 
 const maxBodyBytes = 10 * 1024 * 1024;
 
-/** Starts listeners on 127.0.0.1 that share one service, one count of requests and one log; throws `SandboxOptionError` for a busy port. */
+/**
+ * Starts listeners on 127.0.0.1 that share one service, one count of requests and one log. Throws `SandboxOptionError` for a port that is
+ * in use.
+ */
 export async function startLoopback(options: LoopbackOptions): Promise<Loopback> {
   const { serve, refusedFaults, latency, now } = options;
   const log = createRequestLog();
@@ -168,7 +171,7 @@ async function closeServer(server: Server): Promise<void> {
   });
 }
 
-/** An error of the emulator or of a function passed to it. The client gets it, so that a test shows it. */
+/** Sends an error of the emulator, or of a function passed to it, to the client, so that a test shows it. */
 function failOpenly(response: ServerResponse, error: unknown): void {
   response.writeHead(500, { 'content-type': 'text/plain;charset=utf-8' });
   response.end(`The sandbox failed: ${error instanceof Error ? error.message : String(error)}\n`);

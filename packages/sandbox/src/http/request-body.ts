@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 
-/** The whole body; undefined if it is longer than `maxBytes`. The rest is read and discarded, so that the response can be sent. */
+/**
+ * Reads the whole body. Returns undefined if it is longer than `maxBytes`. The rest is read and discarded, so that the response can be
+ * sent.
+ */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;

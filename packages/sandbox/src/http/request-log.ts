@@ -2,7 +2,7 @@ import type { FaultName } from './fault.ts';
 
 /** One request that a sandbox has read, without secrets. */
 export interface ServedRequest {
-  /** 1 for the first request this sandbox read. */
+  /** Number of the request: 1 for the first one that this sandbox read. */
   readonly number: number;
   /** Epoch milliseconds, by the sandbox's clock, at which the windows counted it. */
   readonly at: number;
@@ -10,7 +10,7 @@ export interface ServedRequest {
   readonly method: string;
   /** The path as received, percent-encoded. */
   readonly path: string;
-  /** The query's parameters, the last one of each name; possible secrets are replaced. */
+  /** The query's parameters: the last value of each name, with possible secrets replaced. */
   readonly query: Readonly<Record<string, string>>;
   /** The name of the credential or key that was recognized. */
   readonly credential?: string;
@@ -34,7 +34,7 @@ export interface RequestLog {
   all(): readonly ServedRequest[];
 }
 
-/** Creates an empty log that forgets the oldest beyond `maxRequests` (default 100,000) and `maxIsbns` (default 1,000,000). */
+/** Creates an empty log. It forgets the oldest requests beyond `maxRequests` (default 100,000) and `maxIsbns` (default 1,000,000). */
 export function createRequestLog(options: { readonly maxRequests?: number; readonly maxIsbns?: number } = {}): RequestLog {
   const { maxRequests = 100_000, maxIsbns = 1_000_000 } = options;
   const kept: ServedRequest[] = [];
@@ -48,7 +48,7 @@ export function createRequestLog(options: { readonly maxRequests?: number; reado
         isbns -= kept[first]?.isbns?.length ?? 0;
         first += 1;
       }
-      // Removing one at a time would move the whole array each time; removing a tenth at once costs almost nothing.
+      // Removing one entry would move the whole array each time. Removing a tenth at once costs almost nothing per entry.
       if (first > maxRequests / 10) {
         kept.splice(0, first);
         first = 0;
@@ -58,7 +58,7 @@ export function createRequestLog(options: { readonly maxRequests?: number; reado
   };
 }
 
-/** The parameters of a query as they may be shown. */
+/** Returns the parameters of a query for the log, with possible secrets replaced. */
 export function shownQuery(query: URLSearchParams): Record<string, string> {
   const shown: [string, string][] = [];
   for (const [name, value] of query) shown.push([name, secretParameter.test(name) ? '[secret]' : value]);

@@ -61,7 +61,7 @@ test('waiting until the reset is always enough, and no kind lets more than its l
         }
         expect(waits.every((waitMs) => waitMs > 0 && waitMs <= 100)).toBe(true);
         expect(afterWait.every(Boolean)).toBe(true);
-        // A rolling window holds its limit anywhere; the two others let two windows' worth meet at a border.
+        // In any 100 ms, a rolling window permits at most its limit. The other kinds permit twice that, because two windows can meet.
         const most = kind === 'rolling' ? limit : 2 * limit;
         for (const from of counted) expect(counted.filter((at) => at >= from && at < from + 100).length).toBeLessThanOrEqual(most);
       },

@@ -1,18 +1,18 @@
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
 /**
- * Start of a window: at the first request after the previous window, at whole multiples of its length since the epoch, or with every
- * request (no interval of `windowMs` contains more than `limit`).
+ * When a window starts. `first-request`: at the first request after the previous window. `wall-clock`: at whole multiples of its length
+ * since the epoch. `rolling`: with every request, so no interval of `windowMs` contains more than `limit`.
  */
 export type WindowKind = 'first-request' | 'wall-clock' | 'rolling';
 
 const windowKinds: readonly WindowKind[] = ['first-request', 'wall-clock', 'rolling'];
 
-/** How many requests are allowed in what time. */
+/** The number of requests that are allowed, and in what time. */
 export interface WindowOptions {
-  /** When a window begins. */
+  /** When a window starts. */
   readonly kind: WindowKind;
-  /** Requests that a window permits; a whole number from 1. */
+  /** Maximum requests per window; a whole number from 1. */
   readonly limit: number;
   /** Length of a window in milliseconds. */
   readonly windowMs: number;
@@ -24,11 +24,11 @@ export interface WindowVerdict {
   readonly limit: number;
   /** Requests left after this one. */
   readonly remaining: number;
-  /** Epoch milliseconds at which requests become free again. */
+  /** Epoch milliseconds at which the next request becomes free. */
   readonly resetMs: number;
 }
 
-/** A window that counts; a refused request is not counted. */
+/** A window that counts requests. A refused request isn't counted. */
 export interface RequestWindow {
   take(nowMs: number): WindowVerdict;
 }

@@ -1,8 +1,8 @@
 import { startKafkaBroker } from './kafka-broker.ts';
 
 /**
- * The brokers that `KAFKA_BROKERS` names (`host:port`, several with commas) when it is set; otherwise one started here. Throws
- * `KafkaBrokerError`.
+ * Returns the brokers in `KAFKA_BROKERS` (`host:port`, separated by commas) if it is set. Otherwise starts a broker. Throws
+ * `KafkaBrokerError` if it can't be started.
  */
 export async function kafkaBrokersForTests(
   environment: NodeJS.ProcessEnv = process.env,

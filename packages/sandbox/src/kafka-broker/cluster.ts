@@ -10,14 +10,14 @@ import { serverProperties } from './server-properties.ts';
 import type { Listener, ListenerProtocol } from './server-properties.ts';
 
 export interface ClusterOptions {
-  /** How many nodes. */
+  /** Number of nodes. */
   readonly size: number;
   /** Port of the first node's broker; default a free one. */
   readonly port?: number | undefined;
   readonly settings: Readonly<Record<string, string>>;
   /** Further listeners of each node, by name; default none. */
   readonly listeners?: Readonly<Record<string, ListenerProtocol>>;
-  /** An empty folder for all of them. */
+  /** An empty folder for all nodes. */
   readonly folder: string;
   /** The first record of a new cluster's metadata, as `kafka-storage format` writes it. */
   readonly bootstrapCheckpoint: string;
@@ -27,7 +27,7 @@ export interface ClusterOptions {
   readonly readyWithinMs: number;
 }
 
-/** Lays out the folders of new nodes that know each other; none is started. */
+/** Creates the folders and settings of new nodes that know each other. Starts none of them. */
 export async function layOutCluster(options: ClusterOptions): Promise<readonly OwnedNode[]> {
   const { size, settings, folder, bootstrapCheckpoint, command, environment, readyWithinMs } = options;
   const protocols = Object.entries(options.listeners ?? {});
@@ -71,14 +71,20 @@ export async function layOutCluster(options: ClusterOptions): Promise<readonly O
   return nodes;
 }
 
-/** Whether each node that isn't frozen lists all of them. An open port isn't enough: another cluster may have taken it meanwhile. */
+/**
+ * Returns whether each running node that isn't frozen lists all running nodes. An open port isn't enough, because another cluster may have
+ * taken it in the meantime.
+ */
 async function everyNodeKnowsAll(running: readonly OwnedNode[], clusterId: string): Promise<boolean> {
   const asked = running.filter((node) => !node.paused());
   const answers = await Promise.all(asked.map(async ({ address }) => knownNodes(address, clusterId).catch((): readonly number[] => [])));
   return answers.every((ids) => running.every(({ id }) => ids.includes(id)));
 }
 
-/** 128 random bits as Kafka writes them; a leading minus sign would look like an option to its tools. */
+/**
+ * Creates an ID as Kafka spells it, from 128 bits. The first bit is 0, because an ID with a leading minus sign would look like an option to
+ * Kafka's tools.
+ */
 function kafkaId(): string {
   const bytes = randomBytes(16);
   bytes[0] = (bytes[0] ?? 0) & 0x7f;

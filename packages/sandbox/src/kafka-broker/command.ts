@@ -8,7 +8,7 @@ export interface CommandResult {
   readonly output: string;
 }
 
-/** Runs a command to its end. A missing command gives a result without a status. */
+/** Runs a command to its end. For a missing command, the result has no status. */
 export async function runCommand(
   command: string,
   args: readonly string[],
@@ -25,7 +25,7 @@ export async function runCommand(
   });
 }
 
-/** The last lines of an output, without empty ones. */
+/** Returns the last lines of an output, without empty ones. */
 export function lastLines(output: string, count = 25): string {
   return output
     .split('\n')

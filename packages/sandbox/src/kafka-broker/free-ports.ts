@@ -2,11 +2,14 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import type { Server } from 'node:net';
 
-/** Below the ports that systems give to outgoing connections: one of those could take a node's port while the node is down. */
+/**
+ * The range lies below the ports that systems assign to outgoing connections. Such a connection could take a node's port while the node is
+ * down.
+ */
 const lowest = 20_000;
 const above = 32_000;
 
-/** Different ports of 127.0.0.1 on which nothing listens at the moment. */
+/** Returns different ports of 127.0.0.1 on which nothing listens at the moment. */
 export async function freePorts(count: number): Promise<readonly number[]> {
   const held = new Map<number, Server>();
   try {
@@ -21,7 +24,7 @@ export async function freePorts(count: number): Promise<readonly number[]> {
   }
 }
 
-/** Whether a server can listen on the port of 127.0.0.1 now. */
+/** Returns whether a server can listen on the port of 127.0.0.1 now. */
 export async function isPortFree(port: number): Promise<boolean> {
   const server = await listenOn(port);
   await new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve)));

@@ -1,5 +1,5 @@
 /**
- * A real Kafka on this machine, of one node or three, for tests.
+ * A real Kafka cluster of one or three nodes on this machine, for tests.
  *
  * @packageDocumentation
  */

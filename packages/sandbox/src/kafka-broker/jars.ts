@@ -10,7 +10,10 @@ import { makeOnce } from './make-once.ts';
 
 const kafkaVersion = '4.3.1';
 
-/** Maven downloads these: the broker with all codecs, its log, and the console tools without their Connect server. */
+/**
+ * Maven project with the jars to download: the broker with all compression codecs, a logger, and the console tools without their Connect
+ * server.
+ */
 const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>headgate</groupId>
@@ -30,26 +33,26 @@ const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 
 const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies';
 
-/** Folder for everything that outlives a test: `$XDG_CACHE_HOME/headgate` or `~/.cache/headgate`. */
+/** Returns the folder for everything that outlives a test: `$XDG_CACHE_HOME/headgate` or `~/.cache/headgate`. */
 export function cacheFolder(environment: NodeJS.ProcessEnv): string {
   return join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'headgate');
 }
 
-/** The folder of Kafka's jars, whether they exist yet or not: `HEADGATE_KAFKA_JARS`; otherwise one in the cache. */
+/** Returns the folder of Kafka's jars, whether they exist yet or not: `HEADGATE_KAFKA_JARS`, or else one in the cache. */
 function jarsFolder(environment: NodeJS.ProcessEnv): string {
   const hash = createHash('sha256').update(pom).digest('hex').slice(0, 12);
   return environment['HEADGATE_KAFKA_JARS'] || join(cacheFolder(environment), `kafka-${hash}`);
 }
 
-/** Whether the jars exist, so that Maven isn't needed. */
+/** Returns whether the folder of the jars exists, so that Maven isn't needed. */
 export function haveJars(environment: NodeJS.ProcessEnv): boolean {
   return existsSync(jarsFolder(environment));
 }
 
 /**
- * Kafka's class path, always in the same order. The first time, it downloads the jars with Maven, after `onFetch`.
+ * Returns Kafka's class path, always in the same order. If the jars are missing, calls `onFetch` and downloads them with Maven.
  *
- * Throws `KafkaBrokerError` with Maven's output.
+ * Throws `KafkaBrokerError` if there are no jars, with Maven's output if Maven failed.
  */
 export async function kafkaClassPath(environment: NodeJS.ProcessEnv, onFetch?: () => void): Promise<string> {
   const folder = jarsFolder(environment);

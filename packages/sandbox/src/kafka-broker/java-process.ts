@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { startOnLifeline } from './lifeline.ts';
 
-/** The shell becomes Java. It leaves a child that reads the lifeline, and kills Java when the parent is gone. */
+/** Shell script that turns into Java. Its child process reads the lifeline, and kills Java when the process that started it has ended. */
 const becomeJava = `
 { read -r line <&3 || kill -9 $$; } &
 exec "$@" 3<&-
@@ -14,7 +14,7 @@ export interface JavaProcessOptions {
   readonly command: readonly string[];
   /** Working folder. */
   readonly folder: string;
-  /** Its output is appended to this file. */
+  /** File in `folder` to which the output is appended. */
   readonly logFile: string;
   readonly environment: NodeJS.ProcessEnv;
 }
@@ -29,7 +29,7 @@ export interface JavaProcess {
   readonly gone: () => Promise<void>;
 }
 
-/** Starts Java; throws when there is no shell. */
+/** Starts Java. Throws if there is no shell. */
 export function startJava({ command, folder, logFile, environment }: JavaProcessOptions): JavaProcess {
   const output = openSync(join(folder, logFile), 'a');
   const { child, release } = startOnLifeline({ script: becomeJava, args: ['java', ...command], folder, output, environment });

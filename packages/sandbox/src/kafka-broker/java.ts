@@ -5,13 +5,13 @@ import { runCommand } from './command.ts';
 /** A Java that can run Kafka. */
 export interface Java {
   readonly command: string;
-  /** The whole output of `java -version`: a class archive belongs to exactly one build. */
+  /** The whole output of `java -version`. It identifies the build, because a class archive works with exactly one build. */
   readonly build: string;
 }
 
 const leastVersion = 17;
 
-/** Looks in `JAVA_HOME`, then in PATH. Returns the reason as a string if there is no suitable Java. */
+/** Looks for Java in `JAVA_HOME` or, if that isn't set, in PATH. Returns the reason as a string if there is no suitable Java. */
 export async function findJava(environment: NodeJS.ProcessEnv): Promise<Java | string> {
   const home = environment['JAVA_HOME'];
   const command = home === undefined || home === '' ? 'java' : join(home, 'bin', 'java');

@@ -1,6 +1,6 @@
-/** No broker is available: a tool is missing, Maven failed, or a node didn't start. The message has the end of its output. */
+/** The error if no broker is available: a tool is missing, Maven failed, or a node didn't start. The message has the end of its output. */
 export class KafkaBrokerError extends Error {
-  /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
+  /** Identifies the error even if `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_KAFKA_BROKER';
   /** False: the machine lacks something, which the message names. */
   readonly retryable: boolean = false;

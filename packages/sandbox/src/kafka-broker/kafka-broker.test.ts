@@ -52,10 +52,10 @@ describe.skipIf(reason !== undefined)(`a broker of Kafka${reason === undefined ?
     const [node] = broker.nodes;
     if (node === undefined) throw new Error('There is no node.');
     node.pause();
-    // The signal may take a moment to reach it.
+    // The signal may take a moment to reach the node.
     await expect.poll(async () => await knownNodes(node.address).catch(String)).toContain("didn't respond");
     node.resume();
-    // The controller may have fenced it meanwhile: it lists no broker until its next heartbeat.
+    // The controller may have fenced the broker in the meantime. Then the node lists no broker until the broker's next heartbeat.
     await expect.poll(async () => await knownNodes(node.address).catch(String)).toEqual([1]);
     node.pause();
     await node.kill();
@@ -86,7 +86,7 @@ describe.skipIf(reason !== undefined)(`a broker of Kafka${reason === undefined ?
     await writeFile(bootstrapCheckpoint, '');
     const port = Number(broker.nodes[0]?.address.split(':')[1]);
     const rest = { settings: {}, folder, environment: process.env, readyWithinMs: 1_000 };
-    // It runs for longer, and listens nowhere.
+    // `tail -f` keeps running, but doesn't listen on the port.
     const [node] = await layOutCluster({ ...rest, size: 1, port, bootstrapCheckpoint, command: ['tail', '-f'] });
     await expect(node?.start()).rejects.toThrow(`Kafka node 1 at 127.0.0.1:${port} was not ready after 1 s`);
   });
@@ -107,13 +107,16 @@ describe.skipIf(reason !== undefined)(`a broker of Kafka${reason === undefined ?
     expect(existsSync(folder)).toBe(true);
     if (signal !== undefined) parent.kill(signal);
     await exit;
-    // Kafka notices by itself that its folder is gone, but not so soon.
+    // Kafka would also notice that its folder is gone, but later.
     await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 60_000, interval: 50 });
     await vi.waitFor(() => expect(existsSync(folder)).toBe(false), { timeout: 60_000, interval: 100 });
   });
 });
 
-/** A process that starts a broker and says what of it must be gone when this process is. */
+/**
+ * Returns the script of a process that starts a broker. It prints the folder and the process ID that must be gone after the process has
+ * ended.
+ */
 function parentScript(before: string): string {
   return `
     import { startKafkaBroker } from ${JSON.stringify(new URL('kafka-broker.ts', import.meta.url))};

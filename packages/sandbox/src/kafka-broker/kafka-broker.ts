@@ -12,19 +12,19 @@ import type { TemporaryFolder } from './temporary-folder.ts';
 
 /** Options of {@link startKafkaBroker}. */
 export interface KafkaBrokerOptions {
-  /** How many nodes, each broker and controller; default 1. */
+  /** Number of nodes, each of which is broker and controller. Default 1. */
   readonly nodes?: 1 | 3;
-  /** Port of the first node's broker; default a free one. A port that is taken is an error. */
+  /** Port of the first node's broker. Default: a free one. A port that is in use is an error. */
   readonly port?: number;
-  /** Lines of `server.properties` that override the ones for tests. Default: none. */
+  /** Lines of `server.properties` that override the defaults for tests. Default: none. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Further listeners of each node by name, in capitals, on their own ports; `settings` has their keys and users. Default: none. */
+  /** Further listeners of each node by name, in capitals, each on its own port. Set their keys and users in `settings`. Default: none. */
   readonly listeners?: Readonly<Record<string, ListenerProtocol>>;
-  /** Milliseconds until all nodes are ready, without fetching jars; default 60,000. */
+  /** Maximum milliseconds until all nodes are ready, without downloading Kafka. Default 60,000. */
   readonly readyWithinMs?: number;
-  /** Gives `PATH`, `JAVA_HOME`, `XDG_CACHE_HOME` and `HEADGATE_KAFKA_JARS`; default `process.env`. */
+  /** Environment with `PATH`, `JAVA_HOME`, `XDG_CACHE_HOME` and `HEADGATE_KAFKA_JARS`. Default: `process.env`. */
   readonly environment?: NodeJS.ProcessEnv;
-  /** Called before Kafka is downloaded, which takes about a minute and happens once. */
+  /** Called before Kafka is downloaded. The download takes about a minute and happens once. */
   readonly onFetch?: () => void;
 }
 
@@ -34,7 +34,7 @@ export interface KafkaBroker extends AsyncDisposable {
   readonly brokers: readonly string[];
   /** Each node, to kill, pause and start separately. */
   readonly nodes: readonly KafkaNode[];
-  /** Its temporary folder: `node-<id>/server.log`, `node-<id>/data`. */
+  /** Temporary folder of the cluster: `node-<id>/server.log`, `node-<id>/data`. */
   readonly folder: string;
   /** Class path of Kafka's own tools, such as `org.apache.kafka.tools.consumer.ConsoleConsumer`. */
   readonly jars: string;
@@ -45,10 +45,10 @@ export interface KafkaBroker extends AsyncDisposable {
 const attempts = 3;
 
 /**
- * Starts Kafka (KRaft) on 127.0.0.1 in a temporary folder that is removed with it. It ends with this process, even if that is killed.
+ * Starts Kafka (KRaft) on 127.0.0.1 in a temporary folder. Both are gone after `close`, or when this process ends, even if it is killed.
  *
- * The first time, it downloads Kafka with Maven into the cache. Resolves when each node's metadata lists all nodes. Throws
- * `KafkaBrokerError`.
+ * The first call downloads Kafka with Maven into the cache. Resolves when each node's metadata lists all nodes. Throws `KafkaBrokerError`
+ * if Kafka can't be downloaded or started.
  */
 export async function startKafkaBroker(options: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
   const { nodes: size = 1, port, settings = {}, listeners = {}, readyWithinMs = 60_000, environment = process.env } = options;
@@ -74,7 +74,7 @@ interface Cluster {
   readonly nodes: readonly OwnedNode[];
 }
 
-/** Another process may take a port between our check and our use of it; then try other ports. */
+/** Starts a cluster. Another process may take a port between the check and its use: then tries other ports. */
 async function startCluster(options: Omit<ClusterOptions, 'folder'>, attempt = 1): Promise<Cluster> {
   const folder = await makeTemporaryFolder(options.environment);
   let nodes: readonly OwnedNode[] = [];

@@ -9,21 +9,21 @@ import { KafkaBrokerError } from './kafka-broker-error.ts';
 
 /** One node: broker and controller in one process. */
 export interface KafkaNode {
-  /** From 1. */
+  /** Node ID, from 1. */
   readonly id: number;
-  /** `host:port` of its broker, the same after every start. */
+  /** `host:port` of the node's broker, the same after every start. */
   readonly address: string;
   /** `host:port` of each further listener, by its name. */
   readonly addresses: Readonly<Record<string, string>>;
-  /** Process ID of its Java; undefined if it isn't running. */
+  /** Process ID of the node's Java; undefined if it isn't running. */
   readonly pid: number | undefined;
   /** Kills the node (SIGKILL), paused or not. Resolves when it has ended. */
   readonly kill: () => Promise<void>;
-  /** Starts it again on its port and its data; resolves when it is ready. Throws `KafkaBrokerError` with the end of its log. */
+  /** Starts the node again on its port and its data. Resolves when it is ready. Throws `KafkaBrokerError` with the end of its log. */
   readonly start: () => Promise<void>;
-  /** Freezes it (SIGSTOP): its connections stay open, but nothing answers. Throws `KafkaBrokerError` if it isn't running. */
+  /** Freezes the node (SIGSTOP): its connections stay open, but it doesn't respond. Throws `KafkaBrokerError` if it isn't running. */
   readonly pause: () => void;
-  /** Lets it continue (SIGCONT). Throws `KafkaBrokerError` if it isn't running. */
+  /** Lets the node continue (SIGCONT). Throws `KafkaBrokerError` if it isn't running. */
   readonly resume: () => void;
 }
 
@@ -31,18 +31,18 @@ export interface KafkaNodeOptions {
   readonly id: number;
   readonly address: string;
   readonly addresses: Readonly<Record<string, string>>;
-  /** Its folder: the log of the process is `server.log` there. */
+  /** Folder of the node. It contains the log of its process, `server.log`. */
   readonly folder: string;
   /** Java and its arguments. */
   readonly command: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
-  /** Milliseconds from start to ready. */
+  /** Maximum milliseconds from the start until the node is ready. */
   readonly readyWithinMs: number;
-  /** Whether the node is ready now. */
+  /** Returns whether the node is ready now. */
   readonly ready: () => Promise<boolean>;
 }
 
-/** A node in its own process that hasn't started yet, with what its cluster needs to know. */
+/** A node with the methods that its cluster needs in addition. */
 export interface OwnedNode extends KafkaNode {
   readonly paused: () => boolean;
   /** Asks the node to end (SIGTERM). Resolves when it has ended. */
@@ -52,7 +52,7 @@ export interface OwnedNode extends KafkaNode {
 const pollMs = 50;
 const logFile = 'server.log';
 
-/** Creates a node; nothing runs before `start`. */
+/** Creates a node. No process runs before `start`. */
 export function createKafkaNode(options: KafkaNodeOptions): OwnedNode {
   const { id, address, addresses, folder, command, environment } = options;
   let java: JavaProcess | undefined;

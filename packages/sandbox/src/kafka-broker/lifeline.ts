@@ -3,12 +3,12 @@ import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 
 export interface LifelineOptions {
-  /** POSIX shell; pipe 3 is the lifeline. */
+  /** POSIX shell script. Its file descriptor 3 is the lifeline. */
   readonly script: string;
-  /** `$0`, `$1` and so on. */
+  /** Arguments of the script: `$0`, `$1` and so on. */
   readonly args: readonly string[];
   readonly folder: string;
-  /** Descriptor for its output. Default: none. */
+  /** File descriptor for the script's output. Default: the output is discarded. */
   readonly output?: number;
   readonly environment: NodeJS.ProcessEnv;
 }

@@ -3,13 +3,14 @@ import { mkdir, mkdtemp, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A lock that hasn't been renewed for this long belongs to a dead process. */
+/** A lock that hasn't been renewed for this long, in ms, belongs to a dead process. */
 const staleMs = 15_000;
 
 /**
- * Creates a folder that several processes may want at once: one creates it, the others wait.
+ * Creates a folder that several processes may need at once: one creates it, and the others wait.
  *
- * Created under another name and renamed, so that it is complete when it appears. If two processes create it, the first one stays.
+ * The folder is created under another name and renamed, so that it is complete when it appears. If two processes create it, the first one
+ * stays.
  */
 export async function makeOnce(folder: string, make: (unfinished: string) => Promise<void>): Promise<void> {
   await mkdir(dirname(folder), { recursive: true });
@@ -31,7 +32,7 @@ export async function makeOnce(folder: string, make: (unfinished: string) => Pro
   }
 }
 
-/** Whether another process holds the lock; if not, this process takes it. */
+/** Returns whether another process holds the lock. If none does, this process takes it. */
 async function locked(lock: string): Promise<boolean> {
   try {
     await mkdir(lock);

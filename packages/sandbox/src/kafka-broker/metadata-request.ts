@@ -3,10 +3,10 @@ import { connect } from 'node:net';
 const answerWithinMs = 2000;
 
 /**
- * The IDs of the nodes that one node knows as alive; none if it belongs to another cluster than `clusterId`, by default to any. A Metadata
- * request of version 2 without topics (Kafka protocol guide, "Messages").
+ * Returns the IDs of the nodes that the node at `address` lists as alive. Returns none if that node belongs to another cluster than
+ * `clusterId`. Default: any cluster. Sends a Metadata request of version 2 without topics (Kafka protocol guide, "Messages").
  *
- * Rejects if the node doesn't answer within two seconds, or in another form.
+ * Rejects if the node doesn't respond within two seconds, or sends an unreadable response.
  */
 export async function knownNodes(address: string, clusterId?: string): Promise<readonly number[]> {
   const [host = '', port = ''] = address.split(':');
@@ -46,7 +46,7 @@ function metadataRequest(): Buffer {
   return request;
 }
 
-/** Length, correlation ID, then the brokers: ID, host, port, rack; then the cluster's ID. */
+/** Reads a Metadata response: length, correlation ID, the brokers (ID, host, port, rack), and the cluster's ID. */
 function readAnswer(answer: Buffer): { readonly nodeIds: readonly number[]; readonly clusterId: string } {
   const nodeIds: number[] = [];
   let at = 12;

@@ -27,9 +27,9 @@ export interface PreparedStartOptions {
 }
 
 /**
- * Formats once and keeps an archive of Kafka's classes, both in the cache for these jars and this Java.
+ * Formats a storage folder and archives Kafka's classes, once for these jars and this Java. Both results stay in the cache.
  *
- * If Java can't create an archive, starts only take longer. Throws `KafkaBrokerError`.
+ * If Java can't create the archive, starts only take longer. Throws `KafkaBrokerError` if formatting fails.
  */
 export async function prepareStart(options: PreparedStartOptions): Promise<PreparedStart> {
   const { java, classPath, environment } = options;
@@ -51,7 +51,7 @@ export async function prepareStart(options: PreparedStartOptions): Promise<Prepa
   return { bootstrapCheckpoint: join(folder, 'bootstrap.checkpoint'), command: kafkaCommand(java, classPath, archived) };
 }
 
-/** Little memory, no optimization of code that runs for only seconds, and a log that ends with the error. */
+/** Options for little memory, no optimization of code that runs for only seconds, and a log so short that it ends with the error. */
 const frugally = [
   '-Xms256m',
   '-Xmx256m',
@@ -66,7 +66,7 @@ function kafkaCommand(java: Java, classPath: string, options: readonly string[])
   return [java.command, ...frugally, ...options, '-cp', classPath, 'kafka.Kafka'];
 }
 
-/** The file that a formatted folder begins with. */
+/** Formats a storage folder. Returns the path of its first file, which every new node needs. */
 async function format(folder: string, { java, classPath, environment }: PreparedStartOptions): Promise<string> {
   const node = { id: 1, port: 1, controllerPort: 2 };
   const dataFolder = join(folder, 'format');
@@ -82,7 +82,7 @@ async function format(folder: string, { java, classPath, environment }: Prepared
   return join(dataFolder, 'bootstrap.checkpoint');
 }
 
-/** Java writes the archive when a node that was started once ends normally. */
+/** Starts a node and lets it end normally, which makes Java write the archive. */
 async function archiveClasses(
   archive: string,
   bootstrapCheckpoint: string,

@@ -1,20 +1,20 @@
-/** How clients talk to a listener. */
+/** The security protocol of a listener. */
 export type ListenerProtocol = 'PLAINTEXT' | 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SSL';
 
 /** A listener for clients, in addition to the one without security. */
 export interface Listener {
   readonly protocol: ListenerProtocol;
-  /** On 127.0.0.1. */
+  /** Port on 127.0.0.1. */
   readonly port: number;
 }
 
-/** One node as every node's settings name it. */
+/** A node's ID and ports, which appear in the settings of every node. */
 export interface NodePlace {
-  /** From 1. */
+  /** Node ID, from 1. */
   readonly id: number;
-  /** Port of clients and other brokers, on 127.0.0.1. */
+  /** Port for clients and other brokers, on 127.0.0.1. */
   readonly port: number;
-  /** Port of the controllers among themselves, on 127.0.0.1. */
+  /** Port for the controllers, on 127.0.0.1. */
   readonly controllerPort: number;
   /** Listeners for clients by name, capitals only; default none. */
   readonly listeners?: Readonly<Record<string, Listener>>;
@@ -22,17 +22,17 @@ export interface NodePlace {
 
 export interface ServerPropertiesOptions {
   readonly node: NodePlace;
-  /** All nodes, this one among them. */
+  /** All nodes, including this one. */
   readonly nodes: readonly NodePlace[];
-  /** Folder of the node's logs. */
+  /** Folder of the node's partitions. */
   readonly dataFolder: string;
-  /** Settings that override the ones for tests. */
+  /** Settings that override the defaults for tests. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
 /**
- * `server.properties` of a node that is broker and controller: small, quick to notice that another node is down, and without automatic
- * topics.
+ * Returns the text of `server.properties` for a node that is broker and controller. The node uses few resources, quickly notices that
+ * another node is down, and doesn't create topics automatically.
  */
 export function serverProperties({ node, nodes, dataFolder, settings }: ServerPropertiesOptions): string {
   const replicas = nodes.length;
@@ -53,7 +53,7 @@ export function serverProperties({ node, nodes, dataFolder, settings }: ServerPr
     'log.dirs': dataFolder,
     'broker.session.timeout.ms': alone ? 1500 : 3000,
     'broker.heartbeat.interval.ms': alone ? 400 : 500,
-    // A controller without work writes nothing: an idle node takes a third of the CPU.
+    // With 0, an idle controller writes nothing, so an idle node takes a third of the CPU time.
     'metadata.max.idle.interval.ms': 0,
     'auto.create.topics.enable': false,
     'default.replication.factor': replicas,

@@ -4,19 +4,22 @@ import { join } from 'node:path';
 
 import { startOnLifeline } from './lifeline.ts';
 
-/** Tries again, because processes that are killed at the same moment may still write into it. */
+/**
+ * Shell script that removes the folder when this process has ended without doing so. It tries several times, because processes that are
+ * killed at the same moment may still write into the folder.
+ */
 const removeLater = `
 read -r line <&3 && exit
 for seconds in 1 2 4; do sleep $seconds; rm -rf "$0" && exit; done
 `;
 
-/** A folder that is removed with this process, at the latest. */
+/** A folder that is removed at the latest when this process ends. */
 export interface TemporaryFolder {
   readonly path: string;
   readonly remove: () => Promise<void>;
 }
 
-/** Creates a folder among the system's temporary ones. */
+/** Creates a folder in the system's folder for temporary files. */
 export async function makeTemporaryFolder(environment: NodeJS.ProcessEnv): Promise<TemporaryFolder> {
   const path = await mkdtemp(join(tmpdir(), 'headgate-kafka-'));
   const { release } = startOnLifeline({ script: removeLater, args: [path], folder: tmpdir(), environment });

@@ -3,9 +3,10 @@ import { haveJars } from './jars.ts';
 import { findJava } from './java.ts';
 
 /**
- * Why no broker can be started here, or undefined when one can: Java 17 or newer is needed, and Maven unless its jars are already in the cache.
+ * Returns why no broker can be started here, or undefined if one can. A broker needs Java 17 or newer, and Maven unless Kafka's jars are
+ * already there.
  *
- * `environment` gives `PATH`, `JAVA_HOME`, `XDG_CACHE_HOME` and `HEADGATE_KAFKA_JARS`; default `process.env`.
+ * `environment` provides `PATH`, `JAVA_HOME`, `XDG_CACHE_HOME` and `HEADGATE_KAFKA_JARS`. Default: `process.env`.
  */
 export async function whyNoKafkaBroker(environment: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
   if (process.platform === 'win32') return 'The broker for tests needs a POSIX shell.';

@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(async () => rm(room, { recursive: true }));
 
-/** Only the commands that are made here are found. */
+/** Returns an environment in which only the commands of `makeCommand` are found. */
 function environment(): NodeJS.ProcessEnv {
   return { PATH: join(room, 'bin'), XDG_CACHE_HOME: join(room, 'cache') };
 }

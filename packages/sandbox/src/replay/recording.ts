@@ -2,29 +2,29 @@ import { readFile } from 'node:fs/promises';
 
 /** One recorded exchange; a recording is an array of them. */
 export interface RecordedEntry {
-  /** Its origin, in any form; not read. */
+  /** Origin of the entry, in any form; not read. */
   readonly source?: unknown;
-  /** The request that the response answers; it decides which requests get it. */
+  /** The recorded request. It decides which requests get the response. */
   readonly request: {
     readonly method: string;
-    /** Absolute, a path, a path with `{names}`, or null if unknown. */
+    /** An absolute URL, a path, a path with `{names}`, or null if unknown. */
     readonly url: string | null;
     readonly body?: string;
   };
-  /** The response to such a request, instead of the emulator's own. */
+  /** The response to such requests, instead of the emulator's own. */
   readonly response: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
-    /** The decoded text as received; sent byte for byte. */
+    /** The decoded text as received, which is sent unchanged. */
     readonly body: string;
   };
   /** A remark of the person who recorded it, in any form; not read. */
   readonly note?: unknown;
 }
 
-/** A recording can't be read or has the wrong form. The message names the file, the entry (from 0) and the field. */
+/** The error for a recording that can't be read or has the wrong form. The message names the file, the entry (from 0) and the field. */
 export class RecordingError extends Error {
-  /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
+  /** Identifies the error even if `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_SANDBOX_RECORDING';
   /** False: the file must be changed. */
   readonly retryable: boolean = false;
@@ -35,7 +35,7 @@ export class RecordingError extends Error {
   }
 }
 
-/** Reads a recording from a JSON file; throws `RecordingError`. */
+/** Reads a recording from a JSON file. Throws `RecordingError` if the file can't be read or has the wrong form. */
 export async function loadRecording(file: string): Promise<readonly RecordedEntry[]> {
   let text: string;
   try {
@@ -52,7 +52,7 @@ export async function loadRecording(file: string): Promise<readonly RecordedEntr
   return checkRecording(value, file);
 }
 
-/** Checks the form of a recording; errors call it `name`. Throws `RecordingError`. */
+/** Checks the form of a recording. Throws `RecordingError` for the wrong form. `name`: the recording's name in errors. */
 export function checkRecording(value: unknown, name: string): readonly RecordedEntry[] {
   if (!Array.isArray(value)) throw new RecordingError(`${name}: a recording is an array of {request, response}; this is ${kindOf(value)}.`);
   return value.map((entry: unknown, index): RecordedEntry => {

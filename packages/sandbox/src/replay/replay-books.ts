@@ -6,17 +6,17 @@ import type { RecordedEntry } from './recording.ts';
 /** A request to a recorded catalog. */
 export interface RecordedBooksQuery {
   readonly method: string;
-  /** As it came, percent-encoded. */
+  /** Path as received, percent-encoded. */
   readonly path: string;
   readonly body: string;
 }
 
 /**
- * Responds from the recorded exchanges of the catalog; undefined if the recording has none.
+ * Creates a function that responds from the recorded exchanges of the catalog. Returns undefined if the recording has none.
  *
- * Matches by method and path, without queries: first the same path (for a POST the same body, or else the first of that path), then a
- * template such as `/book/{isbn}`. Prefers status 200, then the order of the file. Entries without an address are ignored. Anything else is
- * a 404 with `x-sandbox-replay: not-recorded`.
+ * It matches by method and path, without queries: first the same path (for a POST the same body, or else the first of that path), then a
+ * template such as `/book/{isbn}`. It prefers status 200, then the order of the file. It ignores entries without an address. The response
+ * to any other request is a 404 with `x-sandbox-replay: not-recorded`.
  */
 export function createBooksReplay(recording: readonly RecordedEntry[]): ((query: RecordedBooksQuery) => Answer) | undefined {
   const entries = recording
@@ -44,7 +44,7 @@ function templatePattern(template: string): RegExp {
   return new RegExp(`^${parts.join('[^/]+')}$`, 'u');
 }
 
-/** Segment by segment, so that an encoded slash stays apart from a real one. */
+/** Decodes a path segment by segment, so that an encoded slash differs from a real one. */
 function decoded(path: string): string {
   try {
     return JSON.stringify(path.split('/').map((segment) => decodeURIComponent(segment)));

@@ -5,7 +5,7 @@ import type { RecordedEntry } from './recording.ts';
 
 /** A request to a recorded walk. */
 export interface RecordedPageQuery {
-  /** `-1` for the first page. */
+  /** Cursor of the page; `-1` for the first one. */
   readonly cursor: string;
   readonly screenName?: string;
   readonly userId?: string;
@@ -19,11 +19,11 @@ interface RecordedPage {
 }
 
 /**
- * Responds from the recorded pages of one path; undefined if the recording has none of it.
+ * Creates a function that responds from the recorded pages of one path. Returns undefined if the recording has none of that path.
  *
- * Matches a page by its cursor. Among several, prefers the requested user's, then one with status 200, then one without a user, then the
- * first. If a page's next cursor wasn't recorded, it ends the list with an empty page. Any other cursor is a 404. Bodies are sent as
- * recorded; the only header is `content-type`.
+ * It matches a page by its cursor. Among several, it prefers the requested user's, then one with status 200, then one without a user, then
+ * the first. If a recorded page leads to a cursor that wasn't recorded, the response for that cursor is an empty last page. The response
+ * for any other cursor is a 404. Bodies are sent as recorded; the only header is `content-type`.
  */
 export function createFollowersReplay(
   recording: readonly RecordedEntry[],
@@ -54,7 +54,7 @@ export function createFollowersReplay(
       const hasUser = page.screenName !== undefined || page.userId !== undefined;
       return 1 + (page.entry.response.status === 200 ? 0 : 2) + (hasUser ? 1 : 0);
     };
-    // The sort is stable: the file's order breaks ties.
+    // The sort is stable, so the order of the file decides between equals.
     const [best] = pages.filter((page) => page.cursor === cursor).toSorted((left, right) => rank(left) - rank(right));
     if (best !== undefined) return recordedAnswer(best.entry);
     if (!nextCursors.has(cursor)) {
@@ -68,7 +68,7 @@ export function createFollowersReplay(
   };
 }
 
-/** The next cursor in a body's text: `JSON.parse` would round a bare one. */
+/** Reads the next cursor from a body's text, because `JSON.parse` would round a number. */
 function nextCursorOf(body: string): string | undefined {
   return /"next_cursor_str"\s*:\s*"(-?\d+)"/u.exec(body)?.[1] ?? /"next_cursor"\s*:\s*"?(-?\d+)/u.exec(body)?.[1];
 }
