@@ -16,16 +16,16 @@ const OPERATIONS = {
 
 export type Operation = keyof typeof OPERATIONS;
 
-/** A name that ends with `*` stands for all that begin so. */
+/** Operations on one resource. A `name` that ends with `*` means all resources whose names begin like it. */
 export interface Rights {
   readonly on: keyof typeof TYPES;
   readonly name: string;
   readonly operations: readonly Operation[];
 }
 
-/** A broker where a user may do nothing but what it was given, and its administration, which may do all. */
+/** A broker that allows each user only the operations that `give` has granted. `admin` may do everything. */
 export interface AclBroker extends AsyncDisposable {
-  /** For users; `own` are for who may do all. */
+  /** Addresses at which users sign in. Connections to the addresses in `own` may do everything. */
   readonly brokers: readonly string[];
   readonly own: readonly string[];
   readonly admin: Admin;
@@ -76,7 +76,7 @@ export async function startAclBroker({ start, users }: AclBrokerOptions): Promis
     async give(user, rights) {
       const acl = rights.flatMap((right) => acls(user, right));
       await admin.createAcls({ acl });
-      // The broker learns of them in their order, a moment later.
+      // The broker applies the new rights a moment later, in order, so it has applied all of them once it lists the last one.
       for (const last of acl.slice(-1)) await until(async () => (await admin.describeAcls(last)).resources.length > 0);
     },
     async take(user, rights) {

@@ -9,7 +9,7 @@ import { messageBytesFor, recordBytes } from '../wire/record-size.ts';
 
 export type WithPartition<Record extends NewRecord | RecordSeries> = Record & { readonly partition: number };
 
-/** Caches descriptions of topics. If a topic or partition isn't in the cache, it fetches the description before it reports it missing. */
+/** Caches descriptions of topics. A topic or partition that isn't in the cache is reported as missing only after a fresh look. */
 export class MetadataCache {
   readonly #client: ReconnectingClient<Cluster>;
   /** Keeps deleted topics, without partitions: appends in flight to them still need the size limit. */
@@ -38,9 +38,9 @@ export class MetadataCache {
   }
 
   /**
-   * Returns the error to report for `fault`, an error of a request about these partitions. A broker that has just started may not know all
-   * topics yet. So if `fault` says that a topic is unknown, this looks again: if a topic is really missing, it returns a
-   * `TopicUnknownError`; otherwise the broker's error, which a retry can get past.
+   * Returns the error to report for `fault`, an error of a request about these partitions. If `fault` says that a topic is unknown, the broker
+   * may only have just started, so this method fetches metadata again. If a topic is really missing, it returns a `TopicUnknownError`;
+   * otherwise the broker's error, which a retry can get past.
    */
   async explained(fault: unknown, topicPartitions: readonly TopicPartition[]): Promise<unknown> {
     if (!isTopicUnknown(fault)) return fault;
@@ -53,7 +53,7 @@ export class MetadataCache {
   }
 
   /**
-   * Fetches the metadata of all topics in one request, because one per topic would add up over the lanes. Resolves to existing ones.
+   * Fetches the metadata of all topics in one request, because one per topic would add up over the lanes. Resolves to the topics that exist.
    */
   async refresh(topicPartitions: readonly TopicPartition[]): Promise<ReadonlyMap<string, TopicDescription>> {
     const wanted = new Map<string, number>();
@@ -85,7 +85,7 @@ export class MetadataCache {
     return { bytes: recordBytes(value), setting: { name: 'max.message.bytes', value, neededFor: messageBytesFor } };
   }
 
-  /** Chooses partitions for records without one. Throws `TopicUnknownError` and `InvalidRecordError`. */
+  /** Adds a partition to each record that has none. Throws `TopicUnknownError` and `InvalidRecordError`. */
   async withPartitions<Record extends NewRecord | RecordSeries>(records: readonly Record[]): Promise<readonly WithPartition<Record>[]> {
     const placed: WithPartition<Record>[] = [];
     let last: { readonly topic: string; readonly description: TopicDescription } | undefined;

@@ -14,12 +14,11 @@ interface Case {
   readonly user: string;
   /** The rights that the user lacks. */
   readonly lacks: readonly Rights[];
-  /** The words of the first error, and of `missingRights`. */
+  /** The rights that the first error names. `missingRights` finds the same ones, or `found`. */
   readonly told: string;
   readonly found?: readonly string[];
 }
 
-/** The rights to one topic or the like, with a name of the user's own. */
 const on = (kind: Rights['on'], name: string, ...operations: Rights['operations']): Rights => ({ on: kind, name, operations });
 
 const CASES: readonly Case[] = [
@@ -169,7 +168,7 @@ function specsOf(user: string): TopicSpec[] {
   return TOPICS.map((name) => ({ name: `${user}.${name}`, partitions: 1, compacted: name === 'state' }));
 }
 
-/** All that the work needs, one by one. */
+/** All rights that `work` needs, one entry per resource. */
 function rightsOf(user: string): readonly Rights[] {
   return [
     ...TOPICS.map((name) => on('topic', `${user}.${name}`, 'Describe', 'DescribeConfigs', 'Read', 'Write')),
@@ -200,7 +199,7 @@ function laneOf(user: string): LaneSpec {
   return { name: `${user}.lane`, state: { topic: `${user}.state`, partition: 0 }, writes };
 }
 
-/** The steps of a run, in its order. Resolves to the values that it read. */
+/** Uses the log as `headgate run` does, step by step. Resolves to the values that it read. */
 async function work(log: TopicLog, user: string): Promise<readonly (string | null)[]> {
   await log.createTopics(specsOf(user));
   const topic = `${user}.requests`;

@@ -12,7 +12,7 @@ export interface FoundTopic {
   readonly settings: ReadonlyMap<string, string>;
 }
 
-/** The settings that are checked. */
+/** Names of the topic settings that `mismatches` and `warnings` check. */
 export const READ_SETTINGS: readonly string[] = [
   'cleanup.policy',
   'message.timestamp.type',
@@ -32,7 +32,7 @@ export function maxMessageBytes({ settings }: FoundTopic): number {
   return Number(settings.get('max.message.bytes') ?? KAFKA_MAX_MESSAGE_BYTES);
 }
 
-/** Why an existing topic can't be used. */
+/** Returns the reasons why an existing topic can't be used. */
 export function mismatches({ name, partitions, compacted = false, minRecordBytes = 0 }: NewTopicSpec, found: FoundTopic): TopicMismatch[] {
   const { settings } = found;
   const stamps = settings.get('message.timestamp.type') ?? 'LogAppendTime';
@@ -66,7 +66,7 @@ export function mismatches({ name, partitions, compacted = false, minRecordBytes
   return all;
 }
 
-/** Warnings about settings that work, but less well than the options require, without the topic's name. */
+/** Returns warnings about settings that work, but less well than intended. The texts continue a sentence that begins with the topic's name. */
 export function warnings(
   { usualRecordBytes = 0, keepsRecords = false }: NewTopicSpec,
   found: FoundTopic,

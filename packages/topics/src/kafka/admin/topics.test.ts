@@ -51,7 +51,7 @@ test.for([
   expect(warnings({ name: 'pages', partitions: 1 }, found, { replication, brokers })).toEqual(says);
 });
 
-/** Two brokers that take turns; the first never hears of a topic. */
+/** A cluster of two brokers that are used in turn. The first never learns of a new topic. */
 function laggingCluster(): { readonly cluster: Cluster; readonly made: string[]; readonly settings: Record<string, string> } {
   const made: string[] = [];
   const settings: Record<string, string> = {};

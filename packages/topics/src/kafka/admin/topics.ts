@@ -11,7 +11,7 @@ import { createPartitions, createTopics as createTopicsRequest, describeConfigs 
 import { type FoundTopic, READ_SETTINGS, isCompacted, maxMessageBytes, mismatches, warnings } from './topic-requirements.ts';
 import { type FoundTopics, certainTopicMetadata, topicMetadata } from '../client/topic-metadata.ts';
 
-/** Settings of a compacted topic: one clock, the brokers', stamps the records, and opening a lane reads little. */
+/** Settings of a compacted topic. Brokers stamp its records, so ages depend on one clock, and compact it often, so opening a lane reads little. */
 const STATE_SETTINGS: Readonly<Record<string, string>> = {
   'cleanup.policy': 'compact',
   'message.timestamp.type': 'LogAppendTime',
@@ -20,15 +20,15 @@ const STATE_SETTINGS: Readonly<Record<string, string>> = {
   'min.cleanable.dirty.ratio': '0.1',
   'delete.retention.ms': '86400000',
 };
-/** A book's record may be far above Kafka's usual 1 MiB; managed clusters allow as much as this. */
+/** The record of a book can be far larger than Kafka's default of 1 MiB. Managed clusters allow up to this size. */
 const RECORD_SETTINGS: Readonly<Record<string, string>> = { 'max.message.bytes': '8388608' };
 
-/** A job may wait in its topic for days or months, and must still be there when its turn comes. */
+/** Settings of a topic that keeps its records: a job can wait in its topic for months, and must still be there when its turn comes. */
 const KEPT_SETTINGS: Readonly<Record<string, string>> = { 'retention.ms': '-1', 'retention.bytes': '-1' };
 
 const KNOWN_WITHIN_MS = 10_000;
 const POLL_MS = 20;
-/** A cluster that starts may not have all its brokers yet. */
+/** How long to wait for enough brokers: a cluster that is starting may not have all of them yet. */
 const BROKERS_WITHIN_MS = 3_000;
 const PAUSES = { leastMs: 50, firstMs: 200, mostMs: 400 };
 
@@ -51,11 +51,11 @@ export interface CreateTopicsOptions {
 }
 
 export interface PreparedTopics extends CreatedTopics {
-  /** Descriptions of the existing ones. */
+  /** Descriptions of the topics that exist afterwards. */
   readonly descriptions: ReadonlyMap<string, TopicDescription>;
 }
 
-/** Creates missing topics, and adds partitions to those with too few. Throws `TopicMismatchError` before it changes anything. */
+/** Creates missing topics, and adds partitions to those with too few. If an existing topic doesn't fit, it throws before it changes anything. */
 export async function createTopics({ cluster, topics, replication, validateOnly }: CreateTopicsOptions): Promise<PreparedTopics> {
   const existing = await findTopics(
     cluster,
@@ -70,7 +70,7 @@ export async function createTopics({ cluster, topics, replication, validateOnly 
   if (first !== undefined) throw new TopicMismatchError({ ...first, others });
   const missing = topics.filter(({ name }) => !existing.has(name));
   if (missing.length > 0) await createMissing({ cluster, topics: missing, replication, validateOnly });
-  // A requests topic grows only after all topics that its lanes write to.
+  // A requests topic grows last, because each of its partitions is a lane that writes to the other topics.
   const grown = known.flatMap(({ spec, found }) => (found.partitions < spec.partitions ? [spec] : [])).toSorted(requestsLast);
   await assertMayGrow(cluster, grown);
   if (!validateOnly) for (const spec of grown) await grow(cluster, spec, false);
@@ -86,7 +86,7 @@ export async function createTopics({ cluster, topics, replication, validateOnly 
   };
 }
 
-/** Each warning once, with all topics that it applies to. */
+/** Returns each warning once, with all topics that it applies to. */
 function warningLines(topics: readonly { readonly name: string; readonly texts: readonly string[] }[]): string[] {
   const named = topics.flatMap(({ name, texts }) => texts.map((text) => ({ name: `"${name}"`, text })));
   return Array.from(
@@ -116,8 +116,8 @@ async function grow(cluster: Cluster, { name, partitions }: TopicSpec, validateO
 }
 
 /**
- * Created or enlarged topics: a broker learns of them, and of their leaders, a moment after the controller does. Existing partitions may
- * have no leader.
+ * Describes created or enlarged topics, as soon as a broker knows them and the leaders of their new partitions. Brokers learn both a moment
+ * after the controller does. A partition that existed before may have no leader.
  */
 async function knownTopics(
   cluster: Cluster,
@@ -147,7 +147,7 @@ export async function describeAllTopics(cluster: Cluster): Promise<ReadonlyMap<s
   return descriptionsOf(await describedTopics(cluster, broker, new Map(all)));
 }
 
-/** Describes the topics that exist. If a topic is missing here, or has fewer partitions than `wanted`, that is certain. */
+/** Describes the topics that exist. Reports a topic as missing, or with fewer partitions than `wanted`, only after brokers were asked for 3 s. */
 export async function describeTopics(
   cluster: Cluster,
   wanted: ReadonlyMap<string, number>,
@@ -156,7 +156,7 @@ export async function describeTopics(
   return descriptionsOf(await describedTopics(cluster, await cluster.brokerPool.findConnectedBroker(), found));
 }
 
-/** A topic's current offsets; undefined if it has been deleted since, which can happen to any topic. */
+/** A topic's current offsets; undefined if it has been deleted since it was described. */
 export async function topicOffsets(
   cluster: Cluster,
   name: string,
@@ -184,7 +184,7 @@ function descriptionsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<st
 }
 
 async function createMissing({ cluster, topics: missing, replication, validateOnly }: CreateTopicsOptions): Promise<void> {
-  // Two of three replicas must have a record before it counts, so one broker may be down.
+  // All replicas but one must have a record before it counts, so one broker can be down.
   const safety = replication > 1 ? { 'min.insync.replicas': String(replication - 1) } : {};
   const topics = missing.map(({ name, partitions, compacted = false, keepsRecords = false }) => ({
     topic: name,
@@ -204,7 +204,7 @@ async function createMissing({ cluster, topics: missing, replication, validateOn
   }
 }
 
-/** A broker counts if it has ever joined the cluster, even if it is down now. */
+/** True if the cluster has too few brokers for the replicas. Kafka also counts a broker that is down but registered. */
 function lacksBrokers(error: unknown): boolean {
   return [...chain(error)].some(({ type }) => type === 'INVALID_REPLICATION_FACTOR');
 }
@@ -226,8 +226,7 @@ async function findTopics(cluster: Cluster, names: readonly string[]): Promise<R
 }
 
 /**
- * With their settings, sorted by name. `broker` must know these topics, because other brokers may not yet. kafkajs would look up the
- * controller first.
+ * Adds the settings of topics, and sorts them by name. `broker` must be one that knows these topics, because other brokers may not know them yet.
  */
 async function describedTopics(cluster: Cluster, broker: Broker, topics: FoundTopics): Promise<ReadonlyMap<string, FoundTopic>> {
   if (topics.size === 0) return new Map();
@@ -242,7 +241,10 @@ async function describedTopics(cluster: Cluster, broker: Broker, topics: FoundTo
   );
 }
 
-/** The reasons why the brokers refuse, one for each topic they name (`topic` if they name none). Not retried. */
+/**
+ * Throws a `TopicMismatchError` with the brokers' reason for each topic that they name (`topic` if they name none). Throws `error` itself if a
+ * retry can get past it.
+ */
 function refuse(error: unknown, topic: string, what: string): never {
   const [first, ...others] = [...chain(error)].flatMap((each): TopicMismatch[] => {
     if (each.type === undefined || verdictOf(each) !== 'final') return [];

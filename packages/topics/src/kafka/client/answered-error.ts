@@ -6,7 +6,7 @@ import { createErrorFromCode } from './kafkajs-internals.ts';
 
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
 
-/** The error for a number that a broker returned, as kafkajs throws it. */
+/** Creates the error for an error code that a broker returned, as kafkajs throws it. It names newer errors, too, which kafkajs can't name. */
 export function answeredError(code: number, about: { readonly topic?: string } = {}): Error {
   return Object.assign(createErrorFromCode(code), newerError(code), { code }, about);
 }
@@ -21,12 +21,12 @@ export function refusalError(refusals: readonly Refusal[]): Error | undefined {
   return oneError(refusals.map(({ errorCode, topic }) => answeredError(errorCode, topic === undefined ? {} : { topic })));
 }
 
-/** Several errors as one; undefined if there are none. */
+/** Combines several errors into one; undefined if `errors` is empty. */
 export function oneError(errors: readonly Error[]): Error | undefined {
   return errors.length > 1 ? new AggregateError(errors, errors.map(({ message }) => message).join('; ')) : errors[0];
 }
 
-/** What brokers call the refusal of an operation, by the kind of resource. */
+/** The kind of resource that each authorization error of a broker is about. */
 const REFUSALS: Readonly<Record<string, ResourceKind>> = {
   TOPIC_AUTHORIZATION_FAILED: 'topic',
   GROUP_AUTHORIZATION_FAILED: 'group',
@@ -34,7 +34,10 @@ const REFUSALS: Readonly<Record<string, ResourceKind>> = {
   CLUSTER_AUTHORIZATION_FAILED: 'cluster',
 };
 
-/** Names the missing rights, if a broker refused a request with these needs because of them; otherwise undefined. */
+/**
+ * Returns an error that names the missing rights, if a broker refused a request for lack of them; otherwise undefined. `needs`: all rights
+ * that the request needs.
+ */
 export function missingRight(error: unknown, needs: readonly MissingRight[]): MissingRightError | undefined {
   const missing = new Set<MissingRight>();
   let refusal: string | undefined;
@@ -46,6 +49,6 @@ export function missingRight(error: unknown, needs: readonly MissingRight[]): Mi
       if (right.kind === refused && (refused !== 'topic' || topic === undefined || right.name === topic)) missing.add(right);
   }
   if (refusal === undefined) return undefined;
-  // kafkajs reads these two properties. It passes on an error's cause instead of the error, so this one has no cause.
+  // kafkajs reads `type` and `retriable`. If an error has a cause, kafkajs throws that instead, so this error has none.
   return Object.assign(new MissingRightError([...missing]), { type: refusal, retriable: false });
 }

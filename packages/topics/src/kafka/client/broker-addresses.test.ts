@@ -3,7 +3,7 @@ import { TopicLostError } from '../../topic-errors.ts';
 import { answeredError } from './answered-error.ts';
 import { BrokerAddresses } from './broker-addresses.ts';
 
-/** As kafkajs throws it after its last try. */
+/** The error that kafkajs throws after its last attempt to connect to `broker`. */
 function refused(broker: string): Error {
   const cause = Object.assign(new Error(`Connection error: connect ECONNREFUSED ${broker}`), { name: 'KafkaJSConnectionError', broker });
   return new Error('The last try has failed.', { cause });

@@ -6,14 +6,14 @@ import { brokerOf } from './error-kinds.ts';
 import { metadata as metadataRequest } from '../requests/topics.ts';
 import { withinTime } from './time-limit.ts';
 
-/** Try the next broker after this time, even if earlier ones may still respond. */
+/** Delay before the next broker is tried, too, while earlier ones may still respond. */
 const NEXT_AFTER_MS = 1_000;
 const REACHABLE_WITHIN_MS = 7_000;
 const MAX_NAMED = 3;
 
 /**
- * The addresses that were tried, and those that have responded. An address known only from the brokers' `advertised.listeners` may be
- * unreachable from here.
+ * The addresses that the user configured, and those at which a broker has responded. Any other address is known only from the brokers'
+ * `advertised.listeners`, and may be unreachable from this machine.
  */
 export class BrokerAddresses {
   readonly #given: ReadonlySet<string>;
@@ -24,12 +24,12 @@ export class BrokerAddresses {
     this.#given = new Set(given);
   }
 
-  /** A broker has responded there. */
+  /** Notes that a broker has responded at `address`. */
   answered(address: string): void {
     this.#answered.add(address);
   }
 
-  /** If only brokers know an address and none has responded there, adds to the error where the address comes from and what to do. */
+  /** Adds to `reason` where an address comes from and what to do, if it is only advertised and no broker has responded there. */
   explained(reason: string, address: string | undefined): string {
     if (address === undefined || this.#given.has(address) || this.#answered.has(address)) return reason;
     const reporter = [...this.#given].find((one) => this.#answered.has(one));
@@ -37,7 +37,7 @@ export class BrokerAddresses {
     return `the brokers advertise ${address}${where}, but no broker answers there: ${reason}. ${CURE}`;
   }
 
-  /** The text of an error, with the topic that it is about, and with this explanation. */
+  /** Returns the text of an error, with the topic that it is about and the explanation of `explained`. */
   readonly failureText = (error: unknown): string => this.explained(withTopic(failureText(error), error), brokerOf(error));
 }
 
@@ -48,7 +48,10 @@ function withTopic(text: string, error: unknown): string {
 
 const CURE = 'If that broker is running, set its advertised.listeners to an address that this machine can reach';
 
-/** Connects to any broker at the address that it advertises; `cluster` knows them. Throws a `TopicLogError` (HEADGATE_KAFKA_ADVERTISED_ADDRESS), and refusals as they are. */
+/**
+ * Checks that a broker responds at its advertised address; `cluster` must have loaded its metadata. Throws a `TopicLogError`
+ * (HEADGATE_KAFKA_ADVERTISED_ADDRESS) if none does, and a refusal by a broker unchanged.
+ */
 export async function assertAdvertised(cluster: Cluster): Promise<void> {
   const { brokers, metadata } = cluster.brokerPool;
   if (Object.values(brokers).some((broker) => broker.isConnected())) return;
@@ -58,7 +61,7 @@ export async function assertAdvertised(cluster: Cluster): Promise<void> {
   const tries = advertised.map(async ({ nodeId, host, port }, index) => {
     await sleep(index * NEXT_AFTER_MS, undefined, { signal: over.signal });
     try {
-      // A proxy or a load balancer may accept a connection without a broker.
+      // A connection proves nothing, because a proxy or load balancer can accept it without a broker. So the broker must answer a request.
       await cluster.ask(metadataRequest, { topics: [] }, { broker: await cluster.findBroker({ nodeId }) });
     } catch (error) {
       failures.set(`${host}:${port}`, failureText(error));
@@ -68,7 +71,7 @@ export async function assertAdvertised(cluster: Cluster): Promise<void> {
   try {
     await withinTime(REACHABLE_WITHIN_MS, Promise.any(tries));
   } catch (cause) {
-    // A broker that refuses us has been reached.
+    // A broker that refused the request was reached.
     const refusal: unknown =
       cause instanceof AggregateError ? cause.errors.find((error: unknown) => verdictOf(error) !== 'passes') : undefined;
     if (refusal !== undefined) throw refusal;

@@ -15,14 +15,14 @@ import { type Broker, sendRequest } from './send-request.ts';
 
 const LEADER_NOT_AVAILABLE = 5;
 const NO_LEADER = -1;
-/** kafkajs's COORDINATOR_TYPES. */
+/** Numbers of coordinator types, as in kafkajs's COORDINATOR_TYPES. */
 const COORDINATOR_TYPES = { group: 0, transaction: 1 } as const;
 const PAUSES = { firstMs: 8, mostMs: 200 };
 const REPEATED_FOR_MS = 2_000;
 
 /** A request that kafkajs encodes, or whose response it decodes. */
 export interface KafkajsRequest<Options, Answer> extends Routed<Options> {
-  /** Throws what the broker refuses. */
+  /** Throws if the broker refuses the request. */
   send(broker: KafkajsBroker, options: Options): Promise<Answer>;
 }
 
@@ -34,20 +34,20 @@ interface ConnectionOptions {
   readonly onJoining?: OnJoining | undefined;
 }
 
-/** Called before a member sends a request to join the group under its ID. A newcomer sends one before, which only asks for an ID. */
+/** Called before a member sends a request to join the group with its ID. A newcomer's first request has no ID yet, and only asks for one. */
 export type OnJoining = (memberId: string) => void;
 
 export type ClusterConfig = KafkaConfig & ConnectionOptions;
 
 export interface AskOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Gets the request once, instead of the brokers in `to`. */
+  /** The broker to which the request is sent once, without repeating it. Default: the brokers that the request's `to` selects. */
   readonly broker?: Broker | undefined;
 }
 
 /**
- * A controller that hears nothing from its brokers for a moment believes they are gone, and they pass that on to their clients. kafkajs
- * repeats a metadata request that fails with this type; an empty list would make it believe that there are no brokers.
+ * The metadata lists no broker. This happens when the controller hasn't heard from the brokers for a moment and considers them gone. kafkajs
+ * repeats a metadata request that fails with this `type`, but would believe an empty list.
  */
 class NoBrokerReadyError extends Error {
   override readonly name = 'NoBrokerReadyError';
@@ -59,10 +59,13 @@ class NoBrokerReadyError extends Error {
 }
 
 /**
- * kafkajs's own cluster, which sends the driver's requests (`ask`), with five changes. Without topics it requests metadata of none. A
- * partition without a leader stops no one but those who need it; kafkajs takes the metadata of none of the topics then. A response that
- * lists no broker isn't taken. A refusal names the refused resource. If no broker knows the coordinator, it throws the reason, which
- * kafkajs drops.
+ * kafkajs's cluster class, which also sends the driver's requests (`ask`), with five changes to its own requests:
+ *
+ * - Without topics, it requests metadata of no topic instead of all topics.
+ * - A partition without a leader fails only the callers that need that partition. In kafkajs, it fails the metadata of all topics.
+ * - It rejects metadata that lists no broker.
+ * - The error for a missing right names the resource.
+ * - If no broker can name a coordinator, it throws the reason, which kafkajs drops.
  */
 export class Cluster extends BaseCluster {
   readonly #onJoining: OnJoining | undefined;
@@ -101,9 +104,9 @@ export class Cluster extends BaseCluster {
   }
 
   /**
-   * Sends a request to the broker that answers it, or its parts to several leaders at once. For 2 s it repeats the request if all refusals
-   * are errors that pass soon, with fresh metadata where needed (`kafka-errors.ts`). Leaders get only those partitions again that they
-   * haven't accepted. Throws other refusals, each with the topic it is about, or as a `MissingRightError`.
+   * Sends a request to the broker that answers it, or its parts to several leaders at once. If all refusals are errors that pass soon
+   * (`kafka-errors.ts`), it repeats the request for 2 s, with fresh metadata if needed; leaders get only the partitions again that they
+   * haven't accepted. Throws other refusals, each with the topic that it is about, or as a `MissingRightError`.
    */
   async ask<Options, Answer>(request: AnyRequest<Options, Answer>, options: Options, { signal, broker }: AskOptions = {}): Promise<Answer> {
     if (broker !== undefined) return await this.#send(broker, request, options);
@@ -112,7 +115,7 @@ export class Cluster extends BaseCluster {
     for (const backoff = new Backoff(PAUSES); ;) {
       try {
         if (request.to !== 'leader') return await this.#send(await this.#brokerFor(request, options), request, options);
-        // The options and response of a request to a leader have this shape.
+        // Every request to leaders has options and a response of these types.
         await this.#askLeaders(request as AnyRequest<never, PartitionAnswers<unknown>>, options as AboutPartitions, accepted);
         return accepted as Answer;
       } catch (error) {
@@ -121,13 +124,13 @@ export class Cluster extends BaseCluster {
         const remedy = remedyOf(error);
         if (remedy === undefined || performance.now() >= deadline) throw error;
         await backoff.pause(signal);
-        // An error of the refresh is ignored, because the repeated request meets the same problem.
+        // An error of the refresh is ignored, because the repeated request will meet the same problem.
         if (remedy === 'refresh') await this.refreshMetadata().catch(() => undefined);
       }
     }
   }
 
-  /** Sends one of the driver's requests once. All of them pass through here. */
+  /** Sends one of the driver's own requests once. Every such request passes through this method, so a test's cluster overrides it. */
   async exchange<Options, Answer>(broker: Broker, request: Request<Options, Answer>, options: Options): Promise<Answered<Answer>> {
     return await sendRequest(broker, request, options);
   }
@@ -161,7 +164,7 @@ export class Cluster extends BaseCluster {
     if (error !== undefined) throw error;
   }
 
-  /** Sends a request, and throws what the broker refuses. `keep` gets the response even if part of it is refused. */
+  /** Sends a request, and throws if the broker refuses any part of it. `keep` gets the response even then. */
   async #send<Options, Answer>(
     broker: Broker,
     request: AnyRequest<Options, Answer>,
@@ -204,7 +207,10 @@ export class Cluster extends BaseCluster {
     return nodeId;
   }
 
-  /** Replaces kafkajs's requests for metadata and coordinators by the driver's. Errors of its group requests name the refused right. */
+  /**
+   * Replaces a kafkajs broker's requests for metadata and coordinators with the driver's. Its group requests report joins to `#onJoining`, and
+   * their errors name a missing right.
+   */
   #own(broker: KafkajsBroker): KafkajsBroker {
     broker.metadata = async (topics = []) => {
       const answer = await this.#send(broker, metadata, { topics });
@@ -220,7 +226,7 @@ export class Cluster extends BaseCluster {
       const coordinator = await this.#send(broker, findCoordinator, { of, name: groupId });
       return { coordinator, host: coordinator.host };
     };
-    // kafkajs sends both requests of a newcomer within one call: the second has the ID from the response to the first.
+    // kafkajs sends both requests of a newcomer within one call of `joinGroup`. Only the second one has a member ID.
     const { joinGroup } = broker;
     broker.joinGroup = async (options) => {
       const lookupRequest: KafkajsBroker['lookupRequest'] = (...request) => {
@@ -251,7 +257,7 @@ function throwOfKafkajs(error: unknown): never {
   throw ofKafkajs(error);
 }
 
-/** The coordinator that a request is for; undefined if it is for another broker. */
+/** The coordinator that a request is sent to; undefined for a request to another kind of broker. */
 function coordinatorOf({ to }: Pick<Routed<never>, 'to'>, options: unknown) {
   if (to !== 'group coordinator' && to !== 'transaction coordinator') return undefined;
   const { groupId = '', transactionalId = '' } = options as { readonly groupId?: string; readonly transactionalId?: string };
@@ -259,7 +265,7 @@ function coordinatorOf({ to }: Pick<Routed<never>, 'to'>, options: unknown) {
   return { key: `${of} ${name}`, of, name };
 }
 
-/** How to repeat a refused request that may succeed within a moment: with fresh metadata, or just later. Undefined if it can't. */
+/** How to repeat a refused request that may soon succeed: with fresh metadata, or just later. Undefined if repeating it wouldn't help. */
 function remedyOf(error: unknown): 'refresh' | 'time' | undefined {
   if (error instanceof AggregateError) {
     const remedies = new Set(error.errors.map(remedyOf));
@@ -268,11 +274,11 @@ function remedyOf(error: unknown): 'refresh' | 'time' | undefined {
   }
   const kind = error instanceof Error ? kindOf(error) : undefined;
   if (kind === 'refresh') return 'refresh';
-  // An error about one topic doesn't tell what happened to the others.
+  // An error about one topic leaves open what happened to the other topics of the request.
   return kind === 'retry' && !('topic' in (error as Error)) ? 'time' : undefined;
 }
 
-/** For reading committed records. */
+/** Creates a cluster object with the driver's settings. */
 export function newCluster(config: ClusterConfig): Cluster {
   return new Cluster(clusterOptions(config));
 }
@@ -297,12 +303,12 @@ export function newConsumer(config: ClusterConfig, { onJoining, ...options }: Ow
   return createConsumer({ ...options, retry, logger: silentLogger(), cluster, isolationLevel: READ_COMMITTED, instrumentationEmitter });
 }
 
-/** The options of every cluster object of kafkajs. */
+/** Adds to `config` the settings that all of the driver's cluster objects share. */
 export function clusterOptions(config: ClusterConfig): ConnectionOptions {
   const options = {
     connectionTimeout: 1_000,
     ...config,
-    // The driver's watchdogs (`watchdog.ts`) time out requests instead.
+    // The driver's watchdogs (`watchdog.ts`) time out requests instead of kafkajs.
     enforceRequestTimeout: false,
     logger: silentLogger(),
     metadataMaxAge: 30_000,

@@ -12,7 +12,8 @@ interface Codec {
   decompress(bytes: Buffer): Promise<Buffer>;
 }
 
-// An entry of kafkajs's own table without a codec. Another file of this process may have filled the table that kafkajs has loaded.
+// `missing` is kafkajs's own entry for zstd, which throws that there is no codec. It comes from a fresh copy of the table, because another test
+// file in this process may have registered codecs in the loaded one.
 const require = createRequire(import.meta.url);
 const table = require.resolve('kafkajs/src/protocol/message/compression/index.js');
 const loaded = require.cache[table];

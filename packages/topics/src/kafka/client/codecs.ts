@@ -4,13 +4,12 @@ import { CODECS, COMPRESSIONS } from '../wire/codecs.ts';
 import { type Codec, LZ4, SNAPPY } from '../wire/foreign-codecs.ts';
 import { CompressionCodecs, KafkaJSNotImplemented } from './kafkajs-internals.ts';
 
-/** A codec by its number, as kafkajs keeps them. */
+/** Functions that return a codec, by the codec's number in the protocol, as in kafkajs's own table. */
 export type CodecTable = Record<number, () => unknown>;
 
 /**
- * Lets kafkajs read zstd, Snappy and LZ4, unless other code has registered them: an unreadable batch would block all records after it. It
- * replaces no registered codec, so other users of kafkajs in the process keep theirs, and can read more after this. `codecs`: kafkajs's
- * table, one for the whole process.
+ * Lets kafkajs read zstd, Snappy and LZ4, because an unreadable batch would block all records after it. Codecs that other code of the process
+ * has registered stay. `codecs`: default kafkajs's own table, which the whole process shares.
  */
 export function registerCodecs(codecs: CodecTable = CompressionCodecs): void {
   for (const [type, codec] of [
@@ -21,7 +20,7 @@ export function registerCodecs(codecs: CodecTable = CompressionCodecs): void {
     if (!hasCodec(codecs, type)) codecs[type] = () => codec;
 }
 
-/** kafkajs has an entry for codecs it doesn't have, too: one that throws `KafkaJSNotImplemented`. */
+/** True if the table has a codec. For a codec that kafkajs lacks, its table has an entry that throws `KafkaJSNotImplemented`. */
 function hasCodec(codecs: CodecTable, type: number): boolean {
   try {
     return codecs[type]?.() !== undefined;
@@ -36,7 +35,10 @@ const ZSTD: Codec = {
   decompress: (bytes) => promisify(zstdDecompress)(bytes, { chunkSize: chunkBytes(bytes) }),
 };
 
-/** Big enough for most decompressed batches: a round trip to the thread pool for each 16 KiB would cost more than decompressing. */
+/**
+ * Chunk size in bytes that holds most decompressed batches whole. With zlib's default of 16 KiB, the round trips to the thread pool would cost
+ * more than decompressing.
+ */
 function chunkBytes(compressed: Buffer): number {
   return Math.min(Math.max(compressed.length * 16, 16 * 1024), 1024 * 1024);
 }

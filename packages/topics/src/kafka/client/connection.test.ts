@@ -39,7 +39,7 @@ it('a connection that failed connects again', async () => {
 });
 
 it('a connection that has just authenticated doesn’t do so again, however short its session; kafkajs’s own does before each request', () => {
-  // kafkajs counts with its own numbers: a session of which nothing is left.
+  // A session of 1 s has less than the threshold of 60 s left from its start, so kafkajs would authenticate again before each request.
   const connection = Object.assign(
     newConnection(() => new Socket()),
     { reauthenticationThreshold: 60_000 },
@@ -105,7 +105,7 @@ describe('the request queue of a connection', () => {
   });
 });
 
-/** The repaired queue of a connection in that state, after it has scheduled its next look. */
+/** Returns a connection's repaired queue in this state, with its next check scheduled. `looks` counts the checks. */
 function queueOf(state: Partial<RequestQueue>): RequestQueue & { looks: number } {
   const connection = newConnection(() => new Socket());
   repair(connection);

@@ -1,24 +1,24 @@
 import type { KafkajsConnection } from './kafkajs-internals.ts';
 
-/** Brokers refuse a second authentication on a connection within a second of the first (KIP-368). */
+/** A connection isn't authenticated again for this time, because brokers refuse a second authentication within a second (KIP-368). */
 const AUTHENTICATED_FOR_MS = 1_100;
-/** The size field before a response. */
+/** Bytes of the size field that precedes each response. */
 const SIZE_BYTES = 4;
-/** A response may contain nothing but the request's ID. */
+/** Minimum size of a response, which contains at least the request's correlation ID. */
 const MIN_ANSWER_BYTES = 4;
-/** How often kafkajs checks requests that it can't send yet. */
+/** Interval at which kafkajs checks requests that it can't send yet. */
 const POLL_MS = 10;
 
 /**
- * Repairs a connection of kafkajs 2.2.4, none of which has an option for this:
+ * Repairs four defects of a kafkajs 2.2.4 connection for which kafkajs has no option:
  *
- * - If asked to connect while it is connecting, such as for the first fetches of several readers, it opens a second socket and forgets the
- *   first. That one stays open, and takes the other one down when the broker closes it as idle.
- * - In the last seconds of a session it authenticates before each request while the session can't be extended. Brokers refuse that
- *   (ILLEGAL_SASL_STATE), and each refusal costs the connection.
- * - If a response breaks off, it keeps the first bytes and treats them as the beginning of the next connection's. It then throws because of
- *   an impossible size in the socket's handler, where nothing catches the error.
- * - Its queue keeps a timer with a negative delay running, even when it is idle. That costs CPU all the time, and Node prints a
+ * - If the connection is told to connect while it is connecting, such as for the first fetches of several readers, it opens a second socket
+ *   and forgets the first. The first socket stays open, and takes the second one down when the broker closes it as idle.
+ * - In the last seconds of a session that can't be extended, the connection authenticates before each request. Brokers refuse that
+ *   (ILLEGAL_SASL_STATE), and each refusal closes the connection.
+ * - If a response breaks off, the connection keeps the first bytes, and takes them for the beginning of a response after it has reconnected.
+ *   It then throws because of an impossible size in the socket's handler, where nothing catches the error.
+ * - The request queue keeps a timer with a negative delay running, even when it is idle. That costs CPU all the time, and Node prints a
  *   TimeoutNegativeWarning (tulios/kafkajs#1704, #1751).
  */
 export function repair(connection: KafkajsConnection): void {
@@ -43,7 +43,7 @@ export function repair(connection: KafkajsConnection): void {
     },
     processData(data: Buffer): void {
       try {
-        // The size is checked once when it arrives, not again until the whole response is there.
+        // The size of a response is checked only when it arrives, not again with each further part of the response.
         const isNext = connection.bytesNeeded === SIZE_BYTES && (connection.authHandlers ?? null) === null;
         if (isNext) assertSizes(connection.bytesBuffered === 0 ? data : Buffer.concat([...connection.chunks, data]));
         processData(data);

@@ -9,13 +9,13 @@ import { CHECK_MS, Watchdog } from './watchdog.ts';
 export interface ConnectionsOptions {
   readonly availability: Availability;
   readonly addresses: BrokerAddresses;
-  /** How long a broker may owe the response to a request to join a group, ms: it waits for the other members. */
+  /** Maximum time until a broker responds to a request to join a group, ms. Brokers wait for the group's other members. */
   readonly joinsWithinMs: number;
 }
 
 /**
  * All connections of a log to its brokers. kafkajs closes a connection only when every request is answered, and some of its work continues
- * after a disconnect; this class lets no connection outlive the log.
+ * after a disconnect. This class closes every connection with the log, and lets no new one open.
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
@@ -63,11 +63,11 @@ export class Connections {
     return socket;
   }
 
-  /** Requests in flight fail at once. */
+  /** Closes all connections. Requests in flight fail at once. */
   close(): void {
     this.#closed = true;
     clearInterval(this.#looking);
-    // kafkajs notices errors, but not a close without one.
+    // kafkajs listens for a socket's errors, but not for a close without an error.
     for (const socket of this.#open.keys()) socket.destroy(new Error('The log is closed.'));
   }
 }

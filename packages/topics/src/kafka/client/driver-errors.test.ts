@@ -19,7 +19,7 @@ const { KafkaJSNonRetriableError, KafkaJSNumberOfRetriesExceeded, KafkaJSConnect
     readonly KafkaJSServerDoesNotSupportApiKey: ErrorClass;
   };
 
-/** Kafka's name of an error and its number. */
+/** The code of an error in Kafka's protocol, by its name. */
 const code = (type: string): number => errorCodes.find((each) => each.type === type)?.code ?? Number.NaN;
 const answer = (type: string): Error => createErrorFromCode(code(type));
 

@@ -5,23 +5,23 @@ import { type ErrorKind, KAFKA_ERRORS, errorKind, newerError } from './kafka-err
 /** The kind of an error: it may pass, a right must be granted first, or a retry doesn't help. */
 export type Verdict = 'passes' | 'right' | 'final';
 
-/** Properties of kafkajs's errors. Errors of retries have the last one as their cause. */
+/** Properties of kafkajs's errors. An error after several attempts has the last attempt's error as its cause. */
 interface KafkaJsError extends Error {
   /** The error's name in Kafka's protocol, if a broker returned it. */
   readonly type?: string;
   readonly code?: number | string;
   /** The topic that a response is about, if any. */
   readonly topic?: string;
-  /** `host:port`, of a connection. */
+  /** `host:port` of the broker, on an error of a connection. */
   readonly broker?: unknown;
   readonly cause?: unknown;
-  /** Only errors of kafkajs have it. */
+  /** Set on errors that kafkajs threw, and on errors that are thrown to kafkajs. */
   readonly retriable?: boolean;
 }
 
 /**
- * kafkajs's own errors that a new connection doesn't fix. kafkajs gives up at others, too, but those concern one client object, and each
- * one is replaced after an error.
+ * kafkajs's own errors that a new connection doesn't fix. kafkajs gives up after other errors, too, but those concern one client object,
+ * which the driver replaces after an error.
  */
 const FINAL_FAULTS: ReadonlySet<string> = new Set([
   'KafkaJSSASLAuthenticationError',
@@ -29,10 +29,10 @@ const FINAL_FAULTS: ReadonlySet<string> = new Set([
   'KafkaJSServerDoesNotSupportApiKey',
 ]);
 
-/** The language's errors are defects of ours, unless kafkajs threw them. */
+/** Errors of the language are defects of Headgate, unless kafkajs threw them (`ofKafkajs`). */
 const OWN = new Set(['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError']);
 
-/** An error, its causes, and the errors of a request about several topics. */
+/** Yields an error and its causes, and of an error that combines several, such as for several topics, each of them with its causes. */
 export function* chain(error: unknown): Iterable<KafkaJsError> {
   for (let at = error; at instanceof Error; at = at.cause) {
     yield at;
@@ -40,7 +40,7 @@ export function* chain(error: unknown): Iterable<KafkaJsError> {
   }
 }
 
-/** The kind of an error that a broker returned; undefined for any other error, and for one that neither kafkajs nor Headgate knows. */
+/** The kind of an error that a broker returned; undefined for any other error, and for one that `KAFKA_ERRORS` doesn't list. */
 export function kindOf({ type, code, message }: KafkaJsError): ErrorKind | undefined {
   // kafkajs reports the code of an unknown error only in its message.
   const number = /^Unknown error code (\d+)$/u.exec(message)?.[1];
@@ -73,15 +73,18 @@ const VERDICTS: Readonly<Record<ErrorKind, Verdict>> = {
 };
 
 /**
- * Marks an error that kafkajs threw, and returns it. kafkajs throws a TypeError if a connection is dropped under it, and that one passes.
- * In a bundle, nothing else tells it from our own.
+ * Marks an error of the language that kafkajs threw, and returns it. kafkajs throws a `TypeError` if it loses a connection while using it, and that
+ * error passes. In a bundle, only the mark distinguishes it from an error of Headgate.
  */
 export function ofKafkajs<Thrown>(error: Thrown): Thrown {
   for (const each of chain(error)) if (OWN.has(each.name)) Object.assign(each, { retriable: true });
   return error;
 }
 
-/** The innermost cause in one readable line, because kafkajs nests it three levels deep. Our own errors say more than their causes. */
+/**
+ * Returns the innermost cause in one readable line, because kafkajs nests it three levels deep. If one of Headgate's own errors comes first, it
+ * returns that message instead, which says more than its cause.
+ */
 export function failureText(error: unknown): string {
   let text = String(error);
   for (const { message, type, code } of chain(error)) {
@@ -92,7 +95,8 @@ export function failureText(error: unknown): string {
 }
 
 /**
- * The error that the driver throws if waiting doesn't help: one with a readable message, or one of ours or the language, unchanged.
+ * Returns the error to throw if waiting doesn't help: for a refusal by brokers, a new one with a readable message; for Headgate's own error,
+ * that error without what wraps it; otherwise `error` itself.
  */
 export function driverError(error: unknown): unknown {
   for (const each of chain(error)) {
@@ -105,13 +109,13 @@ export function driverError(error: unknown): unknown {
   return error;
 }
 
-/** Why the brokers refuse for good, and what to do; undefined if they don't. */
+/** Returns why the brokers refuse for good, and what to do; undefined if they don't. */
 export function refusal(error: unknown): string | undefined {
   const final = verdictOf(error) === 'final' ? driverError(error) : undefined;
   return final instanceof Error && 'code' in final && isOurs(final.code) ? final.message : undefined;
 }
 
-/** The same for one response. */
+/** Returns why a broker refused a request, and what to do. `answer`: the error of the response. */
 export function refusalText(answer: KafkaJsError): string {
   const known = KAFKA_ERRORS[answer.type ?? ''];
   const { text = failureText(answer), cure } = typeof known === 'object' ? known : { cure: 'The broker logs may say more.' };

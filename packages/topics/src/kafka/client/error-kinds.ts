@@ -8,7 +8,7 @@ export function refusesUser(error: unknown): boolean {
   return [...chain(error)].some(({ name, code }) => name === 'KafkaJSSASLAuthenticationError' || code === 'HEADGATE_KAFKA_TOKEN_REFUSED');
 }
 
-/** `host:port` of the broker that an error is about, if it says so: a connection that failed or was lost. */
+/** `host:port` of the broker whose connection failed or was lost, if the error names it. */
 export function brokerOf(error: unknown): string | undefined {
   let address: string | undefined;
   for (const { broker } of chain(error)) if (typeof broker === 'string') address = broker;
@@ -35,7 +35,7 @@ export function isFenced(error: unknown): boolean {
   return [...chain(error)].some((each) => kindOf(each) === 'fenced');
 }
 
-/** True when a group with members refuses the commits of others. */
+/** For an error of an offset commit: true when the group has members, so that brokers accept commits only from them. */
 export function isOfMembersAlone(error: unknown): boolean {
   return [...chain(error)].some((each) => kindOf(each) === 'recreate');
 }
@@ -46,7 +46,8 @@ export function isTooLarge(error: unknown): boolean {
 }
 
 /**
- * Why records of `topic`, which accepts batches of `messageBytes`, were refused for good, by the broker or before sending, if they were.
+ * Returns the error for records of `topic` that were refused for good, by the broker or before sending; undefined if `error` isn't such a
+ * refusal. `messageBytes`: the topic's `max.message.bytes`.
  */
 export function refusedRecord(
   { topic, messageBytes }: { readonly topic: string; readonly messageBytes: number },

@@ -1,23 +1,23 @@
 /**
- * The meaning of an error code of Kafka's protocol to the client that is refused.
+ * What an error code of Kafka's protocol means for the client that gets it.
  *
- * - `refresh`: the leader or coordinator has changed, or isn't known yet: the same request succeeds with fresh metadata;
- * - `retry`: nothing was done, and the same request succeeds within a moment: a transaction is still ending, or a coordinator is starting;
+ * - `refresh`: the leader or coordinator has changed, or isn't known yet. The same request succeeds with fresh metadata;
+ * - `retry`: a transaction is still ending, or a coordinator is starting. The same request succeeds within a moment;
  * - `later`: the same request succeeds later;
- * - `recreate`: a new producer, or a new member of the group, continues;
+ * - `recreate`: only a new producer, or a new member of the group, can continue;
  * - `fenced`: a newer producer of the transactional ID has taken over;
  * - `right`: someone must grant this user a right;
- * - `record`: the broker never accepts that record;
- * - `final`: someone must change a setting, ours or the brokers'.
+ * - `record`: the broker never accepts this record;
+ * - `final`: someone must change a setting, Headgate's or the brokers'.
  */
 export type ErrorKind = 'refresh' | 'retry' | 'later' | 'recreate' | 'fenced' | 'right' | 'record' | 'final';
 
 /** A final error's meaning for the user. */
 export interface Refusal {
   readonly kind: 'final';
-  /** Default: the brokers' text, which may name a setting by another name than brokers do. */
+  /** What happened. Default: kafkajs's text, which may call a setting by another name than the brokers' configuration. */
   readonly text?: string;
-  /** A whole sentence. */
+  /** What to do, in a whole sentence. */
   readonly cure: string;
 }
 
@@ -44,13 +44,13 @@ export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
   GROUP_LOAD_IN_PROGRESS: 'retry',
   CONCURRENT_TRANSACTIONS: 'retry',
 
-  // A broker that starts, stops or lags behind its cluster.
+  // A broker is starting or stopping, or lags behind its cluster.
   UNKNOWN: 'later',
   BROKER_NOT_AVAILABLE: 'later',
   STALE_CONTROLLER_EPOCH: 'later',
   STALE_BROKER_EPOCH: 'later',
   OFFSET_OUT_OF_RANGE: 'later',
-  // The network changed bytes; connections have no other protection.
+  // The checksum of a batch doesn't match, because the network changed its bytes.
   CORRUPT_MESSAGE: 'later',
   REQUEST_TIMED_OUT: 'later',
   NETWORK_EXCEPTION: 'later',
@@ -63,12 +63,12 @@ export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
   ELECTION_NOT_NEEDED: 'later',
   UNSTABLE_OFFSET_COMMIT: 'later',
   THROTTLING_QUOTA_EXCEEDED: 'later',
-  // Another process of the group created the topic, or added the partitions, first: a second look shows it.
+  // Another process created the topic, or added the partitions, at the same time. The next attempt finds them.
   TOPIC_ALREADY_EXISTS: 'later',
   INVALID_PARTITIONS: 'later',
   // Partitions can be added after the current reassignment.
   REASSIGNMENT_IN_PROGRESS: 'later',
-  // kafkajs reauthenticates on a connection that has timed out; the next connection is a new one.
+  // kafkajs authenticated again when brokers don't allow it, and lost the connection. The next attempt uses a new one.
   ILLEGAL_SASL_STATE: 'later',
 
   OUT_OF_ORDER_SEQUENCE_NUMBER: 'recreate',
@@ -162,7 +162,7 @@ export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
   TRANSACTIONAL_ID_NOT_FOUND: 'final',
 };
 
-/** Errors without a name in kafkajs, by code, among those that the driver's requests can get. */
+/** Errors that the driver's requests can get and that kafkajs has no name for, by code. */
 const NEWER: Readonly<Record<number, { readonly type: string; readonly message: string }>> = {
   89: { type: 'THROTTLING_QUOTA_EXCEEDED', message: 'The quota for such requests is used up' },
   90: { type: 'PRODUCER_FENCED', message: 'There is a newer producer with the same transactional id which fences the current one' },

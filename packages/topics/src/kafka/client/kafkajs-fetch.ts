@@ -5,12 +5,12 @@ import type { KafkajsRequest } from './cluster.ts';
 import type { FetchedPartition } from './kafkajs-internals.ts';
 
 export interface FetchOptions {
-  /** One partition per request: a response over several may omit some, which would look like a gap without committed records. */
+  /** One partition per request. A response for several can omit some, which would look like a gap without committed records. */
   readonly topicPartitions: readonly [TopicPartition];
   readonly offset: number;
-  /** How long the broker may wait for records, if there are none. */
+  /** How long the broker can wait for records if there are none, ms. */
   readonly maxWaitMs: number;
-  /** A larger first batch still arrives. */
+  /** Maximum bytes of the response. A first batch that is larger still arrives. */
   readonly maxBytes: number;
   readonly isolationLevel: number;
 }
@@ -33,7 +33,7 @@ export const fetch: KafkajsRequest<FetchOptions, PartitionAnswers<FetchedPartiti
       });
       const data = responses[0]?.partitions[0];
       if (data !== undefined) return new Map([[partitionKey(place), data]]);
-      // Without a partition a broker says that the user's quota is used up, and for how long.
+      // A response without the partition means that the user's quota is used up. The connection delays the next request accordingly.
       if (clientSideThrottleTime <= 0) throw new Error(`The broker sent an empty response to a fetch from ${partitionKey(place)}.`);
     }
   },

@@ -1,5 +1,5 @@
-// Everything that the driver takes from kafkajs, whose public consumers join a group for every read and whose public producer loses
-// records. No other file names a path in it. Its index would also load the producer, and paths known in advance let bundlers include them.
+// Everything that the driver uses of kafkajs, whose public consumers join a group for every read and whose public producer loses records. No
+// other source file imports a file inside kafkajs. kafkajs's index would also load its producer, and bundlers can follow these static imports.
 import type { Socket } from 'node:net';
 import type * as kafkajs from 'kafkajs';
 import description from 'kafkajs/package.json' with { type: 'json' };
@@ -52,12 +52,12 @@ export interface KafkajsBroker extends Broker, Record<Membership, MembershipRequ
     }[];
   }): Promise<{
     readonly responses: readonly { readonly partitions: readonly FetchedPartition[] }[];
-    /** The connection waits for so long before it sends its next request, ms. */
+    /** How long the connection waits before it sends its next request, ms. */
     readonly clientSideThrottleTime?: number;
   }>;
 }
 
-/** Finds out how to encode a request for the broker's versions; the result takes the request's fields. */
+/** Selects a version of a request that the broker supports. The returned function takes the request's fields and encodes them. */
 type LookupRequest = (apiKey: number, definition: object) => (fields: { readonly memberId?: string }) => object;
 
 type Membership = 'joinGroup' | 'syncGroup' | 'heartbeat' | 'leaveGroup' | 'describeGroups';
@@ -72,9 +72,9 @@ interface CoordinatorOptions {
 export interface FetchedPartition {
   readonly partition: number;
   readonly highWatermark: string;
-  /** Answered since Kafka 0.11. */
+  /** Sent by brokers since Kafka 0.11. */
   readonly lastStableOffset: string;
-  /** In the order in which they ended. */
+  /** Aborted transactions, in the order in which they ended. */
   readonly abortedTransactions: readonly { readonly producerId: string; readonly firstOffset: string }[] | null;
   readonly messages: readonly FetchedMessage[];
 }
@@ -97,15 +97,15 @@ export interface FetchedMessage {
 }
 
 /**
- * Internals of kafkajs's cluster that fetch a partition from an offset without joining a group. Its public consumers always join one, which
- * costs every read a rebalance (3 s with a broker's default settings) and leaves groups behind.
+ * Internals of kafkajs's cluster, which fetch a partition from an offset without joining a group. kafkajs's public consumers always join one,
+ * which costs every read a rebalance (3 s with a broker's default settings) and leaves groups on the brokers.
  */
 interface KafkajsCluster {
   connect(): Promise<void>;
   disconnect(): Promise<void>;
   isConnected(): boolean;
   refreshMetadata(): Promise<void>;
-  /** The IDs of the brokers that are up. */
+  /** The IDs of the brokers that the metadata lists. */
   getNodeIds(): readonly string[];
   addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
   findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number; readonly leader: number }[];
@@ -122,9 +122,9 @@ interface KafkajsCluster {
     refreshMetadata(topics: readonly string[]): Promise<void>;
     findBroker(options: { readonly nodeId: string | number }): Promise<Broker>;
     findConnectedBroker(): Promise<Broker>;
-    /** By node ID. */
+    /** Brokers by node ID. */
     readonly brokers: Readonly<Record<string, Broker>>;
-    /** With each broker's address as it advertises it. */
+    /** Lists each broker with its advertised address. */
     readonly metadata: Pick<Metadata, 'brokers'> | null;
   };
 }
@@ -137,13 +137,13 @@ export interface KafkajsConnection {
   processData(data: Buffer): void;
   socketFactory: kafkajs.ISocketFactory;
   readonly socket?: Socket;
-  /** During authentication, a response may be empty. */
+  /** Set while the connection authenticates. A response can then be empty. */
   readonly authHandlers?: object | null;
-  /** Bytes that aren't a complete response yet. */
+  /** Received bytes that don't complete a response yet. */
   chunks: Buffer[];
   bytesBuffered: number;
   bytesNeeded: number;
-  /** A value of `process.hrtime()`. */
+  /** Time of the last authentication, from `process.hrtime()`. */
   readonly authenticatedAt?: readonly [seconds: number, nanoseconds: number] | null;
   readonly requestQueue: RequestQueue;
 }
@@ -162,7 +162,7 @@ export interface RequestQueue {
 
 export interface SentRequest {
   readonly entry: { readonly apiKey: number; readonly answersWithinMs?: number | undefined };
-  /** The time at which it fails, milliseconds. */
+  /** Time after which the request fails, ms. */
   readonly requestTimeout: number;
   timeoutRequest(): void;
 }
@@ -187,12 +187,12 @@ export const CompressionCodecs: typeof kafkajs.CompressionCodecs = (compression 
 type Errors = Pick<typeof kafkajs, 'KafkaJSNotImplemented'>;
 export const KafkaJSNotImplemented: Errors['KafkaJSNotImplemented'] = (errors as Errors).KafkaJSNotImplemented;
 
-/** By mechanism: `plain`, SCRAM, and the `AWS` of kafkajs. */
+/** kafkajs's authenticators by SASL mechanism. */
 export const authenticators = { plain, scram256, scram512, awsIam } as Readonly<
   Record<'plain' | 'scram256' | 'scram512' | 'awsIam', Authenticate>
 >;
 
-/** Throws a `TopicLogError` (HEADGATE_TOPIC_LOG_OPEN) for any other version of kafkajs than the known one. `version`: default the installed one. */
+/** Throws a `TopicLogError` (HEADGATE_TOPIC_LOG_OPEN) if kafkajs isn't of the known version. `version`: default the installed one. */
 export function assertKnownKafkajs(version: string = description.version): void {
   if (version === KNOWN_VERSION) return;
   const message = `kafkajs ${version} is installed, but the driver depends on the internals of ${KNOWN_VERSION}. Install that version.`;

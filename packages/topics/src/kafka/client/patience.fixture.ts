@@ -2,7 +2,7 @@ import type { Availability } from '../../availability.ts';
 import { failureText } from './driver-errors.ts';
 import { type Patience, patience } from './patience.ts';
 
-/** As a log has it that throws where a right is missing. */
+/** The patience of a log that throws if a right is missing, instead of waiting for it. */
 export function patienceOf(availability: Availability): Patience {
   return patience({ watcher: availability.watcher(), failureText, waitsForRights: false });
 }

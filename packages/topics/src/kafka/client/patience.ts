@@ -6,9 +6,9 @@ import { isFenced, isTopicUnknown } from './error-kinds.ts';
 /** Decides for one client of the brokers whether to wait out an error, and reports that it waits. */
 export interface Patience {
   waitsOut(error: unknown): boolean;
-  /** `sinceMs`: when responses stopped, epoch ms; default now. */
+  /** Reports that the client waits because of `error`. `sinceMs`: when responses stopped, epoch ms; default now. */
   unavailable(error: unknown, sinceMs?: number): void;
-  /** It works again, or fails for another reason. */
+  /** The work has succeeded, or has failed for a reason that isn't waited out. */
   available(): void;
   /** The work is given up. If brokers were unreachable, that remains reported until another client reaches them. */
   abandoned(): void;
@@ -16,13 +16,16 @@ export interface Patience {
 
 export interface PatienceOptions {
   readonly watcher: AvailabilityWatcher;
-  /** The text of an error. */
+  /** Returns the text of an error, for the report. */
   readonly failureText: (error: unknown) => string;
-  /** Whether a missing right is waited for like an unreachable broker. */
+  /** Whether to wait for a missing right, as for an unreachable broker. */
   readonly waitsForRights: boolean;
 }
 
-/** After this time a topic that the brokers don't know is certainly missing, and the error says so: the brokers themselves respond. */
+/**
+ * An unknown topic is reported as an outage only after this time. If the topic is really missing, the work has failed by then with an error
+ * that says so.
+ */
 const CERTAIN_WITHIN_MS = 6_000;
 
 export function patience({ watcher, failureText, waitsForRights }: PatienceOptions): Patience {
@@ -33,7 +36,7 @@ export function patience({ watcher, failureText, waitsForRights }: PatienceOptio
       return verdict === 'passes' || (verdict === 'right' && waitsForRights);
     },
     unavailable(error, sinceMs) {
-      // The brokers respond.
+      // Brokers that refuse an older producer respond, so they aren't unavailable.
       if (isFenced(error)) return;
       if (isTopicUnknown(error)) {
         unknownSinceMs ??= Date.now();

@@ -3,7 +3,7 @@ import type { Patience } from './patience.ts';
 import { retry } from './retry.ts';
 import { waitForClose } from './time-limit.ts';
 
-/** A client object that connects once, and is discarded after a fault. */
+/** A client object that connects once, and is discarded after an error. */
 interface Connection {
   connect(): Promise<void>;
   disconnect(): Promise<void>;
@@ -30,7 +30,7 @@ export class ReconnectingClient<C extends Connection> {
     return await retry(() => this.once(work), { patience: this.#options.patience(), signal: either });
   }
 
-  /** As `run`, once: throws what `work` throws. */
+  /** Runs `work` once, and throws any error of it. */
   async once<T>(work: (connection: C) => Promise<T>): Promise<T> {
     const connection = this.#connected();
     try {
@@ -39,7 +39,8 @@ export class ReconnectingClient<C extends Connection> {
       if (this.#connection === connection && verdictOf(error) !== 'final') this.#connection = undefined;
       throw error;
     } finally {
-      // Another call's failure may have ended it meanwhile, and kafkajs reconnects for calls that still use it.
+      // Another call may have dropped this connection meanwhile and disconnected it. It is disconnected again here, because kafkajs reconnects
+      // for calls that still use it.
       if (this.#connection !== connection) connection.then((dropped) => dropped.disconnect()).catch(() => undefined);
     }
   }

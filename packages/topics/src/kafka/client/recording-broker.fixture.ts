@@ -3,17 +3,17 @@ import { RequestWriter } from '../wire/request-writer.ts';
 import { refusalError } from './answered-error.ts';
 import { type Broker, sendRequest } from './send-request.ts';
 
-/** A broker of kafkajs without a socket: it keeps each request, and answers what `answer` writes. */
+/** A kafkajs broker without a socket. It records each request, and responds with the bytes that `answer` writes. */
 export interface RecordingBroker {
-  /** The frames, each with its size before it. */
+  /** The recorded requests, each preceded by its size. */
   readonly requests: readonly Buffer[];
   ask<Options, Answer>(request: Request<Options, Answer>, options: Options): Promise<Answer>;
 }
 
 export interface RecordingBrokerOptions {
-  /** The newest version of every request that it knows. */
+  /** The newest version that the broker supports, the same for all requests. */
   readonly version: number;
-  /** Writes the answer's body; `flexible` ones begin with their head's tagged fields. */
+  /** Writes the response's body. A `flexible` one begins with the tagged fields of the response header. */
   readonly answer: (body: RequestWriter) => void;
   readonly flexible?: boolean;
 }

@@ -11,8 +11,8 @@ export interface RetryOptions {
 }
 
 /**
- * Repeats `work` until it succeeds, fails for good, or `signal` aborts. Then it rejects with the signal's reason at once, even if a broker
- * owes `work` a response. Waits for unreachable brokers.
+ * Repeats `work` until it succeeds, fails for good, or `signal` aborts, and reports outages to `patience` meanwhile. On abort, it rejects with
+ * the signal's reason at once, even if `work` still waits for a response.
  */
 export async function retry<T>(work: () => Promise<T>, { patience, signal }: RetryOptions): Promise<T> {
   try {

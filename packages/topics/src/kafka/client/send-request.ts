@@ -6,9 +6,9 @@ import { answeredError } from './answered-error.ts';
 
 /** Internals of kafkajs 2.2.4 between a broker and its socket. */
 export interface Broker {
-  /** Also false when it is time to authenticate again. */
+  /** Also false when the connection must authenticate again. */
   isConnected(): boolean;
-  /** By the ID of a request. */
+  /** Supported versions by the API key of a request. */
   readonly versions?: Readonly<Record<number, { readonly minVersion?: number; readonly maxVersion: number }>> | null;
   readonly connectionPool: { isConnected(): boolean; getConnection(): Promise<Connection> };
 }
@@ -42,8 +42,8 @@ interface Connection {
 const UNSUPPORTED_VERSION = 35;
 
 /**
- * Sends a request on kafkajs's connection, in its queue, within its time limit. The bytes of the request go to the socket as they are;
- * kafkajs's own encoder copies them twice.
+ * Sends a request through the queue of a kafkajs connection. The request's bytes go to the socket without being copied; kafkajs's own encoder
+ * would copy them twice.
  */
 export async function sendRequest<Options, Answer>(
   broker: Broker,
@@ -92,7 +92,7 @@ interface RequestHead {
   readonly clientId: string;
 }
 
-/** With the request's size and head before it. */
+/** Puts the request's size and header in front of its body. */
 function framed(body: readonly Buffer[], { apiKey, apiVersion, correlationId, clientId }: RequestHead): readonly Buffer[] {
   const headBytes = 2 + 2 + 4 + 2 + Buffer.byteLength(clientId);
   const size = body.reduce((sum, { length }) => sum + length, headBytes);

@@ -16,13 +16,13 @@ export async function withinTime<T>(limitMs: number, work: Promise<T>): Promise<
 const CLOSE_WITHIN_MS = 1_000;
 
 /**
- * Waits a moment for a connection to close, with or without an error. kafkajs waits for its open requests, and a broker may not respond.
+ * Waits at most 1 s for a connection to close, and ignores an error. kafkajs waits for open requests, to which a broker may never respond.
  */
 export async function waitForClose(closing: Promise<void>): Promise<void> {
   await withinTime(CLOSE_WITHIN_MS, closing).catch(() => undefined);
 }
 
-/** Settles as `work` does, or rejects with the signal's reason as soon as that aborts; `work` itself continues. */
+/** Settles as `work` does, or rejects with the signal's reason as soon as the signal aborts; `work` itself continues. */
 export async function abortable<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const listener = signal && addAbortListener(signal, () => aborted.reject(signal.reason));

@@ -39,7 +39,7 @@ function answer(topicErrorCode: number, partitions: number): object {
   return { topicMetadata: [{ topic: 'records', topicErrorCode, partitionMetadata }] };
 }
 
-/** Brokers 0, 1, … of which the first is connected. */
+/** A cluster of brokers 0, 1 and so on. Broker 0 answers requests that name no broker. */
 function clusterOf(answers: readonly (() => object)[]): Cluster {
   const brokers = answers.map((answer) => ({ answer }));
   const findBroker = async ({ nodeId }: { readonly nodeId: string | number }): Promise<Broker> =>

@@ -6,22 +6,25 @@ import type { Cluster } from './cluster.ts';
 import type { Broker } from './send-request.ts';
 import { withinTime } from './time-limit.ts';
 
-/** By name, the topics that exist. */
+/** The existing topics by name. */
 export type FoundTopics = ReadonlyMap<string, TopicMetadata>;
 
-/** UNKNOWN_TOPIC_OR_PARTITION, and INVALID_TOPIC_EXCEPTION: no topic can have that name. */
+/** UNKNOWN_TOPIC_OR_PARTITION, and INVALID_TOPIC_EXCEPTION, which says that no topic can have this name. */
 const ABSENT: ReadonlySet<number> = new Set([3, 17]);
 /** TOPIC_AUTHORIZATION_FAILED: the broker hides whether the topic exists. */
 const HIDDEN = 29;
 
 /**
- * How long a query for a topic that a broker doesn't know is repeated: a broker that has just started, or lags, may not have heard of it.
+ * How long brokers are queried for a topic that they don't know. A broker that has just started, or lags behind, may not know it yet.
  */
 const CERTAIN_WITHIN_MS = 3_000;
 const POLL_MS = 200;
 const ANSWER_WITHIN_MS = 1_000;
 
-/** The topics as one broker knows them now; those it doesn't know are left out. `topics`: null for all. Throws a `MissingRightError`. */
+/**
+ * The topics as one broker knows them now; the result omits topics that it doesn't know. `topics`: null for all. Throws a `MissingRightError`
+ * if this user isn't allowed to see one.
+ */
 export async function topicMetadata(cluster: Cluster, topics: readonly string[] | null, broker?: Broker): Promise<FoundTopics> {
   return foundTopics(await cluster.ask(metadata, { topics }, { broker }));
 }

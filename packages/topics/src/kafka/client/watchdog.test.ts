@@ -42,7 +42,7 @@ it('a broker that accepts no connection is missed after four checks, also by wai
     available: () => void told.push('available'),
     abandoned: () => undefined,
   };
-  // Its name is looked up for ever.
+  // The lookup of the host's name never ends.
   const socket = connect({ host: 'broker-1', port: 9092, lookup: () => undefined });
   const watchdog = new Watchdog({
     socket,
@@ -208,7 +208,7 @@ async function newWire({ authHandlers = null }: { readonly authHandlers?: object
       client.write('request');
       return { overdue };
     },
-    /** The oldest request. */
+    /** Responds to the oldest request. */
     async answer() {
       broker.write('answer');
       await once(client, 'data');

@@ -3,13 +3,13 @@ import type { AvailabilityWatcher } from '../../availability.ts';
 import { ANSWERS_WITHIN_MS } from '../requests/request.ts';
 import type { KafkajsConnection, SentRequest } from './kafkajs-internals.ts';
 
-/** Interval of the checks, which are counted, not timed: a process that was suspended finds its responses only when it continues. */
+/** Interval of the checks. Limits count checks instead of reading a clock, because a suspended process gets its responses only afterwards. */
 export const CHECK_MS = 500;
-/** Less than kafkajs waits for a connection before it tries the next one. */
+/** Less than the time after which kafkajs gives up an attempt to connect. */
 const CONNECTS_WITHIN_MS = 2_000;
-/** Requests that fail with the connection report it themselves within this time. */
+/** How long a report outlasts its connection. Within this time, the requests that failed with the connection make their own reports. */
 const LINGER_MS = 2_000;
-/** The numbers of JoinGroup and SyncGroup, which wait for the other members. */
+/** The API keys of JoinGroup and SyncGroup, which brokers answer only when the other members have joined, too. */
 const JOINS: ReadonlySet<number> = new Set([11, 14]);
 
 export interface WatchdogOptions {
@@ -18,26 +18,26 @@ export interface WatchdogOptions {
   /** `host:port` */
   readonly broker: string;
   readonly watcher: AvailabilityWatcher;
-  /** Adds an explanation to the reason. */
+  /** Returns the reason with an explanation added, if there is one. */
   readonly explained: (reason: string) => string;
-  /** How long a broker may owe the response to JoinGroup or SyncGroup, ms. */
+  /** Maximum time until a broker responds to JoinGroup or SyncGroup, ms. */
   readonly joinsWithinMs: number;
 }
 
 /**
- * Watches what the broker of a socket owes: to accept the connection, or to answer the oldest request in flight, because a broker answers
- * in order. It reports a broker that sends no byte for as long as the request allows: a frozen broker keeps its connections, and requests
- * to it fail much later. It also times out requests by counted checks, because kafkajs goes by the wall clock, which may be set, and looks
- * 10 times a second.
+ * Watches for what the broker of a socket owes: to accept the connection, or to answer the oldest request in flight, because brokers answer
+ * in order. It reports a broker that hasn't sent a byte for the time that this request allows. A frozen broker keeps its connections open, so
+ * requests to it would fail only much later. It also times out requests, by counting checks. kafkajs would compare wall clock times, which
+ * jump when the clock is set, and check ten times a second.
  */
 export class Watchdog {
   readonly #options: WatchdogOptions;
   readonly #looks = new WeakMap<SentRequest, number>();
-  /** What the broker owed at the last check, and the bytes read by then. */
+  /** What the broker owed at the last check: the socket for its connection, a request, or the handlers of an authentication. */
   #owed: object | undefined;
   #bytesRead = 0;
   #checks = 0;
-  /** The time of the first check that found this debt. */
+  /** Time of the first check at which the broker owed this, epoch ms. */
   #sinceMs = 0;
   #isReported = false;
 
@@ -73,7 +73,7 @@ export class Watchdog {
     }
   }
 
-  /** No more requests follow on the connection. */
+  /** Ends the watch, because no more requests follow on the connection. */
   end(): void {
     if (this.#isReported) setTimeout(() => this.#options.watcher.available(), LINGER_MS).unref();
     this.#isReported = false;

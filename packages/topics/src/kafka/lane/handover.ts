@@ -12,13 +12,13 @@ const DESCRIBED_WITHIN_MS = 1_000;
 export interface HandoverOptions {
   readonly writer: KafkaLaneWriter;
   readonly client: ReconnectingClient<Cluster>;
-  /** Member ID of this process. */
+  /** ID of this open log, as in `LaneHolder.log`. */
   readonly log: string;
 }
 
 /**
- * Lets a living holder of the lane, whom the group has told that the lane moves, finish its transactions in flight. Waiting only avoids
- * requesting a page twice, since the fence stops any remaining holder.
+ * Waits for a living holder of the lane, which its group has told that the lane moves, to finish its transactions in flight. The wait only avoids
+ * requesting a page twice, because the fence stops any remaining holder.
  */
 export async function awaitHandover({ handoverMs, ...options }: HandoverOptions & { readonly handoverMs: number }): Promise<void> {
   const deadline = performance.now() + handoverMs;

@@ -13,7 +13,7 @@ export interface LaneHolder {
   readonly incarnation: string;
   /** Random, one per open log: two containers may have the same host name and pid. */
   readonly log: string;
-  /** Random, new each time that the holder takes the lane, which it repeats after every error. */
+  /** Random, new each time that the holder takes the lane. It takes the lane again after every error. */
   readonly nonce: string;
   /** Host name for error messages. */
   readonly host: string;
@@ -43,7 +43,7 @@ export class LaneLog {
   readonly #partition: StatePartition;
   #taken = false;
   #successor: LaneHolder | undefined;
-  /** The nonce of the taking that the read waits for. */
+  /** Nonce of the holder record up to which `readTo` reads. */
   #awaited: string | undefined;
   #noted: Noted[] = [];
   /** Number of this incarnation's newest transaction known to be in the log completely; 0 before the first. The writer sets it, too. */
@@ -67,13 +67,13 @@ export class LaneLog {
     return entry === undefined ? undefined : (JSON.parse(entry.value) as LaneHolder);
   }
 
-  /** Reads up to the last stable offset. Throws `LaneLostError` if another process has taken the lane since we did. */
+  /** Reads up to the last stable offset. Throws `LaneLostError` if another process has taken the lane since this one did. */
   async readToEnd(): Promise<void> {
     await this.#options.client.once((cluster) => this.#partition.readToEnd({ cluster, onRecord: (record) => this.#note(record) }));
     this.#assertOurs();
   }
 
-  /** Reads until the taking with that nonce: by then everything that earlier holders committed is known. Throws like `readToEnd`. */
+  /** Reads up to the holder record with this nonce, which everything that earlier holders committed precedes. Throws like `readToEnd`. */
   async readTo(nonce: string): Promise<void> {
     this.#awaited = nonce;
     await this.#options.client.once((cluster) => this.#partition.readUntil(cluster, (record) => this.#note(record) === nonce));

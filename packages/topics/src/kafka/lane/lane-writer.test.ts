@@ -8,10 +8,10 @@ import type { ReconnectingClient } from '../client/reconnecting-client.ts';
 import type { TransactionSession } from '../producer/transaction-session.ts';
 import { KafkaLaneWriter, type KafkaLaneWriterOptions } from './lane-writer.ts';
 
-/** As over a link of a quarter of a second. */
+/** How long it takes to take the lane, as over a link with a delay of a quarter of a second. */
 const TAKES_MS = 6_000;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
-/** As a broker says it of a topic it has not heard of yet. */
+/** The error of a broker for a topic that it doesn't know yet. */
 const UNKNOWN = Object.assign(new Error('This server does not host this topic-partition'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' });
 
 const FENCED = Object.assign(new Error('fenced'), { type: 'INVALID_PRODUCER_EPOCH' });
@@ -97,7 +97,7 @@ test('three processes that take a lane at once over a slow link leave each other
     while (opened < lanes.length && takes < 200) await vi.advanceTimersByTimeAsync(TAKES_MS);
     expect(opened).toBe(lanes.length);
     expect(takes).toBeLessThan(30);
-    // The brokers answer.
+    // No outage is reported, because the brokers respond.
     expect(reported).toEqual([]);
   } finally {
     vi.restoreAllMocks();
@@ -112,7 +112,7 @@ interface Parts {
   readonly unavailable?: (reason: string) => void;
 }
 
-/** A lane whose broker is no more than that; its topics are there. */
+/** A lane writer that uses these functions instead of brokers. Its topics exist. */
 async function writer({ look, begin, write, unavailable = () => undefined }: Parts): Promise<KafkaLaneWriter> {
   const nothing = async (): Promise<void> => await Promise.resolve();
   const session = { begin: begin ?? nothing, write: write ?? nothing, settle: nothing, disconnect: nothing };

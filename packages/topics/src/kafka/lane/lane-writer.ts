@@ -22,7 +22,7 @@ export interface KafkaLaneWriterOptions {
   readonly lane: LaneSpec;
   /** Random, one per open log. */
   readonly log: string;
-  /** A new producer of the lane's transactional ID. */
+  /** Creates a session with a new producer of the lane's transactional ID. */
   readonly session: (options: Pick<TransactionSessionOptions, 'places' | 'noted' | 'notes' | 'signal'>) => TransactionSession;
   readonly client: ReconnectingClient<Cluster>;
   readonly patience: Patience;
@@ -31,14 +31,14 @@ export interface KafkaLaneWriterOptions {
   /** As `MetadataCache.explained`. */
   readonly explained: (fault: unknown, topicPartitions: readonly TopicPartition[]) => Promise<unknown>;
   readonly member: () => LaneHolder['member'];
-  /** By how much the clocks of two brokers may differ, ms. */
+  /** Maximum difference between the clocks of two brokers, ms. */
   readonly skewMs: () => number;
   readonly onClose: (writer: KafkaLaneWriter) => void;
 }
 
 /**
- * Pauses before a fenced holder takes the lane again. Without them it would fence its successor before it could read that the successor has
- * taken the lane. They grow because over a slow link, taking a lane lasts some seconds.
+ * Pauses before a fenced holder takes the lane again. Without them, it would fence its successor before the log shows that the successor has
+ * taken the lane. They grow because taking a lane over a slow link lasts several seconds.
  */
 const FENCED_PAUSES = { leastMs: 375, firstMs: 750, mostMs: 12_000 };
 /** How long a close waits for transactions in flight; an unreachable broker may need far longer. */
@@ -112,7 +112,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       if (!(error instanceof LaneLostError) || this.#log.counted < id.number) throw error;
     });
     this.#state?.apply(stateChanges(content.records, lane.state));
-    // Otherwise readers of the last transaction could wait for the next one, which may come in a week.
+    // Without this, readers of the last transaction could have to wait for the next one, which may come in a week.
     this.#settling = setTimeout(() => {
       this.queued(() => this.#untilDone((session) => session.settle())).catch(() => undefined);
     }, SETTLE_AFTER_MS).unref();
@@ -150,9 +150,9 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     });
   }
 
-  /** Fence every other holder FIRST, then read what is committed. In the other order, we could believe an older state. */
+  /** Fence every other holder FIRST, then read what is committed. In the other order, this writer could believe an older state. */
   async #take(): Promise<TransactionSession> {
-    // Before the fence, this read throws if another process has taken the lane: this writer doesn't take it back.
+    // This read throws if another process has taken the lane. It comes before the fence, so that this writer doesn't take the lane back.
     await this.#log.readToEnd();
     this.#over.signal.throwIfAborted();
     for (const { note } of this.#log.noted) this.#places.add({ topicPartitions: note.parts, offsets: note.offsets });
@@ -164,7 +164,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
         await (this.#log.holder?.nonce === nonce ? this.#log.readToEnd() : this.#log.readTo(nonce));
         return this.#log.noted;
       },
-      // A writer that was closed meanwhile would fence its successor, or take the lane from it.
+      // Without the signal, a writer that is closed meanwhile would fence its successor, or take the lane from it.
       signal: this.#over.signal,
     });
     try {

@@ -20,7 +20,7 @@ export type StateRecord = Pick<TopicRecord, 'value'> & { readonly key: string; r
 
 export interface ReadToEndOptions {
   readonly cluster: Cluster;
-  /** If set, the read waits for the records that this noted as committed. Default: read to the current last stable offset. */
+  /** If set, the read waits for the records that this log has committed. Default: read to the current last stable offset. */
   readonly readYourWrites?: ReadYourWrites;
   readonly onRecord?: (record: StateRecord) => void;
 }
@@ -28,14 +28,14 @@ export interface ReadToEndOptions {
 /** Far longer than reading the state of any lane takes. */
 const LONGEST_READ_MS = 60_000;
 const WAIT_MS = 100;
-/** A read without progress for this long throws `TopicLostError`. A new leader takes a moment to learn its last stable offset. */
+/** A read to the end throws `TopicLostError` after this time without progress. A new leader takes a moment to learn its last stable offset. */
 const LOST_AFTER_MS = 3_000;
 
 /** The newest value per key of one compacted partition, as far as it was read. Another read continues where the last one stopped. */
 export class StatePartition {
   readonly topicPartition: LaneSpec['state'];
   readonly entries: Map<string, StateEntry> = new Map();
-  /** By key, records whose values aren't text. */
+  /** Records whose values aren't text, by key. */
   readonly #unreadable = new Map<string, TopicRecord<Uint8Array>>();
   #next: number | undefined;
   #maxBytes = nextMaxBytes();
@@ -74,7 +74,7 @@ export class StatePartition {
   }
 
   /**
-   * Reads until `isLast` returns true, for at most 60 s. The last stable offset may come too early: any open transaction holds it back.
+   * Reads until `isLast` returns true, for at most 60 s. It doesn't end at the current last stable offset, which any open transaction holds back.
    */
   async readUntil(cluster: Cluster, isLast: (record: StateRecord) => boolean): Promise<void> {
     await assertPartitions(cluster, this.topicPartition.topic, [this.topicPartition.partition]);

@@ -9,7 +9,7 @@ import { Places } from './transactional-producer.ts';
 import type { Noted, TransactionSession, TransactionSessionOptions } from './transaction-session.ts';
 
 export interface AppenderOptions {
-  /** A new producer of that transactional ID. */
+  /** Creates a session with a new producer of the transactional ID. */
   readonly session: (transactionalId: string, options: Pick<TransactionSessionOptions, 'places' | 'noted'>) => TransactionSession;
   readonly patience: () => Patience;
   /** As `MetadataCache.explained`. */
@@ -21,7 +21,7 @@ export interface AppenderOptions {
 type PlacedRecord = NewRecord & { readonly partition: number };
 
 /**
- * Appends records outside of lanes, in a transaction each, one after the other, under one transactional ID that no other process uses.
+ * Appends records outside of lanes. Each call is one transaction, one after another, under a transactional ID that no other process uses.
  */
 export class Appender {
   readonly #options: AppenderOptions;
@@ -48,7 +48,7 @@ export class Appender {
 
   async #append(records: readonly PlacedRecord[]): Promise<readonly RecordPosition[]> {
     const id = { incarnation: this.#incarnation, number: (this.#number += 1) };
-    /** Earlier attempts since the last complete one: if that lost records, the next attempt is a part of it. */
+    /** Earlier attempts at this append, from the newest complete one on. A later attempt may have written only the records that it had lost. */
     let noted: readonly Noted[] = [];
     const { session: newSession, patience, signal, explained } = this.#options;
     const attempt = async (): Promise<readonly RecordPosition[]> => {

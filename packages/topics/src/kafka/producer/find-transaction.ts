@@ -9,7 +9,7 @@ import type { SentBatch } from '../reader/read-your-writes.ts';
 import type { TransactionId } from './transaction-law.ts';
 import { SEQUENCES } from './transactional-producer.ts';
 
-/** Everything that one transaction writes, in the form written into the transaction itself. */
+/** Lists everything that one transaction writes. On a lane, this note is itself a record of the transaction. */
 export interface TransactionNote extends TransactionId, ProducerEpoch {
   readonly parts: readonly TransactionPart[];
   readonly offsets: readonly OffsetCommit[];
@@ -19,7 +19,7 @@ export interface TransactionNote extends TransactionId, ProducerEpoch {
 export interface TransactionPart extends TopicPartition {
   /** The records are at this offset or after it. */
   readonly from: number;
-  /** The producer's sequence number of the first one. */
+  /** The producer's sequence number of the first record. */
   readonly sequence: number;
   readonly count: number;
 }
@@ -28,16 +28,16 @@ export interface TransactionPart extends TopicPartition {
 export interface FoundPart {
   readonly part: TransactionPart;
   readonly isCommitted: boolean;
-  /** Committed and aborted ones alike. */
+  /** The records that were found, whether committed or aborted. */
   readonly records: readonly TopicRecord<Uint8Array>[];
 }
 
 /** How long a broker may wait for records that exist, ms. */
 const WAIT_MS = 100;
-/** The second half of a control record's key. */
+/** Type of a commit marker: the second half of a control record's key. */
 const COMMIT = 1;
 
-/** Looks for the records of a transaction, which has ended in all its partitions. */
+/** Looks for the records of a transaction, which must have ended in all its partitions. */
 export async function findTransaction(cluster: Cluster, note: TransactionNote): Promise<readonly FoundPart[]> {
   return await Promise.all(note.parts.map((part) => findPart(cluster, note, part)));
 }
@@ -51,7 +51,7 @@ async function findPart(cluster: Cluster, producer: ProducerEpoch, part: Transac
       (error: unknown) => (isOutOfRange(error) ? undefined : Promise.reject(error)),
     );
     if (fetched === undefined) {
-      // Retention has deleted the beginning, or all of it.
+      // Retention has deleted the records up to the earliest offset, maybe all of the part.
       const earliest = (await partitionOffsets(cluster, topic, [partition], 'earliest')).get(partition) ?? 0;
       if (earliest <= offset) return { part, isCommitted: false, records };
       offset = earliest;
@@ -64,7 +64,8 @@ async function findPart(cluster: Cluster, producer: ProducerEpoch, part: Transac
       } else if (records.length > 0) return { part, isCommitted: message.key?.readInt16BE(2) === COMMIT, records };
     }
     const next = nextOffset(fetched.data, fetched.offset);
-    // No marker follows if the transactional ID has expired: its new producer ID ends nothing of the old one.
+    // No marker has followed up to the end of the log. This happens if the transactional ID has expired: markers for its new producer ID don't
+    // end transactions of the old one.
     if (next === offset || next >= Number(fetched.data.highWatermark)) return { part, isCommitted: false, records };
     offset = next;
   }
@@ -80,7 +81,7 @@ function belongs(
   return epoch === producerEpoch && (behind + SEQUENCES) % SEQUENCES < count;
 }
 
-/** The place of a part in the log, by `partitionKey`. */
+/** Returns the `partitionKey` of a part, and the offsets of its records. */
 export function placeOf({ part, records }: FoundPart): [key: string, batches: readonly SentBatch[]] {
   return [partitionKey(part), records.map(({ offset }) => ({ first: offset, count: 1 }))];
 }

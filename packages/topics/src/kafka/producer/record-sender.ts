@@ -14,13 +14,16 @@ import type { TransactionalProducer } from './transactional-producer.ts';
 export interface RecordSenderOptions {
   readonly compression: Compression;
   readonly splitter: BatchSplitter;
-  /** A topic's `max.message.bytes`, if known. */
+  /** A topic's `max.message.bytes`; a default if it isn't known. */
   readonly maxMessageBytes: (topic: string) => number;
   /** Fetches a topic's `max.message.bytes` again. */
   readonly refreshTopic: (topic: string) => Promise<void>;
 }
 
-/** A request is full at this many bytes before compression: its batches are in memory together, and brokers accept requests of 100 MiB. */
+/**
+ * A request is full at this many bytes before compression. All of its batches are in memory together, and brokers accept at most 100 MiB by
+ * default.
+ */
 const MOST_REQUEST_BYTES = 8 * 1024 * 1024;
 
 /** Writes records whose partitions are known. */
@@ -77,7 +80,7 @@ export class RecordSender {
     return error;
   }
 
-  /** Throws if a topic now accepts less than when its records were split. A retry can then split them again. */
+  /** Throws a retryable error if a topic now accepts only smaller batches than when its records were split. The retry splits them again. */
   async #assertNoLess(topic: string, messageBytes: number): Promise<void> {
     const { refreshTopic, maxMessageBytes } = this.#options;
     await refreshTopic(topic);
@@ -87,8 +90,8 @@ export class RecordSender {
 }
 
 /**
- * The next batch of each partition, repeatedly: at most one per partition, up to the byte limit. Taking the next ones means that those
- * before have been sent.
+ * Yields rounds with the next batch of each partition, up to the byte limit. Take a round only after the previous one has been sent, because
+ * the batches' buffers are reused.
  */
 function* rounds(partitions: readonly Iterator<BatchTo, undefined>[]): Generator<readonly BatchTo[]> {
   for (const left = new Set(partitions); left.size > 0;) {
@@ -113,7 +116,7 @@ type Limits = ReadonlyMap<string, number>;
 type BatchTo = TopicPartition & { readonly batch: SplitBatch };
 type PartitionRecords = TopicPartition & { readonly runs: readonly BatchRecords[] };
 
-/** Records by topic and partition (`partitionKey`), in their order; a series forms its own group. */
+/** The records of each partition in order, by `partitionKey`. Each series forms a separate run. */
 export type RecordsByPartition = ReadonlyMap<string, PartitionRecords>;
 
 export function byPartition(records: readonly (NewRecord | RecordSeries)[]): RecordsByPartition {

@@ -14,7 +14,7 @@ const LAW: ModelLaw = { begin, write, settle: () => settle(true) };
 const NO_FAULT = { writers: 1, pages: 1, cuts: 0, deaths: 0, skips: 0, timeouts: 0, restarts: 0 };
 const isTorture = process.env['HEADGATE_TORTURE'] === '1';
 
-/** Each bound is explored to its end. */
+/** Limits of the model that are small enough to explore every state. */
 const BOUNDS: readonly Partial<ModelOptions>[] = [
   { pages: 2, cuts: 1, skips: 2, restarts: 1 },
   { pages: 1, cuts: 1, skips: 1, timeouts: 1, restarts: 2 },
@@ -55,7 +55,7 @@ interface Mutant {
 
 type Written = Parameters<ModelLaw['write']>;
 
-/** As the law has them, for the parts that a mutant keeps. */
+/** The law's steps up to the end of the abort, for mutants that change only later steps. */
 function* fenced(): ModelSteps {
   yield { do: 'fence' };
   yield { do: 'end', commit: false, again: true };
@@ -72,7 +72,7 @@ function* justPolls(): ModelSteps {
   yield poll;
 }
 
-/** `which`: of the noted transactions, those that may be written again. */
+/** The law's last steps of `begin`, with changes. `which` selects the noted transactions to look for; `mayBePartial` accepts incomplete ones. */
 function* recovered(which: (read: Read) => Read['transactions'], mayBePartial = false): ModelSteps {
   const read: Read = { do: 'read', transactions: [] };
   yield read;
@@ -91,7 +91,7 @@ function* recovered(which: (read: Read) => Read['transactions'], mayBePartial = 
 
 const newestFirst = ({ transactions }: Read): Read['transactions'] => transactions.toReversed();
 
-/** It ends what hangs as the coordinator remembers it, and trusts what it has seen acknowledged. */
+/** The law that was used before this one. It ends an open transaction as the coordinator remembers it, and trusts acknowledgements. */
 const LAST_LAW: ModelLaw = {
   *begin(barrier) {
     const last: Describe = { do: 'describe', wasCommitted: false };
@@ -233,7 +233,7 @@ const MUTANTS: Readonly<Record<string, Mutant>> = {
   },
 };
 
-/** The same numbers from 0 to 1 for the same seed. */
+/** Returns a generator of numbers from 0 to below 1, always the same ones for the same seed. */
 function lcg(seed: number): () => number {
   let state = seed >>> 0;
   return () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;

@@ -1,29 +1,29 @@
 import type { Law, NotedTransaction, Step, TransactionId } from './transaction-law.ts';
 
 /**
- * A model of one transactional id: its coordinator, a partition of state and one of records, and writers that follow a law step by step. Connections
- * break before or behind each request, requests arrive late, writers die, the coordinator aborts by time-out, and brokers skip end markers.
+ * Options of a model of one transactional ID: its coordinator, a partition of state and one of records, and writers that follow a law step by
+ * step. Connections break during any request, requests arrive late, writers die, transactions time out, and brokers skip end markers.
  */
 export interface ModelOptions {
   readonly law: ModelLaw;
-  /** Of Kafka's transactions: 2 bumps the epoch with each of them, and registers partitions when they are written. */
+  /** Version of Kafka's transactions. Version 2 raises the epoch with each transaction, and registers partitions when they are written to. */
   readonly version: 1 | 2;
-  /** All want to write the same pages; each begins at any time. */
+  /** Number of writers. All of them write the same pages, and each can begin at any time. */
   readonly writers: number;
   readonly pages: number;
-  /** How often a connection breaks; the request that was on it arrives at any later time, or never. */
+  /** How often a connection can break. The request on it arrives at any later time, or never. */
   readonly cuts: number;
   readonly deaths: number;
-  /** How often a partition misses an end marker. */
+  /** How often a partition can miss an end marker. */
   readonly skips: number;
   readonly timeouts: number;
-  /** How often a writer begins again after an error; then it gives up. */
+  /** How often writers, taken together, can begin again after an error. After that, a writer with an error dies. */
   readonly restarts: number;
 }
 
 /** Texts by partition. */
 export type Content = Readonly<Record<number, string>>;
-/** A law that is older asks the coordinator how the last transaction has ended. */
+/** A step of the law that was used before: it asks the coordinator how the last transaction has ended. */
 export interface Describe {
   readonly do: 'describe';
   wasCommitted: boolean;
@@ -35,18 +35,18 @@ export interface ModelLaw {
   begin(barrier: Content): ModelSteps | Law<Content>;
   write(content: Content, id?: TransactionId): ModelSteps | Law<Content>;
   settle(): ModelSteps | Law<Content>;
-  /** What it has seen acknowledged counts for a writer, whatever the log says. */
+  /** True if a writer believes the newest committed note, without looking for the records that the note lists. */
   readonly trustsMemory?: boolean;
-  /** It may end before readers can read everything. */
+  /** True if a writer can be done before readers can read everything that was acknowledged. */
   readonly mayHide?: boolean;
 }
 
 interface Entry {
   readonly epoch: number;
   readonly text?: string;
-  /** Of the transaction: `A1`. */
+  /** ID of the transaction, such as `A1`. */
   readonly id?: string;
-  /** The transaction's partitions: its note. */
+  /** The partitions of the transaction, in the entry that contains its note. */
   readonly parts?: readonly number[];
   readonly marker?: 'commit' | 'abort';
 }
@@ -56,7 +56,7 @@ interface Coordinator {
   state: 'empty' | 'ongoing' | 'ending' | 'complete';
   commit: boolean;
   parts: number[];
-  /** End markers to be written. */
+  /** Partitions that haven't got their end marker yet. */
   pending: number[];
 }
 
@@ -71,12 +71,12 @@ interface Writer {
   mode: 'begin' | 'write' | 'settle' | 'done' | 'lost' | 'dead' | 'absent';
   /** The outcomes of the law's steps so far. */
   history: Partial<ModelStep>[];
-  /** Requests of the present step that were answered. */
+  /** Indexes of the current step's requests that were answered. */
   sent: number[];
   epoch: number;
-  /** By partition: where the last transaction's records end. */
+  /** By partition, the offset after the last transaction's records; empty once all partitions have shown its end. */
   unended: Record<number, number>;
-  /** The number of its newest transaction that counts, and the page that it writes. */
+  /** The number of the writer's newest transaction that counts. `page` is the page that it writes next. */
   counted: number;
   page: number;
 }
@@ -87,7 +87,7 @@ interface World {
   writers: Writer[];
   late: Request[];
   acknowledged: number[];
-  /** A writer has said that it is done, and this could not be read by everybody. */
+  /** Acknowledged pages that readers couldn't read when a writer was done. */
   hidden: number[];
   left: { cuts: number; deaths: number; skips: number; timeouts: number; restarts: number };
 }
@@ -98,7 +98,7 @@ const STATE = 0;
 const RECORDS = 1;
 const PARTS = [STATE, RECORDS];
 
-/** What went wrong, and the way there. */
+/** What went wrong, and the actions that led to it. */
 export interface Violation {
   readonly what: string;
   readonly trace: readonly string[];
@@ -109,7 +109,7 @@ export interface Explored {
   readonly violation: Violation | undefined;
 }
 
-/** Every state that can be reached, each once; ends at the first violation. */
+/** Visits every reachable state once. Stops at the first violation, and after `mostStates`. */
 export function explore(options: ModelOptions, mostStates = Infinity): Explored {
   const first = JSON.stringify(newWorld(options));
   const from = new Map<string, readonly [before: string, action: string]>();
@@ -130,7 +130,7 @@ export function explore(options: ModelOptions, mostStates = Infinity): Explored 
   return { states: seen.size, violation: undefined };
 }
 
-/** Goes at random from the first state to an end, again and again. `random` gives numbers from 0 to below 1. */
+/** Follows random paths from the first state to an end. `random` returns numbers from 0 to below 1. */
 export function walkAtRandom(
   options: ModelOptions,
   { walks, random }: { readonly walks: number; readonly random: () => number },
@@ -180,7 +180,7 @@ function* successors(state: string, options: ModelOptions): Generator<readonly [
   const world = parse();
   for (const [index, writer] of world.writers.entries()) {
     const { name, mode } = writer;
-    // They are alike.
+    // Absent writers are all alike, so they come in order.
     if (mode === 'absent' && world.writers[index - 1]?.mode !== 'absent') {
       const next = parse();
       at(next.writers, index).mode = 'begin';
@@ -228,7 +228,7 @@ function* successors(state: string, options: ModelOptions): Generator<readonly [
   yield* brokersDo(world, parse);
 }
 
-/** What can make no difference any more is left out: requests that are refused for ever, and all of a writer that is no more. */
+/** Returns the state as text, without what can't make a difference any more: requests that are always refused, and all of an ended writer. */
 function key(world: World): string {
   const { coordinator, writers, late } = world;
   world.late = late.filter((request) => !('epoch' in request) || request.epoch >= coordinator.epoch);
@@ -270,14 +270,14 @@ function mark({ coordinator, logs }: World, part: number, isSkipped: boolean): v
   if (coordinator.pending.length === 0) Object.assign(coordinator, { state: 'complete', parts: [] });
 }
 
-/** What brokers do with a request. A number: the new epoch. */
+/** Applies a request to the brokers, and returns their response; a number is the new epoch. */
 function apply(world: World, request: Request, { version }: ModelOptions): 'done' | 'refused' | 'wait' | number {
   const { coordinator, logs } = world;
   if (coordinator.state === 'ending') return 'epoch' in request && request.epoch !== coordinator.epoch ? 'refused' : 'wait';
   if (request.api === 'init') {
     if (coordinator.state === 'ongoing') {
       prepare(coordinator, false, 1);
-      // Nothing is pending where nothing was registered.
+      // If no partition was registered, no end marker is pending, and the request succeeds at once.
       if (at([coordinator], 0).pending.length > 0) return 'refused';
     }
     coordinator.epoch += 1;
@@ -363,7 +363,7 @@ interface Answered {
 
 function answer(world: World, writer: Writer, { step, nth, outcome, options }: Answered): void {
   if (outcome === 'refused') {
-    // An initialization that has aborted a transaction is asked for again.
+    // A fence is refused while it aborts an open transaction, and is then sent again.
     if (step.do !== 'fence') restart(world, writer);
     return;
   }
@@ -384,7 +384,7 @@ function answer(world: World, writer: Writer, { step, nth, outcome, options }: A
   finish(world, writer, { step, options });
 }
 
-/** The outcome of a step that only reads; undefined while it can't be known, and for other steps. */
+/** Returns the outcome of a step that only reads; undefined while there is none yet, and for other steps. */
 function readOf({ coordinator, logs }: World, { name, unended }: Writer, step: ModelStep): ModelStep | 'lost' | 'failed' | undefined {
   switch (step.do) {
     case 'poll': {
@@ -394,7 +394,7 @@ function readOf({ coordinator, logs }: World, { name, unended }: Writer, step: M
     case 'read': {
       const log = at(logs, STATE);
       if (stableEnd(log) < log.length) return undefined;
-      // It reads up to its own barrier, which another writer may have aborted.
+      // The writer reads up to its own barrier, which another writer may have aborted.
       const barrier = log.findLastIndex(({ text }) => text === `${name} took it`);
       if (barrier >= 0 && log.slice(barrier).find(({ marker }) => marker !== undefined)?.marker === 'abort') return 'failed';
       return isTakenFrom(name, log) ? 'lost' : { ...step, transactions: noted(log) };
@@ -419,7 +419,7 @@ function readOf({ coordinator, logs }: World, { name, unended }: Writer, step: M
   return step satisfies never;
 }
 
-/** The step is over: the law goes to the next one, or ends. */
+/** Ends a step. If it was the law's last one, the writer changes its mode. */
 function finish(world: World, writer: Writer, { step, options }: { readonly step: ModelStep; readonly options: ModelOptions }): void {
   if (step.do === 'poll' && step.isEnded) writer.unended = {};
   const { do: _, ...outcome } = step;
@@ -432,7 +432,7 @@ function finish(world: World, writer: Writer, { step, options }: { readonly step
     next = law.next();
   }
   if (next.done === true) ended(world, writer, options);
-  // Nobody else sees it look where nothing is to be seen.
+  // A poll without anything to wait for ends at once. As a separate state it would make no difference.
   else if (next.value.do === 'poll' && Object.keys(writer.unended).length === 0)
     finish(world, writer, { step: { ...next.value, isEnded: true }, options });
 }
@@ -468,14 +468,14 @@ function restart({ logs, left }: World, writer: Writer): void {
   Object.assign(writer, { history: [], sent: [], unended: {} });
 }
 
-/** Another writer has taken the lane since this one took it first. */
+/** True if another writer has taken the lane since this one first took it. */
 function isTakenFrom(name: string, log: readonly Entry[]): boolean {
   const takings = visible(log).filter((text) => text.endsWith('took it'));
   const own = takings.indexOf(`${name} took it`);
   return own >= 0 && takings.slice(own).some((taking) => taking !== takings[own]);
 }
 
-/** The transactions of the notes, from the newest committed one. */
+/** The noted transactions, from the newest committed one on. */
 function noted(log: readonly Entry[]): readonly NotedEntry[] {
   let notes: NotedEntry[] = [];
   let open: Entry[] = [];
@@ -515,7 +515,7 @@ function visible(log: readonly Entry[]): readonly string[] {
   return texts.filter((text) => text !== '');
 }
 
-/** What is wrong with a state: with what readers see in it, or would see if all writers died now and another one came. */
+/** Returns what is wrong with a state, now or if all writers died and a new one came; undefined if nothing is wrong. */
 function wrong(state: string, options: ModelOptions, checked: Set<string>): string | undefined {
   const world = JSON.parse(state) as World;
   const { coordinator, logs, acknowledged, hidden } = world;
@@ -537,7 +537,7 @@ function wrong(state: string, options: ModelOptions, checked: Set<string>): stri
   return missing.length > 0 ? `acknowledged and lost: page ${missing.join(', ')}` : undefined;
 }
 
-/** All writers die, and one comes that meets no fault. Undefined where it comes to no end. */
+/** Replaces all writers with a new one that meets no fault, and runs it to its end. Undefined if it reaches none. */
 function aloneAfter(world: World, options: ModelOptions): World | undefined {
   const writer = newWriter('Z', 'begin');
   const alone = { ...options, pages: 0 };

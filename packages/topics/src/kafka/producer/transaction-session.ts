@@ -41,20 +41,20 @@ export interface TransactionSessionOptions {
   readonly signal: AbortSignal;
 }
 
-/** How often to ask partitions whether a transaction has ended there. */
+/** Pauses between two polls of whether a transaction has ended in its partitions. */
 const POLLS = { firstMs: 4, mostMs: 50 };
 /** Pause before the first poll. The coordinator responds before it writes the end markers, so an immediate poll would find none. */
 const FIRST_POLL_AFTER_MS = 2;
-/** How long the end markers may take before the session ends the transaction again. Doubles from `firstMs` up to `mostMs`. */
+/** How long a session waits for end markers before it ends the transaction again. Doubles from `firstMs` up to `mostMs`. */
 const ENDS_WITHIN = { firstMs: 400, mostMs: 5_000 };
 
-/** One producer of a transactional id, from its fence to its first error; takes the steps of `transaction-law.ts`. */
+/** One producer of a transactional ID, from its fence to its first error. It takes the steps of `transaction-law.ts`. */
 export class TransactionSession {
   readonly #options: TransactionSessionOptions;
-  /** By `partitionKey`: none of our records is at this offset or after it. */
+  /** By `partitionKey`, an offset that is after all records of this transactional ID. */
   readonly #ends = new Map<string, number>();
   #unended: Touched = { topicPartitions: [], offsets: [] };
-  /** By `partitionKey`: partitions that didn't exist when this session began, so no transaction is open in them. */
+  /** The `partitionKey`s of partitions that didn't exist when this session began, so no transaction is open in them. */
   #deleted: ReadonlySet<string> = new Set();
   #endedMs = 0;
   #endsWithinMs = ENDS_WITHIN.firstMs;
@@ -70,7 +70,7 @@ export class TransactionSession {
     return this.#newest;
   }
 
-  /** Fences every older session, and writes again the records that those lost. */
+  /** Fences every older session, and writes again the records that older sessions lost. */
   async begin(barrier?: readonly NewRecord[]): Promise<void> {
     await this.#options.cluster.connect();
     await this.#follow(begin(barrier && { records: barrier, offsets: [] }));
@@ -220,7 +220,7 @@ export class TransactionSession {
       const count = runs.reduce((sum, { length }) => sum + length, 0);
       return { ...place, count, from: this.#ends.get(partitionKey(place)) ?? 0, sequence: producer.sequence(place) };
     });
-    // If this writes the lost part of a transaction again, its other records are where they were found.
+    // When the lost part of a transaction is written again, its other records stay where they were found.
     const placed = id === this.#newest?.id ? this.#newest.placed : new Map<string, never>();
     return { id, isWhole: false, note: { ...id, ...producer.epoch, parts, offsets }, placed };
   }

@@ -17,11 +17,11 @@ const INVALID_TRANSACTION_TIMEOUT = 50;
 
 interface Leading {
   readonly protocol?: TransactionProtocol;
-  /** Refuses parts of a Produce request, or all of it, or throws. */
+  /** Returns the refusals of a Produce request, or throws. `count`: requests sent so far. */
   readonly produce?: (options: ProduceOptions, count: number) => readonly Refusal[] | Promise<readonly Refusal[]>;
 }
 
-/** A producer in its first transaction, where each topic has a leader of its own; and the requests that were sent. */
+/** Returns a producer in its first transaction, and the requests that it sends from now on. Each topic has its own leader. */
 async function begun({ protocol = 1, produce = () => [] }: Leading = {}) {
   const requests: string[] = [];
   let epoch = 7;

@@ -19,11 +19,11 @@ import {
 export interface TransactionalProducerOptions {
   readonly cluster: Cluster;
   readonly transactionalId: string;
-  /** How long brokers keep the transaction of a silent producer. Shortened if they allow less, for all producers that share it. */
+  /** How long brokers keep a transaction open. If they allow less, it is shortened for all producers that share this object. */
   readonly transactionTimeout: { ms: number };
 }
 
-/** A batch and where it goes. */
+/** A batch and its partition. */
 export interface PartitionBatch extends TopicPartition {
   readonly batch: RecordBatch;
 }
@@ -61,7 +61,7 @@ interface Fenced {
   readonly protocol: TransactionProtocol;
 }
 
-/** After this sequence number, numbering starts again at 0. */
+/** How many sequence numbers there are. After the last one, numbering starts again at 0. */
 export const SEQUENCES: number = 2 ** 31;
 /** `fence` never goes below this timeout, because a transaction of several pages might not finish in time. */
 const SHORTEST_TIMEOUT_MS = 1_000;
@@ -73,7 +73,7 @@ const SHORTEST_TIMEOUT_MS = 1_000;
  */
 export class TransactionalProducer {
   readonly #options: TransactionalProducerOptions;
-  /** By `partitionKey`: sequence number of the next record, from 0. */
+  /** Sequence number of the next record by `partitionKey`, from 0. */
   readonly #sequences = new Map<string, number>();
   #fenced: Fenced | undefined;
 
@@ -137,7 +137,8 @@ export class TransactionalProducer {
   }
 
   /**
-   * Writes an end marker to each of these partitions and groups, in an otherwise empty transaction. In protocol 1, that keeps the epoch.
+   * Makes the coordinator write an end marker to each of these partitions and groups, with an otherwise empty transaction. It uses the requests
+   * of protocol 1, which keep the epoch.
    */
   async endAgain(touched: Touched, transactionResult: boolean): Promise<void> {
     if (!isAnywhere(touched)) return;

@@ -26,7 +26,7 @@ export interface FetchedRecords {
   /** Records of aborted transactions in the same range. */
   readonly aborted: readonly TopicRecord<Uint8Array>[];
   readonly next: number;
-  /** Everything below is decided: committed or aborted. */
+  /** The last stable offset: every transaction below it has ended. */
   readonly lastStable: number;
 }
 
@@ -34,17 +34,17 @@ export interface FetchOptions {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
-  /** How long the broker may wait for records if there are none. */
+  /** How long the broker can wait for records if there are none. */
   readonly maxWaitMs: number;
   /** Maximum bytes of the response, although a larger first batch still arrives. Default 4 MiB. */
   readonly maxBytes?: number;
-  /** Default: committed, up to the last stable offset. Uncommitted: everything that is replicated. */
+  /** Default `READ_COMMITTED`, up to the last stable offset. `READ_UNCOMMITTED` reads everything that is replicated. */
   readonly isolationLevel?: number;
 }
 
 /**
- * How many bytes of a partition to request next, depending on the previous request and the records it returned; without one, the initial
- * number.
+ * Returns how many bytes of a partition to request next. `before`: the previous request, and how many records it returned. Without it, returns
+ * the initial number.
  */
 export function nextMaxBytes(before?: { readonly maxBytes: number; readonly records: number }): number {
   const { maxBytes = BYTES.first, records = 0 } = before ?? {};
@@ -112,7 +112,7 @@ export async function fetchRecords(cluster: Cluster, options: FetchOptions): Pro
 
 /** The messages at an offset, with transaction markers and aborted records. */
 export interface FetchedMessages {
-  /** The requested offset, or a later one where compaction has removed the records in between. */
+  /** The requested offset, or a later one if compaction has removed the records in between. */
   readonly offset: number;
   readonly data: FetchedPartition;
 }
@@ -141,7 +141,7 @@ export async function fetchMessages(cluster: Cluster, options: FetchOptions): Pr
   if (await isCompacted(cluster, topic)) {
     // With fewer bytes, the response might end within the batch that follows a batch without records.
     data = await ask(offset, 0, BYTES.most);
-    // kafkajs doesn't report how far a batch without records reaches.
+    // kafkajs doesn't report how far a batch without records reaches, so try one offset after another.
     for (let steps = 0; steps < MAX_STEPS && lacksMessages(data, offset); steps += 1) {
       offset += 1;
       if (offset < endOf(data)) data = await ask(offset, 0, BYTES.most);
@@ -223,7 +223,7 @@ function lastValue(values: NonNullable<FetchedMessage['headers']>[string]): Uint
 
 const NOTHING = new Uint8Array();
 
-/** True when the offset is out of range because retention has deleted its records. */
+/** True when a partition doesn't have the offset: retention has deleted it, or the partition ends before it. */
 export function isOutOfRange(error: unknown): boolean {
   return (error as { type?: unknown }).type === 'OFFSET_OUT_OF_RANGE';
 }

@@ -6,11 +6,11 @@ import type { Cluster } from '../client/cluster.ts';
 import { isOfMembersAlone } from '../client/error-kinds.ts';
 import { type CommittedOffset, type OffsetFetchOptions, offsetCommit, offsetFetch } from '../requests/offsets.ts';
 
-/** Its last members may be about to leave. */
+/** Maximum number of refused commits before the error, because the group's last members may be about to leave. */
 const MAX_REFUSALS = 10;
 const PAUSES = { firstMs: 100, mostMs: 800 };
 
-/** The offsets that a group reads next, of the partitions with a committed one. */
+/** The offsets that a group reads next, by partition, without partitions for which the group has committed none. */
 export async function groupOffsets(
   cluster: Cluster,
   { group, topic, partitions }: { readonly group: string; readonly topic: string; readonly partitions: readonly number[] },
@@ -38,7 +38,10 @@ export async function committedOffsets<Place extends OffsetPlace>(
   return all;
 }
 
-/** Commits what a group reads next, unless it is already further. Throws a `TopicLogError` (HEADGATE_GROUP_IN_USE). */
+/**
+ * Commits the offset that a group reads next, unless the group has committed a later one. Throws a `TopicLogError` (HEADGATE_GROUP_IN_USE) if
+ * the group has active members.
+ */
 export async function commitGroupOffset(cluster: Cluster, { group, topic, partition, nextOffset }: OffsetCommit): Promise<void> {
   const committed = (await groupOffsets(cluster, { group, topic, partitions: [partition] })).get(partition);
   if (committed !== undefined && committed >= nextOffset) return;

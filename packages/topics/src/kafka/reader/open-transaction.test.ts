@@ -23,9 +23,9 @@ it.skipIf(why !== undefined)(
     await producer.transaction.send({ topic, messages: [request] });
     await log.append([request]);
     const openTransaction = await log.openTransaction(place);
-    // Behind the record and the mark of what was appended.
+    // The first append took the offsets 0 (its record) and 1 (its end marker).
     expect(openTransaction).toEqual({ offset: 2, sinceMs: expect.any(Number) });
-    // By the broker's clock, which is this machine's: a few ms may be lost on the way.
+    // The timestamp comes from this machine's clock; the second is only tolerance.
     expect(openTransaction?.sinceMs).toBeGreaterThan(before - 1_000);
     expect(await log.openTransaction({ ...place, partition: 1 })).toBeUndefined();
     await producer.transaction.abort();

@@ -3,7 +3,7 @@ import type { Cluster } from '../client/cluster.ts';
 import { READ_UNCOMMITTED } from '../requests/offsets.ts';
 import { assertPartitions, fetchPartition, isOutOfRange, partitionOffsets } from './fetch.ts';
 
-/** The transaction at a partition's last stable offset: the earliest open one. Undefined if everything is decided. */
+/** Finds a partition's earliest open transaction, which begins at its last stable offset. Undefined if every transaction has ended. */
 export async function findOpenTransaction(cluster: Cluster, { topic, partition }: TopicPartition): Promise<OpenTransaction | undefined> {
   await assertPartitions(cluster, topic, [partition]);
   const offset = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
@@ -12,7 +12,8 @@ export async function findOpenTransaction(cluster: Cluster, { topic, partition }
     (data) => data.messages,
     (error: unknown) => (isOutOfRange(error) ? [] : Promise.reject(error)),
   );
-  // A batch may begin before the requested offset. A record there that belongs to no transaction was appended after the first request.
+  // The batch can begin before the requested offset. If its record at the offset belongs to no transaction, it was appended after the request for
+  // the last stable offset.
   const first = messages.find((message) => Number(message.offset) >= offset);
   if (first === undefined || first.isControlRecord || !first.batchContext.inTransaction) return undefined;
   return { offset: Number(first.offset), sinceMs: Number(first.timestamp) };

@@ -5,7 +5,7 @@ import { ReadYourWrites } from './read-your-writes.ts';
 beforeEach(() => vi.useFakeTimers({ toFake: ['performance'] }));
 afterEach(() => vi.useRealTimers());
 
-/** A cluster whose partition shows these last stable offsets: each from its time on, ms. A request takes 300 ms. */
+/** A cluster whose partition has these last stable offsets, each from `fromMs` on. A request takes 300 ms. */
 function showing(...offsets: readonly (readonly [fromMs: number, offset: number])[]): FakeCluster {
   const startedMs = performance.now();
   return new FakeCluster(() => {
@@ -17,7 +17,7 @@ function showing(...offsets: readonly (readonly [fromMs: number, offset: number]
 
 async function stableOffset(cluster: FakeCluster): Promise<number | undefined> {
   const log = new ReadYourWrites();
-  // The records of one transaction: another client's record is between them.
+  // The records of one transaction, with another client's record between them.
   const placed = [
     { first: 5, count: 1 },
     { first: 7, count: 2 },

@@ -5,30 +5,30 @@ import { partitionKey } from '../../topic-partition.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { partitionOffsets } from './fetch.ts';
 
-/** By topic and partition (`partitionKey`): the offsets of the records, in order. Other clients' records may lie between two batches. */
+/** The offsets of sent records by `partitionKey`, in order. Other clients' records can lie between two batches. */
 export type SentRecords = ReadonlyMap<string, readonly SentBatch[]>;
 
 /** Records at consecutive offsets. */
 export interface SentBatch {
-  /** The offset of the first one. */
+  /** The offset of the first record. */
   readonly first: number;
   readonly count: number;
 }
 
-/** The records of a transaction in a partition; other producers' may lie between them. */
+/** The offsets from a transaction's first to its last record in a partition. Other producers' records can lie between them. */
 interface OffsetRange {
   readonly first: number;
-  /** The offset after the last one. */
+  /** The offset after the last record. */
   readonly end: number;
 }
 
 const POLL_MS = 5;
-/** How long to wait for the end of a transaction: another producer's may last as long as it likes, ours is ended again if it doesn't end. */
+/** Maximum waits for the end of a transaction. Another producer's transaction can stay open for long; this log ends its own again if need be. */
 const WAITS_MS = { foreign: 1_000, own: 10_000 };
 
 /**
- * The offsets that this log has committed. A broker reports a commit before its partitions know of it: a reader that starts at once would
- * miss the new records.
+ * The offsets that this log has committed. Readers wait for them, because a broker reports a commit before the partitions know of it, and a
+ * reader that starts at once would miss the new records.
  */
 export class ReadYourWrites {
   readonly #newest = new Map<string, OffsetRange>();
@@ -47,8 +47,8 @@ export class ReadYourWrites {
   }
 
   /**
-   * Call before sending. The returned function throws `TopicLostError` if the broker appended below an offset that this log has committed:
-   * the topic was recreated.
+   * Call before sending. The returned function throws `TopicLostError` if the broker appended below an offset that this log has committed,
+   * because the topic was recreated then.
    */
   appendGuard(topicPartitions: Iterable<TopicPartition>): (sent: SentRecords) => void {
     const ends = Array.from(topicPartitions, ({ topic, partition }) => {
@@ -65,7 +65,8 @@ export class ReadYourWrites {
   }
 
   /**
-   * The last stable offsets, once they are after everything we have committed, unless another producer's open transaction keeps them lower.
+   * Resolves to the last stable offsets once they are after everything that this log has committed. Waits at most 1 s if another producer's open
+   * transaction keeps them lower, and otherwise at most 10 s.
    */
   async stableOffsets(cluster: Cluster, topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, number>> {
     for (const startedMs = performance.now(); ;) {
@@ -75,7 +76,7 @@ export class ReadYourWrites {
         const key = partitionKey({ topic, partition });
         this.#highestStable.set(key, Math.max(offset, this.#highestStable.get(key) ?? 0));
         const { first, end } = this.#newestOf(key);
-        // The first open transaction begins at the last stable offset.
+        // The earliest open transaction begins at the last stable offset. Before `first`, it is another producer's.
         if (offset < end) waitMs = Math.max(waitMs, offset >= first ? WAITS_MS.own : WAITS_MS.foreign);
       }
       if (performance.now() - startedMs >= waitMs) return stable;
@@ -92,7 +93,7 @@ export class ReadYourWrites {
     return this.#newest.get(key) ?? { first: 0, end: 0 };
   }
 
-  /** The offset that a group reads next: its coordinator's committed offset, or ours where we have committed a later one. */
+  /** The offset that a group reads next: the one that its coordinator reports, or the one that this log has committed if that is later. */
   groupOffset({ group, topic, partition }: Omit<OffsetCommit, 'nextOffset'>, committed: number | undefined): number | undefined {
     const own = this.#offsets.get(`${group} ${partitionKey({ topic, partition })}`);
     return own === undefined || (committed ?? -1) > own ? committed : own;

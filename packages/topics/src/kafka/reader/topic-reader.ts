@@ -11,13 +11,13 @@ import type { ReadYourWrites } from './read-your-writes.ts';
 import { assertPartitions, fetchRecords, isOutOfRange, nextMaxBytes, partitionOffsets, partitionsOf } from './fetch.ts';
 import { topicMetadata } from '../client/topic-metadata.ts';
 
-/** How long a broker waits for new records before it responds: less than the watchdog counts as silence. */
+/** How long a broker waits for new records before it responds without any. */
 const LONG_POLL_MS = 1_000;
-/** Initial interval at which a reader of several partitions polls them; it doubles each time that there is nothing new. */
+/** Interval at which a reader of several partitions polls them. It doubles, up to `mostMs`, each time that there are no new records. */
 const LOOK_FOR_NEWS = { firstMs: 250, mostMs: 1_000 };
 /** How often a reader of all partitions checks for new ones. */
 const PARTITIONS_CHECK_MS = 3_000;
-/** How many responses, each from a freshly looked-up leader, it takes to accept that a partition has become shorter. */
+/** Number of responses, each after a refresh of the metadata, before a reader believes that a partition has become shorter. */
 const LOSS_CHECKS = 4;
 const LOSS_CHECK_PAUSE_MS = 250;
 
@@ -33,7 +33,7 @@ export interface KafkaTopicReaderOptions<Field extends string | Uint8Array> {
 interface Position {
   readonly partition: number;
   next: number;
-  /** The last stable offset: no transaction is open below it. A reader that doesn't follow ends here. */
+  /** The last stable offset when it was last fetched. A reader that doesn't follow ends here. */
   end: number;
 }
 
@@ -53,11 +53,11 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     this.#options = options;
     this.closeOnAbort();
     this.#opened = this.#run((cluster) => this.#open(cluster));
-    // The first `next` throws the error. If nobody calls `next`, the error must not become an unhandled rejection.
+    // The first call of `next` throws the error. If there is no such call, the error must not become an unhandled rejection.
     this.#opened.catch(() => {});
   }
 
-  /** Settles when the reader knows where it starts, or that it can't. */
+  /** Resolves when the reader knows where it starts, or can't start. */
   async begun(): Promise<void> {
     await this.#opened.catch(() => undefined);
   }
@@ -132,7 +132,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     return aborted ? closedError('The topic log') : error;
   }
 
-  /** The next records of any partition; undefined at the end. The positions are in the order of their turns. */
+  /** The next records of any partition; undefined at the end. `positions` is in the order of the partitions' turns. */
   async #fetch(positions: Position[]): Promise<readonly TopicRecord<Uint8Array>[] | undefined> {
     const { follow = false } = this.#options.read;
     for (;;) {
@@ -142,7 +142,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
       const at = positions.findIndex(({ next, end }) => next < end);
       const ready = positions[at] ?? (follow && isCaughtUp ? only : undefined);
       if (ready !== undefined) {
-        // Partitions whose turn is earlier had no new records at their last check, which may be long ago while others are busy.
+        // The partitions before `at` had no new records at their last check, which can be long ago if the others are busy.
         if (follow && at > 0 && (await this.#fetchEnds(positions.slice(0, at)))) continue;
         positions.push(...positions.splice(0, at + 1));
         const records = await this.#advance(ready);
@@ -246,13 +246,13 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
 }
 
 /**
- * Per partition the last range of offsets without a record, such as the marker at the end of a transaction. A reader that repeatedly looks
- * for new records needn't fetch it each time.
+ * The last range of offsets without a record in each partition, such as the end marker of a transaction. All readers of a log share these
+ * ranges, so later readers needn't fetch them again.
  */
 export class EmptyRanges {
   readonly #ranges = new Map<string, { readonly from: number; readonly to: number }>();
 
-  /** The range from `from` to before `to` has no record. */
+  /** Notes that the offsets from `from` to before `to` have no record. */
   add(topic: string, partition: number, from: number, to: number): void {
     if (to > from) this.#ranges.set(partitionKey({ topic, partition }), { from, to });
   }

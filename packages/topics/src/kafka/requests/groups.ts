@@ -3,9 +3,9 @@ import { refusalsOf, wholeAnswer } from './partition-answers.ts';
 import { type Refusal, type Request, idRights, rights } from './request.ts';
 
 interface Coordinated {
-  /** By their names in the protocol. */
+  /** Number of the coordinator type in the protocol. */
   readonly number: number;
-  /** Further rights include Describe: without it the following requests aren't allowed, either. */
+  /** FindCoordinator needs only Describe. The second right is the one that the requests to the coordinator need, so an error names both. */
   needs(name: string): readonly MissingRight[];
 }
 
@@ -16,7 +16,7 @@ const COORDINATED: Readonly<Record<'group' | 'transaction', Coordinated>> = {
 
 export interface FindCoordinatorOptions {
   readonly of: 'group' | 'transaction';
-  /** The group, or the transactional ID. */
+  /** Name of the group, or the transactional ID. */
   readonly name: string;
 }
 
@@ -29,13 +29,13 @@ export const findCoordinator: Request<FindCoordinatorOptions, { readonly nodeId:
   write: (body, { of, name }) => body.string(name).uint8(COORDINATED[of].number),
   read(from) {
     const { throttleMs, refusals } = wholeAnswer(from);
-    // An error message.
+    // Skip the error message.
     from.string();
     return { throttleMs, refusals, answer: { nodeId: from.int32(), host: from.string(), port: from.int32() } };
   },
 };
 
-/** The IDs of the group's living members, without those that have left or were silent for a session. */
+/** Reads the IDs of the group's members, without those that have left or whose session has timed out. */
 export const describeGroup: Request<{ readonly groupId: string }, ReadonlySet<string>> = {
   api: 'DescribeGroups',
   key: 15,
@@ -48,11 +48,11 @@ export const describeGroup: Request<{ readonly groupId: string }, ReadonlySet<st
     const refusals: Refusal[] = [];
     const members = from.array(() => {
       refusals.push(...refusalsOf(from.int16()));
-      // The group, its state, and the kind and the name of its protocol.
+      // Skip the group's name and state, and the type and name of its protocol.
       for (let left = 4; left > 0; left -= 1) from.string();
       return from.array(() => {
         const memberId = from.string();
-        // The client, its host, its metadata and its assignment.
+        // Skip the client's ID and host, and the member's metadata and assignment.
         from.string();
         from.string();
         from.bytes();
@@ -79,7 +79,7 @@ export const heartbeat: Request<MemberOptions, void> = {
   read: wholeAnswer,
 };
 
-/** Takes a member out of the group. */
+/** Removes a member from the group. */
 export const leaveGroup: Request<MemberOptions, void> = {
   api: 'LeaveGroup',
   key: 13,

@@ -11,14 +11,16 @@ const EARLIEST = '-2';
 const LATEST = '-1';
 const UNSTABLE_OFFSET_COMMIT = 88;
 
-/** For a partition: the first offset kept, the end of what is decided, or the end of what is replicated. */
+/**
+ * An offset of a partition: the first one kept, the last stable one (no transaction is open below it), or the end of the replicated records.
+ */
 export type WhichOffset = 'earliest' | 'stable' | 'replicated';
 
 export interface ListOffsetsOptions extends AboutPartitions {
   readonly which: WhichOffset;
 }
 
-/** An offset of each partition. */
+/** Reads one offset of each partition. */
 export const listOffsets: Request<ListOffsetsOptions, PartitionAnswers<number>> = {
   api: 'ListOffsets',
   key: 2,
@@ -32,7 +34,7 @@ export const listOffsets: Request<ListOffsetsOptions, PartitionAnswers<number>> 
   read: (from, { topicPartitions }) => ({
     throttleMs: from.int32(),
     ...readPartitions(from, topicPartitions, () => {
-      // The record's timestamp, which is unused.
+      // Skip the record's timestamp.
       from.int64();
       return Number(from.int64());
     }),
@@ -41,18 +43,21 @@ export const listOffsets: Request<ListOffsetsOptions, PartitionAnswers<number>> 
 
 export interface OffsetFetchOptions extends AboutPartitions {
   readonly groupId: string;
-  /** Shows offsets that a transaction may still commit. Brokers before Kafka 2.5 don't know; none of them loses end markers. */
+  /**
+   * True to report where an open transaction may still commit an offset (`isPending`). Brokers before Kafka 2.5 can't report this, but they never
+   * skip the end of a transaction, either.
+   */
   readonly showsPending?: boolean;
 }
 
 export interface CommittedOffset {
-  /** Negative: none. */
+  /** Negative if the group has committed none. */
   readonly offset: number;
-  /** A transaction may still commit one. */
+  /** True if an open transaction may still commit an offset. */
   readonly isPending: boolean;
 }
 
-/** The committed offsets of the group, per partition. */
+/** Reads the committed offsets of a group. */
 export const offsetFetch: Request<OffsetFetchOptions, PartitionAnswers<CommittedOffset>> = {
   api: 'OffsetFetch',
   key: 9,
@@ -74,7 +79,7 @@ export const offsetFetch: Request<OffsetFetchOptions, PartitionAnswers<Committed
       from.array(() => {
         const place: TopicPartition = { topic, partition: from.int32() };
         const offset = Number(from.int64());
-        // The leader's epoch, and the group's metadata.
+        // Skip the leader's epoch and the metadata of the commit.
         if (version >= 5) from.int32();
         from.string();
         const errorCode = from.int16();
@@ -96,7 +101,7 @@ export interface OffsetCommitOptions {
   readonly topicPartitions: readonly (TopicPartition & { readonly offset: number })[];
 }
 
-/** Commits outside of any generation, like consumers that assign partitions themselves. */
+/** Commits offsets outside of any generation of the group, like consumers that assign partitions themselves. */
 export const offsetCommit: Request<OffsetCommitOptions, PartitionAnswers<void>> = {
   api: 'OffsetCommit',
   key: 8,

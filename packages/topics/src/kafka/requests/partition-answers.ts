@@ -5,10 +5,10 @@ import type { RequestWriter } from '../wire/request-writer.ts';
 import type { Answered, PartitionAnswers, Refusal } from './request.ts';
 
 const CONCURRENT_TRANSACTIONS = 51;
-/** OPERATION_NOT_ATTEMPTED: another partition of the request is the one that is refused. */
+/** OPERATION_NOT_ATTEMPTED: the broker left this partition out because it refused another one of the request. */
 const NOT_ATTEMPTED = 55;
 
-/** Writes partitions by topic, each with its number and what `write` adds. */
+/** Writes partitions grouped by topic: for each, its number and what `write` adds. */
 export function writePartitions<Place extends TopicPartition>(
   body: RequestWriter,
   topicPartitions: readonly Place[],
@@ -35,8 +35,8 @@ export function wholeAnswer(from: AnswerReader): Answered<void> {
 }
 
 /**
- * Reads an error code for each partition, and what `readRest` reads after it. Throws unless the response is about all of the partitions
- * asked about, and no other: kafkajs takes a partition that is missing in the response for done.
+ * Reads an error code for each partition, and what `readRest` reads after it. Throws unless the response names exactly the partitions in
+ * `asked`. kafkajs, in contrast, assumes success for a partition that is missing.
  */
 export function readPartitions<Value>(
   from: AnswerReader,
@@ -67,7 +67,7 @@ export function readPartitions<Value>(
 }
 
 function refusedParts(codes: readonly Required<Refusal>[]): readonly Refusal[] {
-  // Without a topic: nothing of the request was done.
+  // All partitions were refused for this reason, so nothing was done. A refusal without a topic says so.
   if (codes.length > 0 && codes.every(({ errorCode }) => errorCode === CONCURRENT_TRANSACTIONS))
     return [{ errorCode: CONCURRENT_TRANSACTIONS }];
   const refused = codes.filter(({ errorCode }) => errorCode !== 0);

@@ -3,21 +3,21 @@ import type { TopicPartition } from '../../topic-log.ts';
 import type { AnswerReader } from '../wire/answer-reader.ts';
 import type { RequestWriter } from '../wire/request-writer.ts';
 
-/** The broker that answers: each leader for the partitions it leads, or the one of that role. */
+/** The brokers that get a request: each leader for the partitions that it leads, or one broker with this role. */
 export type Destination = 'leader' | 'group coordinator' | 'transaction coordinator' | 'controller' | 'any';
 
-/** What the cluster must know about a request, no matter which code encodes it. */
+/** The part of a request that `Cluster` needs in order to send it, whether the driver or kafkajs encodes it. */
 export interface Routed<Options> {
-  /** Its name in Kafka's protocol. */
+  /** Name of the request in Kafka's protocol. */
   readonly api: string;
   /**
-   * A `leader` needs `topicPartitions` in the options, and a response by partition (`PartitionAnswers`); a coordinator needs `groupId` or
-   * `transactionalId`.
+   * A request to a `leader` needs `topicPartitions` in its options, and a response by partition (`PartitionAnswers`). A request to a coordinator
+   * needs `groupId` or `transactionalId` in its options.
    */
   readonly to: Destination;
   /** The rights that brokers require (Kafka's table "Operations and Resources on Protocols"). */
   needs(options: Options): readonly MissingRight[];
-  /** How long the broker may take before it counts as silent, ms. Default 3000. */
+  /** Maximum time until the broker responds, ms. After it, the broker is reported as unavailable. Default 3000. */
   answersWithinMs?(options: Options): number;
 }
 
@@ -28,16 +28,16 @@ export interface Request<Options, Answer> extends Routed<Options> {
   readonly versions: readonly number[];
   /** The first version with compact lengths and tagged fields. Default: none. */
   readonly flexibleFrom?: number;
-  /** The head of a flexible response has no tagged fields. Default false. */
+  /** True if even a flexible response has no tagged fields in its header. Default false. */
   readonly plainHead?: boolean;
   write(body: RequestWriter, options: Options, version: number): void;
   read(from: AnswerReader, options: Options, version: number): Answered<Answer>;
-  /** The result if the broker knows none of the versions. Default: an error. */
+  /** Returns the result if the broker supports none of the versions. Default: an error. */
   absent?(options: Options): Answer;
 }
 
 export interface Answered<Answer> {
-  /** The broker accepts no further request for this long. */
+  /** How long the broker accepts no further request, ms. */
   readonly throttleMs: number;
   /** The broker's refusals, if any. */
   readonly refusals: readonly Refusal[];
@@ -47,18 +47,18 @@ export interface Answered<Answer> {
 
 export interface Refusal {
   readonly errorCode: number;
-  /** Default: the whole request was refused, and nothing of it was done. */
+  /** The refused topic. Undefined if the whole request was refused, and nothing of it was done. */
   readonly topic?: string;
 }
 
-/** By `partitionKey`, the values of the partitions that accept the request. */
+/** The values of the partitions that accepted a request, by `partitionKey`. */
 export type PartitionAnswers<Value> = ReadonlyMap<string, Value>;
 
 export interface AboutPartitions {
   readonly topicPartitions: readonly TopicPartition[];
 }
 
-/** How long a broker may owe the response to any other request, ms. */
+/** Maximum time until a broker responds to a request without `answersWithinMs`, ms. */
 export const ANSWERS_WITHIN_MS = 3_000;
 
 /** The rights to these operations on each of the resources, each resource once. */
@@ -74,7 +74,7 @@ export function topicRights(operation: string, about: Iterable<{ readonly topic:
   );
 }
 
-/** Records appended outside of lanes have an ID that was never used before. */
+/** Rights on a transactional ID. Appends outside of lanes use a new ID in each open log, so their right names the common prefix. */
 export function idRights(operations: readonly string[], transactionalId: string): readonly MissingRight[] {
   return rights('transactional id', operations, [transactionalId.replace(/^append-.*$/u, 'append-*')]);
 }

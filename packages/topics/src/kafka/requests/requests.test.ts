@@ -23,7 +23,7 @@ const frame = require('kafkajs/src/protocol/request') as (options: object) => Pr
 const producer = { transactionalId: 'lane', producerId: '9007199254740993', producerEpoch: 7 };
 const done = (body: RequestWriter) => body.int32(0).int16(0);
 
-/** What kafkajs sends, and what it asks for. */
+/** The bytes in which kafkajs sends a request. */
 async function kafkajsFrame(request: string, options: object): Promise<Buffer> {
   const encoded = (require(`kafkajs/src/protocol/requests/${request}/request`) as (options: object) => object)(options);
   return (await frame({ request: encoded, correlationId: 5, clientId: 'headgate' })).buffer;
@@ -175,7 +175,7 @@ describe('a response about two partitions', () => {
     readonly code: number;
     readonly partition?: number;
   }
-  /** By the name of a request: asks it, and has it answered so. */
+  /** By request name, a function that sends the request to a broker which gives these answers. */
   const requests: Readonly<Record<string, (answered: readonly Answered[]) => Promise<unknown>>> = {
     Produce: (answered) =>
       recordingBroker({
@@ -320,10 +320,10 @@ describe('metadata', () => {
     const body = async (topics: readonly string[] | null): Promise<string> => {
       const broker = recordingBroker({ version: 99, flexible: true, answer: answer(ID) });
       await broker.ask(metadata, { topics });
-      // After the head: the size, the request, its version and number, the client's name, and no tagged fields.
+      // The first 23 bytes are the size, the API key and version, the correlation ID, the client's name, and a count of no tagged fields.
       return broker.requests[0]?.toString('hex', 23) ?? '';
     };
-    // No array, or an empty one; creates no topic, and names no operations.
+    // A null array or an empty one, then zeroes: create no topic, list no permitted operations, no tagged fields.
     expect([await body(null), await body([])]).toEqual(['00000000', '01000000']);
   });
 });
@@ -396,7 +396,7 @@ describe('protocol 2', () => {
     const levels = new RequestWriter(true);
     levels.array(features, ({ name, level }) => levels.string(name).int16(level).int16(0).tags());
     const field = Buffer.concat([...levels.pieces]);
-    // Two tagged fields: the epoch of the features, and these.
+    // Two tagged fields: the epoch of the finalized features (tag 1), and the features (tag 2).
     const tagged = Buffer.concat([Buffer.from([2, 1, 8, 0, 0, 0, 0, 0, 0, 0, 5, 2, field.length]), field]);
     const answer = (body: RequestWriter): void => {
       body

@@ -1,15 +1,15 @@
 import type { AnswerReader } from '../wire/answer-reader.ts';
 import { type Answered, type Refusal, type Request, rights, topicRights } from './request.ts';
 
-/** How long a controller may take to change topics, ms. */
+/** How long the controller waits for the change of topics to finish before it responds with an error, ms. */
 const CHANGE_TIMEOUT_MS = 5_000;
-/** The number of the resource kind "topic". */
+/** Number of the resource type "topic" in the protocol. */
 const TOPIC = 2;
 
 /** A partition as a broker describes it, with or without a leader. */
 export interface PartitionMetadata {
   readonly partitionId: number;
-  /** Its node ID; -1 for none. */
+  /** Node ID of the leader; -1 if there is none. */
   readonly leader: number;
   readonly replicas: readonly number[];
 }
@@ -17,7 +17,7 @@ export interface PartitionMetadata {
 /** A topic as a broker describes it. */
 export interface TopicMetadata {
   readonly topic: string;
-  /** Another one if the topic is recreated; undefined if the broker is older than Kafka 2.8. */
+  /** ID of the topic, a new one if the topic is recreated; undefined on brokers older than Kafka 2.8. */
   readonly topicId?: string | undefined;
   readonly topicErrorCode: number;
   readonly partitionMetadata: readonly PartitionMetadata[];
@@ -31,8 +31,8 @@ export interface Metadata {
 }
 
 /**
- * The named topics, none if the list is empty, or all (null), each with its own error code. kafkajs takes an empty list for all topics, and throws if a
- * partition of any topic in the cluster has no leader. The request never creates a topic.
+ * Reads metadata of the named topics, each with its own error code; null for all topics. The request never creates a topic. kafkajs's own request
+ * treats an empty list as all topics, and throws if a partition of any of them has no leader.
  */
 export const metadata: Request<{ readonly topics: readonly string[] | null }, Metadata> = {
   api: 'Metadata',
@@ -43,12 +43,12 @@ export const metadata: Request<{ readonly topics: readonly string[] | null }, Me
   needs: ({ topics }) => rights('topic', ['Describe'], topics ?? []),
   write(body, { topics }, version) {
     body.array(topics, (topic) => {
-      // Requested by name, so without an ID.
+      // The topic is requested by name, so its ID is zero.
       if (version >= 10) body.int64(0).int64(0);
       body.string(topic).tags();
     });
     body.boolean(false);
-    // Without the operations that the user may perform.
+    // Don't list the operations that the user may perform.
     if (version >= 8) body.boolean(false);
     body.tags();
   },
@@ -59,7 +59,7 @@ export const metadata: Request<{ readonly topics: readonly string[] | null }, Me
       from.tags();
       return broker;
     });
-    // The cluster's ID.
+    // Skip the cluster's ID.
     from.string();
     const controllerId = from.int32();
     const topicMetadata = from.array(() => {
@@ -77,11 +77,11 @@ export const metadata: Request<{ readonly topics: readonly string[] | null }, Me
 };
 
 function partitionMetadata(from: AnswerReader, version: number): PartitionMetadata {
-  // A partition without a leader is refused, too: only those who need it fail.
+  // Skip the partition's error code, such as for a missing leader. Only a caller that needs this leader fails, later.
   from.int16();
   const partitionId = from.int32();
   const leader = from.int32();
-  // The leader's epoch.
+  // Skip the leader's epoch.
   if (version >= 7) from.int32();
   const replicas = from.array(() => from.int32());
   from.array(() => from.int32());
@@ -92,7 +92,7 @@ function partitionMetadata(from: AnswerReader, version: number): PartitionMetada
 
 export type TopicSettings = ReadonlyMap<string, string>;
 
-/** The named settings of each topic. */
+/** Reads the named settings of each topic. */
 export const describeConfigs: Request<
   { readonly topics: readonly string[]; readonly settings: readonly string[] },
   ReadonlyMap<string, TopicSettings>
@@ -110,7 +110,7 @@ export const describeConfigs: Request<
           .string(topic)
           .array(settings, (name) => body.string(name));
       })
-      // No synonyms.
+      // Leave out synonyms, which are the settings of brokers that a topic's setting overrides.
       .boolean(false),
   read(from) {
     const throttleMs = from.int32();
@@ -118,7 +118,7 @@ export const describeConfigs: Request<
     const answer = new Map<string, TopicSettings>();
     from.array(() => {
       const errorCode = from.int16();
-      // An error message, and the kind of the resource.
+      // Skip the error message and the resource type.
       from.string();
       from.uint8();
       const topic = from.string();
@@ -131,7 +131,7 @@ export const describeConfigs: Request<
 
 function setting(from: AnswerReader): [name: string, value: string] {
   const named: [string, string] = [from.string(), from.string()];
-  // Whether it can be changed, where it comes from, and whether it is a secret.
+  // Skip whether the setting is read-only, its source, whether it is sensitive, and its synonyms.
   from.boolean();
   from.uint8();
   from.boolean();
@@ -146,7 +146,7 @@ export interface TopicToCreate {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** `validateOnly`: changes nothing. */
+/** Creates topics. With `validateOnly`, brokers check the request, and change nothing. */
 export const createTopics: Request<{ readonly topics: readonly TopicToCreate[]; readonly validateOnly: boolean }, void> = {
   api: 'CreateTopics',
   key: 19,
@@ -157,7 +157,7 @@ export const createTopics: Request<{ readonly topics: readonly TopicToCreate[]; 
     body
       .array(topics, ({ topic, partitions, replication, settings }) => {
         body.string(topic).int32(partitions).int16(replication);
-        // The brokers choose where the partitions go.
+        // Without an assignment, the brokers choose where the replicas go.
         body.array([], () => undefined).array(Object.entries(settings), ([name, value]) => body.string(name).string(value));
       })
       .int32(CHANGE_TIMEOUT_MS)
@@ -165,7 +165,7 @@ export const createTopics: Request<{ readonly topics: readonly TopicToCreate[]; 
   read: topicRefusals,
 };
 
-/** `validateOnly`: changes nothing. */
+/** Adds partitions to topics, up to the numbers in `partitions`. With `validateOnly`, brokers check the request, and change nothing. */
 export const createPartitions: Request<
   { readonly topics: readonly { readonly topic: string; readonly partitions: number }[]; readonly validateOnly: boolean },
   void
@@ -177,7 +177,7 @@ export const createPartitions: Request<
   needs: ({ topics }) => topicRights('Alter', topics),
   write: (body, { topics, validateOnly }) =>
     body
-      // The brokers choose where the partitions go.
+      // Without an assignment (-1), the brokers choose where the replicas go.
       .array(topics, ({ topic, partitions }) => body.string(topic).int32(partitions).int32(-1))
       .int32(CHANGE_TIMEOUT_MS)
       .boolean(validateOnly),
@@ -188,7 +188,7 @@ function topicRefusals(from: AnswerReader): Answered<void> {
   const throttleMs = from.int32();
   const codes = from.array(() => {
     const refusal = { topic: from.string(), errorCode: from.int16() };
-    // An error message.
+    // Skip the error message.
     from.string();
     return refusal;
   });

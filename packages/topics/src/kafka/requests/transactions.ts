@@ -6,8 +6,8 @@ import { readPartitions, refusalsOf, wholeAnswer, writePartitions } from './part
 import { type AboutPartitions, type Answered, type PartitionAnswers, type Request, idRights, rights, topicRights } from './request.ts';
 
 /**
- * In protocol 1 a transaction's partitions and groups are announced to its coordinator. In protocol 2 (KIP-890, Kafka 4) the writes
- * themselves announce them, and each transaction has its own epoch, so nothing of one can appear in the next.
+ * In protocol 1, the producer announces a transaction's partitions and groups to its coordinator. In protocol 2 (KIP-890, Kafka 4), the writes
+ * themselves announce them, and each transaction has its own epoch, so a late write of one transaction can't become part of the next.
  */
 export type TransactionProtocol = 1 | 2;
 
@@ -20,19 +20,19 @@ export interface TransactionOptions extends ProducerEpoch {
   readonly transactionalId: string;
 }
 
-/** How long a leader waits for its replicas, ms. */
+/** How long a leader waits for its in-sync replicas, ms. */
 const PRODUCE_TIMEOUT_MS = 30_000;
 const ALL_IN_SYNC = -1;
-/** The number of a tagged field in the response to ApiVersions. */
+/** Tag of the field with the enabled features in the response to ApiVersions. */
 const FINALIZED_FEATURES = 2;
 
 export interface InitProducerIdOptions {
   readonly transactionalId: string;
-  /** A broker aborts the transaction after this silence, ms. */
+  /** The coordinator aborts a transaction that has been open for longer than this, ms. */
   readonly transactionTimeout: number;
 }
 
-/** Fences every older producer of the ID. */
+/** Gets a new epoch, which fences every older producer of the transactional ID. */
 export const initProducerId: Request<InitProducerIdOptions, ProducerEpoch> = {
   api: 'InitProducerId',
   key: 22,
@@ -43,7 +43,7 @@ export const initProducerId: Request<InitProducerIdOptions, ProducerEpoch> = {
   read: (from) => ({ ...wholeAnswer(from), answer: producerOf(from) }),
 };
 
-/** In protocol 1, before any batch is sent to the partitions. */
+/** Announces partitions to the coordinator. In protocol 1, this comes before the first batch for them. */
 export const addPartitionsToTxn: Request<TransactionOptions & AboutPartitions, PartitionAnswers<void>> = {
   api: 'AddPartitionsToTxn',
   key: 24,
@@ -54,7 +54,7 @@ export const addPartitionsToTxn: Request<TransactionOptions & AboutPartitions, P
   read: (from, { topicPartitions }) => ({ throttleMs: from.int32(), ...readPartitions(from, topicPartitions, nothing) }),
 };
 
-/** In protocol 1, before `txnOffsetCommit`. */
+/** Announces a group to the coordinator. In protocol 1, this comes before `txnOffsetCommit`. */
 export const addOffsetsToTxn: Request<TransactionOptions & { readonly groupId: string }, void> = {
   api: 'AddOffsetsToTxn',
   key: 25,
@@ -66,13 +66,13 @@ export const addOffsetsToTxn: Request<TransactionOptions & { readonly groupId: s
 };
 
 export interface ProduceOptions {
-  /** null: outside of transactions. */
+  /** null for batches outside of transactions. */
   readonly transactionalId: string | null;
-  /** The pieces of a batch must stay as they are until the request is answered. */
+  /** The pieces of a batch must not change until the request is answered. */
   readonly topicPartitions: readonly (TopicPartition & { readonly batch: readonly Buffer[] })[];
 }
 
-/** Appends a batch to each partition. Resolves to the offsets of their first records. */
+/** Appends a batch to each partition. Resolves to the offset of each batch's first record. */
 export const produce: Readonly<Record<TransactionProtocol, Request<ProduceOptions, PartitionAnswers<number>>>> = {
   1: produceIn([3, 4, 5, 6, 7]),
   2: produceIn([12]),
@@ -96,11 +96,11 @@ function produceIn(versions: readonly number[]): Request<ProduceOptions, Partiti
     read(from, { topicPartitions }, version) {
       const answered = readPartitions(from, topicPartitions, () => {
         const offset = Number(from.int64());
-        // The time of the append.
+        // Skip the time of the append.
         from.int64();
-        // The first offset of the log.
+        // Skip the first offset of the partition.
         if (version >= 5) from.int64();
-        // Which records are wrong, and an error message.
+        // Skip the list of wrong records and the error message.
         if (version >= 8) skipReasons(from);
         return offset;
       });
@@ -158,11 +158,11 @@ function txnOffsetCommitIn(versions: readonly number[]): Request<TxnOffsetCommit
 }
 
 export interface EndTxnOptions extends TransactionOptions {
-  /** True: commit. */
+  /** True to commit, false to abort. */
   readonly transactionResult: boolean;
 }
 
-/** Resolves to the producer of the next transaction: in protocol 2 it has a new epoch. */
+/** Ends a transaction. Resolves to the producer of the next one, which has a new epoch in protocol 2. */
 export const endTxn: Readonly<Record<TransactionProtocol, Request<EndTxnOptions, ProducerEpoch>>> = {
   1: endTxnIn([0, 1]),
   2: endTxnIn([5]),
@@ -185,7 +185,7 @@ function endTxnIn(versions: readonly number[]): Request<EndTxnOptions, ProducerE
 }
 
 /**
- * The transaction protocol that all brokers of the cluster support and that its operator has enabled (the feature `transaction.version`).
+ * Reads the transaction protocol that all brokers of the cluster support and that its operator has enabled (the feature `transaction.version`).
  */
 export const transactionProtocol: Request<{ readonly transactionalId: string }, TransactionProtocol> = {
   api: 'ApiVersions',
@@ -199,7 +199,7 @@ export const transactionProtocol: Request<{ readonly transactionalId: string }, 
   read(from) {
     from.int16();
     from.array(() => {
-      // A request, and its oldest and newest version.
+      // Skip an API key, and its oldest and newest version.
       for (let left = 3; left > 0; left -= 1) from.int16();
       from.tags();
     });
@@ -216,7 +216,7 @@ export const transactionProtocol: Request<{ readonly transactionalId: string }, 
 function featureLevel(from: AnswerReader, name: string): number {
   const levels = from.array(() => {
     const level: [name: string, most: number] = [from.string(), from.int16()];
-    // The minimum level.
+    // Skip the minimum level.
     from.int16();
     from.tags();
     return level;
@@ -224,7 +224,7 @@ function featureLevel(from: AnswerReader, name: string): number {
   return new Map(levels).get(name) ?? 0;
 }
 
-/** Throws if the user may not see the ID's newest transaction. Brokers before Kafka 3.0 aren't asked. */
+/** Throws if this user isn't allowed to describe the transactional ID. Brokers before Kafka 3.0 don't have this request, so nothing is sent. */
 export const describeTransactions: Request<{ readonly transactionalId: string }, void> = {
   api: 'DescribeTransactions',
   key: 65,
@@ -235,7 +235,7 @@ export const describeTransactions: Request<{ readonly transactionalId: string },
   write: (body, { transactionalId }) => body.array([transactionalId], (id) => body.string(id)).tags(),
   read(from): Answered<void> {
     const throttleMs = from.int32();
-    // The response has one state, of which only the error code is read.
+    // The response contains the state of the one transactional ID. Its error code comes first; the rest is left unread.
     return { throttleMs, refusals: from.array(() => from.int16()).flatMap(refusalsOf), answer: undefined };
   },
   absent: nothing,
@@ -246,8 +246,8 @@ export interface DescribeProducersOptions extends AboutPartitions {
 }
 
 /**
- * For each partition: whether that producer has a transaction open there, or may have. Brokers before Kafka 2.8 don't say; none of them forgets
- * end markers.
+ * Reads for each partition whether the producer has a transaction open there. True for brokers before Kafka 2.8, which don't have this request;
+ * they never skip an end marker.
  */
 export const describeProducers: Request<DescribeProducersOptions, PartitionAnswers<boolean>> = {
   api: 'DescribeProducers',
@@ -260,11 +260,11 @@ export const describeProducers: Request<DescribeProducersOptions, PartitionAnswe
   read: (from, { topicPartitions, producerId }) => ({
     throttleMs: from.int32(),
     ...readPartitions(from, topicPartitions, () => {
-      // An error message.
+      // Skip the error message.
       from.string();
       const open = from.array(() => {
         const id = String(from.int64());
-        // Its epoch as 32 bits, the number and the time of its last record, and the coordinator's epoch.
+        // Skip the producer's epoch (32 bits here), the sequence number and timestamp of its last record, and the coordinator's epoch.
         from.int32();
         from.int32();
         from.int64();

@@ -32,21 +32,21 @@ export class AnswerReader {
     return this.#bytes.readBigInt64BE(this.#skip(8));
   }
 
-  /** '' if there is none. */
+  /** Returns '' for null. */
   string(): string {
     const length = Math.max(0, this.#flexible ? this.#unsignedVarint() - 1 : this.int16());
     const start = this.#skip(length);
     return this.#bytes.toString('utf8', start, start + length);
   }
 
-  /** As Kafka prints it; undefined if all of it is zero. */
+  /** Returns the ID in base64url, as Kafka's tools print it; undefined if all its bytes are zero. */
   uuid(): string | undefined {
     const start = this.#skip(UUID_BYTES);
     const id = this.#bytes.subarray(start, start + UUID_BYTES);
     return id.equals(NO_UUID) ? undefined : id.toString('base64url');
   }
 
-  /** Skips bytes of any kind. */
+  /** Skips a field of bytes; no caller needs its content. */
   bytes(): void {
     this.#skip(Math.max(0, this.#flexible ? this.#unsignedVarint() - 1 : this.int32()));
   }
@@ -56,7 +56,7 @@ export class AnswerReader {
     return Array.from({ length }, read);
   }
 
-  /** The end of a structure. `read` is called for each tagged field of a flexible one, and need not read it. */
+  /** Reads the end of a structure. In a flexible version, it calls `read` for each tagged field, and skips a field that `read` leaves unread. */
   tags(read: (tag: number) => void = () => undefined): void {
     if (!this.#flexible) return;
     for (let left = this.#unsignedVarint(); left > 0; left -= 1) {

@@ -9,15 +9,15 @@ export interface BatchRecord {
   readonly headers?: Readonly<Record<string, string | Uint8Array>>;
 }
 
-/** Records by index: an array, or an object that makes each on demand. */
+/** Records by index: an array, or an object that creates each record on demand. */
 export interface BatchRecords {
   readonly length: number;
   at(index: number): BatchRecord | undefined;
-  /** The varying parts of values, in records that are otherwise equal. */
+  /** The values in parts, if the records differ only in the middle of their values. */
   readonly parts?: SeriesParts | undefined;
 }
 
-/** Throws a `TypeError` if there is none. */
+/** Throws a `TypeError` if there is no record at `index`. */
 export function recordAt(records: BatchRecords, index: number): BatchRecord {
   const record = records.at(index);
   if (record === undefined) throw new TypeError(`Record ${index} is missing.`);

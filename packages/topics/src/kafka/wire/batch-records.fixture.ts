@@ -23,7 +23,7 @@ const edges = fc.constantFrom(
 );
 const anyField = fc.oneof(text, edges, fc.uint8Array({ maxLength: 9000 }));
 
-/** Records of every kind: tombstones, missing keys, bytes, empty and very long texts, half surrogate pairs, headers with names such as "1". */
+/** Records of every kind: tombstones, missing keys, bytes, empty and very long texts, lone surrogates, headers with names such as "1". */
 export const anyRecord: fc.Arbitrary<BatchRecord> = fc.record(
   {
     key: fc.option(anyField),
@@ -33,7 +33,7 @@ export const anyRecord: fc.Arbitrary<BatchRecord> = fc.record(
   { requiredKeys: ['key', 'value'] },
 );
 
-/** As many records of one shape as there are ids on a page of 5,000, 83 characters of ASCII each. */
+/** Records of one shape, as for the IDs on a page of followers. Each value has 83 ASCII characters. */
 export function pageOfRecords(count: number = 5000): BatchRecord[] {
   return Array.from({ length: count }, (_, index) => ({
     key: 'followers/1234567',

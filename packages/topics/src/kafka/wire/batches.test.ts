@@ -44,7 +44,7 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
       socketFactory: kafkajsSockets(),
     };
     kafka = new Kafka(config);
-    // It waits for a coordinator, which a broker that was just started makes first.
+    // A new broker creates its transaction coordinator for the first transaction. Waiting for it here keeps that delay out of the tests.
     const first = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner, transactionalId: randomUUID(), idempotent: true });
     await first.connect();
     await (await first.transaction()).abort();
@@ -73,7 +73,7 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
     return topic;
   }
 
-  /** One transaction; answers the first offset of each batch. */
+  /** Writes the batches in one transaction, and returns the first offset of each batch. */
   async function write(topic: string, batches: Iterable<RecordBatch | Promise<RecordBatch>>): Promise<number[]> {
     const cluster = newCluster(config);
     const producer = new TransactionalProducer({ cluster, transactionalId: randomUUID(), transactionTimeout: { ms: 60_000 } });
@@ -122,7 +122,7 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
     return found;
   }
 
-  /** A record as a reader sees it, with texts as their bytes. */
+  /** The fields that a reader sees, with key and value in hexadecimal. */
   function seen({ offset, timestamp, key, value, headers = {} }: KafkaMessage): unknown {
     const texts = Object.entries(headers).map(([name, header]) => [name, String(header)]);
     return { offset, timestamp, key: key?.toString('hex') ?? null, value: value?.toString('hex') ?? null, headers: texts };

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { constants, gzip, zstdCompress } from 'node:zlib';
 
-/** The numbers of compressions in a batch's attributes. */
+/** Number of each compression in a batch's attributes (Kafka protocol, RecordBatch). */
 export const CODECS = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 } as const;
 
 /** A compression for written records. */
@@ -10,7 +10,7 @@ export interface Compression {
   compress(records: Buffer): Promise<Buffer>;
 }
 
-/** Level 1: higher ones take much longer, and save few bytes of similar records. */
+/** Compressions at level 1. Higher levels take much longer and save only a few more bytes, because the records of a page are similar. */
 export const COMPRESSIONS: Readonly<Record<'none' | 'gzip' | 'zstd', Compression>> = {
   none: { codec: CODECS.none, compress: (records) => Promise.resolve(records) },
   gzip: { codec: CODECS.gzip, compress: (records) => promisify(gzip)(records, { level: 1 }) },

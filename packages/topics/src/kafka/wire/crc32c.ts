@@ -1,11 +1,11 @@
-/** Castagnoli's polynomial, its bits in reverse. */
+/** Castagnoli's polynomial with its bits reversed. */
 const POLYNOMIAL = 0x82f6_3b78;
 const SLICES = 16;
 const TABLE = makeTable();
 
 /**
- * The CRC-32C (RFC 3720, appendix B.4) of `bytes`. With `before`, the CRC of earlier bytes, it continues that CRC. It takes 16 bytes per
- * step, which is five times as fast as one.
+ * Returns the CRC-32C (RFC 3720, appendix B.4) of `bytes`. `before` is the CRC of the bytes that precede them; default 0, for none.
+ * Processing 16 bytes per step is several times as fast as one byte per step.
  */
 export function crc32c(bytes: Uint8Array, before = 0): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -5,20 +5,20 @@ import { SeriesWriter } from './series-writer.ts';
 /** Encoded records, one after the other, as in a record batch of magic 2. */
 export interface EncodedRecords {
   readonly bytes: Buffer;
-  /** The buffer that contains them. */
+  /** The whole buffer that `bytes` is a part of. A later call can reuse it. */
   readonly room: Buffer<ArrayBuffer>;
   readonly count: number;
-  /** Bytes that the next record would have needed if it didn't fit; 0 after the last one. */
+  /** Bytes of the next record if it didn't fit into `maxBytes`; otherwise 0. */
   readonly nextBytes: number;
 }
 
 /** Which records to encode. */
 export interface EncodeRecordsOptions {
-  /** The index of the first one. Default 0. */
+  /** Index of the first record. Default 0. */
   readonly from?: number;
-  /** Only as many records as fit into this. Default: all. */
+  /** Maximum bytes of the encoded records. Default: no limit. */
   readonly maxBytes?: number;
-  /** Maximum number of records. Default: all. */
+  /** Maximum number of records. Default: no limit. */
   readonly maxRecords?: number;
   /** A buffer to write to, if it is large enough. */
   readonly room?: Buffer<ArrayBuffer> | undefined;
@@ -71,7 +71,7 @@ function writeHeaders(writer: RecordWriter, headers: NonNullable<BatchRecord['he
   }
 }
 
-/** Initial size in bytes: enough if all records are like the first one, but at most 4 MiB. */
+/** Estimates the encoded size in bytes as if all records were like the first one; at most 4 MiB. */
 function likeTheFirst(records: BatchRecords, from: number): number {
   const first = records.at(from);
   if (first === undefined) return 0;

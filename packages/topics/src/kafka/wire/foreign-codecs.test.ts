@@ -21,7 +21,7 @@ describe.skipIf(why !== undefined)(`records that Kafka's own producer has compre
   it.for(['snappy', 'lz4', 'zstd', 'gzip'])('with %s', async (codec) => {
     const topic = `${codec}-${randomUUID()}`;
     await log.createTopics([{ name: topic, partitions: 1 }]);
-    // Some larger than the blocks both formats are cut into, and one that can't be made smaller.
+    // Two of the values are larger than a block of Snappy (32 KiB) or LZ4 (64 KiB), so that several blocks must be put together.
     const values = ['short', 'x'.repeat(200_000), Array.from({ length: 20_000 }, (_, i) => (i * 7_919) % 10_007).join(' '), 'last'];
     await produce(topic, codec, values);
     const read: (string | null)[] = [];
@@ -36,10 +36,10 @@ it.for([SNAPPY, LZ4])('bytes that the codec can’t read are a final error', asy
   expect(verdictOf(error)).toBe('final');
 });
 
-/** A line of stdin is a record. */
+/** Writes each line as a record, with the console producer of Kafka. */
 async function produce(topic: string, codec: string, lines: readonly string[]): Promise<void> {
   const options = ['--bootstrap-server', broker.brokers.join(','), '--topic', topic, '--compression-codec', codec];
-  // It lives for a second: compilers and collectors for long runs cost more than they save.
+  // The producer runs for about a second. An optimizing compiler and a concurrent garbage collector would cost more than they save.
   const frugally = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
   const producer = ['org.apache.kafka.tools.ConsoleProducer', ...options, '--batch-size', '900000', '--timeout', '500'];
   const java = [...frugally, '-cp', broker.jars, ...producer];

@@ -1,12 +1,12 @@
 import { TopicLogError } from '../../topic-log-error.ts';
 
-/** A codec as kafkajs calls it. */
+/** A codec with the methods that kafkajs calls. */
 export interface Codec {
   compress(encoder: { readonly buffer: Buffer }): Promise<Buffer>;
   decompress(bytes: Buffer): Promise<Buffer>;
 }
 
-/** Snappy as other clients write it: bare, or in blocks framed by Java's library (xerial). */
+/** Snappy as other clients write it: raw, or in the frame of the Java library (xerial), which contains several blocks. */
 export const SNAPPY: Codec = {
   compress: () => Promise.reject(new TypeError('Headgate reads Snappy but never writes it.')),
   async decompress(bytes) {
@@ -35,14 +35,14 @@ async function readable(compression: string, decompress: () => Buffer): Promise<
 }
 
 const MAGIC = Buffer.from('\x82SNAPPY\0', 'latin1');
-/** The magic, a version and the oldest version that reads it. */
+/** The frame's magic, its version, and the oldest version that can read it. */
 const HEADER_BYTES = MAGIC.length + 8;
 
 function isFramed(bytes: Buffer): boolean {
   return bytes.subarray(0, MAGIC.length).equals(MAGIC);
 }
 
-/** Each block after its length. */
+/** Returns the blocks of a frame. Each block is preceded by its length in four bytes. */
 function blocks(bytes: Buffer): Buffer[] {
   const found: Buffer[] = [];
   for (let at = HEADER_BYTES; at + 4 <= bytes.length;) {

@@ -36,7 +36,7 @@ describe('a batch of records', () => {
     const found = { ...kafkajs.CompressionCodecs };
     onTestFinished(() => void Object.assign(kafkajs.CompressionCodecs, found));
     registerCodecs();
-    // kafkajs takes another level.
+    // kafkajs's gzip codec uses another level, so its bytes would differ.
     kafkajs.CompressionCodecs[CompressionTypes.GZIP] = () => ({
       compress: ({ buffer }: { readonly buffer: Buffer }) => COMPRESSIONS.gzip.compress(buffer),
     });

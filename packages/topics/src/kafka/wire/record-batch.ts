@@ -2,16 +2,16 @@ import { crc32c } from './crc32c.ts';
 
 /** Encoded records that go to one partition in one batch. */
 export interface RecordBatch {
-  /** As in the batch: compressed if `codec` says so. */
+  /** The encoded records, compressed as `codec` says. */
   readonly records: Buffer;
   readonly count: number;
   /** The timestamp of every record, whole milliseconds since the epoch. */
   readonly timestampMs: number;
-  /** The compression's number in the protocol. */
+  /** Number of the compression, from `CODECS`. */
   readonly codec: number;
 }
 
-/** The producer of a batch, and the batch's number in the partition. */
+/** The producer of a batch, and the batch's sequence number in its partition. */
 export interface BatchSender {
   readonly producerId: string;
   readonly producerEpoch: number;
@@ -19,7 +19,7 @@ export interface BatchSender {
   readonly baseSequence: number;
 }
 
-/** A record batch of magic 2 without its records (Kafka protocol, RecordBatch). */
+/** Size of the header of a record batch of magic 2 (Kafka protocol, RecordBatch). */
 export const BATCH_HEADER_BYTES = 61;
 const CRC_AT = 17;
 const ATTRIBUTES_AT = 21;
@@ -32,7 +32,7 @@ export function batchPieces(
   { producerId, producerEpoch, baseSequence }: BatchSender,
 ): readonly [header: Buffer, records: Buffer] {
   const header = Buffer.alloc(BATCH_HEADER_BYTES);
-  // The broker writes the base offset, and the epoch of the partition's leader.
+  // The broker fills in the base offset (at byte 0) and the epoch of the partition's leader (at byte 12).
   header.writeInt32BE(BATCH_HEADER_BYTES - 12 + records.length, 8);
   header.writeInt8(MAGIC, 16);
   header.writeInt16BE(codec | TRANSACTIONAL, ATTRIBUTES_AT);

@@ -1,19 +1,19 @@
-/** Bytes of an empty batch, and of a record in addition to key, value and headers: lengths, deltas. */
+/** The header of a batch (61 bytes), and a margin for the lengths and deltas of one record (64 bytes). */
 const RECORD_OVERHEAD_BYTES = 61 + 64;
-/** Incompressible bytes grow a little under compression. */
+/** Share of `max.message.bytes` that a batch can fill before compression, because incompressible bytes grow a little when compressed. */
 const COMPRESSION_GROWTH = 0.99;
 
-/** Maximum bytes of a batch that is sent to a topic with that `max.message.bytes`. */
+/** Maximum bytes of a batch for a topic with this `max.message.bytes`, before compression. */
 export function batchBytes(maxMessageBytes: number): number {
   return Math.floor(maxMessageBytes * COMPRESSION_GROWTH);
 }
 
-/** Maximum bytes of a record's key, value and headers on such a topic. */
+/** Maximum bytes of a record's key, value and headers in a topic with this `max.message.bytes`. */
 export function recordBytes(maxMessageBytes: number): number {
   return Math.max(0, batchBytes(maxMessageBytes) - RECORD_OVERHEAD_BYTES);
 }
 
-/** The minimum `max.message.bytes` of a topic that accepts records of this many bytes. */
+/** The minimum `max.message.bytes` of a topic that accepts a record of this many bytes of key, value and headers. */
 export function messageBytesFor(record: number): number {
   return messageBytesForBatch(record + RECORD_OVERHEAD_BYTES);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RecordWriter } from './record-writer.ts';
 
-/** A part of about `size` bytes: a number, a missing text, ASCII, Latin-1, an emoji, and a text that ends where the room may end. */
+/** Writes one part per size, of about twice `size` bytes: a number, null, ASCII, Latin-1, an emoji, and a text slightly longer than `LONG`. */
 function writeParts(writer: RecordWriter, sizes: readonly number[]): Buffer {
   for (const size of sizes) {
     const start = writer.begin();

@@ -4,10 +4,10 @@ import { varintBytes, writeVarint } from './varint.ts';
 export class RecordWriter {
   #bytes: Buffer<ArrayBuffer>;
   #end = 0;
-  /** Bytes reserved for a part's length: those of the last part, since records are mostly alike. */
+  /** Bytes reserved for the length of the next part: as many as the last part's length took, because most records are alike. */
   #prefix = 1;
 
-  /** `bytes`: the initial size, or that of `room`, which is overwritten, if it is as large. */
+  /** Overwrites `room` if it has at least `bytes` bytes; otherwise starts with a new buffer of `bytes` bytes. */
   constructor(bytes: number, room?: Buffer<ArrayBuffer>) {
     this.#bytes = room !== undefined && room.length >= bytes ? room : Buffer.allocUnsafeSlow(bytes);
   }
@@ -32,7 +32,7 @@ export class RecordWriter {
     this.#end = writeVarint(this.#bytes, this.#end, value);
   }
 
-  /** One byte of attributes and a timestamp delta, both 0. */
+  /** Writes a record's attributes and timestamp delta, both 0, in one byte each. */
   attributesAndTimestamp(): void {
     this.#reserve(2);
     this.#bytes[this.#end] = 0;
@@ -40,7 +40,7 @@ export class RecordWriter {
     this.#end += 2;
   }
 
-  /** Text as UTF-8, or bytes: their length as a varint, then the bytes; null is the length -1. Half a surrogate pair becomes U+FFFD. */
+  /** Writes the length as a varint, then the bytes; text becomes UTF-8. null is the length -1. A lone surrogate becomes U+FFFD. */
   field(field: string | Uint8Array | null): void {
     if (field === null) {
       this.varint(-1);
@@ -52,15 +52,15 @@ export class RecordWriter {
   }
 
   /**
-   * Writes a record with a short varying text between `head`, which begins with the key, and `tail`. Returns false, and writes nothing, if
-   * the text isn't ASCII.
+   * Writes a record whose value has a short varying `text` in the middle. `head` is the record from its key up to the text, and `tail` the
+   * rest after it. Returns false, and writes nothing, if the text isn't ASCII.
    */
   alike(offsetDelta: number, head: Uint8Array, text: string, tail: Uint8Array): boolean {
     const length = 2 + varintBytes(offsetDelta) + head.length + text.length + tail.length;
     this.#reserve(MAX_VARINT_BYTES + length);
     const bytes = this.#bytes;
-    // Attributes and timestamp are 0.
     let at = writeVarint(bytes, this.#end, length);
+    // The attributes and the timestamp delta.
     bytes[at] = 0;
     bytes[at + 1] = 0;
     at = writeVarint(bytes, at + 2, offsetDelta);
@@ -73,7 +73,7 @@ export class RecordWriter {
     return true;
   }
 
-  /** Begins a part with its length in front of it. Returns the argument of `finish`. */
+  /** Begins a part that is preceded by its length. Returns the argument of `finish`. */
   begin(): number {
     this.#reserve(MAX_VARINT_BYTES);
     this.#end += this.#prefix;
@@ -104,8 +104,8 @@ export class RecordWriter {
   }
 
   /**
-   * Leaves space for the length and bytes that ASCII would need, and writes into it: counting the bytes first would take as long as writing
-   * them.
+   * Writes the text as if it were ASCII, and corrects the space for its length afterwards if it wasn't. Counting its bytes first would take as
+   * long as writing them.
    */
   #longText(text: string): void {
     this.#reserve(MAX_VARINT_BYTES + text.length + MAX_CHARACTER_BYTES);
@@ -139,7 +139,7 @@ export class RecordWriter {
   }
 }
 
-/** Writes a short text character by character, which saves two calls out of JavaScript. Returns false if it isn't ASCII. */
+/** Writes a short text character by character, which is faster than a call into native code. Returns false if the text isn't ASCII. */
 function writeAscii(bytes: Uint8Array, start: number, text: string): boolean {
   let seen = 0;
   for (let at = 0; at < text.length; at += 1) {
@@ -152,5 +152,5 @@ function writeAscii(bytes: Uint8Array, start: number, text: string): boolean {
 
 const MAX_VARINT_BYTES = 5;
 const MAX_CHARACTER_BYTES = 4;
-/** For longer text, a call out of JavaScript costs less than a loop. */
+/** Maximum characters of a short text. For a longer one, a call into native code is faster than a loop in JavaScript. */
 export const LONG = 32;

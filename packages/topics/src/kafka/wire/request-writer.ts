@@ -1,11 +1,11 @@
 /**
- * Writes the body of a request (Kafka protocol, "Protocol Primitive Types"). In a flexible version lengths are compact, and tagged fields follow
- * each structure.
+ * Writes the body of a request (Kafka protocol, "Protocol Primitive Types"). In a flexible version, lengths are compact, and tagged fields
+ * follow each structure.
  */
 export class RequestWriter {
   readonly #flexible: boolean;
   readonly #pieces: Buffer[] = [];
-  /** The primitives since the last piece begin at `#start`. */
+  /** Buffer of primitives. Those that aren't in `#pieces` yet lie from `#start` to `#end`. */
   #bytes = Buffer.allocUnsafe(FIRST_BYTES);
   #start = 0;
   #end = 0;
@@ -45,26 +45,26 @@ export class RequestWriter {
     return this;
   }
 
-  /** null if the protocol allows that. */
+  /** Writes a string. Pass null only for a field that the protocol declares nullable. */
   string(value: string | null): this {
     if (value === null) return this.#flexible ? this.#unsignedVarint(0) : this.int16(-1);
     const length = Buffer.byteLength(value);
     if (this.#flexible) this.#unsignedVarint(length + 1);
     else this.int16(length);
-    // Growing changes the end, which `+=` would have read earlier.
+    // `#room` can move `#end`. Inside the next statement, `+=` would already have read the old `#end`.
     const bytes = this.#room(length);
     this.#end += bytes.write(value, this.#end);
     return this;
   }
 
-  /** null if the protocol allows that. */
+  /** Writes the number of items, then each item. Pass null only for a field that the protocol declares nullable. */
   array<Item>(items: readonly Item[] | null, write: (item: Item) => void): this {
     this.#length(items?.length ?? -1);
     for (const item of items ?? []) write(item);
     return this;
   }
 
-  /** Adds bytes in pieces without copying them, so they must not change until the request is answered. */
+  /** Adds a field of bytes without copying `pieces`, which must not change until the request is answered. */
   bytes(pieces: readonly Buffer[]): this {
     this.#length(pieces.reduce((sum, { length }) => sum + length, 0));
     this.#cut();
@@ -72,7 +72,7 @@ export class RequestWriter {
     return this;
   }
 
-  /** The end of a structure: a flexible one has no tagged fields here. */
+  /** Ends a structure. In a flexible version, it writes that no tagged fields follow. */
   tags(): this {
     return this.#flexible ? this.#unsignedVarint(0) : this;
   }
@@ -93,7 +93,7 @@ export class RequestWriter {
     this.#start = this.#end;
   }
 
-  /** The buffer to write to, with space for this many more bytes. */
+  /** Returns the buffer with space for `more` bytes after `#end`. Growing it moves `#start` and `#end`. */
   #room(more: number): Buffer {
     if (this.#end + more > this.#bytes.length) {
       const begun = this.#bytes.subarray(this.#start, this.#end);

@@ -3,22 +3,22 @@ import { LONG, type RecordWriter } from './record-writer.ts';
 import { varintBytes, writeVarint } from './varint.ts';
 
 export interface SeriesWriterOptions {
-  /** The bytes of the key, with its length. */
+  /** The encoded key: its length, then its bytes. */
   readonly key: Uint8Array;
   readonly parts: SeriesParts;
-  /** The bytes of the headers, with their count. */
+  /** The encoded headers: their count, then each header. */
   readonly headers: Uint8Array;
 }
 
-/** Writes the records of a series around their common bytes. */
+/** Writes the records of a series, whose common bytes it encodes only once. */
 export class SeriesWriter {
   readonly #key: Uint8Array;
   readonly #before: Uint8Array;
   readonly #partAt: SeriesParts['partAt'];
   readonly #afterBytes: number;
-  /** The common end of the values, and the headers. */
+  /** The common end of the values, then the headers. */
   readonly #tail: Uint8Array;
-  /** By the length of a part: the key and the beginning of the value. */
+  /** The key, the value's length and the value's beginning. The index is the length of the varying part, on which the value's length depends. */
   readonly #heads: Uint8Array[] = [];
 
   constructor({ key, parts, headers }: SeriesWriterOptions) {
@@ -31,8 +31,8 @@ export class SeriesWriter {
   }
 
   /**
-   * Writes the record at `index`. Returns false, and writes nothing, if its part isn't short ASCII: in any other text, a surrogate pair may
-   * be split between two parts.
+   * Writes the record at `index`. Returns false, and writes nothing, if its part is empty, longer than `LONG` or not ASCII. In an empty part or
+   * one that isn't ASCII, two halves of a surrogate pair could meet, and only the whole value can be encoded.
    */
   write(writer: RecordWriter, index: number, offsetDelta: number): boolean {
     const part = this.#partAt(index);

@@ -7,15 +7,15 @@ export interface SplitOptions {
   /** The timestamp of every record, whole milliseconds since the epoch. */
   readonly timestampMs: number;
   /**
-   * Maximum bytes of one batch, including its own 61, before compression. A broker compares the compressed size with `max.message.bytes`;
-   * incompressible bytes grow by up to 0.5 %.
+   * Maximum bytes of one batch before compression, including its header of 61 bytes. A broker compares the compressed size with
+   * `max.message.bytes`, and incompressible bytes grow by up to 0.5 % when compressed.
    */
   readonly maxBytes: number;
-  /** A small batch isn't worth compressing. */
+  /** Batches under 1,024 bytes stay uncompressed. */
   readonly compression: Compression;
 }
 
-/** Encoded, and not yet compressed. */
+/** A batch whose records are encoded, but not yet compressed. */
 export interface SplitBatch {
   /** The batch's size as a broker counts it, before compression. */
   readonly bytes: number;
@@ -26,13 +26,13 @@ export interface SplitBatch {
 
 /** Encodes records into batches, in reused buffers. */
 export class BatchSplitter {
-  /** The largest buffer of the sent batches: half a megabyte per page would only make work for the garbage collector. */
+  /** The largest buffer of earlier batches, for reuse. A new one for each page, half a megabyte, would burden the garbage collector. */
   #room: Buffer<ArrayBuffer> | undefined;
 
   /**
    * Splits the records, in order, into batches of at most `maxBytes` and 50,000 records, each as full as possible, and encodes each on
-   * demand. Taking the next batch means that the previous one has been sent: its buffer is reused. Throws `RecordTooLargeError` at a single
-   * record that exceeds `maxBytes`.
+   * demand. Take the next batch only after the previous one has been sent, because its buffer is reused. Throws `RecordTooLargeError` at a
+   * single record that exceeds `maxBytes`.
    */
   *split(records: BatchRecords, { timestampMs, maxBytes, compression }: SplitOptions): Generator<SplitBatch, void, undefined> {
     for (let from = 0; from < records.length;) {
@@ -61,21 +61,21 @@ export class BatchSplitter {
   }
 }
 
-/** kafkajs can't read a batch of some 120,000 records, because it passes them to a function as that many arguments. */
+/** kafkajs can't read a batch of about 120,000 records, because it passes all of them as arguments of one function call. */
 const MAX_RECORDS = 50_000;
 /** Compressing less than this, such as a checkpoint, costs more than it saves. */
 const SMALL_BYTES = 1_024;
-/** A larger buffer isn't kept. */
+/** Maximum size of a buffer that is kept for reuse. */
 const MAX_ROOM_BYTES = 4 * 1024 * 1024;
 
-/** A single record that exceeds the maximum batch. Batches of earlier records may already exist. */
+/** A single record exceeds the maximum size of a batch. Batches of earlier records may already have been sent. */
 export class RecordTooLargeError extends Error {
   override readonly name = 'RecordTooLargeError';
   readonly code = 'HEADGATE_RECORD_TOO_LARGE';
   readonly retryable = false;
-  /** The record's index in the input. */
+  /** Index of the record among the records to be split, counted from 0. */
   readonly index: number;
-  /** The size of a batch with only this record. */
+  /** Bytes of a batch with only this record, before compression. */
   readonly bytes: number;
 
   constructor(details: { readonly index: number; readonly bytes: number; readonly maxBytes: number }, options?: ErrorOptions) {

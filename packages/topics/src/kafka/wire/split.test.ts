@@ -15,7 +15,7 @@ function splitting(records: readonly BatchRecord[], maxBytes: number): Iterable<
 
 const split = (records: readonly BatchRecord[], maxBytes: number): SplitBatch[] => Array.from(splitting(records, maxBytes));
 
-/** The size of the batch kafkajs makes of these records. */
+/** The size of the batch in which kafkajs would send these records. */
 async function plainBytes(records: readonly BatchRecord[]): Promise<number> {
   return batchBytes(await kafkajsBytes(records, at));
 }
@@ -27,7 +27,7 @@ describe('splitting', () => {
         const alone = await Promise.all(records.map((record) => plainBytes([record])));
         const maxBytes = Math.max(...alone) + spare;
         let next = 0;
-        // One at a time: the next batch is written over the one before.
+        // Each batch is checked before the next one is taken, because the next one overwrites its buffer.
         for (const batch of splitting(records, maxBytes)) {
           const first = next;
           const { count, bytes } = batch;
@@ -77,7 +77,7 @@ describe('splitting', () => {
       const both = [pageOfRecords(300), pageOfRecords(1)].map((records) => splitting(records, 1_000_000)[Symbol.iterator]());
       const [first] = both.map((batches): unknown => batches.next().value);
       memory.push((await (first as SplitBatch).packed()).records.buffer);
-      // Both are sent.
+      // Taking the next batch returns the buffer of the previous one.
       for (const batches of both) expect(batches.next().done).toBe(true);
     }
     expect(memory[1]).toBe(memory[0]);

@@ -6,7 +6,7 @@ import { produce } from '../requests/transactions.ts';
 import { type BatchRecords, recordAt } from './batch-record.ts';
 import { type RecordBatch, batchPieces } from './record-batch.ts';
 
-/** The parts of kafkajs 2.2.4 a send goes through between the producer and the socket. */
+/** Loads internal modules of kafkajs 2.2.4: those through which a produce request goes between the producer and the socket. */
 const load = createRequire(import.meta.url) as (path: string) => unknown;
 const frame = load('kafkajs/src/protocol/request') as (options: object) => Promise<{ readonly buffer: Buffer }>;
 const produceRequest = load('kafkajs/src/protocol/requests/produce/v7/request') as (request: object) => object;
@@ -53,17 +53,17 @@ export async function ownBytes(batch: RecordBatch, partition: number): Promise<B
   return Buffer.concat([...broker.requests]);
 }
 
-/** The size of the one batch in such bytes. */
+/** The size of the batch in a request from `kafkajsBytes` or `ownBytes`. */
 export function batchBytes(wire: Buffer): number {
   return wire.readInt32BE(SIZE_OF_BATCH_AT);
 }
 
-/** Size, key, version, correlation, client; transactional id, acks, timeout, how many topics, topic, how many partitions, partition. */
+/** Frame size, API key, version, correlation ID, client ID; transactional ID, acks, timeout, topic count, topic, partition count, partition. */
 const SIZE_OF_BATCH_AT = 4 + 2 + 2 + 4 + (2 + 'headgate'.length) + (2 + 'lane'.length) + 2 + 4 + 4 + (2 + 'pages'.length) + 4 + 4;
 
 /** The records as kafkajs's own messages. */
 export function plainMessages(records: BatchRecords, options: { readonly partition: number; readonly timestampMs: number }): Message[] {
-  // As text: kafkajs takes a timestamp of the number 0 for a missing one.
+  // The timestamp is text, because kafkajs treats the number 0 as a missing timestamp.
   const common = { partition: options.partition, timestamp: String(options.timestampMs) };
   return Array.from({ length: records.length }, (_, index) => {
     const { key, value, headers } = recordAt(records, index);
@@ -72,7 +72,7 @@ export function plainMessages(records: BatchRecords, options: { readonly partiti
   });
 }
 
-/** It would write any other array of bytes as the text of its numbers. */
+/** Returns a `Buffer`, because kafkajs writes any other array of bytes as the text of its numbers. */
 function forKafkajs(field: string | Uint8Array): string | Buffer {
   return typeof field === 'string' ? field : asBuffer(field);
 }
