@@ -3,9 +3,9 @@ export type AvailabilityChange =
   | {
       readonly available: false;
       readonly reason: string;
-      /** The brokers respond but refuse: `reason` says what the log's user may not do. */
+      /** True if the brokers respond, but refuse requests. `reason` then names the rights that the log's user lacks. */
       readonly refused?: true;
-      /** The time of the last response, epoch ms; the report comes some seconds later. */
+      /** Start of the outage, epoch ms. The report comes some seconds later. */
       readonly sinceMs: number;
     }
   | { readonly available: true };
@@ -13,25 +13,26 @@ export type AvailabilityChange =
 /** Reports whether one client can use the log. */
 export interface AvailabilityWatcher {
   /**
-   * `sinceMs`: start of the outage, epoch ms; default now, or the first report. `refused` (default false): the brokers answer, and refuse.
+   * Reports that the client can't use the log. `sinceMs`: start of the outage, epoch ms; default now. Only the first report of an outage sets it.
+   * `refused` (default false): the brokers respond, but refuse.
    */
   unavailable(reason: string, sinceMs?: number, refused?: boolean): void;
-  /** It works again, or its failure is none of availability. */
+  /** Reports that the client works again, or has failed for a reason other than an outage. */
   available(): void;
-  /** It closes without having reached them. They stay reported as unreachable until another watcher reaches them. */
+  /** The client gives up. If an outage was reported, it stays reported until another client can use the log. */
   abandoned(): void;
 }
 
 /**
- * Reports once that a watcher can't work with the brokers, again when the refused resources change, and once that all watchers can work
- * again. Short hiccups go unreported.
+ * Reports once that a client can't use the log, again when the refusals change, and once that all clients can use it again. Outages of less than
+ * 2 s aren't reported.
  */
 export interface Availability {
   watcher(): AvailabilityWatcher;
   close(): void;
 }
 
-/** kafkajs's own retries and leader moves take less. */
+/** Time before an outage is reported. kafkajs's own retries and changes of leaders take less. */
 const HICCUP_MS = 2_000;
 
 interface Missed {
@@ -42,7 +43,7 @@ interface Missed {
 
 export function availability(onChange: (change: AvailabilityChange) => void): Availability {
   const missing = new Map<AvailabilityWatcher, Missed>();
-  /** The reported refusals, empty for an outage without one; undefined while no outage is reported. */
+  /** The refusals of the reported outage, empty if it has none; undefined while no outage is reported. */
   let reported: string | undefined;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;

@@ -7,13 +7,13 @@ export interface BackoffOptions {
   readonly mostMs: number;
   /** Minimum pause, ms. Default 0. */
   readonly leastMs?: number;
-  /** From 0 to below 1. Default `Math.random`. */
+  /** Returns a number from 0 to below 1. Default `Math.random`. */
   readonly random?: () => number;
 }
 
 /**
- * Pauses between attempts, exponential with full jitter: each lasts any time up to a limit, which doubles from pause to pause. Processes that
- * failed together don't come back in step.
+ * Pauses between attempts, exponential with full jitter: each lasts a random time up to a limit, which doubles from pause to pause. So processes
+ * that failed together don't retry in step.
  */
 export class Backoff {
   readonly #options: BackoffOptions;
@@ -24,7 +24,7 @@ export class Backoff {
     this.#limitMs = options.firstMs;
   }
 
-  /** How long to wait now, ms. */
+  /** Returns the length of the next pause, ms. */
   nextMs(): number {
     const { mostMs, leastMs = 0, random = Math.random } = this.#options;
     const limitMs = this.#limitMs;
@@ -32,7 +32,7 @@ export class Backoff {
     return leastMs + (limitMs - leastMs) * random();
   }
 
-  /** Waits for as long. Rejects with the signal's reason as soon as that aborts. */
+  /** Waits for the next pause. Rejects with the signal's reason as soon as the signal aborts. */
   async pause(signal?: AbortSignal): Promise<void> {
     const pauseMs = this.nextMs();
     await sleep(pauseMs, undefined, signal && { signal }).catch((error: unknown) => {
@@ -41,7 +41,7 @@ export class Backoff {
     });
   }
 
-  /** It went well: the next pause is a first one. */
+  /** Call after a success: the limit of the next pause is the first one again. */
   reset(): void {
     this.#limitMs = this.#options.firstMs;
   }

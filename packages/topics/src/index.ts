@@ -1,5 +1,5 @@
 /**
- * The interface of a log of topics, its records and its errors. Its drivers are separate entries.
+ * The interface of a topic log, its records and its errors. Each driver is a separate entry point.
  *
  * @packageDocumentation
  */

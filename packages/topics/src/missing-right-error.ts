@@ -1,6 +1,6 @@
 import { TopicLogError } from './topic-log-error.ts';
 
-/** A resource on a broker with its own rights. */
+/** The kind of a resource on which brokers grant rights. */
 export type ResourceKind = 'topic' | 'group' | 'transactional id' | 'cluster';
 
 /** An operation that the log's user may not perform on a resource, in Kafka's terms. */
@@ -13,7 +13,7 @@ export interface MissingRight {
   readonly name: string;
 }
 
-/** The brokers know the log's user and refuse it something. Retry when the right is granted: it counts at once. */
+/** The brokers know the log's user, but it lacks rights. Retry when they are granted: they take effect at once. */
 export class MissingRightError extends TopicLogError {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'MissingRightError';
@@ -39,7 +39,7 @@ function resourceOf({ kind, name }: MissingRight): string {
   return `${kind} ${name}`;
 }
 
-/** One text per set of operations: `Describe and Write on transactional id orders.0`, `Read on topics a, b`. */
+/** Describes rights in one text per kind and set of operations: `Describe and Write on transactional id orders.0`, `Read on topics a, b`. */
 export function rightsWords(rights: readonly MissingRight[]): readonly string[] {
   const resources = [...Map.groupBy(rights, resourceOf).values()].map((same) => {
     const [{ kind, name } = { kind: 'cluster' as const, name: '' }] = same;

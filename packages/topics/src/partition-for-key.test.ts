@@ -5,7 +5,7 @@ import { partitionForKey } from './partition-for-key.ts';
 const TWO_TO_31 = 2 ** 31;
 
 describe('partitionForKey', () => {
-  // The vectors of Kafka's own UtilsTest.testMurmur2.
+  // The test vectors of Kafka's own UtilsTest.testMurmur2.
   it.each([
     ['21', -973932308],
     ['foobar', -790332482],

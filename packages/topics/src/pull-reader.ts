@@ -1,7 +1,7 @@
 import { SerialQueue } from './serial-queue.ts';
 import type { OffsetCommit, ReadOptions, RecordPosition, TopicReader, TopicRecord } from './topic-log.ts';
 
-/** Converts a stored record to one of text, or one of bytes. */
+/** Converts a stored record to one with text, or one with bytes. */
 export type FieldsOf<Field extends string | Uint8Array> = (record: TopicRecord<string | Uint8Array>) => TopicRecord<Field>;
 
 /**
@@ -14,9 +14,9 @@ export abstract class PullReader<Field extends string | Uint8Array>
   readonly #read: ReadOptions;
   readonly #abort: () => void;
   readonly #turns = new SerialQueue();
-  /** Drivers may look before they write. */
+  /** Commits don't overlap, because a driver can read the committed offset before it writes a new one. */
   readonly #commits = new SerialQueue();
-  /** By partition: what is read next. */
+  /** Committed offset by partition: the one that the group reads next. */
   readonly #committed = new Map<number, number>();
   #closed: Promise<void> | undefined;
 
@@ -64,16 +64,16 @@ export abstract class PullReader<Field extends string | Uint8Array>
     return this.#closed !== undefined;
   }
 
-  /** Call it when the reader is created: closes the reader when the signal aborts, or if it already has. */
+  /** Closes the reader when its signal aborts, or now if it already has. Call it once, in the constructor. */
   protected closeOnAbort(): void {
     const { signal } = this.#read;
     if (signal?.aborted === true) this.#abort();
     else signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
-  /** One after the other. Closes the reader at the end, and before it throws. */
+  /** Returns the next record. Calls don't overlap. It closes the reader at the end, and before it throws. */
   protected abstract nextResult(): Promise<IteratorResult<TopicRecord<Field>, undefined>>;
   protected abstract commitOffset(offset: OffsetCommit): Promise<void>;
-  /** Lets go of everything; called once. */
+  /** Releases everything that the reader uses; called once. */
   protected abstract end(): Promise<void>;
 }

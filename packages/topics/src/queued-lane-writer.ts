@@ -19,7 +19,7 @@ export abstract class QueuedLaneWriter implements LaneWriter {
     return this.queued(() => this.write(work));
   }
 
-  /** Runs work of the driver's own between transactions. */
+  /** Runs the driver's own work between transactions. */
   protected queued<T>(work: () => Promise<T>): Promise<T> {
     return this.#transactions.run(work);
   }
@@ -38,6 +38,6 @@ export abstract class QueuedLaneWriter implements LaneWriter {
   }
 
   protected abstract write(work: (tx: LaneTransaction) => void): Promise<void>;
-  /** Releases the lane once `pending`, the transactions called before, have ended; called once. */
+  /** Releases the lane after `pending`, the transactions that were called before; called once. */
   protected abstract release(pending: Promise<unknown>): Promise<void>;
 }

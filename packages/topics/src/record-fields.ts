@@ -14,13 +14,13 @@ export function assertFields(record: NewRecord | RecordSeries): void {
   for (const [name, value] of Object.entries(headers)) assertField(topic, headerField(name), value);
 }
 
-/** A value of a series; throws as `assertFields` does. */
+/** Returns a value of a series, after the same check as in `assertFields`. */
 export function fieldValue(topic: string, value: string | Uint8Array): string | Uint8Array {
   if (typeof value !== 'string') assertField(topic, 'value', value);
   return value;
 }
 
-/** Callers in JavaScript give anything. */
+/** Checks the type at run time, because callers in JavaScript can pass anything. */
 function assertField(topic: string, field: string, value: unknown): void {
   if (typeof value === 'string' || value instanceof Uint8Array) return;
   const what = value instanceof Object ? `a ${value.constructor.name}` : String(value);
@@ -31,17 +31,17 @@ function assertField(topic: string, field: string, value: unknown): void {
   });
 }
 
-/** Text that is stored as UTF-8; undefined for bytes that are none. */
+/** Decodes UTF-8; undefined if the bytes aren't valid UTF-8. */
 export function textOf(bytes: Uint8Array): string | undefined {
   return isUtf8(bytes) ? asBuffer(bytes).toString() : undefined;
 }
 
-/** The same memory. */
+/** Returns a `Buffer` on the same memory. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** A record as text. Throws an `InvalidRecordError` that names topic, partition, offset and fields if one holds bytes that aren't UTF-8. */
+/** Returns a record as text. Throws an `InvalidRecordError` that names topic, partition, offset and fields if a field isn't valid UTF-8. */
 export function textRecord(record: TopicRecord<string | Uint8Array>): TopicRecord {
   let wrong: Map<string, Uint8Array> | undefined;
   const text = (field: string, value: string | Uint8Array): string => {
@@ -63,7 +63,7 @@ export function textRecord(record: TopicRecord<string | Uint8Array>): TopicRecor
   return found;
 }
 
-/** A record with its own copy of the bytes. */
+/** Returns a record as bytes, each a copy. */
 export function bytesRecord(record: TopicRecord<string | Uint8Array>): TopicRecord<Uint8Array> {
   const { key, value, headers } = record;
   const bytes = (field: string | Uint8Array): Uint8Array =>
@@ -90,11 +90,11 @@ export function mapHeaders<From, To>(
   return entries.length === 0 ? NO_HEADERS : Object.fromEntries(entries.map(([name, value]) => [name, change(value, name)]));
 }
 
-/** Bytes of a binary field that an error shows, so that its writer recognizes it. */
+/** Maximum bytes of a binary field that an error shows, so that its writer recognizes it. */
 const SHOWN_BYTES = 8;
 const SHOWN_FIELDS = 3;
 
-/** The error for fields that aren't text, by name. */
+/** Returns the details of the error for fields that aren't text. `wrong`: the fields' bytes by name. */
 export function noText({ topic, partition, offset }: RecordPosition, wrong: ReadonlyMap<string, Uint8Array>): InvalidRecordDetails {
   const shown = [...wrong].slice(0, SHOWN_FIELDS).map(([field, bytes]) => `its ${field} (${bytes.length} bytes: ${beginning(bytes)})`);
   const more = wrong.size > SHOWN_FIELDS ? ` and ${wrong.size - SHOWN_FIELDS} more of its headers` : '';
@@ -107,7 +107,7 @@ function beginning(bytes: Uint8Array): string {
   return bytes.length > SHOWN_BYTES ? `${shown} …` : shown;
 }
 
-/** How errors name a header: its name is anyone's choice, of any length. */
+/** How errors name a header. A long name is cut off, because other clients can choose any name. */
 function headerField(name: string): string {
   return `header ${JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}…` : name)}`;
 }

@@ -1,4 +1,4 @@
-/** Runs work one after the other, in call order. A failure rejects only its own call, and the next work runs. */
+/** Runs one piece of work after another, in call order. A failure rejects only its own call, and the next piece runs. */
 export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();
 

@@ -6,7 +6,7 @@ export interface AgedValue {
   readonly ageMs: number;
 }
 
-/** A reading that its owner keeps up to date. */
+/** A reading that the lane's writer keeps up to date. */
 export class LiveState extends Map<string, string> implements StateReading {
   /** Ages of the values that were read; values written since have no entry. */
   readonly #ages: Map<string, number>;

@@ -4,11 +4,11 @@ import { TopicLogError } from './topic-log-error.ts';
 export interface TopicMismatch {
   /** Name of the topic. */
   readonly topic: string;
-  /** Follows the topic's name. */
+  /** Continues a sentence that begins with the topic's name. */
   readonly reason: string;
-  /** The topic's partitions, where these are more than the specified ones. */
+  /** Number of the topic's partitions, if it has more than the specified ones. */
   readonly partitions?: number;
-  /** Settings with which the topic would fit, by name, where settings are the reason. */
+  /** Settings with which the topic would fit, by name, if its settings are the reason. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -16,12 +16,12 @@ export interface TopicMismatch {
 export class TopicMismatchError extends TopicLogError {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'TopicMismatchError';
-  /** The first of them. */
+  /** Name of the first topic that doesn't fit. */
   readonly topic: string;
-  /** All topics that can't become as specified, the first included. */
+  /** All reasons, including the first one. A topic can have several. */
   readonly mismatches: readonly TopicMismatch[];
 
-  /** `others`: further ones, each a line of the message. */
+  /** `others`: further reasons, each in its own line of the message. */
   constructor(details: TopicMismatch & { readonly others?: readonly TopicMismatch[] }, options?: ErrorOptions) {
     const { others = [], ...first } = details;
     const mismatches = [first, ...others];
@@ -62,7 +62,7 @@ export class TopicUnknownError extends TopicLogError {
   }
 }
 
-/** A topic was deleted and recreated during use, so its records are gone. The transaction that noticed it wrote nothing. */
+/** A topic lost records during use: it was deleted and recreated, or its end was cut off. A transaction that notices it writes nothing. */
 export class TopicLostError extends TopicLogError {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'TopicLostError';
@@ -82,8 +82,8 @@ export class TopicLostError extends TopicLogError {
 }
 
 /**
- * A record its topic can't take, e.g. one without a key on a compacted topic: nothing of its transaction was written. Or a record that another
- * client wrote, and that can't be read: then the error has its offset.
+ * A record can't be written, such as one without a key to a compacted topic; nothing of its transaction was written. Or a record of another client
+ * can't be read as text; then the error has its offset.
  */
 export class InvalidRecordError extends TopicLogError {
   /** Stays the same if a bundler renames classes. */
@@ -94,10 +94,10 @@ export class InvalidRecordError extends TopicLogError {
   readonly partition: number | undefined;
   /** Offset of a record that can't be read; undefined for one that can't be written. */
   readonly offset: number | undefined;
-  /** The invalid fields, if the error is about single ones: `key`, `value`, `header "name"`. */
+  /** The invalid fields: `key`, `value`, `header "name"`. Empty if the error is about the whole record. */
   readonly fields: readonly string[];
 
-  /** `reason` follows the record's topic or position. */
+  /** `reason` continues a sentence that begins with the record's topic or position. */
   constructor(details: InvalidRecordDetails, options?: ErrorOptions) {
     const { topic, position, fields = [], reason } = details;
     const record =
@@ -120,6 +120,6 @@ export interface InvalidRecordDetails {
   readonly position?: { readonly partition: number; readonly offset: number };
   /** The invalid fields: `key`, `value`, `header "name"`. Default: the whole record. */
   readonly fields?: readonly string[];
-  /** Follows the record's topic or position. */
+  /** Continues a sentence that begins with the record's topic or position. */
   readonly reason: string;
 }

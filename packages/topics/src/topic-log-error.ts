@@ -1,20 +1,20 @@
 /** The cases of a {@link TopicLogError}. */
 export type TopicLogErrorCode =
-  /** The log can't be opened: not there, not one of ours, or not permitted. */
+  /** The log can't be opened: it's missing, isn't a Headgate log, or isn't permitted. */
   | 'HEADGATE_TOPIC_LOG_OPEN'
   /** A newer release has written the log. */
   | 'HEADGATE_TOPIC_LOG_VERSION'
-  /** There is no space to write. The transaction wrote nothing, and writing works again when there is space. */
+  /** The disk is full. The transaction wrote nothing, and writing works again when there is space. */
   | 'HEADGATE_TOPIC_LOG_FULL'
-  /** The log is damaged: it does not hold what was written. */
+  /** The log is damaged: it doesn't contain what was written. */
   | 'HEADGATE_TOPIC_LOG_CORRUPT'
-  /** The log's file was deleted, moved or replaced while the log was open. Nothing is acknowledged since then. */
+  /** The log's file was deleted, moved or replaced while the log was open. The log acknowledges nothing more. */
   | 'HEADGATE_TOPIC_LOG_GONE'
-  /** Another process kept the log locked for longer than this one waits. Nothing was written. */
+  /** Another process kept the log locked for longer than this process waits. Nothing was written. */
   | 'HEADGATE_TOPIC_LOG_BUSY'
-  /** The log, or the lane of it, was closed before or during the call. */
+  /** The log or the lane was closed before or during the call. */
   | 'HEADGATE_TOPIC_LOG_CLOSED'
-  /** The log stopped for a reason outside of it, which is the cause. Opened again it shows whether a write in flight is there. */
+  /** The log stopped for an external reason, its `cause`. Reopen it to see whether a write in flight succeeded. */
   | 'HEADGATE_TOPIC_LOG_FAILED'
   /** `LaneHeldError` */
   | 'HEADGATE_LANE_HELD'
@@ -30,13 +30,13 @@ export type TopicLogErrorCode =
   | 'HEADGATE_INVALID_RECORD'
   /** `MissingRightError` */
   | 'HEADGATE_MISSING_RIGHT'
-  /** A group has active members, and brokers accept its offsets only from them. */
+  /** The group has active members, and brokers accept offsets only from them. */
   | 'HEADGATE_GROUP_IN_USE'
   /** The group is in use by consumers of another kind, so this process can't join it. */
   | 'HEADGATE_GROUP_TAKEN'
   /** The group's members have a different configuration than this process: it gets no lanes and has left. */
   | 'HEADGATE_GROUP_DISAGREEMENT'
-  /** The brokers refuse, and a retry doesn't help. */
+  /** The brokers refuse the request, and a retry doesn't help. */
   | 'HEADGATE_BROKERS_REFUSE'
   /** The brokers refuse this name and password. */
   | 'HEADGATE_KAFKA_CREDENTIALS_REFUSED'
@@ -44,16 +44,16 @@ export type TopicLogErrorCode =
   | 'HEADGATE_KAFKA_TOKEN_REFUSED'
   /** No broker answers at the address that it advertises. */
   | 'HEADGATE_KAFKA_ADVERTISED_ADDRESS'
-  /** A batch of records that no fetching again makes readable. */
+  /** A batch of records can't be read, even if it is fetched again. */
   | 'HEADGATE_UNREADABLE_BATCH';
 
 /** Options of a {@link TopicLogError}. */
 export interface TopicLogErrorOptions {
-  /** Names the case. */
+  /** Identifies the case. */
   readonly code: TopicLogErrorCode;
   /** Says what happened, where, and what to do. */
   readonly message: string;
-  /** Default false. */
+  /** True if the same call may succeed later without a change of the program. Default false. */
   readonly retryable?: boolean;
 }
 
@@ -73,7 +73,7 @@ export class TopicLogError extends Error {
   }
 }
 
-/** `what` begins the sentence: `The topic log /data/headgate.db`. */
+/** Creates the error of a closed log, lane or transaction. `what` is the subject of its message, such as `The topic log /data/headgate.db`. */
 export function closedError(what: string): TopicLogError {
   return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_CLOSED', message: `${what} is closed. Open it again to continue.` });
 }

@@ -5,7 +5,7 @@ import type { LaneSpec, LaneTransaction, NewRecord, OffsetCommit, RecordSeries }
 
 /** The records, checkpoints and offsets of one transaction. */
 export interface TransactionContent {
-  /** In the order they came, those of the lane's state among them. */
+  /** All records in call order, including those of the lane's state. */
   readonly records: readonly (NewRecord | RecordSeries)[];
   readonly offsets: readonly OffsetCommit[];
 }
@@ -14,7 +14,7 @@ export function isSeries(record: Pick<NewRecord, 'topic'> | RecordSeries): recor
   return 'valueAt' in record;
 }
 
-/** Runs the work of a transaction of `lane`, and collects what it wants written. Throws what `work` throws, and a `TypeError` when that waits. */
+/** Runs the work of a transaction, and returns what it collected. Throws any error of `work`, and a `TypeError` if `work` returns a promise. */
 export function collectTransaction(work: (tx: LaneTransaction) => void, { name, state }: LaneSpec): TransactionContent {
   const records: (NewRecord | RecordSeries)[] = [];
   const offsets: OffsetCommit[] = [];
@@ -24,7 +24,7 @@ export function collectTransaction(work: (tx: LaneTransaction) => void, { name, 
   };
   const add = (record: NewRecord | RecordSeries): void => {
     assertFields(record);
-    // Without a partition, its key may select the state's partition, too.
+    // A record without a partition counts as state, because its key may select the state's partition.
     const isState = record.topic === state.topic && (record.partition ?? state.partition) === state.partition;
     if (isState) assertState(record, name);
     records.push(record);
@@ -61,7 +61,7 @@ function assertState(record: NewRecord | RecordSeries, lane: string): void {
   throw new InvalidRecordError({ topic, fields, reason: `has bytes as its ${fields.join(' and ')}. The state of lane "${lane}" is text.` });
 }
 
-/** The changes that records whose partitions are known make to a lane's state, in order. */
+/** Returns the changes of a lane's state by these records, in order. The records' partitions must be known. */
 export function stateChanges(
   records: readonly (NewRecord | RecordSeries)[],
   { topic, partition }: LaneSpec['state'],

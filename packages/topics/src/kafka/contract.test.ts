@@ -5,7 +5,7 @@ import { kafkaTopicLog } from './index.ts';
 const { why, ...broker } = inject('kafkaBroker');
 
 describe.skipIf(why !== undefined)(`the Kafka driver keeps the promises of TopicLog${why === undefined ? '' : `: skipped, ${why}`}`, () => {
-  // Some wait for seconds until brokers are sure.
+  // Checks run concurrently, because some wait seconds until a topic is certainly missing.
   it.concurrent.for(contractChecks({ newcomer: 'fences' }))('$name', async (check, { expect }) => {
     await expect(check.run(() => kafkaTopicLog({ brokers: broker.brokers, replication: 1 }))).resolves.toBeUndefined();
   });

@@ -69,20 +69,20 @@ export interface KafkaTopicLogOptions {
   readonly sasl?: KafkaSaslOptions;
   /** Replicas of each partition of topics created here; never silently fewer. Default 3. */
   readonly replication?: number;
-  /** Default 'gzip'. */
+  /** Compression of written records. Default 'gzip'. */
   readonly compression?: 'none' | 'gzip' | 'zstd';
   /**
-   * How long a broker keeps the open transaction of a silent process, ms. Default 60,000: the longest broker outage that costs nothing.
-   * Halved, repeatedly, where the brokers allow less (`transaction.max.timeout.ms`).
+   * How long a broker keeps a transaction open before it aborts it, ms. If the brokers allow less (`transaction.max.timeout.ms`), the value is halved
+   * until they accept it, down to 1 s. Default 60,000.
    */
   readonly transactionTimeoutMs?: number;
-  /** After how long a silent member of a group has left it, ms. Default 6000. */
+  /** How long a member can be silent before its group removes it, ms. Default 6000. */
   readonly sessionTimeoutMs?: number;
   /** How long a newcomer waits for a living holder to release its lane before it takes the lane, ms. Default 5000. */
   readonly handoverMs?: number;
   /**
-   * If the user lacks a right, a call throws a `MissingRightError`, or waits until the right is granted, like for unreachable brokers.
-   * Default 'throw'.
+   * If the user lacks a right, a call throws a `MissingRightError` ('throw'), or waits until the right is granted, as for unreachable brokers
+   * ('wait'). Default 'throw'.
    */
   readonly onMissingRight?: 'throw' | 'wait';
   /** Called when the brokers become unusable, and when they can be used again. Calls wait meanwhile. */
@@ -90,11 +90,11 @@ export interface KafkaTopicLogOptions {
 }
 
 const REQUEST_TIMEOUT_MS = 15_000;
-/** A frozen broker accepts connections but answers nothing. */
+/** Maximum time for opening a log, because a frozen broker accepts connections but never responds. */
 const REACHABLE_WITHIN_MS = 7_000;
 const OPEN_PAUSES = { leastMs: 250, firstMs: 500, mostMs: 1_000 };
 const SESSION_TIMEOUT_MS = 6_000;
-/** In addition to the time that the broker itself waits. */
+/** Time that a join takes in addition to the time that the broker waits for members. */
 const JOIN_TAKES_MS = 2_000;
 const RETRY = { initialRetryTime: 30, retries: 6, maxRetryTime: 1_000 };
 /** Tolerance for the difference between the clocks of two machines. */
@@ -159,7 +159,7 @@ class KafkaTopicLog implements TopicLog {
   readonly #connections: Connections;
   readonly #transactionTimeout: { ms: number };
   readonly #cluster: ReconnectingClient<Cluster>;
-  /** For topics and groups: on a shared connection, a request with a late response would block all that follow. */
+  /** For requests about topics and groups. On a shared connection, a late response to one of them would block the requests after it. */
   readonly #admin: ReconnectingClient<Cluster>;
   readonly #metadata: MetadataCache;
   readonly #sender: RecordSender;
@@ -189,13 +189,13 @@ class KafkaTopicLog implements TopicLog {
     this.#connections = new Connections({
       availability: this.#availability,
       addresses: this.#addresses,
-      // The response to a join comes when the others have joined, too, or have been silent for a session.
+      // The response to a join comes when the other members have joined, too, or have been silent for a session.
       joinsWithinMs: (options.sessionTimeoutMs ?? SESSION_TIMEOUT_MS) + JOIN_TAKES_MS,
     });
     this.#config = {
       ...config,
       connections: this.#connections,
-      // Without retries kafkajs would stop trying.
+      // After the log is closed, an empty list makes kafkajs stop retrying.
       brokers: () => (this.#connections.closed ? [] : [...options.brokers]),
     };
     this.#cluster = this.#newClient();
@@ -220,21 +220,21 @@ class KafkaTopicLog implements TopicLog {
     try {
       const connecting = this.#connected((error) => (passing = error));
       const cluster = await withinTime(REACHABLE_WITHIN_MS, connecting).catch((error: unknown) => {
-        // Keep the first error: that of a slow connection afterwards says less.
+        // An error before the timeout says more than the timeout.
         throw passing ?? error;
       });
       this.#brokers = cluster.getNodeIds().length;
       await assertAdvertised(cluster);
     } catch (error) {
-      // So that closing needn't wait for requests in flight.
+      // Close the connections, so that closing the log needn't wait for requests in flight.
       this.#connections.close();
       throw error;
     }
   }
 
   /**
-   * Tries again while the token is stale, or while a broker that has responded says no more, as long as the time to connect lasts. A new
-   * token may come a moment late, a connection may break off, and a cluster may have no broker that is ready.
+   * Connects to a broker and reads its metadata. For up to 7 s, it tries again if the token is stale, or if a temporary error occurs after a broker
+   * was reached. A new token can come a moment late, a connection can break off, and a starting cluster can have no broker that is ready.
    */
   async #connected(onPassing: (error: unknown) => void): Promise<Cluster> {
     const deadline = performance.now() + REACHABLE_WITHIN_MS;
@@ -319,7 +319,7 @@ class KafkaTopicLog implements TopicLog {
     for (const record of records) assertFields(record);
     const placed = await this.#metadata.withPartitions(records);
     if (placed.length === 0) return [];
-    // A reader from the latest record reads everything that is appended after this call.
+    // A reader that was opened earlier from 'latest' must read these records, so wait until it knows where it starts.
     await Promise.all([...this.#readers].map((reader) => reader.begun()));
     return await this.#appender.append(placed);
   }
@@ -334,7 +334,7 @@ class KafkaTopicLog implements TopicLog {
 
   #read<Field extends string | Uint8Array>(options: ReadOptions, fieldsOf: FieldsOf<Field>): TopicReader<Field> {
     this.#assertOpen();
-    // A reader that waits for new records keeps its connection busy.
+    // A reader that waits for new records keeps its connection busy, so it has its own client.
     const client = options.follow === true ? this.#newClient() : this.#cluster;
     const reader = new KafkaTopicReader({
       client,

@@ -6,7 +6,7 @@ import { type DriverCheck, collect, uniqueName, values } from './contract-check.
 import { prepareLane } from './lane-checks.ts';
 
 const ALL_BYTES = Uint8Array.from({ length: 256 }, (_, byte) => byte);
-/** As framed by a schema registry's serializers. */
+/** A value in the frame of a schema registry's serializers, whose bytes aren't UTF-8. */
 const FRAMED = Uint8Array.of(0, 0, 0, 0, 1, 0xff, 0x80, 0x41, 0x42);
 const BROKEN = Uint8Array.of(0x61, 0xc3);
 const TEXT = '\u0000\uFEFFé漢🌊';
@@ -20,13 +20,13 @@ async function collectBytes(log: TopicLog, options: ReadOptions): Promise<TopicR
   return await Array.fromAsync(reader);
 }
 
-/** With plain arrays of numbers instead of bytes, so that the class that a driver or a caller uses doesn't matter. */
+/** Returns the fields as arrays of numbers, so that `Buffer`s and other `Uint8Array`s compare equal. */
 function plain({ key, value, headers = {} }: Pick<NewRecord, 'key' | 'value' | 'headers'>): unknown {
   const bytes = (field: string | Uint8Array | null): unknown => field && [...(typeof field === 'string' ? utf8(field) : field)];
   return { key: bytes(key), value: bytes(value), headers: Object.entries(headers).map(([name, header]) => [name, bytes(header)]) };
 }
 
-/** Keys, values and headers of bytes. */
+/** Checks keys, values and headers of bytes. */
 export function byteChecks(): readonly DriverCheck[] {
   return [
     {
@@ -38,7 +38,7 @@ export function byteChecks(): readonly DriverCheck[] {
         const records: NewRecord[] = [
           { topic, partition: 0, key: FRAMED, value: ALL_BYTES, headers },
           { topic, partition: 0, key: null, value: new Uint8Array() },
-          // Parts of larger arrays.
+          // This key and value are parts of larger arrays.
           { topic, partition: 0, key: ALL_BYTES.subarray(100, 200), value: Buffer.from('abcdef').subarray(1, 4) },
           { topic, partition: 0, key: 'tombstone', value: null, headers: { bytes: BROKEN } },
           { topic, partition: 0, key: TEXT, value: TEXT },

@@ -1,17 +1,20 @@
 import type { NewRecord, ReadOptions, TopicLog, TopicRecord } from '../topic-log.ts';
 
-/** Opens the same storage at each call; a check may have several open at once, and closes each. Checks name their topics uniquely, so storage may be shared. */
+/**
+ * Opens the same storage at each call. A check can have several logs open at once, and closes each of them. Checks give their topics unique
+ * names, so they can share storage.
+ */
 export type OpenTopicLog = () => Promise<TopicLog>;
 
-/** One promise of every driver; `run` rejects with an `AssertionError` that says how the driver broke it. */
+/** One promise of every driver. `run` rejects with an `AssertionError` that says how the driver broke the promise. */
 export interface DriverCheck {
   /** A sentence about every driver, for the test's title. */
   readonly name: string;
-  /** Opens the log, checks it and closes it; takes as long as the driver's transactions do. */
+  /** Opens the log, checks it and closes it. Takes as long as the driver's transactions. */
   run(open: OpenTopicLog): Promise<void>;
 }
 
-/** A unique name, also across earlier runs on shared storage. */
+/** Returns a name that no other run on the same storage uses. */
 export function uniqueName(label: string): string {
   return `${label}-${crypto.randomUUID()}`;
 }
@@ -30,7 +33,7 @@ export function values<Value>(records: readonly { readonly value: Value }[]): Va
   return records.map((record) => record.value);
 }
 
-/** Records `<label>0`, `<label>1`, … in one partition. */
+/** Returns records with the values `<label>0`, `<label>1`, … in one partition. */
 export function numbered(topic: string, count: number, label = '', partition = 0): NewRecord[] {
   return Array.from({ length: count }, (_, index) => ({ topic, partition, key: 'k', value: `${label}${index}` }));
 }

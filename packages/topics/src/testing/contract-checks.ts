@@ -8,15 +8,15 @@ import { recordChecks } from './record-checks.ts';
 /** Options of {@link contractChecks}. */
 export interface ContractChecksOptions {
   /**
-   * The result of opening a held lane: the second holder is `refused` while the older one lives, or it `fences` the older one. Default
+   * What happens when a held lane is opened: the second holder is refused while the first one lives, or it fences the first one. Default
    * 'refused'.
    */
   readonly newcomer?: 'refused' | 'fences';
 }
 
 /**
- * The promises of `TopicLog` as a list of checks: hand each to the test runner of your choice with a way to open the driver under test.
- * Most take milliseconds on a local file; give each as long as the driver's slowest round trip needs.
+ * The promises of `TopicLog` as a list of checks. Run each in the test runner of your choice, with a function that opens the driver under test.
+ * On a local file, most checks take milliseconds. For a driver with a network, raise the runner's timeout.
  */
 export function contractChecks(options: ContractChecksOptions = {}): readonly DriverCheck[] {
   const { newcomer = 'refused' } = options;

@@ -6,7 +6,7 @@ import { InvalidRecordError, TopicUnknownError } from '../topic-errors.ts';
 import type { LaneSpec, NewRecord, TopicLog } from '../topic-log.ts';
 import { type DriverCheck, collect, numbered, uniqueName, values } from './contract-check.ts';
 
-/** Topics of a lane: a plain one, and its state. */
+/** Creates the topics of a lane: one for records, and a compacted one for its state. */
 export async function prepareLane(log: TopicLog): Promise<{ readonly topic: string; readonly lane: LaneSpec }> {
   const [topic, state] = [uniqueName('topic'), uniqueName('state')];
   await log.createTopics([
@@ -16,10 +16,10 @@ export async function prepareLane(log: TopicLog): Promise<{ readonly topic: stri
   return { topic, lane: { name: uniqueName('lane'), state: { topic: state, partition: 1 } } };
 }
 
-/** Every driver's clock shows this difference, whatever its resolution. */
+/** Long enough to show on every driver's clock, whatever its resolution. */
 const AGE_MS = 50;
 
-/** A key that belongs to one of two partitions. */
+/** Returns a key that belongs to this one of two partitions. */
 function keyOf(partition: number): string {
   return Array.from({ length: 100 }, (_, index) => `k${index}`).find((key) => partitionForKey(key, 2) === partition) ?? '';
 }
@@ -114,7 +114,7 @@ export function laneChecks(): readonly DriverCheck[] {
         await using log = await open();
         const { topic, lane } = await prepareLane(log);
         await using writer = await log.openLane(lane);
-        // Each of them alone would be half a character.
+        // Some parts begin or end with half of a character, which only the whole value completes.
         const own = ['1', '', '22', '\ud83c', '\ud83c\udf0a', 'é'.repeat(40), '3'.repeat(40)];
         const ends = [
           { before: '{"é":"', after: '"}' },
@@ -167,7 +167,7 @@ export function laneChecks(): readonly DriverCheck[] {
         await using log = await open();
         const { topic, lane } = await prepareLane(log);
         await using writer = await log.openLane(lane);
-        // As a caller without types may pass them.
+        // A caller without types can pass such values.
         const number = 7 as unknown as string;
         const list = [0, 255] as unknown as Uint8Array;
         const good = { topic, partition: 0, key: 'k', value: 'v' };
@@ -369,7 +369,7 @@ export function laneChecks(): readonly DriverCheck[] {
         await log.createTopics([{ name: topic, partitions: 8 }]);
         const [rounds, count] = [10, 2];
         const work = [
-          // The wait is long enough if the driver has written to the first partition, while the other one comes and goes.
+          // While the wide lane writes its eight partitions, transactions of the narrow lane begin and end in partition 0.
           { lane, label: 'wide', partitions: Array.from({ length: 8 }, (_, partition) => partition) },
           { lane: { name: uniqueName('lane'), state: { ...lane.state, partition: 0 } }, label: 'narrow', partitions: [0] },
         ];

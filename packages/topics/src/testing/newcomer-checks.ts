@@ -3,7 +3,7 @@ import { LaneHeldError, LaneLostError } from '../lane-errors.ts';
 import { type DriverCheck, collect, numbered, values } from './contract-check.ts';
 import { prepareLane } from './lane-checks.ts';
 
-/** Checks of a driver that keeps a second holder out. */
+/** Checks of a driver that refuses a second holder. */
 export function newcomerRefusedChecks(): readonly DriverCheck[] {
   return [
     {
@@ -35,7 +35,7 @@ export function newcomerRefusedChecks(): readonly DriverCheck[] {
   ];
 }
 
-/** Checks of a driver that lets the newcomer in and fences the older holder. */
+/** Checks of a driver in which a second holder fences the first one. */
 export function newcomerFencesChecks(): readonly DriverCheck[] {
   return [
     {

@@ -15,7 +15,7 @@ async function newTopic(log: TopicLog, partitions = 1): Promise<string> {
 const MEGABYTE = 1_048_576;
 const READ_MEGABYTES = 48;
 
-/** The bytes on the heap after a garbage collection. */
+/** Returns the number of bytes on the heap after a garbage collection. */
 function heapBytes(): number {
   setFlagsFromString('--expose-gc');
   const collectGarbage: unknown = runInNewContext('gc');
@@ -57,7 +57,7 @@ export function readChecks(): readonly DriverCheck[] {
       async run(open) {
         await using log = await open();
         const topic = await newTopic(log);
-        // Random, so that no compression reduces many pieces to one.
+        // The values are random, so that compression doesn't make them much smaller.
         const value = (): string => randomBytes((MEGABYTE / 2) * 0.75).toString('base64');
         for (let sent = 0; sent < 2 * READ_MEGABYTES; sent += 8) {
           await log.append(Array.from({ length: 8 }, () => ({ topic, partition: 0, key: 'k', value: value() })));
@@ -166,7 +166,7 @@ export function readChecks(): readonly DriverCheck[] {
         const next = waiting[Symbol.asyncIterator]()
           .next()
           .finally(() => (isWoken = true));
-        // A driver may learn the latest offset only after the first of these.
+        // The reader may find out where it starts only after some of these appends, so append until it gets one.
         while (!isWoken) await log.append(numbered(topic, 1, 'woken'));
         assert.equal((await next).value?.value, 'woken0');
       },
@@ -176,7 +176,7 @@ export function readChecks(): readonly DriverCheck[] {
       async run(open) {
         await using log = await open();
         const topic = await newTopic(log, 3);
-        // Key and value together are three times a driver's fetch size, even with compression.
+        // A value of some 600,000 bytes that compresses badly, so that the backlog takes many fetches.
         const value = Buffer.from(crypto.getRandomValues(new Uint8Array(65_536)))
           .toString('base64')
           .repeat(7);

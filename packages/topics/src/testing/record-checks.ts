@@ -3,7 +3,7 @@ import { partitionForKey } from '../partition-for-key.ts';
 import { TopicMismatchError, TopicUnknownError } from '../topic-errors.ts';
 import { type DriverCheck, collect, numbered, uniqueName, values } from './contract-check.ts';
 
-/** Topics, and what a record is after it was written. */
+/** Checks of creating topics, and of records that are read back. */
 export function recordChecks(): readonly DriverCheck[] {
   return [
     {
@@ -133,7 +133,7 @@ export function recordChecks(): readonly DriverCheck[] {
           assert.ok(setting.neededFor(bytes) <= setting.value);
           assert.ok(setting.neededFor(bytes + 1) > setting.value);
         }
-        // If records may be larger than this, the check doesn't write them.
+        // If the limit is more than 10 MB, the check doesn't write a record of the maximum size.
         const length = Math.min(bytes, 10_000_000) - 1;
         await log.append([{ topic, key: 'k', value: 'x'.repeat(length) }]);
         assert.equal((await collect(log, { topic }))[0]?.value?.length, length);

@@ -39,7 +39,7 @@ const membersIn = fc.uniqueArray(fc.record({ memberId: fc.string({ minLength: 1,
   maxLength: 7,
 });
 
-/** As above, where no partition has two owners: what a healthy group looks like. */
+/** Partitions and members of a healthy group, in which no partition has two owners. */
 const healthyIn = fc
   .tuple(partitionsIn, fc.array(fc.nat(7), { minLength: 24, maxLength: 24 }), fc.integer({ min: 1, max: 7 }))
   .map(([partitions, owners, size]) => ({

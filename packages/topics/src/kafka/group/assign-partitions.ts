@@ -1,7 +1,7 @@
 import type { TopicPartition } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
 
-/** A member and the partitions that it already works. */
+/** A member and the partitions that it owns already. */
 export interface Owner {
   readonly memberId: string;
   readonly owned: readonly TopicPartition[];
@@ -10,13 +10,13 @@ export interface Owner {
 export interface AssignPartitionsOptions {
   /** Every partition of all topics, each once. */
   readonly partitions: readonly TopicPartition[];
-  /** At least one, each ID once. */
+  /** At least one member, with distinct IDs. */
   readonly members: readonly Owner[];
 }
 
 /**
- * Assigns every partition to one member. A partition stays with its claimant, who keeps up to ceil(partitions / members) over all topics.
- * The others go one by one to the member that has the fewest. The order of the input doesn't matter.
+ * Assigns every partition to one member. A partition stays with its owner, but no member keeps more than ceil(partitions / members) over all
+ * topics. The remaining partitions go one by one to the member that has the fewest. The order of the input doesn't matter.
  */
 export function assignPartitions(options: AssignPartitionsOptions): ReadonlyMap<string, readonly TopicPartition[]> {
   const partitions = [...options.partitions].sort(inOrder);

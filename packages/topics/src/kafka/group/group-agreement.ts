@@ -9,14 +9,14 @@ export interface AgreementOptions {
   readonly describe: () => Promise<GroupDescription>;
   readonly group: string;
   readonly agreement: string;
-  /** How long the group may list members that have died. */
+  /** How long the group can list members that have died, ms. */
   readonly sessionTimeoutMs: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Resolves when all members of the group have the same agreement. Throws a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT) if others outlive
- * a session.
+ * Resolves when no member with partitions has another agreement. Throws a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT) if such a member is
+ * still there after a session timeout.
  */
 export async function waitForAgreement(options: AgreementOptions): Promise<void> {
   const patienceMs = options.sessionTimeoutMs + 1_000;
@@ -28,8 +28,8 @@ export async function waitForAgreement(options: AgreementOptions): Promise<void>
 }
 
 /**
- * True when the group's members run under another agreement. A member with partitions agrees with the leader, which assigns none to members
- * that differ; a group in a rebalance shows no assignments, and so disagrees with no member.
+ * True when the group works under another agreement. Only members with partitions count, because the leader gives none to members that differ
+ * from it. A group in a rebalance shows no assignments, so the result is false.
  */
 export function disagrees(group: GroupDescription, agreement: string): boolean {
   return group.members.some(({ memberAssignment, memberMetadata }) => {

@@ -25,7 +25,7 @@ describe.skipIf(reason !== undefined)(
     });
     afterAll(() => broker.close());
 
-    /** Each test has its own topic, and a group of the same name. */
+    /** Creates the topic of one test. Its group has the same name. */
     async function newTopic(): Promise<void> {
       topic = `requests-${++topics}`;
       await asAdmin(async (admin) => {
@@ -86,7 +86,7 @@ describe.skipIf(reason !== undefined)(
 
     it('share the partitions, keep what they had, and hand over at once when they leave', async () => {
       await newTopic();
-      // What waits for a session to end takes too long for every wait here.
+      // A session lasts longer than any wait of this test, so nothing here can be the result of a session that ended.
       const lasting = { sessionTimeoutMs: 90_000 };
       const first = await join(lasting);
       expect(first.has()).toEqual([0, 1, 2, 3]);
@@ -184,7 +184,7 @@ describe.skipIf(reason !== undefined)(
 
     it('return with what they had after a broker outage that is shorter than a session', async () => {
       await newTopic();
-      // Longer than they are waited for: they don't wait for the session of their former selves, which the broker remembers.
+      // The broker keeps the former members for a session, which is longer than any wait of this test. The new ones must not wait for its end.
       const sessionTimeoutMs = 90_000;
       const members = [await join({ sessionTimeoutMs }), await join({ sessionTimeoutMs })];
       await vi.waitFor(() => expect(members.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 60_000 });
@@ -192,7 +192,7 @@ describe.skipIf(reason !== undefined)(
       const ids = members.map(({ membership }) => membership.memberId);
       const told = members.map((member) => member.told.length);
       await broker.nodes[0]?.kill();
-      // By then kafkajs has given up.
+      // After this time, kafkajs has stopped retrying.
       await pause(5_000);
       await broker.nodes[0]?.start();
       const back = performance.now();

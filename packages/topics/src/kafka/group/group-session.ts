@@ -4,26 +4,26 @@ import { type Clock, SessionClock } from './session-clock.ts';
 export interface GroupSessionOptions {
   readonly sessionTimeoutMs: number;
   readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
-  /** Other members may own the partitions by now. */
+  /** Called when other members may own the partitions. */
   readonly onUncertain: () => void;
   /** Called when a session has passed without a response; `onUncertain` is called too. */
   readonly onSilence: () => void;
   readonly clock?: Clock;
 }
 
-/** The member ID, generation and partitions of the group's latest response. */
+/** The group's latest response to a join: the member's ID and its partitions. */
 export interface Joined {
   readonly memberId: string;
   readonly partitions: readonly TopicPartition[];
-  /** How long before its response the request was sent. */
+  /** Time between the request and its response, ms. */
   readonly ageMs: number;
 }
 
-/** The partitions of this process while its session with the group can be alive, across the consumers that come and go meanwhile. */
+/** Knows the partitions of this process while its session with the group can be alive. It outlasts the consumers, which are replaced. */
 export class GroupSession {
   readonly #options: GroupSessionOptions;
   readonly #session: SessionClock;
-  /** The broker keeps members that wait for a join to end, although they send no heartbeats. */
+  /** Runs from each join request: the broker keeps members that wait for a join to end, although they send no heartbeats. */
   readonly #joining: SessionClock;
   #joined: Joined | undefined;
   #lost = true;
@@ -42,14 +42,14 @@ export class GroupSession {
     return this.#lost ? undefined : this.#joined?.memberId;
   }
 
-  /** Also after the session has ended. */
+  /** The latest member ID, even after its session has ended. */
   get lastMemberId(): string | undefined {
     return this.#joined?.memberId;
   }
 
   /**
-   * Gives the partitions to claim in a join request that is about to be sent: none after a session without a response, since others may own
-   * them by now.
+   * Returns the partitions to claim in a join request that is about to be sent: none after a session without a response, because other members
+   * may own them by now.
    */
   join(): readonly TopicPartition[] {
     if (this.#session.isOver()) return [];
@@ -65,7 +65,7 @@ export class GroupSession {
     this.#watchOver();
   }
 
-  /** A heartbeat sent `ageMs` ago was accepted. */
+  /** Notes that a heartbeat was accepted that was sent `ageMs` ago. */
   alive(ageMs: number): void {
     this.#session.proven(ageMs);
     if (!this.#lost || this.#session.isOver() || this.#joined === undefined) return;
@@ -94,7 +94,7 @@ export class GroupSession {
     }, Math.ceil(leftMs));
   }
 
-  /** Not from within kafkajs: an error thrown in a listener would interrupt the join. */
+  /** Calls the callback later, not within kafkajs's event, because an error thrown there would interrupt the join. */
   #tell(): void {
     const partitions = this.#lost ? undefined : (this.#joined?.partitions ?? []);
     queueMicrotask(() => {

@@ -5,11 +5,11 @@ import type { TopicPartition } from '../../topic-log.ts';
 import type { Joined } from './group-session.ts';
 import { stickyAssigner } from './sticky-assigner.ts';
 
-/** Heartbeats per session: a few may be lost. */
+/** Heartbeats per session timeout, so that a few can be lost. */
 const HEARTBEATS = 6;
-/** kafkajs checks only this often whether a heartbeat is due or the consumer must stop. */
+/** Interval at which kafkajs checks whether a heartbeat is due, or whether the consumer must stop. */
 const CHECK_MS = 250;
-/** A connection that fails repeatedly ends the consumer after about 3 s: less than a session, more than the joins of a busy group need. */
+/** Retries of a failing connection before the consumer ends. They take less time than a session lasts, and more than joins of a busy group. */
 const RETRY = { retries: 6, initialRetryTime: 50, maxRetryTime: 400, restartOnFailure: async (): Promise<boolean> => false };
 
 export interface MemberConsumerOptions {
@@ -18,7 +18,7 @@ export interface MemberConsumerOptions {
   readonly topics: readonly string[];
   readonly sessionTimeoutMs: number;
   readonly agreement: string;
-  /** Gives the partitions to claim in a join request that is about to be sent. */
+  /** Returns the partitions to claim in a join request that is about to be sent. */
   readonly onJoin: () => readonly TopicPartition[];
   readonly onJoined: (joined: Joined & { readonly isLeader: boolean }) => void;
   readonly onHeartbeat: (ageMs: number) => void;
@@ -30,7 +30,7 @@ export class MemberConsumer {
   readonly #consumer: Consumer;
   readonly #ended: PromiseWithResolvers<Error> = Promise.withResolvers();
   readonly #joining: PromiseWithResolvers<void> = Promise.withResolvers();
-  /** Duration of the latest answered request with this name. */
+  /** Duration of the latest answered request by its name, ms. */
   readonly #agesMs = new Map<string, number>();
   #joiningAs: string | undefined;
   #joined = false;
@@ -55,22 +55,22 @@ export class MemberConsumer {
     this.#listen();
   }
 
-  /** Resolves with the reason when it has crashed or was ended. */
+  /** Resolves to the reason when the consumer has crashed or was ended. */
   get ended(): Promise<Error> {
     return this.#ended.promise;
   }
 
-  /** The member ID in its latest request to join; undefined before that. */
+  /** The member ID in the consumer's latest request to join; undefined before the first one with an ID. */
   get joiningAs(): string | undefined {
     return this.#joiningAs;
   }
 
-  /** It hasn't joined yet, and may still. */
+  /** True if the consumer hasn't joined yet, but still can. */
   get isJoining(): boolean {
     return !this.#joined && !this.#over;
   }
 
-  /** Resolves at the response to the first join request. It gives a newcomer its ID to join again with, or refuses it. */
+  /** Resolves at the response to the first join request. That response gives a newcomer an ID to join again with, or refuses it. */
   get joining(): Promise<void> {
     return this.#joining.promise;
   }
@@ -84,7 +84,7 @@ export class MemberConsumer {
     return this.#consumer.describeGroup();
   }
 
-  /** Resolves when it has joined or has crashed. */
+  /** Resolves when the consumer has joined or has crashed. */
   async join(): Promise<void> {
     await this.#consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: async () => undefined });
   }
@@ -121,7 +121,7 @@ export class MemberConsumer {
     });
     consumer.on(events.CRASH, ({ payload }) => this.end(ofKafkajs(payload.error)));
     consumer.on(events.GROUP_JOIN, ({ payload }) => {
-      // Whole topics, so that partitions added later are paused, too. Otherwise, kafkajs would fetch next.
+      // Pause whole topics, which includes partitions that are added later. Without the pause, kafkajs would fetch records next.
       consumer.pause(this.#options.topics.map((topic) => ({ topic })));
       if (this.#over) return;
       this.#joined = true;

@@ -3,23 +3,23 @@ import { AssignerProtocol } from '../client/kafkajs-internals.ts';
 
 /** The metadata that a member sends when it joins the group. */
 export interface MemberMetadata {
-  /** The partitions it works now. */
+  /** The partitions that the member owns now. */
   readonly owned: readonly TopicPartition[];
-  /** Members that may work together have the same one. */
+  /** Members can work together only if their agreements are equal. */
   readonly agreement: string;
 }
 
-/** The layout of Kafka's consumer protocol that kafkajs writes. */
+/** The version of Kafka's consumer protocol that kafkajs writes. */
 export const PROTOCOL_VERSION = 0;
 
-/** The member's metadata in Kafka's consumer protocol. */
+/** Encodes a member's metadata in Kafka's consumer protocol. */
 export function encodeMetadata(topics: readonly string[], terms: MemberMetadata): Buffer {
   const owned = terms.owned.map(({ topic, partition }) => [topic, partition]);
   const userData = Buffer.from(JSON.stringify({ owned, agreement: terms.agreement }));
   return AssignerProtocol.MemberMetadata.encode({ version: PROTOCOL_VERSION, topics: [...topics], userData });
 }
 
-/** Undefined if another program wrote it, or if there is none: a rebalancing group shows no metadata. */
+/** Decodes a member's metadata. Undefined if another program wrote it, or if it is empty, as in a rebalancing group. */
 export function decodeMetadata(metadata: Buffer): MemberMetadata | undefined {
   try {
     const decoded = AssignerProtocol.MemberMetadata.decode(metadata);

@@ -4,8 +4,8 @@ import { Member } from './member.ts';
 import { quietCluster, quietConsumer, quietKafka } from './quiet-kafka.fixture.ts';
 
 /**
- * Joins, prints each assignment as `<ms since the epoch> <partitions>` and, with `measureMs`, the CPU time of idling, and leaves when its
- * stdin ends.
+ * A process that joins a group, prints each assignment as `assigned <ms since the epoch> <partitions>`, and leaves when its stdin ends. With
+ * `measureMs`, it also prints the CPU time while idle, in ms per second.
  */
 const [broker = '', group = '', topic = '', agreement = '', patch = 'patched', measureMs = '0'] = process.argv.slice(2);
 process.on('warning', ({ name }) => say(`warning ${name}`));

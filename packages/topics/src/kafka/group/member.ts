@@ -17,47 +17,50 @@ const POLL_MS = 200;
 export interface GroupMembershipOptions {
   /** Creates a consumer on the driver's own connections. */
   readonly newConsumer: (config: OwnConsumerConfig) => Consumer;
-  /** Creates a connection for one request: a broker answers nothing else on a connection on which a join waits. */
+  /** Creates a client for single requests, because a broker answers nothing else on a connection on which a join waits. */
   readonly cluster: () => Cluster;
   readonly group: string;
-  /** The topics whose partitions the members share; they exist. */
+  /** The topics whose partitions the members share. They must exist. */
   readonly topics: readonly string[];
-  /** Identifies what all members must share, such as a hash of lanes and credentials. Members that differ can't work together. */
+  /** Identifies the settings that all members must share, such as a hash of lanes and credentials. */
   readonly agreement: string;
-  /** How long a member may be silent before the others get its partitions. Default 6000. */
+  /** How long a member can be silent before the others get its partitions, ms. Default 6000. */
   readonly sessionTimeoutMs?: number;
   /**
-   * Called with all partitions of this member after every join, also when they are the same, and when the broker answers the member again
-   * after an uncertain session. Must not throw.
+   * Called with all partitions of this member after every join, even if they are the same, and when the broker accepts a heartbeat again after
+   * `onUncertain`. Must not throw.
    */
   readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
-  /** Called when the session can't be alive any more: other members may own the partitions by now, or the brokers are unreachable. */
+  /** Called when the session may have ended, because the brokers didn't respond. Other members may own the partitions by now. */
   readonly onUncertain: () => void;
   /** True for an error that the member waits out. Default: every temporary error. */
   readonly waitsOut?: (error: Error) => boolean;
-  /** Called when a request to the group failed, was refused or lost its connection; the member retries. */
+  /** Called when a request to the group has failed or lost its connection, and the member retries. */
   readonly onFault?: (error: Error) => void;
   /** Called when the group has responded to a request to join, even if others must still join, and when this process has joined. */
   readonly onAnswer?: () => void;
-  /** Called once, when the membership has ended for good, e.g. with a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT); `onAssigned` was called with none before. */
+  /**
+   * Called once if a membership that had begun has ended for good, for example with a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT). Just before
+   * that, `onAssigned` is called without partitions.
+   */
   readonly onFailed: (error: Error) => void;
 }
 
 export interface GroupMembership {
   /**
-   * Resolves after the first assignment, which may be empty. Rejects with a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT) when the group is worked under another
-   * agreement (if those members have just died, it waits until the group has noticed), and when it is left before.
+   * Resolves after the first assignment, which may be empty. Rejects with a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT) if the group works under
+   * another agreement; members that have just died don't count once the group has noticed. Also rejects if `leave` is called first.
    */
   readonly joined: Promise<void>;
-  /** This member's ID, or undefined while it isn't in the group. A consumer that had to be recreated has another. */
+  /** This member's ID; undefined while it isn't in the group. The ID changes when the member joins again after an error. */
   readonly memberId: string | undefined;
-  /** Leaves the group, so that the others get the partitions at once. Takes at most one session. After the call, no callback is called. */
+  /** Leaves the group, so that the others get the partitions at once. Takes at most one session timeout. No callback is called after this call. */
   leave(): Promise<void>;
 }
 
 /**
- * Joins the group and stays in it with one consumer after another, however often its brokers go and come back. It reads no record and
- * commits no offset. The group only says who should work a partition: for a moment, two members may both believe it is theirs.
+ * Joins the group and stays in it with one consumer after another, however often the brokers go and come back. It reads no record and commits
+ * no offset. The group only says which member should own a partition. For a moment, two members can both believe that they own it.
  */
 export class Member implements GroupMembership {
   readonly #options: GroupMembershipOptions;
@@ -142,13 +145,13 @@ export class Member implements GroupMembership {
     return consumer;
   }
 
-  /** Returns why it ended. */
+  /** Runs a consumer until it ends, and returns the reason. */
   async #live(consumer: MemberConsumer): Promise<Error> {
     try {
       await consumer.connect();
       if (this.#joins === 0) await this.#agreed(consumer);
       this.#stopped.signal.throwIfAborted();
-      // A refusal by the group is a response, too.
+      // After a missing right, the next response may be the same refusal, so only a completed join shows that the group works again.
       if (!this.#lacksRight) void consumer.joining.then(this.#options.onAnswer);
       const former = this.#session.lastMemberId;
       if (former !== undefined) void consumer.joining.then(() => this.#remove(consumer, former));
@@ -164,8 +167,8 @@ export class Member implements GroupMembership {
   }
 
   /**
-   * Takes a former member of this process, whose consumer crashed, out of the group: a join then need not wait for its session to end. But
-   * not before the group has the new consumer's request to join; otherwise, the others would get this process's partitions for a moment.
+   * Removes a former member of this process, whose consumer crashed, from the group, so that a join needn't wait for its session to end. It waits
+   * until the group has the new consumer's request to join. Otherwise, the others would get this process's partitions for a moment.
    */
   async #isRemoved({ joiningAs = '' }: MemberConsumer, former: string): Promise<boolean> {
     const cluster = this.#options.cluster();
@@ -232,7 +235,7 @@ export class Member implements GroupMembership {
   }
 }
 
-/** A consumer whose broker doesn't respond takes long to end; after a session it no longer owns anything. */
+/** Waits for a consumer to end, but at most for `limitMs`. If its broker doesn't respond, it takes longer, but owns nothing after a session. */
 async function atMost(ending: Promise<void>, limitMs: number): Promise<void> {
   const enough = new AbortController();
   await Promise.race([ending, sleep(limitMs, undefined, { signal: enough.signal }).catch(() => undefined)]);

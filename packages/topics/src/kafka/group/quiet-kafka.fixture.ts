@@ -5,7 +5,7 @@ import { kafkajsSockets } from '../faults/kafkajs-sockets.fixture.ts';
 
 const RETRY = { initialRetryTime: 50, maxRetryTime: 500, retries: 5 };
 
-/** A client as the driver makes it: silent, and quick to try again. */
+/** A client of kafkajs that logs nothing and retries quickly, like the driver's. */
 export function quietKafka(brokers: readonly string[]): Kafka {
   return new Kafka({
     clientId: 'membership-test',
@@ -16,12 +16,12 @@ export function quietKafka(brokers: readonly string[]): Kafka {
   });
 }
 
-/** A connection of the driver's own. */
+/** A cluster object of the driver, with the same settings. */
 export function quietCluster(brokers: readonly string[]): Cluster {
   return newCluster(configOf(brokers));
 }
 
-/** A consumer on such connections. */
+/** Creates kafkajs consumers that use the driver's cluster object. */
 export function quietConsumer(brokers: readonly string[]): MemberConsumerOptions['newConsumer'] {
   return (config) => newConsumer(configOf(brokers), config);
 }

@@ -1,4 +1,4 @@
-/** Two clocks: a suspended machine stops the monotonic one, and the wall clock may be set. */
+/** A time on two clocks, because the monotonic clock stops while the machine is suspended, and the wall clock can be changed. */
 export interface Instant {
   /** Milliseconds since the epoch. */
   readonly wallMs: number;
@@ -11,8 +11,8 @@ export type Clock = () => Instant;
 const systemClock: Clock = () => ({ wallMs: Date.now(), monotonicMs: performance.now() });
 
 /**
- * Computes whether a member's session with its group can be alive. It errs towards "over": the broker counts from when it got a request, we
- * from when we sent it.
+ * Computes whether a member's session with its group can be alive. It errs towards "over", because it counts from when a request was sent, and
+ * the broker from when it received the request.
  */
 export class SessionClock {
   readonly #timeoutMs: number;
@@ -24,14 +24,14 @@ export class SessionClock {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** The broker accepted a request of the member that was sent `ageMs` ago. */
+  /** Notes that the broker has accepted a request of the member that was sent `ageMs` ago. */
   proven(ageMs: number): void {
     const { wallMs, monotonicMs } = this.#clock();
     const age = Math.max(0, ageMs);
     this.#proof = { wallMs: wallMs - age, monotonicMs: monotonicMs - age };
   }
 
-  /** By the larger of the two clocks' elapsed times; 0 when it is over. */
+  /** Remaining time of the session, ms, by the clock that shows more elapsed time; 0 when the session is over. */
   leftMs(): number {
     if (this.#proof === undefined) return 0;
     const now = this.#clock();

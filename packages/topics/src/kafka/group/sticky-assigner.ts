@@ -13,7 +13,7 @@ export interface StickyAssignerOptions {
 }
 
 /**
- * The partition assigner of all our groups: partitions stay where they are, and members whose agreement differs from the leader's get none.
+ * The partition assigner of Headgate's groups. Partitions stay with their members, and members whose agreement differs from the leader's get none.
  */
 export function stickyAssigner(options: StickyAssignerOptions): PartitionAssigner {
   return ({ cluster }) => ({

@@ -3,7 +3,7 @@ import { letQueuesIdle } from '../faults/idle-queues.fixture.ts';
 import { quietKafka } from './quiet-kafka.fixture.ts';
 
 letQueuesIdle();
-/** A consumer of another kind: joins the group with kafkajs's own assigner, says so, and stays until it is killed. */
+/** A consumer of another kind: it joins the group with kafkajs's own assigner, prints `joined`, and stays until it is killed. */
 const [broker = '', group = '', topic = '', sessionTimeout = ''] = process.argv.slice(2);
 const consumer = quietKafka([broker]).consumer({ groupId: group, sessionTimeout: Number(sessionTimeout), heartbeatInterval: 500 });
 consumer.on(consumer.events.GROUP_JOIN, () => writeSync(1, 'joined\n'));

@@ -4,7 +4,7 @@ import { type BearerToken, bearerAuthentication } from './bearer-authentication.
 import { unsecuredToken } from './unsecured-token.fixture.ts';
 
 interface Exchange {
-  /** The client's messages, without lengths. */
+  /** The client's messages, without the length in front. */
   readonly sent: readonly string[];
   readonly error: unknown;
 }
@@ -15,7 +15,7 @@ async function exchange(token: string, answers: readonly (string | Error)[]): Pr
   return done ?? { sent: [], error: undefined };
 }
 
-/** As `exchange`, with one token after the other. */
+/** Like `exchange`, with one token after another. */
 async function exchanges(tokens: readonly BearerToken[], answers: readonly (string | Error)[]): Promise<readonly Exchange[]> {
   let sent: string[] = [];
   const left = [...answers];

@@ -1,13 +1,13 @@
 import { TopicLogError } from '../../topic-log-error.ts';
 import type { AuthenticationProviderArgs, Authenticator } from '../client/kafkajs-internals.ts';
 
-/** RFC 7628, section 3.1. */
+/** Separates the fields of a message (RFC 7628, section 3.1). */
 const SEPARATOR = '\u0001';
-/** RFC 6750, section 2.1; anything else could end the token's field and begin another. */
+/** Syntax of a token (RFC 6750, section 2.1). Any other character could end the token's field and begin another one. */
 const TOKEN = /^[\w.~+/-]+=*$/;
 const MAX_WORD = 100;
 
-/** How far a broker's clock may be ahead of ours. */
+/** How far a broker's clock can be ahead of this machine's. */
 const CLOCKS_APART_MS = 60_000;
 
 /** A token to present to the brokers. */
@@ -15,8 +15,8 @@ export interface BearerToken {
   /** The token itself, a secret: sent to the brokers, never logged. */
   readonly value: string;
   /**
-   * Where a fresh token will appear, such as the name of a file: the driver then waits for it, and doesn't present an expired one to the
-   * brokers. Default: no fresh token comes, and a refused token ends the calls in flight.
+   * Where a fresh token will appear, such as the name of a file. If set, the driver waits for a fresh token instead of presenting an expired one to
+   * the brokers. Default: no fresh token comes, and a refused token ends the calls in flight.
    */
   readonly renewedIn?: string;
 }
@@ -25,12 +25,12 @@ export interface BearerToken {
 type Authentication = (connection: Pick<AuthenticationProviderArgs, 'saslAuthenticate'>) => Authenticator;
 
 /**
- * Authenticates with a bearer token (RFC 7628), and calls `token` each time. Rejects with the rejection of `token`; with
- * `TokenRefusedError`, which says why the brokers refuse it; or with a `StaleTokenError` while the driver waits for a fresh one. None of
- * them contains the token.
+ * Authenticates with a bearer token (RFC 7628), and calls `token` each time. Rejects with the rejection of `token`; with a `TopicLogError`
+ * (HEADGATE_KAFKA_TOKEN_REFUSED) that says why the brokers refuse the token; or with a `StaleTokenError` while the driver waits for a fresh one.
+ * The driver's errors never contain the token.
  */
 export function bearerAuthentication(token: () => Promise<BearerToken>): Authentication {
-  /** A token that once worked has expired if it is refused; the first one may belong to another cluster. */
+  /** True after the brokers have accepted a token. A refused token has then expired; before, it may belong to another cluster. */
   let wasTaken = false;
   let refused: string | undefined;
   return ({ saslAuthenticate }) => ({
@@ -46,7 +46,7 @@ export function bearerAuthentication(token: () => Promise<BearerToken>): Authent
         wasTaken = true;
         return;
       }
-      // The exchange is only over when the refusal has been acknowledged (section 3.2.3); the brokers' error says less than the refusal.
+      // The client must acknowledge the refusal to end the exchange (section 3.2.3). The brokers' error says less than the refusal.
       await saslAuthenticate({ request: { encode: () => withLength(SEPARATOR) }, response }).catch(() => undefined);
       if (renewedIn !== undefined && (wasTaken || expiryMs <= Date.now() + CLOCKS_APART_MS)) {
         refused = value;
@@ -62,7 +62,7 @@ export function isStaleToken(error: unknown): boolean {
   return error instanceof Error && (error instanceof StaleTokenError || isStaleToken(error.cause));
 }
 
-/** The token has expired, and another will come. Without a code: errors with codes of ours are final. */
+/** The token has expired or was refused, and a fresh one will come. The error has no code, because every error with a Headgate code is final. */
 class StaleTokenError extends Error {
   override readonly name = 'StaleTokenError';
   readonly retryable = true;
@@ -76,11 +76,11 @@ class StaleTokenError extends Error {
 }
 
 function tokenRefused(message: string): Error {
-  // kafkajs goes by `retriable`.
+  // kafkajs retries every error whose `retriable` isn't false.
   return Object.assign(new TopicLogError({ code: 'HEADGATE_KAFKA_TOKEN_REFUSED', message }), { retriable: false });
 }
 
-/** `status` of section 3.2.2; the rest is the brokers' own text, which may be anything. */
+/** Returns the `status` of a refusal (section 3.2.2). The rest of it is the brokers' own text, which can be anything. */
 function statusOf(refusal: string): string {
   const [, status] = /"status"\s*:\s*"([\w .-]+)"/.exec(refusal) ?? [];
   return status?.slice(0, MAX_WORD) ?? 'without a status';
@@ -93,7 +93,7 @@ function expired(token: string): string {
     : `; it expired at ${new Date(expiryMs).toISOString()}. Start again with a new one`;
 }
 
-/** kafkajs sends and receives both messages with a four-byte length in front. */
+/** Puts the length in four bytes in front of a message. kafkajs leaves this to the authenticator, for sent and received messages. */
 function withLength(text: string): Buffer {
   const bytes = Buffer.alloc(4 + Buffer.byteLength(text));
   bytes.writeInt32BE(bytes.length - 4);
@@ -108,8 +108,8 @@ function withoutLength(bytes: Buffer): Buffer {
 const LATEST_MS = 8.64e15;
 
 /**
- * When a JSON web token expires (RFC 7519, section 4.1.4), ms since the epoch; undefined if it doesn't say, or isn't one. Nothing is
- * verified.
+ * Returns when a JSON web token expires (RFC 7519, section 4.1.4), ms since the epoch; undefined if the token doesn't say, or has another format.
+ * Verifies nothing.
  */
 function tokenExpiryMs(token: string): number | undefined {
   try {

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A client's certificates, as PEM texts. */
+/** A client's certificate and key, and the certificate of an authority, as PEM texts. */
 export interface ClientCertificates {
   readonly ca: string;
   readonly cert: string;
@@ -14,14 +14,14 @@ export interface ClientCertificates {
 
 export interface Certificates {
   readonly client: ClientCertificates;
-  /** A client's certificate, and the authority that made it, which the broker doesn't know. */
+  /** A client whose certificate comes from an authority that the broker doesn't know. */
   readonly stranger: ClientCertificates;
-  /** Paths, for the broker's settings. */
+  /** Path for the broker's settings, as is `trustStore`. */
   readonly keyStore: string;
   readonly trustStore: string;
 }
 
-/** True when this machine can make certificates. */
+/** Resolves to true if this machine has openssl, which creates the certificates. */
 export async function haveOpenssl(): Promise<boolean> {
   return run('openssl', ['version']).then(
     () => true,
@@ -29,7 +29,7 @@ export async function haveOpenssl(): Promise<boolean> {
   );
 }
 
-/** Makes two authorities, and certificates of the broker at 127.0.0.1 and of clients, for a day. */
+/** Creates two authorities, and certificates for the broker at 127.0.0.1 and for two clients. They are valid for a day. */
 export async function makeCertificates(folder: string): Promise<Certificates> {
   const [house, other] = await Promise.all([authority(folder, 'house'), authority(folder, 'other')]);
   const [broker, client, stranger] = await Promise.all([

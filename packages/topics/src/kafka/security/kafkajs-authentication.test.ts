@@ -17,7 +17,7 @@ const lost = (name: string) => (): never => {
 };
 const quiet = { debug: () => undefined, error: () => undefined } as unknown as AuthenticationProviderArgs['logger'];
 
-/** Answers one message after the other; each is given what the client has sent. */
+/** Returns a broker's response to the message that the client has sent. */
 type Answer = (sent: string) => string;
 
 async function fault(mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512', ...answers: readonly Answer[]): Promise<Error> {
@@ -57,7 +57,7 @@ describe.each(['plain', 'scram-sha-256', 'scram-sha-512'] as const)('%s', (mecha
     expect(verdictOf(error)).toBe('final');
   });
 
-  // After a time-out kafkajs begins again on the same connection; the broker is in the midst of it.
+  // After a timeout, kafkajs begins again on the same connection, although the broker is still in the middle of the first exchange.
   it('a request out of order is temporary', async () => expect(verdictOf(await fault(mechanism, answered(34)))).toBe('passes'));
 });
 

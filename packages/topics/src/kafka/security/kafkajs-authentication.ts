@@ -4,7 +4,7 @@ import { type BearerToken, bearerAuthentication } from './bearer-authentication.
 
 type Authentication = (connection: AuthenticationProviderArgs) => Authenticator;
 
-/** The user name for the brokers, and its proof. */
+/** How the client authenticates to the brokers. */
 export type KafkaSaslOptions =
   | KafkaPasswordOptions
   | {
@@ -12,7 +12,7 @@ export type KafkaSaslOptions =
        * The mechanism `AWS` of kafkajs, for brokers with a login module for it (kafka-auth-aws-iam); Amazon MSK has its own, different one.
        */
       readonly mechanism: 'aws';
-      /** Unique id of the user or role, such as `AIDA…`. */
+      /** Unique ID of the user or role, such as `AIDA…`. */
       readonly authorizationIdentity: string;
       readonly accessKeyId: string;
       /** A secret. */
@@ -23,7 +23,7 @@ export type KafkaSaslOptions =
   | {
       /** An OAuth 2 token, sent on each connection (KIP-255). */
       readonly mechanism: 'oauthbearer';
-      /** Called for each connection, and again when a session ends. */
+      /** Called for each connection, and again before a session ends. */
       readonly oauthBearerProvider: () => Promise<BearerToken>;
     };
 
@@ -45,8 +45,9 @@ const MECHANISMS = { plain, 'scram-sha-256': scram256, 'scram-sha-512': scram512
 >;
 
 /**
- * Returns the `sasl` option of kafkajs, with our own authentication for oauthbearer: kafkajs 2.2.4 doesn't read the brokers' response, so a
- * refused token looks like a closed connection. The other mechanisms are kafkajs's own, with lost connections distinguished from refusals.
+ * Returns the `sasl` option for kafkajs, with Headgate's own authentication for oauthbearer, because kafkajs 2.2.4 doesn't read the brokers'
+ * response, so a refused token would look like a closed connection. The other mechanisms are kafkajs's own, but lost connections don't look like
+ * refusals.
  */
 export function saslForKafkajs(sasl: KafkaSaslOptions): NonNullable<KafkaConfig['sasl']> {
   if (sasl.mechanism === 'oauthbearer') {
@@ -56,9 +57,9 @@ export function saslForKafkajs(sasl: KafkaSaslOptions): NonNullable<KafkaConfig[
 }
 
 /**
- * kafkajs's own authentication. Throws a `TypeError` for an unsupported mechanism. kafkajs itself reports every error as a refusal, even a
- * lost connection or a timeout, and keeps only the message. Here those errors are thrown unchanged. A refusal is an error that a broker
- * returned, or a broker that can't prove its identity.
+ * kafkajs's own authentication. Throws a `TypeError` for an unsupported mechanism. kafkajs itself reports every error as a refusal, even a lost
+ * connection or a timeout, and keeps only the message. Here such an error is thrown unchanged. Only the broker's error SASL_AUTHENTICATION_FAILED
+ * is a refusal, and a broker that can't prove its identity.
  */
 export function kafkajsAuthentication(sasl: PlainSasl): Authentication {
   if (!Object.hasOwn(MECHANISMS, sasl.mechanism)) {
@@ -91,7 +92,7 @@ export function kafkajsAuthentication(sasl: PlainSasl): Authentication {
   });
 }
 
-/** The text of the broker, or of kafkajs if a broker can't prove its identity; neither contains a secret. */
+/** Returns the broker's text, or kafkajs's if a broker can't prove its identity. Neither contains a secret. */
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : 'without a reason';
   return message.replace(/^SASL .*? authentication failed: /u, '').replace(/[.\s]+$/u, '');
@@ -99,7 +100,7 @@ function reasonOf(error: unknown): string {
 
 function credentialsRefused(refusal: string): Error {
   const message = `${refusal}. Check the name and password (sasl). The password may have changed, or the user may have been deleted.`;
-  // kafkajs goes by `retriable`.
+  // kafkajs retries every error whose `retriable` isn't false.
   return Object.assign(new TopicLogError({ code: 'HEADGATE_KAFKA_CREDENTIALS_REFUSED', message }), { retriable: false });
 }
 

@@ -10,10 +10,10 @@ import { steadyWriter } from './steady-writer.fixture.ts';
 
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
-/** Clients authenticate again 2 s before: a second after the last time. */
+/** Lifetime of a session. Clients authenticate again 2 s before it ends, which is 1 s after the last time. */
 const REAUTHENTICATE_MS = 3_000;
 const SASL_AUTHENTICATE = '#36';
-/** More than kafkajs retries one connection. */
+/** More cuts than kafkajs retries for one connection. */
 const CUTS = 12;
 
 describe.skipIf(why !== undefined).concurrent(`a connection lost while it authenticates${because}`, () => {
@@ -73,7 +73,7 @@ describe.skipIf(why !== undefined).concurrent(`a connection lost while it authen
     await writer.write();
     password = 'not-the-one';
     const failures = await Promise.all([firstFailure(writer.write), membershipEnded, writer.readerEnded]);
-    // The reason depends on when the password was changed: amid an exchange it is the broker that doesn't know it.
+    // The text of the reason depends on when the password changed. In the middle of an exchange, the broker seems not to know the password.
     for (const failure of failures) {
       expect(failure).toMatchObject({ code: 'HEADGATE_KAFKA_CREDENTIALS_REFUSED', retryable: false });
       expect(String(failure)).toMatch(
@@ -84,7 +84,7 @@ describe.skipIf(why !== undefined).concurrent(`a connection lost while it authen
   });
 });
 
-/** Calls every 100 ms until it fails. */
+/** Calls `call` every 100 ms until it fails, and resolves to its error. */
 async function firstFailure(call: () => Promise<void>): Promise<unknown> {
   try {
     for (; ; await sleep(100)) await call();

@@ -13,12 +13,12 @@ export interface ProxiedSaslBrokerOptions {
   readonly reauthenticateMs: number;
 }
 
-/** As `proxiedBroker`, for clients of its listener SHORT. */
+/** Like `proxiedBroker`, for clients that connect to the listener SHORT. */
 export async function proxiedSaslBroker({ start, reauthenticateMs }: ProxiedSaslBrokerOptions): Promise<ProxiedBroker> {
   const { listeners, settings } = saslBrokerOptions({ reauthenticateMs });
   return await proxiedBroker(async ({ settings: { 'advertised.listeners': clients = '' } }) => {
     let broker: RunningBroker | undefined;
-    // The broker is a client of its own, on the listener without security.
+    // The broker also connects to itself, on the listener without security, so that listener needs a second proxy.
     const own = await proxiedBroker(async ({ settings: { 'advertised.listeners': itself = '' } }) => {
       const advertised = [itself, clients.replace('BROKER', 'SHORT')].join(',');
       broker = await start({ listeners, settings: { ...settings, 'advertised.listeners': advertised } });

@@ -11,7 +11,7 @@ import { unsecuredToken } from './unsecured-token.fixture.ts';
 
 const why = await whyNoKafkaBroker();
 const PASSWORD_MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const;
-/** A little longer than the 10 s before the end from which on kafkajs authenticates again. */
+/** Lifetime of a session on the listener SHORT. Clients authenticate again 2 s before it ends. */
 const REAUTHENTICATE_MS = 11_500;
 
 function byPassword(mechanism: (typeof PASSWORD_MECHANISMS)[number], password = PASSWORD): KafkaSaslOptions {
@@ -89,12 +89,12 @@ describe.skipIf(why !== undefined)(`the Kafka driver over SASL${why === undefine
     try {
       await Promise.all(writers.map((writer) => writer.write()));
       const [connectionsAtFirst, tokensAtFirst] = [connections.count(), tokens.length];
-      // Longer than a session lives: the broker closes a connection that hasn't authenticated again by then.
+      // Longer than a session, after which the broker closes a connection that hasn't authenticated again.
       const endMs = performance.now() + REAUTHENTICATE_MS + 1_500;
       for (; performance.now() < endMs; await sleep(100)) await Promise.all(writers.map((writer) => writer.write()));
       for (const { read, written } of writers) await expect.poll(() => read).toEqual(written);
       expect(tokens.length).toBeGreaterThan(tokensAtFirst);
-      // On a busy machine one session may be renewed too late; without renewals each writer would reconnect.
+      // On a busy machine, a session may be renewed too late. Without renewals, each writer would reconnect.
       expect(connections.count() - connectionsAtFirst).toBeLessThanOrEqual(2);
       expect(changes).toEqual([]);
     } finally {
@@ -103,7 +103,7 @@ describe.skipIf(why !== undefined)(`the Kafka driver over SASL${why === undefine
   });
 });
 
-/** Counts the connections this process makes from now on. */
+/** Counts the connections that this process opens from now on. */
 function countConnections(): { readonly count: () => number } & AsyncDisposable {
   let count = 0;
   const made = (): void => {

@@ -8,15 +8,15 @@ export const PASSWORD = 'wonder-land-2';
 const security = 'org.apache.kafka.common.security';
 const bearer = `${security}.oauthbearer`;
 
-/** Options of such a broker. */
+/** Options of a broker with secured listeners. */
 export interface SecureBrokerOptions {
   readonly listeners: Readonly<Record<string, 'PLAINTEXT' | 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SSL'>>;
   readonly settings: Readonly<Record<string, string>>;
 }
 
 /**
- * Options of a broker with two listeners that take all mechanisms, OPEN and SHORT; on SHORT a client has to authenticate again in time. The
- * caller adds the scram users.
+ * Options of a broker with two listeners that accept all mechanisms, OPEN and SHORT. On SHORT, a client must authenticate again within
+ * `reauthenticateMs`. The caller must add the SCRAM user.
  */
 export function saslBrokerOptions({ reauthenticateMs }: { readonly reauthenticateMs: number }): SecureBrokerOptions {
   return {
@@ -67,7 +67,7 @@ export interface AddScramUserOptions {
   readonly jars: string;
 }
 
-/** Adds the user for both scram mechanisms; one request takes a user but once. */
+/** Adds the user for both SCRAM mechanisms, in two requests, because one request can contain a user only once. */
 export async function addScramUser({ brokers, jars }: AddScramUserOptions): Promise<void> {
   const java = process.env['JAVA_HOME'] ? `${process.env['JAVA_HOME']}/bin/java` : 'java';
   const tool = [

@@ -5,7 +5,7 @@ import { type KafkaTopicLogOptions, kafkaTopicLog } from '../index.ts';
 
 export interface SecureLogOptions extends Omit<KafkaTopicLogOptions, 'brokers'> {
   readonly broker: { readonly nodes: readonly { readonly addresses: Readonly<Record<string, string>> }[] };
-  /** The name of one of its listeners. */
+  /** The name of one of the broker's listeners. */
   readonly listener: string;
 }
 
@@ -17,12 +17,12 @@ export async function secureLog({ broker, listener, sasl, ...options }: SecureLo
 
 export interface Refusal {
   readonly message: string;
-  /** All that can be printed of the error, causes and hidden properties too. */
+  /** Everything that can be printed of the error, including causes and hidden properties. */
   readonly printed: string;
   readonly tookMs: number;
 }
 
-/** How opening a log fails; throws when it doesn't, or with another error. */
+/** Opens a log, and returns how that fails. Throws if the log opens, or if it fails for a reason other than HEADGATE_TOPIC_LOG_OPEN. */
 export async function refusal(options: SecureLogOptions): Promise<Refusal> {
   const startedMs = performance.now();
   try {

@@ -21,7 +21,7 @@ describe.skipIf(why !== undefined)(`a token that expires${because}`, () => {
   });
   afterAll(() => broker?.close());
 
-  /** A log whose token can be changed; its requests are counted. */
+  /** Opens a log whose token can be changed, and whose requests are counted. */
   async function logWith({ client, lifetimeMs }: { readonly client: string; readonly lifetimeMs: number }) {
     const asked: string[] = [];
     broker.rules.set(client, ({ api }) => {
@@ -54,11 +54,11 @@ describe.skipIf(why !== undefined)(`a token that expires${because}`, () => {
     await log.joinGroup({ ...membership, onFailed: (error) => failures.push(error) });
     try {
       await writer.write();
-      // Longer than a session: all connections have authenticated with it when it expires.
+      // The token is valid for longer than a session, so all connections have authenticated with it by the time it expires.
       renew(7_000);
       const expiresMs = Date.now() + 7_000;
       const atFirst = count(HANDSHAKE);
-      // Brokers refuse a client that authenticates twice within a second, as kafkajs does in the last two seconds of a session.
+      // Brokers refuse a client that authenticates twice within a second, as unrepaired kafkajs does in the last two seconds of a session.
       while (Date.now() < expiresMs - 500) await Promise.race([writer.write(), sleep(expiresMs - Date.now())]);
       expect(count(HANDSHAKE) - atFirst).toBeLessThan(25);
       expect(changes).toEqual([]);

@@ -2,17 +2,17 @@ import type { TopicLog } from '../../topic-log.ts';
 
 export interface SteadyWriter {
   readonly written: readonly string[];
-  /** The values that a following reader has got. */
+  /** The values that a following reader has read so far. */
   readonly read: readonly (string | null)[];
   /** Writes the next number in a transaction. */
   readonly write: () => Promise<void>;
-  /** Why the reader has ended, `undefined` where it was closed. */
+  /** Resolves to the reader's error; `undefined` if the reader was closed. */
   readonly readerEnded: Promise<unknown>;
-  /** Ends both, and closes the log. */
+  /** Closes the reader and the log. Throws if the reader has failed. */
   readonly close: () => Promise<void>;
 }
 
-/** Opens a lane of a log, and a reader of what it writes. */
+/** Opens a lane of a log, and a reader of the records that the lane writes. */
 export async function steadyWriter({ log, name }: { readonly log: TopicLog; readonly name: string }): Promise<SteadyWriter> {
   const [records, state] = [`records-of-${name}`, `state-of-${name}`];
   await log.createTopics([

@@ -1,10 +1,10 @@
 export interface UnsecuredTokenOptions {
   readonly subject: string;
-  /** From now; negative for one that has expired. */
+  /** Time from now to the expiry; negative for a token that has expired. */
   readonly lifetimeMs: number;
 }
 
-/** A JSON web token without a signature (RFC 7515, appendix A.5), as a broker for tests takes it. */
+/** A JSON web token without a signature (RFC 7515, appendix A.5), which a broker for tests accepts. */
 export function unsecuredToken({ subject, lifetimeMs }: UnsecuredTokenOptions): string {
   const nowSeconds = Date.now() / 1000;
   const claims = { sub: subject, iat: nowSeconds - 3600, exp: nowSeconds + lifetimeMs / 1000 };
