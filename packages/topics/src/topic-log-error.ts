@@ -4,7 +4,7 @@ export type TopicLogErrorCode =
   | 'HEADGATE_TOPIC_LOG_OPEN'
   /** A newer release has written the log. */
   | 'HEADGATE_TOPIC_LOG_VERSION'
-  /** The disk is full. The transaction wrote nothing, and writing works again when there is space. */
+  /** There is no space to write. The transaction wrote nothing, and a later one succeeds when there is space. */
   | 'HEADGATE_TOPIC_LOG_FULL'
   /** The log is damaged: it doesn't contain what was written. */
   | 'HEADGATE_TOPIC_LOG_CORRUPT'
