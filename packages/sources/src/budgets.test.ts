@@ -6,7 +6,7 @@ import type { Budgets, SourceOptions } from './source-options.ts';
 
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** Time from the beginning of the scene, midnight of 2026-01-01 UTC, to the first reset. */
+/** Time from the beginning of the scene, midnight of 2026-01-01 UTC, to the first monthly reset. */
 const UNTIL_THE_15TH_MS = 14 * DAY_MS + 6 * HOUR_MS;
 
 const budgets: Budgets = {

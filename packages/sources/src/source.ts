@@ -58,8 +58,8 @@ export interface QueryOptions {
   /** Identifies the walk of the query. All queries of a walk share its turns. Default: each query is a separate walk. */
   readonly walk?: object;
   /**
-   * Number of the caller's requests that this query combines, such as a batch's size. It limits how many requests are given up in an
-   * outage. Default 1.
+   * Number of the caller's requests that this query combines, such as a batch's size. An outage can end only a limited number of them.
+   * Default 1.
    */
   readonly requests?: number;
 }

@@ -1,4 +1,7 @@
-/** The operation of a request. `malformed`: it is one of the three, but invalid for the given reason. `other`: it is none of the three. */
+/**
+ * The operation of a request: `book`, `author` or `batch`. `malformed`: it is one of these, but invalid for the given reason. `other`: it
+ * is none of these.
+ */
 export type BooksRequest =
   | { readonly kind: 'book'; readonly isbns: readonly [string] }
   | { readonly kind: 'author'; readonly author: string; readonly page: number; readonly pageSize: number }

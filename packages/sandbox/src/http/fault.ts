@@ -38,7 +38,7 @@ export type Fault = FaultPlace &
     | {
         /** A refusal that the requests counted so far don't explain. */
         readonly name: '429';
-        /** Sent as `retry-after`, in whole seconds. Default: no header. */
+        /** Wait that is sent as `retry-after`, in whole seconds. Default: no header. */
         readonly retryAfterMs?: number;
       }
     | {
@@ -56,7 +56,7 @@ export type Fault = FaultPlace &
     | {
         /** A body far larger than a page needs; valid JSON to its end. */
         readonly name: 'oversize';
-        /** Its length in bytes; default 300,000,000. */
+        /** Bytes of padding; default 300,000,000. */
         readonly bytes?: number;
       }
     | {

@@ -34,7 +34,10 @@ export interface Exchange {
 /** A service's judgment of one request. */
 export interface Served {
   readonly answer: Answer;
-  /** True if the service refused the request because of a limit or a credential. Then no fault is applied, except `clock-skew`. */
+  /**
+   * True if the service itself refused the request, for example because of a limit or a credential. Then no fault is applied, except
+   * `clock-skew`.
+   */
   readonly refused: boolean;
   /** Details for the log of requests. */
   readonly seen: Pick<ServedRequest, 'credential' | 'cursor' | 'user' | 'isbns' | 'author'>;

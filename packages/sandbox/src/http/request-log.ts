@@ -16,7 +16,7 @@ export interface ServedRequest {
   readonly credential?: string;
   /** The response's status; 0 if a fault left the request without one. */
   readonly status: number;
-  /** The fault applied to it. */
+  /** The fault applied to the request. */
   readonly fault?: FaultName;
   /** Followers: the requested cursor, `-1` if absent. */
   readonly cursor?: string;

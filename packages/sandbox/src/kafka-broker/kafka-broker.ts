@@ -45,7 +45,8 @@ export interface KafkaBroker extends AsyncDisposable {
 const attempts = 3;
 
 /**
- * Starts Kafka (KRaft) on 127.0.0.1 in a temporary folder. Both are gone after `close`, or when this process ends, even if it is killed.
+ * Starts Kafka (KRaft) on 127.0.0.1 in a temporary folder. Both are gone after `close`, and when this process ends, even if this process is
+ * killed.
  *
  * The first call downloads Kafka with Maven into the cache. Resolves when each node's metadata lists all nodes. Throws `KafkaBrokerError`
  * if Kafka can't be downloaded or started.

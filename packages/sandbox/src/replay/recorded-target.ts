@@ -5,7 +5,7 @@ import type { RecordedEntry } from './recording.ts';
 export function recordedTarget({
   request: { url },
 }: RecordedEntry): { readonly path: string; readonly query: URLSearchParams } | undefined {
-  // Not parsed with `URL`, which would encode the braces of a template and resolve text that must be compared unchanged.
+  // Doesn't parse with `URL`, which would encode the braces of a template and resolve text that must be compared unchanged.
   const [, path, query] = /^(?:https?:\/\/[^/?#]*)?(\/[^?#]*)(?:\?([^#]*))?/iu.exec(url ?? '') ?? [];
   return path === undefined ? undefined : { path, query: new URLSearchParams(query ?? '') };
 }

@@ -23,7 +23,7 @@ interface RecordedPage {
  *
  * It matches a page by its cursor. Among several, it prefers the requested user's, then one with status 200, then one without a user, then
  * the first. If a recorded page leads to a cursor that wasn't recorded, the response for that cursor is an empty last page. The response
- * for any other cursor is a 404. Bodies are sent as recorded; the only header is `content-type`.
+ * for any other cursor is a 404. Recorded bodies are sent unchanged, with `content-type` as their only recorded header.
  */
 export function createFollowersReplay(
   recording: readonly RecordedEntry[],

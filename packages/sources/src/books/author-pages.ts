@@ -23,7 +23,7 @@ export type AuthorPagesOptions = AuthorWalk & WalkOptions<AuthorCursor>;
 
 /** A page of an author's books, and whether it is the last. */
 export interface AuthorPageAnswer extends AuthorAnswer {
-  /** The service's number of the page, from 1. */
+  /** Number of the page at the service, from 1. */
   readonly page: number;
   /** True if this page is the last. */
   readonly last: boolean;
@@ -44,7 +44,7 @@ export interface AuthorPage extends AuthorPageAnswer {
 
 /** The position of a page, and the facts that show whether it is the last one. */
 export type AuthorCursor = {
-  /** The service's number of the page. */
+  /** Number of the page at the service. */
   readonly page: number;
   /** Books requested per page, the same for all pages. */
   readonly pageSize: number;
@@ -63,8 +63,8 @@ export interface AuthorPageQuery {
 }
 
 /**
- * Default number of books per page. Larger pages need fewer requests. But a page becomes one record, and topics accept no record above 1 MB
- * by default.
+ * Default number of books per page. Larger pages would need fewer requests, but a page becomes one record, and topics accept no record
+ * above 1 MB by default.
  */
 export const AUTHOR_PAGE_SIZE = 100;
 const MOST_PAGES = 500;

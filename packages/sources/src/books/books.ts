@@ -47,7 +47,7 @@ export interface Books extends AsyncDisposable {
    *
    * - *Emits when* a page has arrived, as soon as budget and demand permit.
    * - *Backpressures when* downstream has no capacity for `pageSize` more books.
-   * - *Completes when* a page has fewer books than the first, or none, repeats the first page or the one before, or doesn't exist. A first
+   * - *Completes when* a page has fewer books than the first, has none, repeats the first page or the one before, or doesn't exist. A first
    * page with fewer books than requested is the last, unless their number is a multiple of ten, which may be the service's own page size.
    * - *Cancels when* the consumer unsubscribes, or `signal` aborts: the request in flight is aborted.
    *
@@ -74,7 +74,7 @@ export interface Books extends AsyncDisposable {
   lookup(isbns: IsbnInput, options?: { readonly signal?: AbortSignal | undefined }): PageStream<BookAnswer>;
   /**
    * Looks up at most `maxBatch` different ISBNs in one request when the pool has capacity. Resolves to one response for each ISBN, in the
-   * order of `isbns`, and then to the records that couldn't be read. Rejects as a whole with a `SourceError`, or with `signal.reason`.
+   * order of `isbns`, followed by the records that couldn't be read. Rejects as a whole with a `SourceError`, or with `signal.reason`.
    */
   batch(isbns: readonly string[], options: QueryOptions): Promise<Delivery<readonly BookAnswer[]>>;
   /** Returns the state of each budget and each unfinished query, and the number of ignored records. */

@@ -41,7 +41,8 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBa
       const { done, value } = await input.next();
       return done === true ? undefined : batchEntry(value);
     },
-    // Malformed and repeated entries aren't sent, so they don't count against `maxBatch`. A batch has at most twice as many entries.
+    // Malformed and repeated entries aren't sent, so they don't count against `maxBatch`. But a batch never has more than 2 × `maxBatch`
+    // entries.
     isFull: (entries) =>
       entries.length >= 2 * maxBatch || (entries.length >= maxBatch && isbnsToSend({ kind: 'batch', entries }).length >= maxBatch),
     maxWaitMs: waitMs,
@@ -103,7 +104,7 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBa
         if (!gathering && inputEnd === undefined) void gather();
         return;
       }
-      // In addition to its entries, a batch can deliver as many unreadable records.
+      // A batch can deliver the same number of unreadable records in addition to its entries.
       const itemsAhead = inFlight.length === 0 ? 0 : 2 * gathered.length;
       if (itemsAhead > 0 && !ahead.enter(credits, itemsAhead, 2 * maxBatch)) return;
       const batch: Batch = { credits, itemsAhead };

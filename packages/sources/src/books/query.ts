@@ -29,7 +29,7 @@ export type BatchEntry = RequestedIsbn | InvalidIsbn;
 
 export interface RequestedIsbn {
   readonly requested: string;
-  /** 13 digits. */
+  /** The ISBN as 13 digits. */
   readonly isbn: string;
 }
 

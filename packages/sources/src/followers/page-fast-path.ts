@@ -3,7 +3,7 @@ import { digitRun } from './digit-run.ts';
 import { fitsUint64, MOST_DIGITS, type PageContent, readPage, type ReadPageOptions } from './page.ts';
 
 export interface PageFastPathOptions {
-  /** The cursor with which the walk continues. */
+  /** Which of the page's cursors the walk needs. */
   readonly needed: ReadPageOptions['needed'];
   /** Maximum IDs to read. A page with more of them is left to the slow path. */
   readonly mostIds: number;

@@ -45,7 +45,7 @@ export interface PageContent {
 export interface ReadPageOptions {
   /** Returns the JSON text of the page, which is parsed again if a number may have lost digits. */
   readonly text: () => string;
-  /** The cursor with which the walk continues. */
+  /** Which of the page's cursors the walk needs. */
   readonly needed: 'next' | 'previous';
 }
 

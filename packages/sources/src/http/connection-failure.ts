@@ -13,7 +13,7 @@ export interface ConnectionFailureOptions {
 export interface ConnectionFailure {
   /** A description without anything that could contain a secret. */
   readonly reason: string;
-  /** True if the connection was lost; false if a response came that can't be read. */
+  /** True if an established connection was lost. */
   readonly lost: boolean;
   /** True if the request itself can't be sent. */
   readonly invalid: boolean;

@@ -37,8 +37,8 @@ test('connections are kept alive', async () => {
   await using server = await scriptedServer({ otherwise: whole('hello') });
   await using source = open({ baseUrl: server.url });
   for (let i = 0; i < 6; i += 1) await query(source);
-  // A connection is free again one turn of the event loop after its response. So immediate further requests alternate between two
-  // connections.
+  // A connection is free again one turn of the event loop after its response. Requests sent right after one another therefore alternate
+  // between two connections.
   expect(new Set(server.requests.map(({ socket }) => socket)).size).toBeLessThanOrEqual(2);
   expect(server.requests[0]?.headers['user-agent']).toMatch(/^headgate\/\d/);
 });

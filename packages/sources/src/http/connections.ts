@@ -27,10 +27,10 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-/** The proxy could not be reached, so nothing is known about the service. */
+/** The error if the proxy can't be reached. Then nothing is known about the service. */
 export class ProxyUnreachableError extends Error {
   override readonly name = 'ProxyUnreachableError';
-  /** Host and port. */
+  /** Host and port of the proxy. */
   readonly proxy: string;
 
   constructor(proxy: string, cause: Error) {

@@ -7,8 +7,8 @@ export type Dispatch = (
 ) => void | Promise<void>;
 
 /**
- * Sends requests with a `fetch`. It doesn't report when the first byte is sent, so a request counts as sent when `fetch` is called. Bodies
- * arrive decoded, and interim responses don't arrive.
+ * Sends requests with a `fetch`. A request counts as sent when `fetch` is called, because `fetch` doesn't report when the first byte is
+ * sent. Bodies arrive decoded, and interim responses don't arrive.
  */
 export function fetchDispatch(fetch: typeof globalThis.fetch): Dispatch {
   return ({ origin, method, path, headers, body }, handler) => {

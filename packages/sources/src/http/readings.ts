@@ -24,7 +24,7 @@ const READERS: readonly ((text: string) => readonly string[])[] = [
   (text) => [text.normalize('NFKC').replace(/(?!\s)[\p{C}\p{M}]/gu, '')],
   (text) => [text.replace(/\s+/gu, '')],
   (text) => [text.split('').toReversed().join('')],
-  // Percent-encoding, and quoted-printable (RFC 2045).
+  // The next two readers undo percent-encoding and quoted-printable (RFC 2045).
   (text) => [text.replace(/(?:%[\da-f]{2})+/gi, octets)],
   (text) => [text.replace(/(?:=[\da-f]{2})+/gi, octets)],
   (text) => [text.replace(JSON_ESCAPE, (_, braced, four, two, char) => character(braced ?? four ?? two, 16) ?? plainEscape(String(char)))],

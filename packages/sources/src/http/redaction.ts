@@ -2,7 +2,7 @@ import { readings } from './readings.ts';
 
 /** Number of consecutive characters of a secret that must not appear in a text. */
 const LONGEST_PIECE = 8;
-/** Shorter texts are words, not secrets. */
+/** Minimum length of a secret. Shorter texts count as words. */
 const SHORTEST_SECRET = 6;
 /** Maximum length of a service's text that an error quotes. */
 const LONGEST_TEXT = 1_000;
@@ -45,7 +45,7 @@ function secretsIn(value: string): string[] {
 interface Pieces {
   /** Returns a text with `***` in place of plain pieces of a secret. */
   readonly blotted: (text: string) => string;
-  /** True when a text, in any reading, has a piece of a secret. */
+  /** Returns true if a text, in any reading, contains a piece of a secret. */
   readonly repeated: (text: string) => boolean;
 }
 

@@ -138,7 +138,7 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
     });
   } catch (error) {
     const failure = error instanceof ExchangeError ? error : undefined;
-    // The permit was settled when the response's headers arrived, unless the definition reads its evidence from the whole response.
+    // If headers arrived, the permit is already settled, unless the definition reads its evidence from the whole response.
     if (failure?.status === undefined) permit.aborted();
     else permit.answered();
     signal.throwIfAborted();
@@ -229,7 +229,7 @@ function shared(other: string, about: About): SourceError {
   return new SourceError({ ...about, code: 'HEADGATE_CREDENTIAL_SHARED', retryable: false, message });
 }
 
-/** Maximum number of redirects that a query follows in a row. */
+/** Maximum number of redirects that a query follows. */
 export const MOST_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 

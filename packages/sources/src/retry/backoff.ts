@@ -1,5 +1,5 @@
 export interface BackoffOptions {
-  /** Returns the time in ms that counts: without outages, if outages are waited out. */
+  /** Returns monotonic ms. If outages are waited out, their time is left out. */
   readonly nowMs: () => number;
   /** Returns a random number in [0, 1). */
   readonly random: () => number;
@@ -16,7 +16,7 @@ export interface Backoff {
   /** Ms left of the time for retries. */
   readonly leftMs: number;
   /**
-   * True if the time for retries is over, or ends before `atLeastMs`, the wait that the service requests (default 0). An earlier attempt
+   * True if the time for retries is over, or ends before `atLeastMs`, the wait that the service requests (default 0): an earlier attempt
    * would be refused.
    */
   isOver(atLeastMs?: number): boolean;

@@ -84,7 +84,7 @@ const SHORT_WAITS = 2;
 const LONG_WAITS = 7;
 /** A wait longer than this, in ms, is ignored if a failing service requests it. */
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
-/** Each attempt in an outage lowers a request's share of the turns, but only this many times. */
+/** Each failed attempt in an outage lowers a request's share of the turns, but only this many times. */
 const MOST_ROUNDS_BEHIND = 4;
 
 /**
@@ -116,7 +116,7 @@ export class CircuitBreaker {
   #downMs = 0;
   /**
    * `#waits`: the number of faults in a row that requested a wait. `#waitUntilMs`: the latest end of a requested wait. `#deniedUntilMs`:
-   * the part of it that the last response has shown to be unnecessary.
+   * its value at the last response, which showed that the wait wasn't necessary.
    */
   #waits = 0;
   #waitUntilMs = -Infinity;
@@ -135,9 +135,7 @@ export class CircuitBreaker {
     return call;
   }
 
-  /**
-   * Returns the request's share of the turns, relative to the 1 of others. In an outage, requests that haven't been sent in it go first.
-   */
+  /** Returns the request's share of the turns, relative to the 1 of others. In an outage, requests that haven't failed in it go first. */
   shareOf({ outage, sent }: Call): number {
     return outage === undefined || outage !== this.#outage ? 1 : 1 / (1 + Math.min(sent, MOST_ROUNDS_BEHIND));
   }

@@ -41,7 +41,7 @@ export interface RunningQuery {
   state: QueryState;
 }
 
-/** Repeats a request until it has a response, a reason to stop, or no more time. */
+/** Sends a query, and retries it until it has a response, a reason to stop, or no more time. */
 export type Executor<Query, Value> = (query: Query, options: QueryOptions & { readonly signal: AbortSignal }) => Promise<Delivery<Value>>;
 
 export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Executor<Query, Value> {
@@ -139,7 +139,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         // The second error is for requests that still wait when no credential is left.
         retire: (error) => retire([credential], error, lastOne(error)),
       });
-      // No page follows whose transaction would store what this response has shown about the budgets.
+      // Without a page, no transaction stores what this response has shown about the budgets, so the journal must.
       if (decision.kind === 'retry' && status !== undefined) credential.journal?.flush();
       const { outcome } = decision;
       if (decision.kind === 'reject' && status !== undefined) {
@@ -220,7 +220,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
             ({ pauseMs, reason, isUntilUp = false } = next);
           }
         } finally {
-          // Releases the credit only now that the budgets are on hold. Earlier, a request that waits for capacity would start before the
+          // Releases the credit only after the budgets were put on hold. Otherwise a request that waits for capacity could start before the
           // hold.
           if (!delivered) permit.credit.release();
           ended();

@@ -26,7 +26,7 @@ export class FailureStreak {
   }
 
   /**
-   * Returns the error that ends the source, if this failure is one too many. After a success, a resource that doesn't exist (`isGone`) is
+   * Returns the error that ends the source if this failure reaches the limit. After a success, a resource that doesn't exist (`isGone`) is
    * only its request's failure and says nothing about others.
    */
   failed(

@@ -16,7 +16,7 @@ export interface Progress {
   wasAmbiguous: boolean;
   /** True after a response that doesn't match the service's format. A second one ends the query. */
   wasMismatch: boolean;
-  /** The last redirect, and the number of redirects that were followed. */
+  /** The last redirect. `redirects`: the number of redirects that the query has followed. */
   redirect: Redirect | undefined;
   redirects: number;
   /** Set if the last attempt was lost on a stale connection: a second loss in a row counts as a failure. */

@@ -8,7 +8,7 @@ import type { Budgets } from '../source-options.ts';
 export interface SharedBudgets {
   readonly all: readonly NamedBudget[];
   readonly byName: ReadonlyMap<string, RateBudget>;
-  /** The state in which an earlier process left the budgets that are shared now, or were then. */
+  /** The state of shared budgets as an earlier process left it, including budgets that aren't shared any more. */
   readonly restored: readonly BudgetSnapshot[];
   /** Wraps a credential's journal entry, so that it also stores the permits of the shared budgets. */
   covering(entry: JournalEntry): JournalEntry;

@@ -121,8 +121,8 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
   let retiredBy: SourceError | undefined;
 
   /**
-   * The budgets that a refusal concerns: those that the request uses. If some belong to the credential alone, only these, because they are
-   * the likelier cause.
+   * The budgets that a refusal concerns: those that the request uses, or all if it uses none. If some of them belong to the credential
+   * alone, only these, because they are the likelier cause.
    */
   const used = (weights: readonly number[]) => {
     const concerned = budgets.filter((_, i) => weights[i] !== 0);

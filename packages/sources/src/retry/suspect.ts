@@ -5,7 +5,7 @@
 const STRIKES = 3;
 
 /**
- * A request or credential that may be at fault: it counts as such from its third error while others get responses, until its own next
+ * Tracks the errors of one request or credential. It is at fault from its third error while others get responses, until its own next
  * response.
  */
 export class Suspect {

@@ -115,7 +115,7 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
       const said = label === undefined ? {} : { label };
       if (!credits.hasRoom(items)) return { ...said, for: 'downstream' as const };
       const own = pool.bears(weights, among) ? pool.freeAt(weights, undefined, among) : Infinity;
-      // A request whose budgets are free waits for an earlier one.
+      // If the budgets of a waiting request are free, it waits for an earlier request, and starts no sooner.
       const at = own === -Infinity ? (first ?? own) : own;
       first = Math.min(first ?? Infinity, at);
       return { ...said, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };

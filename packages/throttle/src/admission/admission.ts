@@ -201,7 +201,7 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
       waits.set(line, { hasRoom, own });
       const said = label === undefined ? {} : { label };
       if (!hasRoom) return { ...said, for: 'downstream' as const };
-      // A request whose budgets are free waits for an earlier one.
+      // If the budgets of a waiting request are free, it waits for an earlier request, and starts no sooner.
       const at = own === -Infinity ? (first ?? own) : own;
       first = Math.min(first ?? Infinity, at);
       return { ...said, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };

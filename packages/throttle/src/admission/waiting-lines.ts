@@ -23,7 +23,10 @@ interface Downstream<Request extends Lined> {
   readonly credits: CreditPool;
   readonly unwatch: () => void;
   readonly lines: Map<string, Line<Request>>;
-  /** True if its first request has no capacity. Then none of its requests can start before the downstream or its requests change. */
+  /**
+   * True if the downstream has no capacity for its first request. Then none of its requests can start before the capacity or the requests
+   * change.
+   */
   isParked: boolean;
 }
 

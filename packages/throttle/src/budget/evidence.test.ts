@@ -74,7 +74,7 @@ describe('evidence in a response', () => {
     // The service may have counted the refused request, whatever its response says.
     expect(budget.freeAt(15)).toBe(clock.now + WINDOW_MS - 601_000);
     budget.take(14).sent();
-    // With requests in flight, the next one waits until the observed use of others expires, two windows after its response.
+    // With requests in flight, the next one waits until the observed use of others expires: two windows after the response that showed it.
     expect(budget.freeAt()).toBe(100 + 2 * WINDOW_MS);
   });
 
@@ -184,7 +184,7 @@ describe('evidence in a response', () => {
     const slow = budget.take();
     slow.sent();
     clock.now += 10_000;
-    // The service counted the request right after it was sent, and its response reports the reset from then.
+    // The service counted the request right after it was sent, and the reset in its response is relative to that moment.
     slow.answered({ remaining: 13, resetInMs: WINDOW_MS - 100 });
     expect(budget.used).toBe(2);
   });

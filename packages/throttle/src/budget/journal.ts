@@ -25,7 +25,10 @@ export interface JournalEntry {
   granted(): Promise<void>;
   /** Reports that the budgets have changed. The journal's next write includes this entry. */
   settled(): void;
-  /** Writes the budgets in the background. Called after a response without a page, because no page's transaction stores the change. */
+  /**
+   * Writes the budgets in the background. A source calls it after a response without a page, because no page's transaction stores the
+   * change.
+   */
   flush(): void;
 }
 

@@ -1,7 +1,7 @@
 /** The use by other clients that one response has shown. `weight` is 0 or less if our own requests explain everything. */
 export interface Sighting {
   readonly weight: number;
-  /** Monotonic ms at which the service's window ends in which the use was seen. */
+  /** Monotonic ms of the end of the service's window in which the use was seen. */
   readonly resetAt: number;
   /** Monotonic ms from which a response that leaves more is believed. */
   readonly doubtedFrom: number;
@@ -91,7 +91,7 @@ export class ObservedUse {
     return corrected;
   }
 
-  /** Records that a request has ended that the service may have counted after the last response. */
+  /** Records the end of a request that the service may have counted after the last response. */
   lost(weight: number): void {
     this.#remaining -= weight;
   }

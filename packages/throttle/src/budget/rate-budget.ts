@@ -113,7 +113,7 @@ export interface Slot {
 
 /** Maximum assumed error of a clock's speed: 500 parts per million. */
 const DRIFT = 500e-6;
-/** Maximum number of answered pairs (busy ms, weight) in a snapshot. Slots in flight come on top. */
+/** Maximum number of pairs (busy ms, weight) of answered requests in a snapshot. Slots in flight are added to these. */
 const SNAPSHOT_PAIRS = 64;
 /** Reset and `Date` headers are in whole seconds, so the end of the service's window may be off by this much. */
 const HEADER_GRAIN_MS = 1_000;
@@ -204,7 +204,7 @@ export class RollingBudget implements RateBudget {
       throw new RangeError(`rateBudget: a weight of ${weight} exceeds the limit of ${this.limit}`);
   }
 
-  /** Returns the monotonic ms at which `weight` fits into the limit, after our own use and the expected use by other clients. */
+  /** Returns the monotonic ms at which `weight` fits into the limit, next to our own use and the expected use by other clients. */
   #besideOthers(weight: number, now: number): number {
     const room = this.limit - this.#weightInFlight - weight;
     let from = this.#log.freeAt(room, now);

@@ -2,8 +2,8 @@ import type { Credit } from '../admission/credit-pool.ts';
 import type { Delivery } from './page-reader.ts';
 
 /**
- * Delivers the values of one delivery separately, each with a part of its credit. `each`: a value returns its own part. `together`: the
- * credit is returned with the last value. If there are no values, it is returned at once.
+ * Splits a delivery of several values into one delivery per value, each with a part of the credit. `each`: a value returns its own part.
+ * `together`: the credit is returned with the last value. If there are no values, it is returned at once.
  */
 export function sharedCredit<T>(
   { value: values, credit: whole }: Delivery<readonly T[]>,
