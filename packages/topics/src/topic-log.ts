@@ -153,6 +153,11 @@ export interface NewTopicSpec extends TopicSpec {
    * log.
    */
   readonly keepsRecords?: boolean;
+  /**
+   * Every record names its partition. Additional partitions stay empty, so a driver may accept them with a warning. Default false: they are
+   * refused, because a key may belong to one of them.
+   */
+  readonly namesPartitions?: boolean;
 }
 
 /** The changes that `createTopics` made, or would make. */

@@ -86,7 +86,10 @@ function advised(error: TopicMismatchError, config: ConfigOfLog): TopicMismatchE
   const [first, ...others] = [
     ...[...ofLanes].flatMap(([name, own]) => (name === undefined ? [] : [tooManyForLanes(own, name, config)])),
     ...(ofLanes.get(undefined) ?? []).map(({ topic, partitions }) => {
-      return { topic, reason: `has ${partitions} partitions, but must have one. ${startOver([topic], config)}` };
+      return {
+        topic,
+        reason: `has ${partitions} partitions, but must have one: no lane would work the others. ${startOver(config.topics)}`,
+      };
     }),
     ...error.mismatches.filter((mismatch) => !large.includes(mismatch)).map((mismatch) => withCommand(mismatch, config.topics)),
   ];
@@ -106,18 +109,17 @@ function withCommand(mismatch: TopicMismatch, topics: TopicsConfig): TopicMismat
 
 function tooManyForLanes(large: readonly TopicMismatch[], pipeline: string, config: ConfigOfLog): TopicMismatch {
   const { topics, pipelines } = config;
-  const names = large.map(({ topic }) => topic);
-  const [topic = ''] = names;
+  const [topic = ''] = large.map((mismatch) => mismatch.topic);
   const lanes = Math.max(...large.map(({ partitions = 1 }) => partitions));
   const credentials = pipelines.find(({ name }) => name === pipeline)?.credentials?.length ?? Infinity;
   const counts = large.map(({ topic: name, partitions }, i) => (i === 0 ? `has ${partitions} partitions` : `${name} ${partitions}`));
   const advice =
     credentials >= lanes
       ? `Set topics.lanes to ${lanes}.`
-      : `Add ${pipeline} credentials (there ${credentials === 1 ? 'is' : 'are'} ${credentials}) and set topics.lanes to ${lanes}. Or: ${startOver(names, config)}`;
+      : `Add ${pipeline} credentials (there ${credentials === 1 ? 'is' : 'are'} ${credentials}) and set topics.lanes to ${lanes}. Or: ${startOver(topics)}`;
   return {
     topic,
-    reason: `${counts.join(', ')}: more than topics.lanes (${topics.lanes}) can use, and partitions can't be removed. ${advice}`,
+    reason: `${counts.join(', ')}, but topics.lanes is ${topics.lanes}: no lane would work the others, and partitions can't be removed. ${advice}`,
   };
 }
 
@@ -135,16 +137,6 @@ export function startOverKey({ driver }: TopicsConfig): string {
   return driver === 'sqlite' ? 'topics.file' : 'topics.prefix';
 }
 
-function startOver(names: readonly string[], config: ConfigOfLog): string {
-  const { topics } = config;
-  // Jobs, dead letters and state belong together: without one of them, a run would refuse the others, or believe that all jobs are done.
-  const isProgress = runTopics(config).some(({ name, keepsRecords, compacted }) => names.includes(name) && (keepsRecords ?? compacted));
-  if (topics.driver !== 'kafka' || isProgress)
-    return `Start over with another ${startOverKey(topics)}: all topics are new there, and all jobs run again.`;
-  const servers = topics.brokers.join(',');
-  const [it, is] = names.length === 1 ? ['it', 'it is'] : ['them', 'they are'];
-  return (
-    `Delete ${it} with all records in ${it}, and ${is} created again: ` +
-    `kafka-topics.sh --bootstrap-server ${servers} --delete --topic '${names.join(',')}'`
-  );
+function startOver(topics: TopicsConfig): string {
+  return `Start over with another ${startOverKey(topics)}: all topics are new there, and all jobs run again.`;
 }

@@ -32,6 +32,7 @@ export function topicSpecs(
     const own = Object.entries(pipeline.topics).map(([topic, definition]) => ({
       name: names(`${pipeline.name}.${topic}`),
       partitions: definition.partitions ?? partitions,
+      namesPartitions: true,
       ...(definition.compacted === true && { compacted: true }),
       minRecordBytes,
       ...(pipeline.usualBytes[topic] !== undefined && { usualRecordBytes: pipeline.usualBytes[topic] }),

@@ -33,7 +33,10 @@ export function maxMessageBytes({ settings }: FoundTopic): number {
 }
 
 /** Returns the reasons why an existing topic can't be used. */
-export function mismatches({ name, partitions, compacted = false, minRecordBytes = 0 }: NewTopicSpec, found: FoundTopic): TopicMismatch[] {
+export function mismatches(
+  { name, partitions, compacted = false, minRecordBytes = 0, namesPartitions = false }: NewTopicSpec,
+  found: FoundTopic,
+): TopicMismatch[] {
   const { settings } = found;
   const stamps = settings.get('message.timestamp.type') ?? 'LogAppendTime';
   const inSync = Number(settings.get('min.insync.replicas') ?? 1);
@@ -41,7 +44,7 @@ export function mismatches({ name, partitions, compacted = false, minRecordBytes
   const policy = settings.get('cleanup.policy') ?? '';
   const all: TopicMismatch[] = [];
   const add = (reason: string, more: Partial<TopicMismatch> = {}): void => void all.push({ topic: name, reason, ...more });
-  if (found.partitions > partitions) {
+  if (found.partitions > partitions && !namesPartitions) {
     const reason = `has ${found.partitions} partitions, and Kafka can't reduce them to ${partitions}. Request ${found.partitions}, or delete and recreate the topic.`;
     add(reason, { partitions: found.partitions });
   }
@@ -68,13 +71,19 @@ export function mismatches({ name, partitions, compacted = false, minRecordBytes
 
 /** Returns warnings about settings that work, but less well than intended. The texts continue a sentence that begins with the topic's name. */
 export function warnings(
-  { usualRecordBytes = 0, keepsRecords = false }: NewTopicSpec,
+  { partitions, usualRecordBytes = 0, keepsRecords = false }: NewTopicSpec,
   found: FoundTopic,
   { replication, brokers }: { readonly replication: number; readonly brokers: number },
 ): string[] {
   const inSync = Number(found.settings.get('min.insync.replicas') ?? 1);
   const room = maxMessageBytes(found);
   const all: string[] = [];
+  if (found.partitions > partitions) {
+    const written = partitions === 1 ? 'partition 0' : `partitions 0 to ${partitions - 1}`;
+    all.push(
+      `has ${found.partitions} partitions, but records go only to ${written}. The others stay empty: nothing is lost, and the order per key stays the same.`,
+    );
+  }
   if (found.copies < replication)
     all.push(`has ${copies(found.copies)}, but topics.replication is ${replication}. Add replicas, or lower topics.replication.`);
   else if (found.copies === 1 && brokers > 1)

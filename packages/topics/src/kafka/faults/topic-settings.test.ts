@@ -90,6 +90,13 @@ describe.skipIf(why !== undefined)(`topics that others created or deleted${becau
     );
   });
 
+  it('more partitions are accepted with a warning if each record names its partition', async ({ expect }) => {
+    const name = `spare-${OWN}`;
+    await made(name, {}, 6);
+    const { warnings } = await log.createTopics([{ name, partitions: 3, namesPartitions: true }]);
+    expect(warnings).toEqual([expect.stringMatching(/^Topic "spare-\S+ has 6 partitions, but records go only to partitions 0 to 2\./u)]);
+  });
+
   it('an existing topic with fewer replicas than specified, or a smaller limit than usual records need, is accepted with a warning', async ({
     expect,
   }) => {
