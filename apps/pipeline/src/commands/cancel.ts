@@ -2,10 +2,9 @@ import { cancelRequests, topicNames } from '@headgate/pipeline';
 import { definedTopics } from '@headgate/pipeline/internal';
 import { LaneHeldError } from '@headgate/topics';
 import { failureText } from '../run/failure-text.ts';
-import { prepareTopics } from '../run/topics.ts';
 import { countWords } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
-import { type CommandContext, commandsFor, openLog, readLogConfig } from './command-context.ts';
+import { type CommandContext, commandsFor, createTopics, openLog, readLogConfig } from './command-context.ts';
 import { noPipeline } from './usage-error.ts';
 
 export interface CancelOptions {
@@ -25,7 +24,7 @@ export async function cancel({ of, key }: CancelOptions, context: CommandContext
   const names = topicNames(topics);
   const log = await openLog(context, topics);
   try {
-    await prepareTopics({ log, config: { topics, pipelines, definitions: [definition] } });
+    await createTopics(context, { log, config: { topics, pipelines, definitions: [definition] } });
     const { canceled, begun } = await cancelRequests({ log, pipeline: definedTopics(definition), key, group, lanes, names, clock, signal });
     const stay =
       begun === 0 ? '' : `; ${countWords(begun, 'job')} with this key ${begun === 1 ? 'has' : 'have'} started and can't be canceled`;

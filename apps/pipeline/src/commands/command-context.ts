@@ -10,6 +10,7 @@ import type { TopicsConfig } from '../config/topics-section.ts';
 import { formatProblems, sayProblem } from '../config/format-problems.ts';
 import { type Importing, loadConfig } from '../config/load-config.ts';
 import { logExists, openTopicLog } from '../run/open-topic-log.ts';
+import { type PrepareTopicsOptions, prepareTopics } from '../run/topics.ts';
 import type { CommandFor } from '../status/open-dead-letters.ts';
 import { logOutageLabel, logEventWords } from '../status/format-outage.ts';
 import { jsonMessage } from '../status/text/json-message.ts';
@@ -54,6 +55,12 @@ export async function readConfig(context: CommandContext): Promise<Config> {
     for (const warning of warnings) stderr.write(jsonMessage({ level: 'warn', at, event: 'config', message: sayProblem(file, warning) }));
   } else if (warnings.length > 0) stderr.write(formatProblems({ fileName: file, problems: [], warnings }));
   return config;
+}
+
+/** Creates the missing topics, and then prints what a run would warn of: later commands find these topics. Throws as `prepareTopics` does. */
+export async function createTopics({ stderr }: Pick<CommandContext, 'stderr'>, options: PrepareTopicsOptions): Promise<void> {
+  const { created, warnings } = await prepareTopics(options);
+  if (created.length > 0) for (const message of warnings) stderr.write(`${message}\n`);
 }
 
 /** Opens the log for a command that shows nothing else while it waits for brokers or for a file. Throws the driver's error. */

@@ -6,14 +6,21 @@ import {
   replayDeadLetters,
   topicNames,
 } from '@headgate/pipeline';
-import { prepareTopics } from '../run/topics.ts';
 import { padWidth } from '../status/text/cells.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 import { countWords, groupedNumber } from '../status/text/number-words.ts';
 import { plainOutput } from '../status/text/plain-output.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
-import { type CommandContext, type LogConfig, commandsFor, openLog, openLogToRead, readLogConfig } from './command-context.ts';
+import {
+  type CommandContext,
+  type LogConfig,
+  commandsFor,
+  createTopics,
+  openLog,
+  openLogToRead,
+  readLogConfig,
+} from './command-context.ts';
 import { pacedOutput } from './paced-output.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -122,7 +129,7 @@ async function closing(
   const names = topicNames(topics);
   const log = await openLog(context, topics);
   try {
-    if (choice.dryRun !== true) await prepareTopics({ log, config: { topics, pipelines, definitions: [definition] } });
+    if (choice.dryRun !== true) await createTopics(context, { log, config: { topics, pipelines, definitions: [definition] } });
     const where = (deadLetter: OpenDeadLetter): boolean => isChosen(deadLetter, choice);
     const topic = names(`${definition.name}.dead-letters`);
     stderr.write(`${await close({ log, group: topics.group, names, signal, where, definition, topic })}\n`);

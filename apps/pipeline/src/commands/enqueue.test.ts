@@ -3,6 +3,7 @@ import { bearer } from '@headgate/auth';
 import { books } from '@headgate/sources/books';
 import { followers } from '@headgate/sources/followers';
 import { systemClock } from '@headgate/throttle';
+import type { NewTopicSpec } from '@headgate/topics';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { describe, expect, it } from 'vitest';
 import { ZodError } from 'zod';
@@ -97,8 +98,27 @@ it('gives requests for one user in several spellings one key, and requests each 
 });
 
 it('reports requests that are repeated or already waiting', async () => {
+  const told = await newPlace();
+  expect(await told('alpha', 'beta')).toBe('2 jobs added to followers.requests\n');
+  expect(await told('gamma', 'gamma', 'alpha', 'delta')).toBe(
+    '4 jobs added to followers.requests\nin more than one job: @gamma, @alpha. Headgate runs each job separately, so repeated requests count twice.\n',
+  );
+});
+
+it('warns like a run if it recreates the group state, of which no later run could warn', async () => {
+  const told = await newPlace([{ name: 'followers.state', partitions: 1, compacted: true }]);
+  expect(await told('alpha')).toMatch(
+    /^Topic "headgate\.state" was missing, .* all entries of the lists run again\. .* restore it\.\n1 job added to followers\.requests\n$/u,
+  );
+  expect(await told('beta')).toBe('1 job added to followers.requests\n');
+});
+
+/** A function that enqueues users in a new folder, and resolves to what the command prints. `topics`: those that exist before. */
+async function newPlace(topics: readonly NewTopicSpec[] = []): Promise<(...entries: readonly string[]) => Promise<string>> {
   const cwd = await configFolder({ 'headgate.yaml': `topics: { driver: sqlite, file: ./headgate.db }\n${FOLLOWERS}` });
-  const told = async (...entries: readonly string[]): Promise<string> => {
+  await using log = await sqliteTopicLog({ file: `${cwd}/headgate.db` });
+  await log.createTopics(topics);
+  return async (...entries) => {
     const stderr = new PassThrough({ encoding: 'utf8' });
     const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr, terminal: stderr };
     const { signal } = new AbortController();
@@ -108,11 +128,7 @@ it('reports requests that are repeated or already waiting', async () => {
     );
     return String(stderr.read());
   };
-  expect(await told('alpha', 'beta')).toBe('2 jobs added to followers.requests\n');
-  expect(await told('gamma', 'gamma', 'alpha', 'delta')).toBe(
-    '4 jobs added to followers.requests\nin more than one job: @gamma, @alpha. Headgate runs each job separately, so repeated requests count twice.\n',
-  );
-});
+}
 
 type Named = { readonly screenName: string; readonly userId: undefined } | { readonly screenName: undefined; readonly userId: string };
 

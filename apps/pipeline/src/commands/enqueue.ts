@@ -3,8 +3,7 @@ import { type DefinitionInfo, type KeyedRequest, topicNames } from '@headgate/pi
 import { type NewRecord, type TopicLog, textOf } from '@headgate/topics';
 import { countWords } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
-import { prepareTopics } from '../run/topics.ts';
-import { type CommandContext, openLog, readLogConfig } from './command-context.ts';
+import { type CommandContext, createTopics, openLog, readLogConfig } from './command-context.ts';
 import { UsageError, noPipeline } from './usage-error.ts';
 
 export interface EnqueueOptions {
@@ -29,7 +28,7 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
   const log = await openLog(context, topics);
   let repeated: readonly string[];
   try {
-    await prepareTopics({ log, config: { topics, pipelines, definitions: [definition] } });
+    await createTopics(context, { log, config: { topics, pipelines, definitions: [definition] } });
     repeated = await repeatedKeys({ log, topic, group: topics.group, requests, signal: context.signal });
     // Appends all jobs or none, so that the same command can be repeated after an error.
     await log.append(requests);

@@ -33,7 +33,7 @@ export async function prepareTopics({ log, config, validateOnly = false }: Prepa
 function withoutGroupState(topic: string): string {
   return (
     `Topic "${topic}" was missing, although other topics of state exist. It holds which entries of the lists are enqueued, so all entries of ` +
-    'the lists run again. If it was deleted by mistake, stop the run and restore it.'
+    'the lists run again. If it was deleted by mistake, stop all runs and restore it.'
   );
 }
 
