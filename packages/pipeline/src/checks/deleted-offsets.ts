@@ -2,11 +2,11 @@ import type { TopicLog } from '@headgate/topics';
 import { PipelineError } from '../definition/pipeline-error.ts';
 import type { Lane } from '../engine/lane.ts';
 
-/** Offsets that a log has deleted before they were read. */
+/** Offsets of a requests topic that the log deleted before a run read them. */
 export interface DeletedOffsets {
-  /** Maximum number of requests; it may include end markers of transactions, which the log can no longer tell apart. */
+  /** Maximum number of deleted requests. It can include end markers of transactions: once deleted, they look the same. */
   readonly count: number;
-  /** The last of the offsets. */
+  /** The last of these offsets. */
   readonly last: number;
 }
 
@@ -14,13 +14,13 @@ export interface DeletedOffsets {
 export interface UnreadOffsets extends Pick<Lane, 'topic' | 'partition' | 'isFinished'> {
   /** The first offset that the lane hasn't read. */
   readonly from: number;
-  /** Offsets of requests in the lane's state. */
+  /** Offsets of unfinished requests that the lane's state contains. */
   readonly kept: ReadonlySet<number>;
 }
 
 /**
- * Offsets of a lane's requests topic that the log deleted before the lane read them; undefined if there are none. A single offset after a
- * known request isn't counted: it is the end marker of the request's own transaction.
+ * Finds the offsets of a lane's requests topic that the log deleted before the lane read them. Returns undefined if there are none. A
+ * single such offset after a known request isn't counted, because it is the end marker of that request's transaction.
  */
 export async function deletedOffsets(
   log: Pick<TopicLog, 'listTopics'>,
@@ -40,7 +40,7 @@ export async function deletedOffsets(
   return last === undefined ? undefined : { count, last };
 }
 
-/** The error of a lane whose log deleted requests. */
+/** The error of a lane if the log deleted some of its requests. */
 export function requestsDeleted(
   count: number,
   { pipeline, lane: { topic, partition } }: { readonly pipeline: string; readonly lane: Pick<Lane, 'topic' | 'partition'> },

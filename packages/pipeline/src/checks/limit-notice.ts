@@ -2,7 +2,8 @@ import type { LimitMismatch } from '@headgate/sources';
 import type { RunEvent } from '../view/events.ts';
 
 /**
- * Compares the limit in the service's responses with the configured one, and names the option to change if the pipeline has the usual one.
+ * Creates the notice for a service whose responses state another limit than the configured one. Names the option to change, if the pipeline
+ * has `limit` or `budgets`.
  */
 export function limitNotice(
   { name, options }: { readonly name: string; readonly options: readonly string[] },
@@ -34,7 +35,7 @@ const UNITS = [
   ['s', 1_000],
 ] as const;
 
-/** The duration in the largest unit that gives at least 1, rounded up to a tenth. */
+/** Formats a duration in the largest unit in which it is at least 1, rounded up to a tenth. */
 function length(ms: number): string {
   const [unit, unitMs] = UNITS.find(([, each]) => ms >= each) ?? ['ms', 1];
   return `${Math.ceil((ms / unitMs) * 10) / 10} ${unit}`;

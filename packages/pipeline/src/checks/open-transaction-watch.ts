@@ -3,7 +3,9 @@ import type { OpenTransaction, TopicLog, TopicPartition } from '@headgate/topics
 
 /** Detects whether another client's open transaction blocks the reader of a lane's requests. */
 export interface OpenTransactionWatch {
-  /** Returns whether a transaction is open. `now` false: as of the last two seconds. Returns false when the signal aborts. */
+  /**
+   * Returns true if a transaction is open. `now`: false accepts a result that is up to two seconds old. Returns false if the signal aborts.
+   */
   check(now: boolean): Promise<boolean>;
 }
 
@@ -11,12 +13,12 @@ export interface OpenTransactionWatchOptions {
   readonly log: TopicLog;
   readonly lane: TopicPartition;
   readonly clock: Clock;
-  /** Called when the same transaction has blocked the reader for two seconds, and with undefined when it no longer does. */
+  /** Called when one transaction has blocked the reader for two seconds, and again, with undefined, when it no longer does. */
   readonly onChange: (transaction: OpenTransaction | undefined) => void;
   readonly signal: AbortSignal;
 }
 
-/** A client that enqueues has a transaction open for a few milliseconds. */
+/** Time after which an open transaction is reported. A client that enqueues jobs has one open for only a few milliseconds. */
 const REPORT_AFTER_MS = 2_000;
 const CHECK_AGAIN_MS = 2_000;
 

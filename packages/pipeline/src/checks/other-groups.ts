@@ -5,25 +5,25 @@ import type { PipelineTopics } from '../definition/topics.ts';
 import { STATE_KEYS, laneState } from '../engine/lane-state.ts';
 import { readState } from './state-check.ts';
 
-/** After this time a group counts as abandoned, so that an intended change of name doesn't warn forever. */
+/** Time without activity after which a group counts as abandoned, so that an intended change of the name doesn't warn forever. */
 const WORKED_LATELY_MS = 86_400_000;
 
-/** Topics to check for other groups. */
+/** Options of `otherGroupsWarnings`. */
 export interface OtherGroupsOptions {
-  /** The state of the pipeline's first lane. */
+  /** The state of the pipeline's first lane, which is searched for other groups. */
   readonly state: StateReading;
   /** This run's group, which is never reported. */
   readonly group: string;
-  /** Pipeline whose state is searched. */
+  /** The pipeline that the state belongs to. */
   readonly pipeline: PipelineTopics;
-  /** The topics' names on the log. */
+  /** Returns the log's name of a topic. */
   readonly names: TopicNames;
 }
 
 /**
- * Warns of other groups that process a pipeline's requests, found by their keys in its state, because each request of two groups is written
- * twice. A group without state, such as one with a changed or mistyped name, is warned of any earlier group. A group with state is warned
- * only of groups that were active within a day.
+ * Warns of other groups that process a pipeline's requests, because every group writes the records of each request. Finds the groups by
+ * their keys in the pipeline's state. A group without state, such as one with a mistyped name, is warned of every earlier group. A group
+ * with state is warned only of groups that were active within a day.
  */
 export function otherGroupsWarnings({ state, group, pipeline, names }: OtherGroupsOptions): readonly string[] {
   const isNew = laneState(group, state).get(STATE_KEYS.finished) === undefined;
@@ -43,7 +43,7 @@ export function otherGroupsWarnings({ state, group, pipeline, names }: OtherGrou
     });
 }
 
-/** Warns of other groups of all pipelines, without taking any lane. `missing`: topics that don't exist. */
+/** Warns of other groups of several pipelines, without taking a lane. `missing`: names of topics that don't exist. */
 export async function findOtherGroups({
   log,
   group,

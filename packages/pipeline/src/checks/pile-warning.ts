@@ -5,12 +5,15 @@ import type { RequestRecord } from '../definition/request.ts';
 export interface PileWarningOptions {
   readonly pipeline: Pick<Pipeline, 'name' | 'everyOf'>;
   readonly clock: Clock;
-  /** True for the key of an active walk. */
+  /** Returns true if a walk of this key is active. */
   readonly isWalking: (key: string) => boolean;
   readonly warn: (message: string) => void;
 }
 
-/** Warns once of a list that takes longer than its `every`. Call it before the work on a request begins; `key`: that of a walk. */
+/**
+ * Returns a function that warns once if crawling a list takes longer than its `every`. Call it before the work on each request starts.
+ * `key`: key of the walk; undefined for a lookup.
+ */
 export function pileWarning({ pipeline, clock, isWalking, warn }: PileWarningOptions) {
   const openedAtMs = clock.epochMs();
   let isWarned = false;
@@ -19,7 +22,7 @@ export function pileWarning({ pipeline, clock, isWalking, warn }: PileWarningOpt
     const everyMs = pipeline.everyOf(request);
     if (everyMs === undefined) return;
     const waitedMs = clock.epochMs() - timestampMs;
-    // A wait from before this run says nothing about its pace.
+    // A job that was added before the lane was opened says nothing about the pace of this run.
     const isLate = timestampMs >= openedAtMs && waitedMs > everyMs;
     if (!isLate && (key === undefined || !isWalking(key))) return;
     isWarned = true;

@@ -12,13 +12,13 @@ export interface RequiredPermissionsOptions {
   readonly group: string;
   /** Number of lanes of each pipeline that splits its credentials. */
   readonly lanes: number;
-  /** The topics' names on the log. */
+  /** Returns the log's name of a topic. */
   readonly names: TopicNames;
 }
 
 /**
- * The topics and groups that a run uses, and nothing else: its user may have no other rights. Every topic is read, because after a crash a
- * log checks whether the last transaction is complete.
+ * Returns the topics, group and lanes that a run uses, and no others, because its user may have no other rights. Every topic is read,
+ * because after a crash the log checks whether the last transaction is complete.
  */
 export function requiredPermissions({ pipelines, group, lanes, names }: RequiredPermissionsOptions): RequiredAccess {
   const state = { name: names(GROUP_STATE), reads: true, writes: true };
@@ -39,7 +39,7 @@ export function requiredPermissions({ pipelines, group, lanes, names }: Required
   return { topics: [...topics, state], groups: [group], lanes: [...held, ...(listed.length > 0 ? [listLane(group)] : [])] };
 }
 
-/** The further use of the log by `enqueue` and `replay`. */
+/** Returns the rights that `enqueue` and `replay` need in addition. */
 export function replayPermissions({ group }: { readonly group: string }): RequiredAccess {
   return { lanes: [replayGroup(group)], appends: true };
 }

@@ -3,15 +3,17 @@ import type { SteadyTime } from '../view/steady-time.ts';
 
 export interface ServiceWatchOptions {
   readonly time: SteadyTime;
-  /** Start of the time in which every attempt of a pipeline failed, by `time`; undefined while attempts succeed. */
+  /** Returns when the attempts of a pipeline started to fail, on the clock of `time`. Undefined while they don't. */
   readonly failingSince: (pipeline: string) => number | undefined;
   readonly emit: (event: Extract<RunEvent, { type: 'service-unavailable' | 'service-available' }>) => void;
 }
 
-/** Minimum time without a success before the event. In a shorter time, there may have been only one retry. */
+/** Time for which every attempt must fail before the event. A shorter time might include only one retry. */
 const FAILING_AFTER_MS = 2_000;
 
-/** Turns the errors that all requests of a pipeline meet into one event: it emits when they have lasted two seconds, and when they end. */
+/**
+ * Watches the attempts of all pipelines. Emits one event when those of a pipeline have failed for two seconds, and another when this ends.
+ */
 export function serviceWatch({ time, failingSince, emit }: ServiceWatchOptions): (event: Extract<RunEvent, { type: 'attempt' }>) => void {
   const failing = new Map<string, number>();
 

@@ -9,11 +9,11 @@ import { type OffsetRangesSnapshot, offsetRanges } from '../engine/offset-ranges
 /** The kind of topic that was lost: the lane's state, its requests, or its records. */
 export type Loss = 'state' | 'requests' | 'records';
 
-/** A topic that a lane works with was deleted. */
+/** A topic that a lane uses was deleted, recreated or renamed. */
 export class StateLostError extends PipelineError {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'StateLostError';
-  /** The kind of topic that was lost; the message ends with the cure. */
+  /** The kind of topic that was lost. It determines the cure at the end of the message. */
   readonly loss: Loss;
   /** The message without the cure. */
   readonly what: string;
@@ -41,20 +41,20 @@ export interface StateCheckOptions {
   readonly pipeline: Pick<Pipeline, 'name'>;
   readonly names: TopicNames;
   readonly lane: number;
-  /** The first unfinished request according to the lane's state; undefined if it has none. */
+  /** The first unfinished offset according to the lane's state. Undefined if the lane has no state. */
   readonly next: number | undefined;
-  /** The requests topic that the lane's state belongs to; undefined if the state doesn't name one. */
+  /** Name of the requests topic that the lane's state is about. Undefined if the state doesn't name one. */
   readonly stateOf?: string | undefined;
-  /** The ID of the topic in `stateOf`; undefined if the state doesn't contain one. */
+  /** ID of the topic in `stateOf`. Undefined if the state has no ID. */
   readonly stateOfId?: string | undefined;
 }
 
 /**
- * Throws a `StateLostError` if a lane's state and its requests don't match. If a lane has no state although its group has committed an
- * offset, the state was deleted, because both are written together, and requests would be worked again. If a state is beyond the end of the
- * requests, or says that they had another topic ID, their topic was recreated, and new requests would count as finished. The same would
- * happen with the state of another topic, which had this name before. A copy of the topic has another ID, too; but the offsets of a group
- * disappear with a deleted topic, so a committed offset proves that the topic is the right one. Resolves to the topic's ID.
+ * Throws a `StateLostError` if a lane's state doesn't match its requests topic; otherwise resolves to the topic's ID. A lane without state
+ * must have no committed offset: both are written together, so the state was deleted, and requests would be worked again. A state must be
+ * about a topic of the same name and ID, and must not be beyond that topic's end. Otherwise, the topic was recreated or replaced, and new
+ * requests would count as finished. A copy of the topic has another ID, too, and is accepted if the group has a committed offset, because
+ * the log deletes those offsets together with a topic.
  */
 export async function assertStateKept(options: StateCheckOptions): Promise<string | undefined> {
   const { log, group, pipeline, names, lane, next, stateOf, stateOfId } = options;
@@ -64,7 +64,7 @@ export async function assertStateKept(options: StateCheckOptions): Promise<strin
     const message = `${state} has the progress of group "${group}" in ${stateOf}, but its jobs now come from ${topic}. Restore that topic's name, or rename ${state}, too.`;
     throw new StateLostError({ message, loss: 'requests' });
   }
-  // A new lane has no place in it yet.
+  // Without a state, only the topic's ID is needed.
   const [requests] = await log.listTopics([topic], { withOffsets: next !== undefined });
   const id = requests?.id;
   if (next !== undefined) {
@@ -81,7 +81,7 @@ export async function assertStateKept(options: StateCheckOptions): Promise<strin
   throw new StateLostError({ message, loss: 'state' });
 }
 
-/** Does what `assertStateKept` does for all lanes, without taking any. `missing`: topics that don't exist. */
+/** Checks all lanes like `assertStateKept`, without taking any. `missing`: names of topics that don't exist. */
 export async function assertStatesKept({
   log,
   group,
@@ -98,9 +98,9 @@ export async function assertStatesKept({
   readonly missing: readonly string[];
 }): Promise<void> {
   const all = pipelines.flatMap((pipeline) => Array.from({ length: lanesOf(pipeline, lanes) }, (_, lane) => ({ pipeline, lane })));
-  // Now, because brokers take a moment to be sure that a partition doesn't exist.
+  // Run all checks concurrently, because brokers take a moment to find out that a partition doesn't exist.
   const checks = all.map(async ({ pipeline, lane }) => {
-    // A query for a group makes brokers create their topic of groups.
+    // A query for the offsets of a group would make the brokers create their internal topic for groups.
     if (missing.includes(requestsTopic(pipeline, names))) return;
     const topic = stateTopic(pipeline, names);
     const reading = missing.includes(topic) ? undefined : await readState(log, topic, lane);
@@ -113,7 +113,7 @@ export async function assertStatesKept({
   await Promise.all(checks);
 }
 
-/** The state in a partition; undefined if the partition doesn't exist, because the next run creates it for a new lane. */
+/** Reads the state in a partition. Undefined if the partition doesn't exist; the next run creates it for a new lane. */
 export async function readState(log: TopicLog, topic: string, partition: number): Promise<StateReading | undefined> {
   try {
     return await log.readState(topic, partition);
@@ -123,7 +123,7 @@ export async function readState(log: TopicLog, topic: string, partition: number)
   }
 }
 
-/** Describes the error if a lane's topic was deleted during the run; returns any other error unchanged. */
+/** Converts an error about a topic that was deleted during the run to a `StateLostError`. Returns any other error unchanged. */
 export function topicGone(error: unknown, pipeline: Pick<Pipeline, 'name'>, names: TopicNames): unknown {
   if (!(error instanceof TopicUnknownError || error instanceof TopicLostError)) return error;
   const { topic } = error;

@@ -2,7 +2,7 @@ import type { Clock } from '@headgate/throttle';
 import type { TopicLog } from '@headgate/topics';
 import { type Lane, openLane } from './lane.ts';
 
-/** A lane of the pipeline `shelves`, which writes dead letters alone. */
+/** Opens a lane of the pipeline `shelves` that writes only dead letters and its state. */
 export function shelvesLane({
   log,
   clock,

@@ -1,18 +1,18 @@
-/** Whole numbers, stored as ranges: the finished part of a partition or a list, most of which is contiguous. */
+/** A set of whole numbers, stored as ranges, such as the finished offsets of a partition. Most of them are contiguous. */
 export interface OffsetRanges {
-  /** Every number below it has been added. */
+  /** The smallest number that isn't in the set. */
   readonly next: number;
   has(offset: number): boolean;
   add(offset: number): void;
-  /** Adds all from the first to the last; nothing if the last is below the first. */
+  /** Adds all numbers from `from` to `to`, both included. Adds none if `to` is below `from`. */
   addRange(from: number, to: number): void;
-  /** The argument from which `offsetRanges` restores the same ranges. */
+  /** Returns the argument from which `offsetRanges` creates the same set. */
   snapshot(): OffsetRangesSnapshot;
 }
 
 export interface OffsetRangesSnapshot {
   readonly next: number;
-  /** First and last of each piece above `next`, ascending. */
+  /** First and last number of each range above `next`, ascending. */
   readonly done: readonly (readonly [from: number, to: number])[];
 }
 
@@ -21,7 +21,7 @@ interface Piece {
   readonly to: number;
 }
 
-/** Recreates the set from its snapshot; without one, an empty set. */
+/** Creates a set from a snapshot. Without one, the set is empty. */
 export function offsetRanges({ next: start, done }: OffsetRangesSnapshot = { next: 0, done: [] }): OffsetRanges {
   let next = start;
   let pieces: Piece[] = done.map(([from, to]) => ({ from, to }));

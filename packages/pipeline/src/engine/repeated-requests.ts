@@ -2,22 +2,22 @@ import { type RequestRecord, requestRecord } from '../definition/request.ts';
 import { requestIdentity } from '../definition/request-identity.ts';
 import type { RequestsInOrderOptions } from './requests-in-order.ts';
 
-/** Finds requests that a family makes once, and has already made. */
+/** Finds requests with `once` that their family has already made. */
 export interface RepeatedRequests {
-  /** Call it for each request, in the order of their offsets. It may read the topic from the root of the request's family. */
+  /** Call it for each request, in the order of offsets. It may read the topic again, from the root of the request's family. */
   has(record: RequestRecord): Promise<boolean>;
-  /** Frees memory. Later calls read what they need again. */
+  /** Frees the memory for requests before this offset. If later calls need those requests, they read the topic again. */
   forget(before: number): void;
 }
 
 /**
- * A request is repeated if there is an equal, unrepeated one between its root and itself. This depends only on the topic, so every holder
- * of the lane gets the same result, and its state needs nothing.
+ * A request with `once` is repeated if an equal one, which isn't repeated itself, lies between its root and it. This depends only on the
+ * topic. So every holder of the lane gets the same result, without an entry in the lane's state.
  */
 export function repeatedRequests({ log, topic, partition, from: next, signal }: Omit<RequestsInOrderOptions, 'resumed'>): RepeatedRequests {
-  /** The newest offset of each request that isn't repeated, by its identity. */
+  /** The newest offset of each request that isn't repeated, by the identity of the request. */
   const made = new Map<string, number>();
-  /** `made` covers the requests from this offset on. */
+  /** The first offset that `made` covers. */
   let from = next;
 
   const note = ({ offset, value }: RequestRecord, root: number): boolean => {
@@ -29,7 +29,10 @@ export function repeatedRequests({ log, topic, partition, from: next, signal }: 
     return false;
   };
 
-  /** Reads up to an offset. Older families that overlap decide which requests of these are repeated, so it may begin at their roots. */
+  /**
+   * Fills `made` with the requests from `root` to before `end`. If one of them belongs to an older family, which decides whether the
+   * request is repeated, starts again at the root of that family.
+   */
   const readFrom = async (root: number, end: number): Promise<void> => {
     let oldest = root;
     do {
@@ -59,7 +62,7 @@ export function repeatedRequests({ log, topic, partition, from: next, signal }: 
   };
 }
 
-/** Undefined for what isn't JSON: it becomes a dead letter. */
+/** Undefined for a value that isn't JSON: such a request becomes a dead letter. */
 function identityOf(value: string | null): string | undefined {
   try {
     return value === null ? undefined : requestIdentity(JSON.parse(value), value);

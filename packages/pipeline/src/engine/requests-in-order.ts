@@ -9,14 +9,14 @@ export interface RequestsInOrderOptions {
   /** The requests topic. */
   readonly topic: string;
   readonly partition: number;
-  /** The first offset. */
+  /** The first offset to read. */
   readonly from: number;
-  /** Unfinished requests, in any order: they are included even if the topic no longer has them. */
+  /** Unfinished requests of the lane's state, in any order. They are included even if the topic no longer has them. */
   readonly resumed: readonly RequestRecord[];
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The requests of a lane in the order of their offsets, each once, up to the current end of the topic. */
+/** Reads the requests of a lane in the order of their offsets, each once, up to the current end of the topic. */
 export async function* requestsInOrder({
   log,
   topic,
@@ -36,11 +36,11 @@ export async function* requestsInOrder({
     if (rest[0]?.offset === record.offset) rest.shift();
     yield requestRecord(record);
   }
-  // A reading that was cut short doesn't tell what the topic no longer contains.
+  // An aborted read doesn't show which requests the topic no longer has.
   if (signal?.aborted !== true) yield* rest;
 }
 
-/** The unfinished requests in a lane's state, whatever kind of work started them. Their topic may no longer have them. */
+/** Returns the unfinished walks and lookups in a lane's state, as requests. Their topic may no longer have them. */
 export function resumedRequests(state: StateOfLane): readonly RequestRecord[] {
   const byOffset = new Map([...resumedLookups(state), ...resumedWalks(state)].map((record) => [record.offset, record]));
   return [...byOffset.values()];

@@ -1,6 +1,6 @@
 import { TopicLogError } from '@headgate/topics';
 
-/** Every error of a source has these. They are read by shape, so that two copies of a package work together. */
+/** The fields of every error of a source. They are checked instead of the class, because a process can have two copies of that class. */
 interface SourceErrorShape {
   readonly code: string;
   readonly endsSource: boolean;
@@ -10,17 +10,17 @@ export function isSourceError(error: unknown): error is SourceErrorShape {
   return error instanceof Error && 'endsSource' in error && 'code' in error && typeof error.code === 'string';
 }
 
-/** True when a request failed because its source was stopped. */
+/** True if a request failed because its source was stopped or closed. */
 export function isStop(error: unknown): boolean {
   return isSourceError(error) && (error.code === 'HEADGATE_STOPPED' || error.code === 'HEADGATE_CLOSED');
 }
 
-/** True when no credential is left, so that every further request fails. */
+/** True if the source can't continue, so that every further request would fail: for example, because no credential is left. */
 export function endsSource(error: unknown): boolean {
   return isSourceError(error) && error.endsSource;
 }
 
-/** True when the log failed, so that its lane can't continue. */
+/** True if the log failed, so that the lane can't continue. */
 export function endsLane(error: unknown): boolean {
   return error instanceof TopicLogError;
 }

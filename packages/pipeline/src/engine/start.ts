@@ -31,48 +31,51 @@ export interface StartOptions {
   readonly pipelines: readonly Pipeline[];
   /** Processes with the same group share the work. Default `headgate`. */
   readonly group?: string;
-  /** Partitions of the requests topics: credentials are split among them. Default 1. */
+  /** Number of partitions of the requests topics, among which credentials are divided. Default 1. */
   readonly lanes?: number;
   /** Wait for new jobs when all are finished. Default: false, the run ends. */
   readonly follow?: boolean;
   /**
-   * Stops the run after this many HTTP requests, retries and redirects included, once their responses are written. A source counts if its
-   * options have the `io` of `open`. Default: no maximum.
+   * Stops the run after this many HTTP requests, including retries and redirects. Their responses are still written. A source counts its
+   * requests if its options include the `io` of `open`. Default: no maximum.
    */
   readonly maxRequests?: number;
   /** Work only jobs with these keys; the others stay in the requests topics. Default: all jobs. */
   readonly keys?: readonly string[];
   /** Ends the run like `stop`. Before the run has its lanes, `start` rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** When the steps of a stop must be over. Default: responses are written within 8 s of it, everything is closed within 9.5 s. */
+  /** Time limits of a stop. Default: 8 s until responses are written, and 9.5 s until everything is closed. */
   readonly deadline?: StopDeadline;
-  /** Prefix and other names of the topics on the log. Default: their own names. */
+  /** Prefix of the topics on the log, and other names for some of them. Default: their own names. */
   readonly topics?: TopicNaming;
-  /** Check each record against its topic's schema; a misfit ends its request as a dead letter. Default false. */
+  /** Checks each record against the schemas of its topic. If a record doesn't fit, its request becomes a dead letter. Default: false. */
   readonly validate?: boolean;
-  /** Default: the machine's clock. */
+  /** The run's clock. Default: the machine's clock. */
   readonly clock?: Clock;
-  /** Default: `process.env`. */
+  /** Environment variables of the run. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Called with every event, including those before `start` resolves. If it throws, the error becomes a notice and does no harm. */
+  /**
+   * Called with every event, including those before `start` resolves. If it throws, the run continues, and the first error becomes a
+   * notice.
+   */
   readonly onEvent?: (event: RunEvent) => void;
 }
 
 /** A started run. Disposing it stops the run and waits for its end. */
 export interface Running extends AsyncDisposable {
-  /** Events as they happen; those before the first subscription come with it. Completes with the run. */
+  /** The run's events. The first subscriber also gets the earlier ones, up to 10,000. Completes when the run has ended. */
   readonly events: Observable<RunEvent>;
-  /** The current state of the run. After its end use `RunResult.snapshot`, because the lanes are released by then. */
+  /** Returns the current state of the run. After the run's end, use `RunResult.snapshot`, because the lanes are released by then. */
   snapshot(): RunSnapshot;
   /**
-   * Adds requests to a pipeline's requests topic, all or nothing, and resolves to their IDs, in order: those of `RunSnapshot.work`, events
-   * and records. Each has the header `traceparent` of the caller's active span, if there is one. Throws a `PipelineError` with the index of
-   * an invalid request, and if the argument isn't a list.
+   * Adds requests to a pipeline's requests topic, all or none. Resolves to their IDs, in order, which also appear in `RunSnapshot.work`,
+   * events and records. If the caller has an active span, each request has its header `traceparent`. Rejects with a `PipelineError` that
+   * has the index of an invalid request, or if the argument isn't a list.
    */
   enqueue<Request>(pipeline: Pipeline<Request>, requests: Iterable<NoInfer<Request>>): Promise<readonly string[]>;
-  /** Adds requests to the pipeline of this name, as above. */
+  /** Adds requests to the pipeline with this name, in the same way. */
   enqueue(pipeline: string, requests: Iterable<unknown>): Promise<readonly string[]>;
-  /** Starts no further request, writes the responses in flight and releases every lane, within 10 s. */
+  /** Ends the run: sends no further request, writes the responses in flight and releases every lane, within 10 s. */
   stop(): Promise<RunResult>;
   /** Resolves when the run has ended; never rejects. */
   readonly done: Promise<RunResult>;
@@ -80,18 +83,18 @@ export interface Running extends AsyncDisposable {
 
 /** How a run has ended. */
 export interface RunResult {
-  /** `failed`: a lane or the group could not continue. Dead letters don't fail the run: `snapshot` counts them. */
+  /** `failed`: a lane or the group couldn't continue, or the log lost requests. Dead letters don't fail a run; `snapshot` counts them. */
   readonly outcome: 'done' | 'stopped' | 'failed';
-  /** Why lanes could not continue. */
+  /** The errors of lanes and of the group. Empty unless the run has failed. */
   readonly failures: readonly unknown[];
   /** The state of the run at its end. */
   readonly snapshot: RunSnapshot;
 }
 
 /**
- * Runs pipelines on a log: creates missing topics, joins the group, takes the lanes it is assigned and enqueues the lists. Rejects with the
- * reason (a `PipelineError`, an error of the log, or the reason of `signal`), after releasing everything it took. Holds no global state and
- * installs no signal handler; two runs may share a process.
+ * Runs pipelines on a log: creates missing topics, joins the group, takes the lanes that the group assigns, and enqueues the lists. If that
+ * fails, releases everything and rejects with a `PipelineError`, an error of the log, or the reason of `signal`. Holds no global state and
+ * installs no signal handler; two runs can share a process.
  */
 export async function start(options: StartOptions): Promise<Running> {
   const {
@@ -111,7 +114,7 @@ export async function start(options: StartOptions): Promise<Running> {
   const model = runModel({ clock, pipelines });
   const stream = eventStream();
   let isObserverBroken = false;
-  /** The lanes of this run, including those that have ended their work. */
+  /** The lanes that this run has opened and that it hasn't left, for the last snapshot: released lanes have no gauges. */
   const worked = new Map<string, LaneGauge>();
   const emit = (event: RunEvent): void => {
     if (event.type === 'lane-opened' || event.type === 'lane-left') {
@@ -297,7 +300,7 @@ export async function start(options: StartOptions): Promise<Running> {
   };
 }
 
-/** Lanes after the end, in their last known state, with nothing active. */
+/** Returns the lanes in their last known state, with nothing in work. */
 function ended(lanes: readonly LaneGauge[], seen: readonly LaneGauge[]): readonly LaneGauge[] {
   const isSame = (a: LaneGauge, b: LaneGauge): boolean => a.pipeline === b.pipeline && a.lane === b.lane;
   return lanes.map((lane) => ({ ...lane, ...seen.find((last) => isSame(last, lane)), inWork: 0, keys: 0 }));
@@ -338,7 +341,7 @@ function check(pipelines: readonly Pipeline[], lanes: number, maxRequests = 1): 
   }
 }
 
-/** Everything that the processes of a group must agree on: the credentials of each lane, and their budgets. */
+/** A digest of everything that the processes of a group must agree on: the number of lanes, and the `agreed` of each pipeline. */
 function fingerprint(pipelines: readonly Pipeline[], lanes: number): string {
   return digest(JSON.stringify({ lanes, pipelines: pipelines.map(({ name, agreed }) => [name, agreed]) }), 16);
 }

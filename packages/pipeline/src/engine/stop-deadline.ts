@@ -1,19 +1,20 @@
 import type { Clock } from '@headgate/throttle';
 import { onAbort } from '@headgate/throttle/internal';
 
-/** The time limits of a stop, as signals. Everything that waits during a stop reads it. */
+/** The time limits of a stop, as signals. They end every wait during a stop. */
 export interface StopDeadline {
-  /** Aborts when responses in flight must be written; what isn't written by then is given up, and requested again by the next run. */
+  /** Aborts when responses in flight must be written. The run gives up the others, and the next run requests them again. */
   readonly written: AbortSignal;
-  /** Aborts when lanes, group and log must be closed; the stop waits for nothing after that. */
+  /** Aborts when lanes, group and log must be closed. The stop waits for nothing after that. */
   readonly closed: AbortSignal;
 }
 
-/** Maximum time to write the work in flight when a lane ends, for any reason. */
+/** Maximum time to write the work in flight when a lane ends for any reason, ms. */
 export const WRITTEN_WITHIN_MS = 8_000;
+/** Maximum time from a stop until everything is closed, ms. */
 const CLOSED_WITHIN_MS = 9_500;
 
-/** A deadline that begins when `signal` aborts. Dispose it when the stop has ended. */
+/** Creates a deadline that starts when `signal` aborts. Dispose of it when the stop has ended. */
 export function stopDeadline({ clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal }): StopDeadline & Disposable {
   const written = new AbortController();
   const closed = new AbortController();

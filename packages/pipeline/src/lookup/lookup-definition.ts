@@ -6,13 +6,13 @@ import type { SourceControls } from '../engine/processor.ts';
 export interface LookupDefinition<Api extends SourceControls, Request, Answers, Topics extends TopicMap> {
   /** The source of the responses. The lane closes it. */
   readonly source: Api;
-  /** The keys of a request, in any spelling. */
+  /** Returns the keys of a request, in any spelling. */
   keys(request: Request): readonly string[];
   /** Returns one spelling for each key; throws for an invalid text, which becomes a separate dead letter. Default: the text. */
   normalize?(text: string): string;
   /**
-   * The request for some keys, for the dead letter of one, in the form of the requests topic. If it returns none for that key, the dead
-   * letter contains the whole request.
+   * Returns a request for some of the keys, in the form of the requests topic, for the dead letter of one key. If the result isn't a
+   * request for exactly that key, the dead letter contains the whole request.
    */
   requestOf(keys: readonly string[]): unknown;
   /** Requests up to `size` keys under credit. */
@@ -27,7 +27,7 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
   capacity?(api: Api): number;
   /** Maximum time that a key waits for its batch to fill while no other batch is in flight, ms. Default 200. */
   readonly maxWaitMs?: number;
-  /** The records and dead letters of one response, which answer every requested key. */
+  /** Returns the records and dead letters of one response. All requested keys then count as answered. */
   records(answers: Answers, at: LookupPosition<Request, Topics>): LookupOutcome;
 }
 
@@ -35,7 +35,7 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
 export interface LookupPosition<Request, Topics extends TopicMap> {
   /** The keys of the HTTP request, in order. */
   readonly requested: readonly RequestedKey<Request>[];
-  /** Makes records: `topics.records({ key, value })`. */
+  /** Creates records: `topics.records({ key, value })`. */
   readonly topics: RecordMakers<Topics>;
 }
 
@@ -43,9 +43,9 @@ export interface LookupPosition<Request, Topics extends TopicMap> {
 export interface RequestedKey<Request> {
   /** The key in the spelling that `normalize` returned. */
   readonly key: string;
-  /** The request for the key, possibly among others. */
+  /** The request that contains the key, possibly among others. */
   readonly request: Request;
-  /** The ID of its request: `<requests topic>-<partition>-<offset>`. */
+  /** ID of that request: `<requests topic>-<partition>-<offset>`. */
   readonly id: string;
 }
 
@@ -56,7 +56,7 @@ export interface LookupOutcome {
    * letter.
    */
   readonly records: readonly { readonly index: number; readonly record: PendingRecord }[];
-  /** Keys, or parts of the response, that can't be processed. `index`: that of their key. */
+  /** Keys, or parts of the response, that can't be processed. Default: none. */
   readonly deadLetters?: readonly LookupDeadLetter[];
 }
 
@@ -66,6 +66,6 @@ export interface LookupDeadLetter {
   readonly index: number;
   /** Why the key or part failed. The error's code and message appear in the dead letter. */
   readonly error: unknown;
-  /** A part of the response that can't be processed; `id` is unique within its request. Default: the key itself failed. */
+  /** The part of the response that can't be processed. `id` is unique within its request. Default: the key itself failed. */
   readonly part?: { readonly id: string; readonly record: unknown };
 }

@@ -7,7 +7,7 @@ import type { StateOfLane } from '../engine/processor.ts';
 import { assertRecordSize } from '../engine/record-size.ts';
 import { requestId } from '../dead-letters/pending-dead-letter.ts';
 
-/** A request in flight: its keys, by index, and which of them are answered. */
+/** A request in work: its keys, and which of them are answered, by their index in `keys`. */
 export interface LookupRequest<Request> {
   readonly id: string;
   readonly offset: number;
@@ -28,11 +28,11 @@ export interface LookupKey<Request> {
   readonly index: number;
 }
 
-/** The requests in flight of a lane, and the progress of each. */
+/** The requests that a lane has in work, and the progress of each. */
 export interface LookupRequests<Request> {
-  /** Keys taken whose response is not durable. */
+  /** Number of keys taken whose results aren't durable yet. */
   readonly load: number;
-  /** The stored keys of a request that started earlier. */
+  /** Returns the keys that the lane's state has for a request, because an earlier run started it. Undefined if there are none. */
   keptKeys(offset: number): readonly string[] | undefined;
   /** Throws if one of the keys is too large for the lane's state. */
   check(record: RequestRecord, valid: readonly string[]): void;
@@ -43,17 +43,17 @@ export interface LookupRequests<Request> {
   ): LookupRequest<Request>;
   /** Writes the records of some keys, which marks them as answered. */
   write(keys: readonly LookupKey<Request>[], records: readonly (NewRecord | RecordSeries)[]): Promise<void>;
-  /** Finishes a request without keys. */
+  /** Marks a request without keys as finished. */
   finish(request: LookupRequest<Request>): Promise<void>;
 }
 
-/** Bytes of keys in one key of the state: half of the state's minimum limit. */
+/** Maximum bytes of keys in one entry of the state: half of the record size that every state topic must accept. */
 const PART_BYTES = 32_000;
 
-/** Characters of a request in one key of the state: in JSON, each takes at most six bytes. */
+/** Maximum characters of a request in one entry of the state. In JSON, each takes six bytes at most. */
 const TEXT_PART = 5_000;
 
-/** A lane's state of partly answered requests. */
+/** The progress of a partly answered request, as the lane's state has it. */
 interface Kept {
   /** Number of parts in which the state stores the request's keys. */
   readonly parts: number;
@@ -62,7 +62,7 @@ interface Kept {
   readonly answered: OffsetRangesSnapshot;
 }
 
-/** Reads which keys of a request are left. */
+/** Reads the progress of partly answered requests, and their keys, from a lane's state. */
 export function keptLookups(state: StateOfLane): {
   readonly kept: ReadonlyMap<number, Kept>;
   readonly keys: (offset: number) => readonly string[] | undefined;
@@ -78,7 +78,7 @@ export function keptLookups(state: StateOfLane): {
   };
 }
 
-/** The partly answered requests in a lane's state, as in their topic. */
+/** Returns the partly answered requests in a lane's state, as their topic had them. */
 export function resumedLookups(state: StateOfLane): readonly RequestRecord[] {
   const { kept, keys } = keptLookups(state);
   const parts = new Map(state(STATE_KEYS.text).map(({ key, value }) => [key, value as string]));
@@ -92,15 +92,15 @@ export function resumedLookups(state: StateOfLane): readonly RequestRecord[] {
 export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupRequests<Request> {
   const { kept, keys: keptKeys } = keptLookups(lane.stateUnder);
   const active = new Map<number, LookupRequest<Request>>();
-  /** Offsets of requests in the lane's state. */
+  /** Offsets of the requests that the lane's state contains. */
   const inState = new Set(kept.keys());
 
   const isDone = ({ answered, keys }: LookupRequest<Request>): boolean => answered.next >= keys.length;
 
-  /** A request answered by one transaction needs no state: either it is finished or it isn't. */
+  /** Returns the changes of the lane's state for a request. A request that one transaction answers completely needs none. */
   const stateOf = (lookup: LookupRequest<Request>): readonly StateChange[] => {
     const { offset, record, keys, valid, answered } = lookup;
-    // An invalid key needn't be stored: its dead letter is written first.
+    // Invalid keys needn't be stored, because their dead letters are written before any response arrives.
     const parts = partsOf(keys.slice(0, valid)).map((some, i): StateChange => [`${STATE_KEYS.keys}${offset}/${i}`, some]);
     const texts = textParts(record.value ?? '').map((text, i): StateChange => [`${STATE_KEYS.text}${offset}/${i}`, text]);
     const at = STATE_KEYS.answered + String(offset);

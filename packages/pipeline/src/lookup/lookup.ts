@@ -27,8 +27,8 @@ interface WaitingKey<Request> extends LookupKey<Request> {
 }
 
 /**
- * Processes requests as lookups: many requests share one HTTP request, and each key gets its own result. The lane's state stores the
- * answered keys of a partly answered request.
+ * Processes requests as lookups: the keys of many requests share one HTTP request, and each key gets its own result. The lane's state
+ * stores which keys of a partly answered request are answered.
  */
 export function lookup<Api extends SourceControls, Request, Answers, Topics extends TopicMap>(
   definition: LookupDefinition<Api, Request, Answers, Topics>,
@@ -55,11 +55,11 @@ export function lookup<Api extends SourceControls, Request, Answers, Topics exte
 interface SortedKeys {
   readonly valid: readonly string[];
   readonly invalid: readonly string[];
-  /** Why each key in `invalid` is invalid. */
+  /** The error of each key in `invalid`. */
   readonly errors: readonly unknown[];
 }
 
-/** The keys of a request without duplicates, normalized. A key that `normalize` refuses is invalid. */
+/** Returns the keys of a request, normalized and without duplicates. A key for which `normalize` throws is invalid. */
 function sortedKeys<Api extends SourceControls, Request, Answers, Topics extends TopicMap>(
   definition: LookupDefinition<Api, Request, Answers, Topics>,
   request: Request,
@@ -91,7 +91,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   const { pipeline, lane, notifier, clock, emit, credits, topics, tracing } = context;
   const { source, size } = definition;
   const requests = lookupRequests<Request>(pipeline, lane);
-  /** The batches that have no response yet. */
+  /** The batches that have no response yet, each with the controller that takes it back. */
   const underWay = new Map<readonly WaitingKey<Request>[], AbortController>();
   let waiting: WaitingKey<Request>[] = [];
   let cancelTimer: (() => void) | undefined;
@@ -163,8 +163,8 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   };
 
   /**
-   * Sends batches while at least `least` keys are waiting and the quota has capacity. The last batch is cut to that capacity. Then one more
-   * waits for the quota's reset.
+   * Sends batches while at least `least` keys are waiting and the quota has capacity, and cuts the last batch to that capacity. If the
+   * quota has none and no other batch is under way, sends one batch, which waits for the quota's reset.
    */
   const sendBatches = (least: number): void => {
     let capacity = waiting.length >= least ? capacityNow() : 0;
@@ -181,7 +181,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       const capacity: unknown = callUser(name, () => definition.capacity?.(source) ?? Infinity);
       if (typeof capacity !== 'number' || Number.isNaN(capacity))
         throw misuse(name, `returns ${textOf(capacity)}`, 'It must return a number');
-      // The capacity is negative if the quota is overdrawn.
+      // A quota that is overdrawn has a negative capacity.
       return Math.max(0, Math.floor(capacity));
     } catch (error) {
       const keys = waiting;
@@ -205,7 +205,8 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   };
 
   /**
-   * While a batch is in flight, waiting keys lose no time, so the queue may be read further. It is slow if it hasn't been read to its end.
+   * Called when keys have waited for `maxWaitMs`, because the requests topic hasn't been read to its end. Sends the keys, unless a batch is
+   * under way: until its response, waiting costs no time, and more keys can fill the next batch.
    */
   const sendAfterWait = (): void => {
     emitQueued();
@@ -213,7 +214,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     if (underWay.size === 0) sendBatches(1);
   };
 
-  /** Called when a batch has its response or its error: the quota may have capacity for waiting keys again. */
+  /** Called when a batch has its response or its error. The quota may now have capacity for the waiting keys. */
   const batchAnswered = (keys: readonly WaitingKey<Request>[]): void => {
     underWay.delete(keys);
     if (cancelTimer === undefined) sendBatches(underWay.size === 0 ? 1 : size);
@@ -221,8 +222,8 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   };
 
   /**
-   * Cuts waiting batches to the quota's capacity. A batch loses its turn if its permit came too late or its attempt failed, and other
-   * requests used a part of its capacity.
+   * Cuts unsent batches again if they exceed the quota's current capacity. While a batch waits for its permit or for a retry, other
+   * requests can use a part of that capacity.
    */
   const recutBatches = (): void => {
     if (definition.capacity === undefined || stopping) return;
@@ -267,7 +268,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       if (!underWay.has(keys)) return;
       const error = readable(thrown);
       if (isStop(error) || endsSource(error) || isAbandoned) throw error;
-      // A stopped source may reject with any error. The keys aren't written, so the next run requests them again.
+      // A stopped source may reject with any error. The keys stay unfinished, so the next run requests them again.
       if (stopping) return;
       batchAnswered(keys);
       await writeFailed(keys, reasonOf(error).code === 'HEADGATE_UNEXPECTED' ? userError(name, error) : error);
@@ -302,7 +303,8 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       } catch (error) {
         failure = deadLetterOf(of, key, error);
       }
-      // This part of the response doesn't belong to the key: no later request returns it again.
+      // Write the dead letter of a part even if its key failed: the part can belong to another key, so a replay of this key needn't return
+      // it.
       for (const { error, part } of deadLetters)
         if (part !== undefined || failure === undefined) failed.push(deadLetterOf(of, key, error, part));
       if (failure !== undefined) failed.push(failure);
@@ -310,7 +312,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     await write(keys, records, failed, () => emit({ type: 'records-written', pipeline, kind: 'keys', counts }));
   };
 
-  /** The outcome of each key, by its index. Throws for a key that wasn't requested. */
+  /** Returns the outcome of each key, in the order of `keys`. Throws if `records` returns a key that wasn't requested. */
   const outcomesOf = (keys: readonly WaitingKey<Request>[], answers: Answers): readonly KeyOutcome[] => {
     const name = { pipeline, key: keys[0]?.key ?? '', name: 'records' };
     const outcomes = keys.map((): KeyOutcome => ({ pending: [], deadLetters: [] }));

@@ -13,14 +13,14 @@ import type { LastCrawls } from './last-crawls.ts';
 import type { After, Crawl } from './walk-definition.ts';
 
 export interface AfterWork {
-  /** Started work that isn't finished. */
+  /** Number of walks whose work isn't finished. */
   readonly load: number;
   readonly isBusy: boolean;
-  /** The walk whose work is being done. */
+  /** The walk whose work is running, and the name of that work. */
   readonly current: { readonly key: string; readonly request: string; readonly name: string } | undefined;
-  /** The ends of the pipeline's topics: a walk that starts now has no record before them. */
+  /** Returns the ends of the pipeline's topics. The records of a walk that starts now will be at or after them. */
   offsets(): Promise<Readonly<Record<string, number>>>;
-  /** Called when a walk's last page is about to be written. */
+  /** Notes that a walk is complete. Call it just before the walk's last page is written. */
   ending(crawl: EndedWalk): EndingWalk;
   /** Starts no further chunk. Unfinished work continues when the lane is opened again. */
   stop(): void;
@@ -39,17 +39,17 @@ export interface EndingWalk {
   start(): void;
 }
 
-/** Work after a walk, in the form of the lane's state. */
+/** The unfinished work after a walk, in the form in which the lane's state stores it. */
 interface Unfinished {
   readonly crawl: Crawl;
   readonly previous?: Crawl | undefined;
-  /** Records written so far. They come in the same order whenever the work is repeated. */
+  /** Number of records written so far. The work returns its records in the same order each time, so this many are skipped. */
   readonly written: number;
-  /** The work has failed, and its dead letter is written. */
+  /** True if the work has failed before, and its dead letter is written. */
   readonly failed?: true;
 }
 
-/** Records written, by topic and by kind. */
+/** Number of records written, by topic and by kind. */
 interface Written {
   readonly counts: Record<string, number>;
   readonly kinds: Record<string, number>;
@@ -57,7 +57,7 @@ interface Written {
 
 /** Maximum records per transaction. */
 const CHUNK = 5_000;
-/** Continues the work in the lane's state. */
+/** Runs the work after the walks of a lane, one walk at a time. Continues the unfinished work in the lane's state. */
 export function afterWork<Topics extends TopicMap>(
   { after, afterName = 'the work after its crawl' }: { readonly after?: After<Topics>; readonly afterName?: string },
   last: LastCrawls,
@@ -70,7 +70,7 @@ export function afterWork<Topics extends TopicMap>(
     .map(({ key, value }) => ({ number: Number(key), work: value as Unfinished }))
     .toSorted((one, other) => one.number - other.number);
   let lastNumber = queue.at(-1)?.number ?? 0;
-  /** Unfinished work that no run can do, because the pipeline no longer defines `after`. */
+  /** Unfinished work of an earlier run, for which the pipeline no longer defines `after`. */
   const dropped = after === undefined ? queue.splice(0) : [];
   for (const { work } of dropped) {
     const message = `${work.crawl.key}: the work after its crawl ${work.crawl.id} was dropped, because the pipeline no longer defines any`;
@@ -100,7 +100,7 @@ export function afterWork<Topics extends TopicMap>(
 
   const workOn = async (work: After<Topics>, unfinished: Unfinished, stateKey: string): Promise<void> => {
     const { key, id } = unfinished.crawl;
-    /** Records that this process has written, by topic. */
+    /** Number of records that this process has written, by topic. */
     const counts: Record<string, number> = {};
     const kinds: Record<string, number> = {};
     let isDone = false;
@@ -123,7 +123,8 @@ export function afterWork<Topics extends TopicMap>(
   };
 
   /**
-   * Keeps the work for the next opening of the lane: the next walk is compared with this one, and nothing else would create its records.
+   * Writes a dead letter for failed work, and keeps the work in the lane's state for the next opening of the lane, because nothing else
+   * would create its records. Drops the work if the records that it needs are gone.
    */
   const fail = async (unfinished: Unfinished, stateKey: string, thrown: unknown, written: number): Promise<void> => {
     const { crawl, previous } = unfinished;
@@ -152,7 +153,7 @@ export function afterWork<Topics extends TopicMap>(
     else dead.emit();
   };
 
-  /** Counts records as they become durable. */
+  /** Runs the work and commits its records in chunks. Adds them to `counts` and `kinds` as they become durable. */
   const write = async (work: After<Topics>, unfinished: Unfinished, stateKey: string, { counts, kinds }: Written): Promise<void> => {
     const { crawl, previous } = unfinished;
     const warn = (message: string): void => emit({ type: 'notice', level: 'warn', message: `${crawl.key}: ${message}` });

@@ -5,37 +5,38 @@ import type { StateOfLane, WorkerContext } from '../engine/processor.ts';
 import type { TopicMap } from '../definition/topic.ts';
 import type { Crawl } from './walk-definition.ts';
 
-/** The last complete walk of a key, in the form of the lane's state. */
+/** The last complete walk of a key, in the form in which the lane's state stores it. */
 export interface LastCrawl {
-  /** For forecasts, as `items`. */
+  /** Number of pages, for forecasts. */
   readonly pages: number;
+  /** Number of items, for forecasts. */
   readonly items: number;
-  /** For the next walk. */
+  /** Last value of `carry`. The key's next walk starts with it. */
   readonly carried?: Json | undefined;
-  /** For the work after the next one. */
+  /** The walk that `after` of the key's next walk gets as `previous`. */
   readonly crawl?: Omit<Crawl, 'key'> | undefined;
 }
 
-/** The last complete walk of each key, those of this run included. */
+/** The last complete walk of each key, including walks of this run. */
 export interface LastCrawls {
   of(this: void, key: string): LastCrawl | undefined;
-  /** A key's walk is complete. Returns the change that belongs into the transaction with its last page. */
+  /** Notes that a key's walk is complete. Returns the state change for the transaction of its last page. */
   ended(this: void, key: string, crawl: LastCrawl): StateChange;
 }
 
-/** A key that hasn't been walked for this long is forgotten: the state must not grow with every key that ever existed. */
+/** Time after which a key's last walk is forgotten. Otherwise, the state would grow with every key that was ever walked. */
 const FORGET_AFTER_MS = 90 * 86_400_000;
 
-/** The last complete walks in a lane's state, by key. `kind`: as in `WorkerContext`. */
+/** Returns the last complete walks in a lane's state, by key. `kind`: as in `WorkerContext`. */
 export function lastCrawlsIn(state: StateOfLane, kind: string): ReadonlyMap<string, LastCrawl> {
   return new Map(state(STATE_KEYS.last + kind).map(({ key, value }) => [key, value as LastCrawl]));
 }
 
-/** Remembers the last complete walks of a lane, and forgets old ones: a lane may be held for years. */
+/** Keeps the last complete walks of a lane, and forgets old ones while the lane is open, because that can be for years. */
 export function lastCrawls({ lane, kind, clock }: Pick<WorkerContext<never, TopicMap>, 'lane' | 'kind' | 'clock'>): LastCrawls {
   const prefix = STATE_KEYS.last + kind;
   const now = clock.monotonicMs();
-  /** With the time when each was complete, ms on the monotonic clock. The oldest first. */
+  /** Walks by key, the oldest first. `atMs`: when the walk was complete, on the monotonic clock. */
   const last = new Map(
     lane
       .stateUnder(prefix)
@@ -58,7 +59,7 @@ export function lastCrawls({ lane, kind, clock }: Pick<WorkerContext<never, Topi
       return found === undefined || isOld(found) ? undefined : found.crawl;
     },
     ended(key, crawl) {
-      // Behind those that were complete before it.
+      // Delete the key first, so that it becomes the newest in the map's order.
       last.delete(key);
       last.set(key, { crawl, atMs: clock.monotonicMs() });
       return [prefix + key, crawl];

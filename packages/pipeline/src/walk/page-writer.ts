@@ -17,9 +17,9 @@ import type { RefusedPart, WalkChange, WalkDefinition } from './walk-definition.
 import { type WalkState, pageAfter, restNote } from './walk-state.ts';
 import type { WalkTransforms } from './walk-transforms.ts';
 
-/** Writes the pages of a lane's walks, and their failures. */
+/** Writes the pages of a lane's walks, and the dead letters of failed walks. */
 export interface PageWriter<Page, Value, Request, Cursor extends NonNullable<Json>> {
-  /** Resolves when the page is durable: its records, its checkpoint and, after the last one, the finished request. */
+  /** Resolves when the page is durable: its records, its checkpoint and, with the last page, the offset of the finished request. */
   write(walk: Walk<Request, Cursor>, page: WalkedPage<Page, Cursor>, transforms: WalkTransforms<Page, Value>): Promise<void>;
   /** Resolves with the reason when the dead letter of the walk is durable. */
   writeFailed(walk: Walk<Request, Cursor>, error: unknown): Promise<Reason>;
@@ -43,7 +43,7 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
     }, 0);
   };
 
-  /** Throws for a value of the lane's state that is too large. `name`: the function of the definition that returned it. */
+  /** Throws if a value for the lane's state is too large. `name`: the function of the definition that returned it. */
   const assertStateSize = ({ key, call }: Walking, change: StateChange, name: string, which: string): void => {
     assertRecordSize([call(name, () => lane.stateRecord(change))], { pipeline, key, lane, name, which });
   };
@@ -64,7 +64,7 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
     });
   };
 
-  /** A walk's first transaction says that it was started; a resumed one has already said so. */
+  /** Returns the records of the state `started` for the walk's first transaction, and none if a page was written before. */
   const started = (walk: Walking) => (pageAfter(walk.state.at) === 1 ? lifecycle(walk, { state: 'started', pages: 0, items: 0 }) : []);
 
   return {
@@ -145,7 +145,9 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
   };
 }
 
-/** The items; none if creating them throws. The walk has already failed, so a second error of its definition changes nothing. */
+/**
+ * Returns the records, or none if creating them throws. The walk has already failed, so a second error of its definition changes nothing.
+ */
 function orNone<Item>(make: () => readonly Item[]): readonly Item[] {
   try {
     return make();

@@ -5,11 +5,11 @@ import type { PendingRecord, RecordMakers, TopicMap, TopicNames } from '../defin
 import type { SourceControls } from '../engine/processor.ts';
 import type { Reason } from '../view/events.ts';
 
-/** A source of pages: the result of `defineSource`, or any object with its controls and its `query`. */
+/** A source of pages: the result of `defineSource`, or any object with a `query` and the members of `SourceControls`. */
 export interface WalkedSource<Query, Page> extends SourceControls {
-  /** Requests a page under credit, as `Source.query` of `@headgate/sources`. */
+  /** Requests a page under credit, like `Source.query` of `@headgate/sources`. */
   query(query: Query, options: QueryOptions): Promise<Delivery<Page>>;
-  /** Names of the credentials that may send a query. Default: any. */
+  /** Returns the names of the credentials that may send a query. Default: any credential may. */
   readonly credentialsOf?: (query: Query) => readonly string[];
 }
 
@@ -17,51 +17,60 @@ export interface WalkedSource<Query, Page> extends SourceControls {
 export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, Request, Value, Topics extends TopicMap> {
   /** The source to walk. The lane closes it. */
   readonly source: WalkedSource<Query, Page>;
-  /** How a request's walk gets from page to page. Called whenever the walk begins or continues. */
+  /** Returns how a request's walk gets from page to page. Called when the walk starts or resumes. `carried`: see `carry`. */
   paging(request: Request, start: { readonly carried: Json | undefined }): Paging<Query, Page, Cursor>;
   /** Transforms between pages and records. Their state is stored in the checkpoint automatically. */
   readonly through?: readonly Transform<Page, Page>[] | readonly [Transform<Page, Value>];
-  /** The records of a page, written in one transaction with its checkpoint. */
+  /** Returns the records of a page. They are written in one transaction with the page's checkpoint. */
   records(value: Value, at: WalkPosition<Request, Topics>): Iterable<PendingRecord>;
   /**
-   * Makes the next walk of a key incremental. Called for each page with the previous value, first with the value of the key's last complete
-   * walk. Its last value is in the transaction of the walk's last page, and `paging` of the next walk gets it as `carried`, for 90 days.
-   * For example, it is the newest modification time. A walk that fails carries nothing over. Walks of one key take turns.
+   * Makes the next walk of a key incremental, for example by the newest modification time. Called for each page with the value of the
+   * previous page; for the first page, with the last value of the key's last complete walk. The last value is written with the walk's last
+   * page, and for 90 days `paging` of the key's next walk gets it as `carried`. A failed walk carries nothing over. Walks of one key run
+   * one after another.
    */
   carry?(page: Page, carried: Json | undefined): Json | undefined;
-  /** Items of a page, for counts and displays. Default: its records. */
+  /** Returns the number of items of a page, for counts and displays. Default: the number of its records. */
   items?(value: Value): number;
-  /** Name of the credential of a page's request, for displays. */
+  /** Returns the name of the credential that sent a page's request, for displays. */
   credentialOf?(page: Page): string;
-  /** Records of a walk's change of state: in its first transaction, its last one, and that of its dead letter. */
+  /**
+   * Returns records about a walk's change of state. They are written in the walk's first or last transaction, or in that of its dead
+   * letter.
+   */
   lifecycle?(change: WalkChange, at: Omit<WalkPosition<Request, Topics>, 'page' | 'carried' | 'warn' | 'refuse'>): Iterable<PendingRecord>;
-  /** How to make a page's records smaller, for the dead letter of one that its topic doesn't accept: `take smaller pages`. */
+  /** Cure in the dead letter of a page with a record that is too large for its topic, such as `take smaller pages`. Default: none. */
   readonly smallerBy?: string;
-  /** True for a request of all pages. Default: every request. `plan` and `after` don't compare a walk of some pages with others. */
+  /**
+   * Returns true for a request of all pages. Default: true. Other walks don't count as the key's last one: no `after`, nothing carried
+   * over.
+   */
   whole?(request: Request): boolean;
   /** Work after a complete walk, such as comparing it with the previous one. */
   readonly after?: After<NoInfer<Topics>>;
-  /** Name of that work, for notices: `the comparison of its last two crawls`. Default `the work after its crawl`. */
+  /** Name of the `after` work, for notices, such as `the comparison of its last two crawls`. Default: `the work after its crawl`. */
   readonly afterName?: string;
 }
 
-/** The page from which records are created, and its walk. */
+/** The page whose records are created, and its walk. */
 export interface WalkPosition<Request, Topics extends TopicMap> {
-  /** The request, as the definition's schema gives it. */
+  /** The request, as parsed by the definition's schema. */
   readonly request: Request;
   /** Key of the request. */
   readonly key: string;
-  /** Unique on the log, and the same however often the walk is resumed: `<requests topic>-<partition>-<offset>`. */
+  /** ID of the request, unique on the log and the same after a restart: `<requests topic>-<partition>-<offset>`. */
   readonly id: string;
-  /** 1-based. */
+  /** Number of the page, 1-based. */
   readonly page: number;
   /** The value that the last complete walk of the key carried, as `paging` got it: the same for all pages of this walk. */
   readonly carried: Json | undefined;
-  /** Makes records: `topics.records({ key, value })`. */
+  /** Creates records: `topics.records({ key, value })`. */
   readonly topics: RecordMakers<Topics>;
   /** Emits a warning about the page once it is durable. */
   readonly warn: (message: string) => void;
-  /** Creates a dead letter of a part of the page that can't be processed, in the page's transaction: the walk continues. */
+  /**
+   * Creates a dead letter for a part of the page that can't be processed. It is written in the page's transaction, and the walk continues.
+   */
   readonly refuse: (part: RefusedPart) => void;
 }
 
@@ -69,9 +78,9 @@ export interface WalkPosition<Request, Topics extends TopicMap> {
 export interface RefusedPart {
   /** Unique within its request, and the same when the page is requested again. */
   readonly id: string;
-  /** JSON, as the service returned it. */
+  /** The part as a JSON value, as the service returned it. */
   readonly record: unknown;
-  /** Its code and message appear in the dead letter. */
+  /** Why the part can't be processed. The error's code and message appear in the dead letter. */
   readonly error: unknown;
 }
 
@@ -81,16 +90,16 @@ export type WalkChange = {
   /** Pages written so far. */
   readonly pages: number;
   readonly items: number;
-  /** The reason of a failure. */
+  /** Why the walk failed. Set only if `state` is `failed`. */
   readonly reason?: Reason;
 };
 
 /**
- * Work after a complete walk. It may read the log back, and its records are written in chunks, each in a transaction. After a crash it is
- * called again, and durable records are skipped by counting, so it must return the same records in the same order. If it throws, it becomes
- * a dead letter, and is called again when the lane is next opened. If the error's code is `HEADGATE_STATE_LOST`, because records are gone,
- * it is dropped with a warning. A lane runs one at a time. `previous` is the key's last complete walk before this one, if its records are
- * known.
+ * Work after a complete walk. It can read the log back. Its records are written in chunks, one transaction each. After a crash, the work is
+ * called again, and the records that are already durable are skipped by counting, so it must return the same records in the same order. If
+ * the work throws, Headgate writes a dead letter, and calls the work again when the lane is next opened. If the error has the code
+ * `HEADGATE_STATE_LOST`, because records are gone, the work is dropped with a warning. A lane runs one such work at a time. `previous`: the
+ * key's last complete walk before this one, if its records are known.
  */
 export type After<Topics extends TopicMap> = (
   crawl: Crawl,
@@ -98,7 +107,7 @@ export type After<Topics extends TopicMap> = (
   io: AfterIo<Topics>,
 ) => AsyncIterable<PendingRecord>;
 
-/** A complete walk that has finished. */
+/** A complete walk. */
 export interface Crawl {
   /** Key of its request. */
   readonly key: string;
@@ -108,24 +117,24 @@ export interface Crawl {
   readonly pages: number;
   /** Items of its pages, as `WalkDefinition.items` counts them. */
   readonly items: number;
-  /** By the name of a topic within the pipeline: no record of the walk is before this offset of the lane's partition. */
+  /** Offsets in the lane's partition, by the topic's name within the pipeline. All records of the walk are at or after them. */
   readonly offsets: Readonly<Record<string, number>>;
 }
 
-/** Resources of {@link After}, for the lane that the crawl belongs to. */
+/** What the work of {@link After} can use, for the lane that the crawl belongs to. */
 export interface AfterIo<Topics extends TopicMap> {
-  /** Reads the crawls back: `readBytes` with `partition`, from an offset of `Crawl.offsets`. */
+  /** The log. To read a crawl back, call `readBytes` with `partition`, from an offset of `Crawl.offsets`. */
   readonly log: TopicLog;
   /** Returns the log's name of a topic: `names('issues.records')`. */
   readonly names: TopicNames;
   /** The lane's partition in every topic of the pipeline that has one per lane. */
   readonly partition: number;
-  /** Makes records: `topics.records({ key, value })`. */
+  /** Creates records: `topics.records({ key, value })`. */
   readonly topics: RecordMakers<Topics>;
   /** The run's clock. */
   readonly clock: Clock;
-  /** Aborts when the lane is released. Started work is called again when the lane is next opened. */
+  /** Aborts when the lane is released. Unfinished work is called again when the lane is next opened. */
   readonly signal: AbortSignal;
-  /** Emits a notice of level `warn`, at once, with the crawl's key before it. */
+  /** Emits a notice of level `warn` immediately, with the crawl's key before the message. */
   readonly warn: (message: string) => void;
 }

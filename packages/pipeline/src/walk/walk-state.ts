@@ -9,52 +9,58 @@ import type { StateOfLane } from '../engine/processor.ts';
 /** A walk's state between two transactions, as the lane's state keeps it. */
 export interface WalkState<Cursor extends NonNullable<Json>> {
   readonly key: string;
-  /** Undefined before the first page. */
+  /** Position after the last written page. Undefined before the first page. */
   readonly at?: Checkpoint<Cursor> | undefined;
   readonly items: number;
   /** The states of transforms, by name. */
   readonly through?: Readonly<Record<string, Json>> | undefined;
-  /** Values of `carry`: from the previous walk, and from the pages of this one. */
+  /** Values of `carry`: the one from the previous walk, and the one from the last page of this walk. */
   readonly carried?: { readonly before?: Json | undefined; readonly now?: Json | undefined } | undefined;
-  /** By topic: no record of the walk is before this offset. Stored if there is work after the walk. */
+  /** Offsets by topic. All records of the walk are at or after them. Set only if the definition has `after`. */
   readonly offsets?: Readonly<Record<string, number>> | undefined;
-  /** Whether the walk started where the walk of a dead letter failed. */
+  /** True if the walk continues a failed walk from its dead letter. */
   readonly isRest?: true | undefined;
-  /** The request's own text: the walk may outlive it in the topic. */
+  /** The request's JSON. It is kept here, because the topic may delete the request before the walk ends. */
   readonly request: string | null;
 }
 
-/** Where a walk begins. */
+/** The part of a walk's state that a replayed request brings along. */
 export type WalkStart<Cursor extends NonNullable<Json>> = Pick<WalkState<Cursor>, 'at' | 'through' | 'carried' | 'isRest'>;
 
-/** The walks in a lane's state, by offset. A walk whose state an earlier version wrote in another form begins again. */
+/**
+ * Returns the walks in a lane's state, by the offset of their request. A walk in the form of an earlier version has no `at`, so it starts
+ * again.
+ */
 export function walkStates<Cursor extends NonNullable<Json>>(state: StateOfLane): ReadonlyMap<number, WalkState<Cursor>> {
   return new Map(state(STATE_KEYS.walk).map(({ key, value }) => [Number(key), value as WalkState<Cursor>]));
 }
 
-/** The unfinished walks in a lane's state, as requests. */
+/** Returns the unfinished walks in a lane's state as requests. */
 export function resumedWalks(state: StateOfLane): readonly RequestRecord[] {
   return [...walkStates(state)].map(([offset, { key, request }]) => ({ offset, key, value: request }));
 }
 
-/** Number of the page at a checkpoint. */
+/** Returns the number of the page that follows a checkpoint, 1-based. Without a checkpoint, it is 1. */
 export function pageAfter({ pages = 0 }: { readonly pages?: number } = {}): number {
   return pages + 1;
 }
 
-/** The part of a walk that a dead letter stores, so that its replay continues there: it is a separate walk, whose pages count from 1. */
+/** The part of a failed walk that its dead letter stores. The replay continues there with a separate walk, whose pages count from 1. */
 interface RestNote<Cursor extends NonNullable<Json>> extends Pick<WalkState<Cursor>, 'through' | 'carried'> {
   readonly cursor: Cursor;
 }
 
-/** Undefined for a walk without a page, and for one in a loop, which can't continue from there. */
+/** Returns this part as JSON. Undefined before the first page, and for a walk in a loop, which can't continue where it was. */
 export function restNote<Cursor extends NonNullable<Json>>({ at, through, carried }: WalkState<Cursor>): string | undefined {
   if (at === undefined || at.isCircle === true) return undefined;
   const note: RestNote<Cursor> = { cursor: at.cursor, through, carried };
   return JSON.stringify(note);
 }
 
-/** The state of a walk whose request a replay enqueued again. Throws a `PipelineError` for a note that no walk wrote. */
+/**
+ * Returns the state with which a replayed request starts, if any. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for an invalid
+ * header.
+ */
 export function rest<Cursor extends NonNullable<Json>>({ resume }: Pick<RequestRecord, 'resume'>): WalkStart<Cursor> | undefined {
   if (resume === undefined) return undefined;
   try {

@@ -18,12 +18,12 @@ import type { WalkDefinition } from './walk-definition.ts';
 import { type WalkStart, type WalkState, pageAfter, rest, walkStates } from './walk-state.ts';
 import { openTransforms } from './walk-transforms.ts';
 
-/** Maximum requests that a lane has in flight; the rest stays in the topic. */
+/** Maximum jobs that a lane has in work. The others stay in the topic. */
 export const MAX_IN_WORK = 500;
 
 /**
- * Processes requests as walks: one request, many pages. A page's records, its checkpoint, the transforms' state and the budget's journal
- * are one transaction. All accepted requests are walked concurrently, and take turns in the budget's queue.
+ * Processes each request as a walk through many pages. A page's records, its checkpoint, the transforms' state and the budget's journal are
+ * one transaction. A lane's walks run concurrently, and take turns in the budget's queue.
  */
 export function walk<Query, Page, Cursor extends NonNullable<Json>, Request, Topics extends TopicMap, Value = Page>(
   definition: WalkDefinition<Query, Page, Cursor, Request, Value, Topics>,
@@ -37,7 +37,10 @@ export function walk<Query, Page, Cursor extends NonNullable<Json>, Request, Top
     });
   }
   const { source } = definition;
-  /** Those that may send the request at a cursor. Throws what makes a dead letter of the walk. */
+  /**
+   * Returns the names of the credentials that may send the request at a cursor. Undefined: any may. Throws if the definition's `paging`
+   * throws.
+   */
   const credentialsOf = (pipeline: string, request: Request, cursor: Cursor | undefined, carried: Json | undefined) => {
     if (source.credentialsOf === undefined) return undefined;
     const paging = callUser({ pipeline, name: 'paging' }, () => definition.paging(request, { carried }));
@@ -72,13 +75,13 @@ export interface Walk<Request, Cursor extends NonNullable<Json>> {
   state: WalkState<Cursor>;
   isWriting: boolean;
   subscription?: Subscription;
-  /** True for a walk of all pages. */
+  /** Returns true if the walk is for all pages. */
   isWhole(): boolean;
   /** Calls a function of the definition for this walk. `name`: the function's name, for errors. */
   readonly call: <Result>(name: string, call: () => Result) => Result;
 }
 
-/** An accepted request, and where its walk begins if an earlier one left it midway. */
+/** A request that the worker has taken. `rest`: the position of the failed walk that it continues, if a replay enqueued it. */
 interface Job<Request, Cursor extends NonNullable<Json>> {
   readonly record: RequestRecord;
   readonly request: Request;
@@ -95,7 +98,7 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
   const { source } = definition;
   const saved = walkStates<Cursor>(lane.stateUnder);
   const active = new Map<number, Walking | 'ending' | 'waiting'>();
-  /** By the key of a walk that carries a value: the jobs that follow it, one by one, each with the value from the one before. */
+  /** The jobs that wait for the active walk of their key, if walks carry a value. Each gets the value of the walk before it. */
   const waiting = new Map<string, Job<Request, Cursor>[]>();
   const last = lastCrawls(context);
   const after = afterWork(definition, last, context);
@@ -106,7 +109,10 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
     laneFailed = true;
   });
 
-  /** Two concurrent walks of one key would begin with the same carried value, and write the same records. */
+  /**
+   * Starts the walk of a request, or lets it wait for the active walk of its key if walks carry a value. Otherwise, both walks would start
+   * with the same carried value, and write the same records.
+   */
   const admit = (record: RequestRecord, request: Request): void => {
     const { offset } = record;
     const key = saved.get(offset)?.key ?? context.keyOf(request, record.key || requestId(lane, offset));
@@ -148,14 +154,14 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
       .subscribe({ error: (error: unknown) => fail(current, error), complete: () => leave(current) });
   };
 
-  /** Records where a complete walk's records will begin, for the work after it. */
+  /** Notes the offsets at which the records of a complete walk will begin. `after` gets them. */
   const noteOffsets = async (current: Walking): Promise<void> => {
     if (definition.after === undefined || pageAfter(current.state.at) > 1 || !current.isWhole()) return;
     current.state = { ...current.state, offsets: await after.offsets() };
   };
 
-  // The grant for the next page is in the transaction of this one, and its request is sent after that, so a crash repeats at most one page.
-  // Nothing may wait between a page and its commit.
+  // The grant for the next page is in the transaction of this page, and the next request is sent after that, so a crash repeats at most one
+  // page. Nothing must wait between a page and its commit.
   const pagesOf = (current: Walking) => {
     const { key, request, state, call } = current;
     const transforms = openTransforms<Page, Value>(definition.through ?? [], state.through, { pipeline, key });
@@ -180,9 +186,9 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
       leave(current);
       return;
     }
-    // A source that other code has stopped sends nothing more.
+    // If other code has stopped the source, it sends nothing more, so the lane can't continue either.
     if (endsSource(error) || endsLane(error) || (isStop(error) && !isStopping)) {
-      // Before `leave`, so that the remaining work of the failed lane still includes this walk.
+      // Call this before `leave`, so that the unfinished work of the failed lane still includes this walk.
       notifier.fail(error);
       leave(current, reasonOf(error));
       return;
@@ -199,7 +205,7 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
     );
   };
 
-  /** The walk is complete, or continues where its lane is opened next. The next one of its key begins. */
+  /** Removes a walk that is done, or that continues when its lane is next opened. Starts the next walk of its key. */
   const leave = (current: Walking, error?: Reason): void => {
     tracing?.end(current, error);
     const jobs = waiting.get(current.key) ?? [];
@@ -217,7 +223,7 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
     notifier.notify();
   };
 
-  /** Creates a dead letter of a request without a usable key, because `keyOf` threw. */
+  /** Dead-letters a request whose walk couldn't start, for example because `keyOf` threw. */
   const refuse = async (record: RequestRecord, error: unknown): Promise<void> => {
     active.set(record.offset, 'ending');
     await refuseRequest(context, record, error, false);
