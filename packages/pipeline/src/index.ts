@@ -1,5 +1,5 @@
 /**
- * The exactly-once engine: `definePipeline` makes a pipeline of a source and topics, `start` runs pipelines on a log.
+ * The exactly-once engine: `definePipeline` creates a pipeline from a source and topics, and `start` runs pipelines on a log.
  *
  * @packageDocumentation
  */

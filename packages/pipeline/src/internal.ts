@@ -1,5 +1,5 @@
 /**
- * For Headgate's packages alone: it may change with every version.
+ * Exports for Headgate's other packages. They can change with every version.
  *
  * @packageDocumentation
  */

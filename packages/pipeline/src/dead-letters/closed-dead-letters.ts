@@ -2,21 +2,24 @@ import type { StateReading, TopicPartition } from '@headgate/topics';
 import { laneState } from '../engine/lane-state.ts';
 import { type OffsetRanges, type OffsetRangesSnapshot, offsetRanges } from '../engine/offset-ranges.ts';
 
-/** Maximum offsets per note. It keeps each note within the limit of a record, however many gaps the closed dead letters leave. */
+/** Maximum offsets per note. Each note then fits into a record, however many gaps the closed dead letters leave. */
 const NOTED_TOGETHER = 2_000;
 
 /** The dead letters of a partition that were replayed or dismissed, as stored in the group's state. */
 export interface ClosedDeadLetters {
-  /** Offset before which every dead letter is closed. */
+  /** First offset that isn't known to be closed. */
   readonly next: number;
   has(offset: number): boolean;
-  /** Closes a dead letter, and all offsets from `from` to before it, which contain no dead letter. */
+  /** Closes a dead letter and the offsets between `from` and it, which must contain no other dead letter. */
   close(offset: number, from: number): void;
-  /** The notes that make what was closed since the last call durable: keys in the group's state with their values. */
+  /** Returns the changes of the group's state since the last call, as keys and values. Write them to make the changes durable. */
   notes(): readonly (readonly [key: string, value: string])[];
 }
 
-/** `end`: the offset that the partition's next record will have. A note beyond it is about an earlier topic of the same name. */
+/**
+ * Reads the closed dead letters of a partition from the group's state. `end`: offset of the partition's next record. If a note is about an
+ * offset from `end` on, the notes are about an earlier topic of the same name, and are ignored.
+ */
 export function closedDeadLetters(
   group: string,
   state: StateReading,

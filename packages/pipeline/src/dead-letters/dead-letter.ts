@@ -5,7 +5,7 @@ import { eventHeaders } from '../definition/topic.ts';
 import { RESUME } from '../definition/request.ts';
 import { readable, textOf } from '../definition/thrown.ts';
 
-/** The reason in a dead letter: every error class of Headgate has these. */
+/** The reason in a dead letter. Every error class of Headgate has these fields. */
 export interface DeadLetterReason extends Reason {
   readonly retryable: boolean;
 }
@@ -16,34 +16,34 @@ export interface DeadLetterOptions {
   readonly topic: string;
   readonly partition: number;
   readonly key: string;
-  /** Unique and deterministic, so it is the same if written again. */
+  /** ID of the dead letter. It is unique, and the same if the dead letter is written again. */
   readonly id: string;
   readonly content: DeadLetterContent;
   readonly error: unknown;
-  /** Epoch ms. */
+  /** Time of the dead letter, epoch ms. */
   readonly at: number;
   /** Headers in addition to those of every dead letter. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Where the replay of a walk continues. Default: at its start. */
+  /** Position at which a replay continues the walk. Default: the start of the walk. */
   readonly resume?: string | undefined;
-  /** Maximum bytes in its topic, if the record exceeds them. */
+  /** Returns the maximum size of a record in its topic, bytes, if this record exceeds it; otherwise undefined. */
   readonly tooLarge: (record: NewRecord) => number | undefined;
 }
 
-/** The name of each pipeline's topic of dead letters, within the pipeline. */
+/** Name of each pipeline's dead-letters topic, within the pipeline. */
 export const DEAD_LETTERS = 'dead-letters';
 
-/** Limits of a dead letter that must be short. Quoted as JSON, a byte may become six. */
+/** Maximum bytes of the parts of a shortened dead letter. In JSON, a byte can become six. */
 const MAX_BYTES = { key: 500, message: 500, id: 100, code: 100 } as const;
 
-/** A request, or its unchanged JSON text, or its bytes if it isn't text, or a record that can't be processed. */
+/** The content of a dead letter: a request, its unchanged JSON, its bytes if it isn't text, or another record that can't be processed. */
 export type DeadLetterContent =
   | { readonly request: unknown }
   | { readonly requestText: string }
   | { readonly requestBytes: Uint8Array }
   | { readonly record: unknown };
 
-/** A record of text. */
+/** A record whose key, value and headers are text. */
 export interface DeadLetterRecord extends NewRecord {
   readonly key: string;
   readonly value: string;
@@ -51,8 +51,8 @@ export interface DeadLetterRecord extends NewRecord {
 }
 
 /**
- * The record of a dead letter. It omits content that is too large, and says so, so that the reason isn't lost with it. Such a dead letter
- * has less than 6 kB for every key, ID and reason.
+ * Creates the record of a dead letter. If the record is too large for its topic, omits the content and says so, so that at least the reason
+ * is kept. Such a shortened record has less than 6 kB, whatever its key, ID and reason are.
  */
 export function deadLetter(options: DeadLetterOptions): DeadLetterRecord {
   const whole = deadLetterRecord(options, options.content);
@@ -68,13 +68,13 @@ export function deadLetter(options: DeadLetterOptions): DeadLetterRecord {
   return deadLetterRecord({ ...options, resume: undefined, key: shortened(options.key, MAX_BYTES.key), id, error }, { request: null });
 }
 
-/** The ID. A long ID is cut and gets a digest of the complete ID, so that different IDs stay different. */
+/** Returns the ID. Cuts a long ID, and appends a digest of the complete one, so that different IDs stay different. */
 function shortId(id: string): string {
   const short = shortened(id, MAX_BYTES.id);
   return short === id ? id : `${short}${digest(id, 22)}`;
 }
 
-/** The text in at most `bytes` bytes of UTF-8, cut between characters, then `…` if it was cut. */
+/** Returns the start of a text in at most `bytes` bytes of UTF-8, cut between characters. Appends `…` if it was cut. */
 function shortened(text: string, bytes: number): string {
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));
   return read === text.length ? text : `${text.slice(0, read)}…`;
@@ -100,7 +100,7 @@ function contentText(content: DeadLetterContent): string {
   return JSON.stringify(content).slice(1, -1);
 }
 
-/** Reads `code`, `message` and `retryable` of an error of any package. */
+/** Reads `code`, `message` and `retryable` of an error of any package. Other values get the code `HEADGATE_UNEXPECTED`. */
 export function reasonOf(error: unknown): DeadLetterReason {
   const read = readable(error);
   const { code, message, retryable } = Object(read) as Partial<Record<'code' | 'message' | 'retryable', unknown>>;

@@ -6,13 +6,13 @@ import { DEAD_LETTERS } from './dead-letter.ts';
 
 /** Location of a pipeline's dead letters. */
 export interface DeadLettersOptions {
-  /** Log that has the pipeline's topics. Stays open. */
+  /** Log that has the pipeline's topics. It stays open. */
   readonly log: Pick<TopicLog, 'listTopics' | 'readBytes' | 'readState'>;
   /** Name of the pipeline. */
   readonly pipeline: string;
   /** Group of the runs. Default `headgate`. */
   readonly group?: string;
-  /** The topics' names on the log. Default: their own, as `topicNames()` gives them. */
+  /** Returns the log's name of a topic. Default: `topicNames()`, which changes no name. */
   readonly names?: TopicNames;
   /** Aborts the reading. Default: never. */
   readonly signal?: AbortSignal | undefined;
@@ -22,23 +22,23 @@ export interface DeadLettersOptions {
 export interface OpenDeadLetter {
   /** Partition of the dead-letters topic, counted from 0. */
   readonly partition: number;
-  /** Its offset in the partition. */
+  /** Offset of the dead letter in its partition. */
   readonly offset: number;
   /** Key of the dead letter's request; null if the request has no key or a binary one. */
   readonly key: string | null;
-  /** Code of the error: `HEADGATE_UNREADABLE_DEAD_LETTER` if another client wrote something else into the topic. */
+  /** Code of the error. `HEADGATE_UNREADABLE_DEAD_LETTER` if another client has written a record that isn't a dead letter. */
   readonly code: string;
   /** Message of the error. */
   readonly message: string;
-  /** When the log appended it, milliseconds since the epoch. */
+  /** Time at which the log appended the dead letter, epoch ms. */
   readonly timestampMs: number;
-  /** The offset after the previous dead letter, open or not: in between, a log has its own markers. */
+  /** Offset after the previous dead letter, which may be closed. Only transaction markers of the log lie in between. */
   readonly after: number;
   /** The original record. */
   readonly record: TopicRecord<Uint8Array>;
 }
 
-/** Code of a record among dead letters that isn't one. */
+/** Code for a record in the dead-letters topic that isn't a dead letter. */
 const UNREADABLE = 'HEADGATE_UNREADABLE_DEAD_LETTER';
 
 /** Reads the open dead letters of a pipeline, in order per partition; none if the topic is missing. Takes no lane. */
@@ -57,11 +57,11 @@ export interface DeadLetterPartition {
   readonly topic: string;
   readonly partition: number;
   readonly closed: ClosedDeadLetters;
-  /** Reads the open dead letters, from the first one on. */
+  /** Reads the partition's open dead letters in order. */
   readonly open: () => AsyncGenerator<OpenDeadLetter, void, undefined>;
 }
 
-/** The partitions of a pipeline's dead letters, with what the group's `state` has of them. */
+/** Returns the partitions of a pipeline's dead letters. `state`: the group's state, which contains the closed ones. */
 export async function deadLettersOf(options: DeadLettersOptions, state: StateReading): Promise<readonly DeadLetterPartition[]> {
   const { log, pipeline, group = 'headgate', names = topicNames(), signal } = options;
   const topic = names(`${pipeline}.${DEAD_LETTERS}`);
@@ -81,7 +81,7 @@ export async function deadLettersOf(options: DeadLettersOptions, state: StateRea
   });
 }
 
-/** How many dead letters are open, by code: `{ HEADGATE_GONE: 3 }`. */
+/** Number of open dead letters by code, such as `{ HEADGATE_GONE: 3 }`. */
 export type OpenByCode = Readonly<Record<string, number>>;
 
 /** Counts the open dead letters of a pipeline by the codes of their errors. */
@@ -91,7 +91,7 @@ export async function countOpenDeadLetters(options: DeadLettersOptions): Promise
   return counts;
 }
 
-/** A dead letter's value; empty if the record isn't one. */
+/** Returns a dead letter's value. Empty if the value isn't a JSON object. */
 export function deadLetterValue(record: TopicRecord<Uint8Array>): Readonly<Record<string, unknown>> {
   const { value } = textRecord({ ...record, key: null, headers: {} });
   const found: unknown = JSON.parse(value ?? 'null');

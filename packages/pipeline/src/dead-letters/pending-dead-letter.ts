@@ -17,7 +17,7 @@ export interface PendingDeadLetterOptions {
   readonly id: string;
   readonly content: DeadLetterContent;
   readonly error: unknown;
-  /** Where the replay of a walk continues. Default: at its start. */
+  /** Position at which a replay continues the walk. Default: the start of the walk. */
   readonly resume?: string | undefined;
   /** Identifies the request that failed, for traces. */
   readonly work?: object;
@@ -40,19 +40,19 @@ export function pendingDeadLetter(
   };
 }
 
-/** The ID of the request at an offset: deterministic, and unique on the log. */
+/** Returns the ID of the request at an offset. It is deterministic, and unique on the log. */
 export function requestId({ topic, partition }: { readonly topic: string; readonly partition: number }, offset: number): string {
   return `${topic}-${partition}-${offset}`;
 }
 
 export interface ReplayableOptions {
-  /** The request to replay, as the requests topic takes it; undefined: the record's own. */
+  /** Returns the request to replay, in the form of the requests topic. Undefined: the record's own request. */
   readonly request: () => unknown;
-  /** True for text that can replace the record. May throw. */
+  /** Returns true if the JSON text can replace the record's request. Can throw. */
   readonly isFor: (text: string) => boolean;
 }
 
-/** The request in a dead letter: the one that its definition returns, if a run could process that; otherwise the record's own value. */
+/** Returns the request for a dead letter: the result of `request`, if a run could process it; otherwise the value of the record. */
 export function replayable(record: RequestRecord, { request, isFor }: ReplayableOptions): DeadLetterContent {
   try {
     const text: string | undefined = JSON.stringify(request());
@@ -64,7 +64,8 @@ export function replayable(record: RequestRecord, { request, isFor }: Replayable
 }
 
 /**
- * Writes a dead letter for a record that isn't a request, and finishes it. `isBegun`: the lane's state may have progress of an earlier run.
+ * Writes a dead letter for a request that can't be worked, and marks the request as finished. `isBegun`: true if the lane's state can have
+ * progress of an earlier run, which is then removed.
  */
 export async function refuse(context: Context, request: RequestRecord, error: unknown, isBegun: boolean): Promise<void> {
   const { key, offset } = request;
@@ -74,7 +75,7 @@ export async function refuse(context: Context, request: RequestRecord, error: un
   dead.emit();
 }
 
-/** The changes that remove a request from a lane's state. */
+/** Returns the changes that remove a request's progress from a lane's state. */
 function forgetting({ stateUnder }: Lane, offset: number): readonly StateChange[] {
   const progress = [STATE_KEYS.walk, STATE_KEYS.answered].map((prefix) => `${prefix}${offset}`);
   const parts = [STATE_KEYS.keys, STATE_KEYS.text].map((prefix) => `${prefix}${offset}/`);

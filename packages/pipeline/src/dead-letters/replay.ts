@@ -7,19 +7,19 @@ import { RESUME } from '../definition/request.ts';
 import type { ClosedDeadLetters } from './closed-dead-letters.ts';
 import { type OpenDeadLetter, deadLetterValue, deadLettersOf, openDeadLetters } from './open-dead-letters.ts';
 
-/** Which dead letters {@link dismissDeadLetters} and {@link replayDeadLetters} close. */
+/** Options of {@link dismissDeadLetters} and {@link replayDeadLetters}: the dead letters to close. */
 export interface CloseDeadLettersOptions {
-  /** Log that has the pipeline's topics. Stays open. */
+  /** Log that has the pipeline's topics. It stays open. */
   readonly log: TopicLog;
   /** Group of the runs. Default `headgate`. */
   readonly group?: string;
-  /** The topics' names on the log. Default: their own, as `topicNames()` gives them. */
+  /** Returns the log's name of a topic. Default: `topicNames()`, which changes no name. */
   readonly names?: TopicNames;
   /** Aborts the work with the signal's reason. Default: never. */
   readonly signal?: AbortSignal;
-  /** Returns true for an open dead letter to close. Default: all of them. */
+  /** Returns true for an open dead letter that must be closed. Default: all of them. */
   readonly where?: (deadLetter: OpenDeadLetter) => boolean;
-  /** Only count: write nothing. Default false. */
+  /** Only counts, and writes nothing. Default: false. */
   readonly dryRun?: boolean;
 }
 
@@ -27,13 +27,13 @@ export interface CloseDeadLettersOptions {
 export interface ReplayOptions extends CloseDeadLettersOptions {
   /** The pipeline's requests: `issues.definition.requests`. */
   readonly requests: PipelineRequests;
-  /** Called with each dead letter that stays open, because no run could process its request. */
+  /** Called with each dead letter that stays open, because its request is missing or a run couldn't process it. */
   readonly onLeft?: (left: Pick<OpenDeadLetter, 'partition' | 'offset' | 'key'> & { readonly reason: string }) => void;
 }
 
 /**
- * Puts the requests of a pipeline's open dead letters back into its requests topic, each once, and closes these dead letters. Returns how
- * many it closed, and how many stay open.
+ * Enqueues the requests of a pipeline's open dead letters again, each once, and closes these dead letters. Returns how many were closed,
+ * and how many stay open because they have no request that a run could process.
  */
 export async function replayDeadLetters(options: ReplayOptions): Promise<{ readonly replayed: number; readonly left: number }> {
   const { requests, names = topicNames(), onLeft } = options;
@@ -45,7 +45,7 @@ export async function replayDeadLetters(options: ReplayOptions): Promise<{ reado
     if ('text' in request) {
       const { key: recordKey, headers } = deadLetter.record;
       const resume = headers[RESUME];
-      // A family stays in the lane of its root, whatever the keys of its requests are.
+      // Keep the partition, because a family stays in the lane of its root, whatever the keys of its requests are.
       const put = {
         topic: target,
         partition,
@@ -69,19 +69,19 @@ export interface DismissOptions extends CloseDeadLettersOptions {
 }
 
 /**
- * Closes open dead letters of a pipeline without requesting anything: they stay in their topic, but are no longer reported. Returns how
- * many.
+ * Closes open dead letters of a pipeline without enqueuing their requests. They stay in their topic, but are no longer reported. Returns
+ * how many were closed.
  */
 export async function dismissDeadLetters(options: DismissOptions): Promise<number> {
   return await closeDeadLetters(options, options.pipeline, () => () => undefined);
 }
 
-/** Maximum dead letters, and bytes of their records, that one transaction closes. */
+/** Limits of a transaction that closes dead letters: their number, and the bytes of their values. */
 const CLOSED_TOGETHER = { count: 200, bytes: 500_000 } as const;
 
 /**
- * `closing` returns what the transaction of a dead letter writes in addition to its note; undefined for one that stays open. Returns how
- * many were closed.
+ * Closes open dead letters. `closing` returns a function that writes more into the transaction of a dead letter, or undefined if the dead
+ * letter stays open. Returns how many were closed.
  */
 async function closeDeadLetters(
   options: CloseDeadLettersOptions,
@@ -95,7 +95,7 @@ async function closeDeadLetters(
     for await (const deadLetter of openDeadLetters(from)) if (where(deadLetter) && closing(deadLetter) !== undefined) count += 1;
     return count;
   }
-  // Two replays at once would enqueue each request twice: the second finds the lane held.
+  // The lane allows one replay at a time. Two concurrent ones would enqueue each request twice.
   const state = { topic: names(GROUP_STATE), partition: 0 };
   const writes = await topicPartitions(log, [names(`${pipeline}.requests`)]);
   await using lane = await log.openLane({ name: replayGroup(group), state, writes }, signal);
@@ -133,7 +133,10 @@ async function commitBatch(lane: LaneWriter, { writes }: Batch, closed: ClosedDe
   return writes.length;
 }
 
-/** A dead letter lacks its request if that was too large, and any client may write to the topic. */
+/**
+ * Returns the request of a dead letter as JSON, or why there is none to replay: for example, it was too large, or another client wrote the
+ * record.
+ */
 function workableRequest(
   record: TopicRecord<Uint8Array>,
   requests: PipelineRequests,

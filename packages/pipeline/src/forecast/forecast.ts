@@ -1,9 +1,9 @@
 import { type BudgetSlots, type FreeSlots, nextReset } from '@headgate/sources';
 import type { RestrictedWalks } from './request-sizes.ts';
 
-/** An unfinished walk: its next page, 1-based, and the total number of its pages, if known. */
+/** An unfinished walk: its next page and, if known, its size. */
 export interface WalkSize {
-  /** Its request, while it is in work: `<requests topic>-<partition>-<offset>`. */
+  /** ID of the walk's request: `<requests topic>-<partition>-<offset>`. Absent until the walk is in work. */
   readonly request?: string;
   /** The next page, 1-based. */
   readonly page: number;
@@ -19,13 +19,13 @@ export interface LaneWork {
   readonly pipeline: string;
   /** Partition of the pipeline's requests topic, counted from 0. */
   readonly lane: number;
-  /** The first walks, in the order of their turns; `behind` counts the others. */
+  /** The first walks, in the order of their turns. `behind` counts the others. */
   readonly walks: readonly WalkSize[];
-  /** Walks that begin when those are done: their number, how many have an unknown size, and the pages of the others. Default: none. */
+  /** The walks after those in `walks`: their number, how many have an unknown size, and the total pages of the others. Default: none. */
   readonly behind?: { readonly walks: number; readonly unknown: number; readonly pages: number };
-  /** Of those, the walks that only some credentials may carry. Default: none. */
+  /** The walks in `behind` that only some credentials may send, an element for each set of credentials. Default: none. */
   readonly restricted?: readonly RestrictedWalks[];
-  /** Keys of lookups without a response. */
+  /** Number of lookup keys without a response. */
   readonly keys: number;
   /** Maximum keys of one HTTP request. */
   readonly keysPerRequest: number;
@@ -33,17 +33,17 @@ export interface LaneWork {
   readonly inFlight?: number;
   /** The requests in `inFlight` by the name of their credential. Default: unknown. */
   readonly inFlightOf?: Readonly<Record<string, number>>;
-  /** One element for each budget of each credential of the lane, and for each limit over all its credentials. */
+  /** An element for each budget of each credential of the lane, and for each limit on all of its credentials together. */
   readonly budgets: readonly BudgetSlots[];
 }
 
-/** The remaining work, and when it is done. */
+/** The amount of remaining work, and when it will be done. */
 export interface Forecast {
-  /** Remaining HTTP requests: exact, or a minimum if the size of some walks is unknown. */
+  /** Number of remaining HTTP requests. It is a minimum if `unknown` is above 0. */
   readonly requests: number;
-  /** Walks of unknown size: those that were never walked before. */
+  /** Number of walks of unknown size, such as the first walk of a key. */
   readonly unknown: number;
-  /** Ms from now until the last response; at least that long if `unknown` is above 0. */
+  /** Ms from now until the last response. It is a minimum if `unknown` is above 0. */
   readonly inMs: number;
 }
 
@@ -51,11 +51,11 @@ export interface Forecast {
 export interface ForecastOptions {
   /** The time from which `inMs` counts, epoch ms. */
   readonly now: number;
-  /** Time from a request to its response, ms: the pages of a walk are requested one after the other. Default 0. */
+  /** Time from a request to its response, ms. A walk requests its pages one after another, so each page adds this time. Default 0. */
   readonly requestMs?: number;
 }
 
-/** Forecasts the work of several lanes, each with its own credentials. */
+/** Forecasts when the work of several lanes is done, each with its own credentials. */
 export function forecast(lanes: readonly LaneWork[], options: ForecastOptions): Forecast {
   const all = lanes.map((lane) => {
     const pace = paceOf(lane, options);
@@ -73,7 +73,7 @@ export function forecast(lanes: readonly LaneWork[], options: ForecastOptions): 
   };
 }
 
-/** For each set of credentials, the part of a lane's work that no others may carry, with their budgets. */
+/** Returns the work that only certain credentials may send: for each set of these credentials, its walks and its budgets. */
 function restrictedParts(lane: LaneWork): readonly LaneWork[] {
   const { walks, restricted = [], budgets, inFlightOf = {} } = lane;
   const groups = Map.groupBy([...walks, ...restricted], ({ credentials }) => credentials && JSON.stringify(credentials));
@@ -98,15 +98,15 @@ function restrictedParts(lane: LaneWork): readonly LaneWork[] {
   });
 }
 
-/** The time that another credential at the end of the list saves, ms; undefined if unknown. */
+/** Returns the time that one more credential at the end of the list would save, ms. Undefined if unknown. */
 export function savedByCredential(lanes: readonly LaneWork[], options: ForecastOptions): number | undefined {
   const { unknown, inMs } = forecast(lanes, options);
-  // If some walks need certain credentials, another one might not be allowed to send their requests.
+  // If some walks need certain credentials, an additional one might not be allowed to send their requests.
   if (unknown > 0 || lanes.some((lane) => restrictedParts(lane).length > 0)) return undefined;
   const credentials = new Set(lanes.flatMap(({ budgets }) => budgets.flatMap(({ credential = [] }) => credential))).size;
   const next = credentials % Math.max(1, lanes.length);
   const more = lanes.map((lane) => {
-    // A limit over all credentials doesn't grow with them.
+    // A limit on all credentials together doesn't grow with their number.
     const own = lane.budgets.filter((one) => one.credential !== undefined);
     const fresh = own.filter(({ credential }) => credential === own[0]?.credential).map(unused);
     return lane.lane === next ? { ...lane, budgets: [...lane.budgets, ...fresh] } : lane;
@@ -114,7 +114,7 @@ export function savedByCredential(lanes: readonly LaneWork[], options: ForecastO
   return inMs - forecast(more, options).inMs;
 }
 
-/** When each of the first walks of a lane is done, ms from now, if they take turns, at most `concurrency` of them at a time. */
+/** Returns when each of the first walks of a lane is done, ms from now. Up to `concurrency` walks take turns. */
 export function walksDone(
   lane: LaneWork,
   options: ForecastOptions & { readonly first: number; readonly concurrency: number },
@@ -141,7 +141,8 @@ function doneInTurn(lane: LaneWork, { first, concurrency, ...options }: Paramete
   const lookups = Math.ceil(lane.keys / lane.keysPerRequest);
   return requestsUntilDone(pages, { concurrency, first }).map((turns, i) => {
     const own = pages[i] ?? 1;
-    // A finished walk lets the next one start. Lookups take turns, too.
+    // If more walks follow, each finished one is replaced, so every round has as many requests. Otherwise, rounds get shorter, and lookups
+    // also take turns.
     const until = Math.max(0, (isMore ? own * Math.max(1, lane.walks.length) : turns + Math.min(lookups, own)) - inFlight);
     return started({ pages: Math.min(requests, until), keys: 0 }, pace).inMs + own * (options.requestMs ?? 0);
   });
@@ -151,7 +152,7 @@ function sum<Key extends string>(all: readonly Readonly<Record<Key, number>>[], 
   return all.reduce((total, one) => total + one[key], 0);
 }
 
-/** Remaining pages; undefined if unknown. */
+/** Remaining pages, including the next one. Undefined if unknown. */
 function pagesLeft({ page, pages }: WalkSize): number | undefined {
   return pages === undefined ? undefined : Math.max(1, pages - page + 1);
 }
@@ -172,43 +173,43 @@ function laneMs(lane: LaneWork, pace: Pace, { requestMs = 0 }: ForecastOptions):
   const { pages, keys } = workOf(lane);
   if (pages + keys === 0) return 0;
   const { inFlight = 0, keysPerRequest } = lane;
-  // Maximum concurrent requests of the lane's credentials.
+  // Pages left of the longest walk, which requests them one after another.
   const longest = lane.walks.reduce((most, walk) => Math.max(most, pagesLeft(walk) ?? 1), 1);
   const waiting = { pages: Math.max(0, pages - inFlight), keys: Math.max(0, keys - Math.max(0, inFlight - pages) * keysPerRequest) };
   const rounds = Math.ceil((pages + Math.ceil(keys / keysPerRequest)) / concurrencyOf(lane));
   return Math.max(started(waiting, pace).inMs + requestMs, Math.max(longest, rounds) * requestMs);
 }
 
-/** Requests that the lane's credentials may have under way at a time. */
+/** Maximum concurrent requests of the lane's credentials together. */
 function concurrencyOf({ budgets }: LaneWork): number {
   const own = budgets.filter(({ credential }) => credential !== undefined);
   const each = new Map(own.map(({ credential, concurrency = Infinity }) => [credential, concurrency]));
   return each.size === 0 ? Infinity : [...each.values()].reduce((sum, own) => sum + own, 0);
 }
 
-/** Pages of walks, and keys of lookups. */
+/** An amount of work: pages of walks, and keys of lookups. */
 interface Work {
   readonly pages: number;
   readonly keys: number;
 }
 
 interface Slots extends FreeSlots {
-  /** Ms from a start until the slot is free again. Infinity: only after the next reset. */
+  /** Ms from the start of a request until its slot is free again. Infinity: only after the next reset. */
   readonly againInMs: number;
 }
 
-/** The same budget of several credentials: requests use whichever slot is free. */
+/** The budgets of several credentials that have the same name, as one. A request can use any free slot of them. */
 interface Pooled {
   readonly unit: string | undefined;
   readonly limit: number;
   readonly free: readonly Slots[];
-  /** The quota, and its next reset, ms from now. */
+  /** Set for a quota. `inMs`: time until its next reset; `notBefore`: time until its first slot is free, both in ms from now. */
   readonly renewed: { readonly quota: Quota; readonly inMs: number; readonly notBefore: number } | undefined;
 }
 
 type Quota = NonNullable<BudgetSlots['quota']>;
 
-/** How fast the work of a lane may start. */
+/** The budgets that limit how fast the work of a lane can start. */
 interface Pace {
   readonly budgets: readonly Pooled[];
   readonly keysPerRequest: number;
@@ -219,7 +220,7 @@ function paceOf({ budgets, keysPerRequest }: LaneWork, { now }: ForecastOptions)
   return { budgets: grouped(budgets, now), keysPerRequest, now };
 }
 
-/** Combines budgets of one kind. */
+/** Combines the budgets that have the same name. */
 function grouped(budgets: readonly BudgetSlots[], now: number): readonly Pooled[] {
   return [...Map.groupBy(budgets, ({ name }) => name).values()].flatMap((same): readonly Pooled[] => {
     const [first] = same;
@@ -245,13 +246,15 @@ function unused(budget: BudgetSlots): BudgetSlots {
   return { ...budget, credential: 'another', free: [{ inMs: 0, count: budget.limit }] };
 }
 
-/** When the last of the work starts, ms from now, if each request starts as soon as every budget allows; and its HTTP requests. */
+/**
+ * Returns when the last request of the work starts, ms from now, and the number of requests. Each starts as soon as every budget allows.
+ */
 function started(work: Work, { budgets: unstarted, keysPerRequest, now }: Pace): { readonly inMs: number; readonly requests: number } {
   let budgets = unstarted;
   let { pages, keys } = work;
   let requests = 0;
   for (;;) {
-    // From one reset to the next, because a rate that is slower than a quota leaves some of it unused.
+    // Each iteration goes up to the next reset of a quota, because a slow rate can leave a part of the quota unused.
     const until = Math.min(Infinity, ...budgets.map(({ renewed }) => renewed?.inMs ?? Infinity));
     const most = (of: 'requests' | 'units'): number => {
       const own = budgets.filter(({ unit }) => (unit === undefined) === (of === 'requests'));
@@ -259,7 +262,7 @@ function started(work: Work, { budgets: unstarted, keysPerRequest, now }: Pace):
     };
     const units = most('units');
     const batches = Math.ceil(Math.min(keys, units) / keysPerRequest);
-    // Lookups first. A quota that doesn't count requests is charged for each key.
+    // Lookups start first. A budget with a unit counts each key and each page; other budgets count HTTP requests.
     const count = Math.min(batches + Math.min(pages, Math.max(0, units - keys)), most('requests'));
     const keysStarted = Math.min(keys, units, count * keysPerRequest);
     const pagesStarted = Math.max(0, count - batches);
@@ -275,12 +278,12 @@ function started(work: Work, { budgets: unstarted, keysPerRequest, now }: Pace):
   }
 }
 
-/** Number of requests or units that may start within `ms` from now. */
+/** Returns how many requests or units can start within `ms` from now. */
 function startedBy({ free }: Pooled, ms: number): number {
   return free.reduce((sum, { inMs, count, againInMs }) => sum + (inMs > ms ? 0 : count * (Math.floor((ms - inMs) / againInMs) + 1)), 0);
 }
 
-/** When the last of this many starts, if each takes the next free slot: at the latest by `latest`, if known. */
+/** Returns when the last of `need` requests or units starts, ms from now, if each takes the next free slot. At most `latest`. */
 function lastStart(budget: Pooled, need: number, latest: number): number {
   if (need === 0) return 0;
   const allBy = Math.max(...budget.free.map(({ inMs, count, againInMs }) => inMs + Math.ceil(need / count) * againInMs));
@@ -293,7 +296,7 @@ function lastStart(budget: Pooled, need: number, latest: number): number {
   return late;
 }
 
-/** The budget at a reset, if this many have started by then, the last of them at `lastMs`. */
+/** Returns the budget as it will be at `until`, if `need` requests or units have started by then, the last of them at `lastMs`. */
 function later(
   budget: Pooled,
   { need, lastMs, until, now }: { readonly need: number; readonly lastMs: number; readonly until: number; readonly now: number },
@@ -319,18 +322,19 @@ function later(
 }
 
 export interface RequestsUntilDoneOptions {
-  /** Active walks. When one is done, another begins. */
+  /** Maximum number of active walks. When a walk is done, the next one starts. */
   readonly concurrency: number;
-  /** The number of walks to forecast, from the first. */
+  /** Number of walks to forecast, from the first one on. */
   readonly first: number;
 }
 
 /**
- * Requests until each of the first of several walks is done, when they take turns in the fair queue: each active one gets one request per
- * round, in the order they started. Exact if all are active at once, otherwise to within a round.
+ * Returns how many requests all walks together send until each of the first walks is done. Active walks take turns in the fair queue: each
+ * sends one request per round, in the order in which they started. The result is exact if all walks are active at once, and otherwise exact
+ * to within a round.
  */
 export function requestsUntilDone(pages: readonly number[], { concurrency, first }: RequestsUntilDoneOptions): number[] {
-  /** For each walk, the round after which it begins. */
+  /** For each walk, the round after which it starts. */
   const begins: number[] = [];
   /** The last rounds of the active walks, ascending. */
   const ends: number[] = [];
@@ -344,7 +348,7 @@ export function requestsUntilDone(pages: readonly number[], { concurrency, first
     let requests = 0;
     for (const [j, other] of pages.entries()) {
       const begin = begins[j] ?? 0;
-      // A walk that is later in the round has its turn after the last of this one.
+      // A walk later in the order has its turn of the last round only after this walk is done.
       requests += Math.min(other, Math.max(0, (j <= i ? end : end - 1) - begin));
     }
     return requests;

@@ -30,11 +30,11 @@ export interface LeftToDoOptions {
   readonly group?: string;
   /** Number of lanes of the runs. Default 1. */
   readonly lanes?: number;
-  /** The topics' names on the log. Default: their own, as `topicNames()` gives them. */
+  /** Returns the log's name of a topic. Default: `topicNames()`, which changes no name. */
   readonly names?: TopicNames;
-  /** Default: the machine's clock. */
+  /** Clock by which lists become due. Default: the machine's clock. */
   readonly clock?: Clock;
-  /** Default: `process.env`. */
+  /** Environment variables, for the sources. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -44,15 +44,15 @@ export interface PipelineLeft {
   readonly pipeline: string;
   /** An element for each lane of the pipeline, including lanes without work. */
   readonly lanes: readonly LaneLeft[];
-  /** Pieces of work after started walks: they need no HTTP request. */
+  /** Number of complete walks whose `after` work isn't finished. This work needs no HTTP request. */
   readonly after: number;
-  /** The state of budgets in the lanes' journals. */
+  /** The state of the budgets in the journals of all lanes. */
   readonly journals: readonly JournalRecord[];
 }
 
 /** The work of one lane, and the state of its budgets in its journal: the input of `forecast`. */
 export interface LaneLeft extends LaneWork {
-  /** Walks that aren't finished, and those of the configuration's list that are due. */
+  /** Unfinished walks, and those of the configuration's list that are due. */
   readonly walks: readonly WalkLeft[];
 }
 
@@ -66,7 +66,7 @@ export interface WalkLeft extends WalkSize {
   readonly whole: boolean;
 }
 
-/** Reads the unfinished work without taking a lane, also during a run. */
+/** Reads the unfinished work of pipelines. Takes no lane, so it also works during a run. */
 export async function leftToDo(given: LeftToDoOptions): Promise<readonly PipelineLeft[]> {
   const options = { group: 'headgate', lanes: 1, names: topicNames(), clock: systemClock(), env: process.env, ...given };
   const state = await options.log.readState(options.names(GROUP_STATE), 0);
@@ -83,7 +83,7 @@ async function leftOf(
   const count = lanesOf(pipeline, configured);
   const numbers = Array.from({ length: count }, (_, lane) => lane);
   const states = await Promise.all(numbers.map(async (lane) => laneState(group, await log.readState(stateTopic(pipeline, names), lane))));
-  // A credential may have come from another lane.
+  // Every lane needs all journals, because a credential may have come from another lane.
   const journals = states.flatMap((state) => journalRecords(state.under));
   const topic = requestsTopic(pipeline, names);
   const lanes: LaneLeft[] = [];
@@ -132,7 +132,7 @@ interface OpenReadOnlyOptions {
   readonly journals: readonly JournalRecord[];
 }
 
-/** Opens a pipeline's work without its lane: its sources send no requests, and their budgets start from the journals. */
+/** Opens a pipeline without taking its lane. Its sources send no requests, and their budgets start from the journals. */
 function openReadOnly(pipeline: Pipeline, { clock, env, lane, lanes, journals }: OpenReadOnlyOptions): Processor<unknown, TopicMap> {
   const journal = unwrittenJournal((credential) => restored(journals, credential, { sinceMs: 0, boot: clock.boot?.() }));
   const credits = creditPool({ max: pipeline.maxOutstanding });

@@ -10,17 +10,20 @@ export type SizedRecord = Pick<RequestRecord, 'offset' | 'value' | 'resume'>;
 export type RequestSize =
   | (Extract<Left, { kind: 'walk' }> & {
       readonly key: string;
-      /** Total pages: from its definition's `expect`, or from the key's last complete walk. */
+      /** Total pages, from the definition's `expect`. Absent if unknown. */
       readonly pages?: number;
     })
   | Extract<Left, { kind: 'lookup' }>;
 
 /**
- * Returns how much work a request is. Undefined for a malformed one, which costs no HTTP request. `request`: the parsed value, if known.
+ * Returns how much work a request is. Undefined for a malformed request, which costs no HTTP request. `request`: the parsed value, if the
+ * caller has it.
  */
 export type RequestSizes = (record: SizedRecord, request?: unknown) => RequestSize | undefined;
 
-/** Estimates sizes from the started walks in a lane's state, and from the last walk of each key: by default those of that state. */
+/**
+ * Estimates requests by the started walks in a lane's state, and by each key's last complete walk: by default, the last one in that state.
+ */
 export function requestSizes(
   { requests, expect }: Pick<Pipeline, 'requests' | 'expect'>,
   processor: Pick<Processor<unknown, TopicMap>, 'left' | 'lastCrawl'>,
@@ -42,15 +45,15 @@ export function requestSizes(
   };
 }
 
-/** What a forecast needs to know of a walk that has a size. */
+/** Returns only the fields of a walk's size that a forecast needs. */
 export function expectedOf({ pages, credentials }: ExpectedWalk): ExpectedWalk {
   return { ...(pages !== undefined && { pages }), ...(credentials !== undefined && { credentials }) };
 }
 
-/** Total pages of a walk, and the credentials that may carry it. */
+/** Total pages of a walk, and the credentials that may send its requests. */
 export type ExpectedWalk = Pick<Extract<RequestSize, { kind: 'walk' }>, 'pages' | 'credentials'>;
 
-/** Walks that begin when those in work are done, and that only these credentials may carry. */
+/** Walks whose requests only these credentials may send, and that the lane hasn't taken yet. */
 export interface RestrictedWalks {
   /** Names of the credentials that may send the requests of these walks. */
   readonly credentials: readonly string[];
@@ -62,20 +65,26 @@ export interface RestrictedWalks {
   readonly pages: number;
 }
 
-/** Requests in a lane's topic after those in work, counted but not kept. */
+/** The number and size of the requests in a lane's topic that the lane hasn't taken yet. */
 export interface LaneBacklog {
-  /** Of the walks, those that only some credentials may carry. */
+  /** The part of the walks that only some credentials may send. */
   readonly restricted: readonly RestrictedWalks[];
-  /** Removes a request that the lane takes from the counts. */
+  /** Subtracts a request from the counts. Call it when the lane takes the request. */
   remove(record: SizedRecord, request?: unknown): void;
-  /** Reads to the end of the topic, unless it did so in the last 5 s. The lane itself reports failures. */
+  /**
+   * Counts new requests up to the end of the topic, unless it did so in the last 5 s. Ignores errors: the lane reads the topic, too, and
+   * reports them.
+   */
   countAhead(): void;
-  /** Number of walks. `unknown`: those of unknown size. `pages`: total pages of the others. */
+  /** Number of walks. */
+  /** Number of walks of unknown size. During the first count, it is one higher, because more can follow. */
   readonly walks: number;
+  /** Total pages of the walks of known size. */
   readonly unknown: number;
+  /** Number of lookup keys. */
   readonly pages: number;
   readonly keys: number;
-  /** False during the first count of the lane's topic. A later count only adds to it. */
+  /** False during the first count of the lane's topic. Later counts only add to it. */
   readonly isCounted: boolean;
   /** Maximum keys of one HTTP request. */
   readonly keysPerRequest: number;
@@ -85,17 +94,18 @@ const COUNT_AGAIN_MS = 5_000;
 
 export interface LaneBacklogOptions {
   readonly sizes: RequestSizes;
-  /** The lane's unfinished requests from an offset on, in order. */
+  /** Reads the lane's unfinished requests from an offset on, in order. */
   readonly read: (from: number) => AsyncIterable<SizedRecord>;
   readonly monotonicMs: () => number;
 }
 
-/** Counts the requests in a lane's topic that the lane hasn't taken yet. It reads each of them once, and keeps only totals. */
+/** Counts the requests in a lane's topic that the lane hasn't taken yet. Reads each of them once, and keeps only totals. */
 export function laneBacklog({ sizes, read, monotonicMs }: LaneBacklogOptions): LaneBacklog {
   const counts = { walks: 0, unknown: 0, pages: 0, keys: 0, keysPerRequest: 1 };
   const restricted = new Map<string, { readonly credentials: readonly string[]; walks: number; unknown: number; pages: number }>();
-  /** All before it are taken, or counted. */
+  /** The lane has taken all requests before this offset. */
   let takenTo = 0;
+  /** All requests before this offset are counted, or were taken before they could be. */
   let countedTo = 0;
   let isCounting = false;
   let isCounted = true;
@@ -152,7 +162,7 @@ export function laneBacklog({ sizes, read, monotonicMs }: LaneBacklogOptions): L
       return counts.walks;
     },
     get unknown() {
-      // While the count continues, there are more.
+      // The first count isn't complete, so there can be more.
       return counts.unknown + (isCounted ? 0 : 1);
     },
     get pages() {

@@ -10,27 +10,28 @@ import { requestsInOrder } from '../engine/requests-in-order.ts';
 
 /** Options of {@link cancelRequests}. */
 export interface CancelRequestsOptions {
-  /** Log that has the pipeline's topics. Stays open. */
+  /** Log that has the pipeline's topics. It stays open. */
   readonly log: TopicLog;
   /** Pipeline whose requests are withdrawn. */
   readonly pipeline: PipelineTopics;
-  /** Key of the requests. */
+  /** Key of the requests to withdraw. */
   readonly key: string;
   /** Group of the runs. Default `headgate`. */
   readonly group?: string;
-  /** The lanes of pipelines that split their credentials. Default 1. */
+  /** Number of lanes of the runs. Default 1. */
   readonly lanes?: number;
-  /** The topics' names on the log. Default: their own, as `topicNames()` gives them. */
+  /** Returns the log's name of a topic. Default: `topicNames()`, which changes no name. */
   readonly names?: TopicNames;
-  /** Default: the machine's clock. */
+  /** Clock for the lanes. Default: the machine's clock. */
   readonly clock?: Clock;
   /** Aborts the work with the signal's reason. Default: never. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Withdraws the requests of a key that no run has started: they count as finished, and stay in their topic. Returns how many, and how many
- * had started and stay. Takes the lanes for a moment: throws `LaneHeldError` while a run holds one of them, and then withdraws nothing.
+ * Withdraws the requests of a key that no run has started: they count as finished, and stay in their topic. Returns how many were
+ * withdrawn, and how many weren't, because a run had started them. Takes the lanes for a moment. Throws `LaneHeldError` if a run holds one
+ * of them, and then withdraws nothing.
  */
 export async function cancelRequests(options: CancelRequestsOptions): Promise<{ readonly canceled: number; readonly begun: number }> {
   const { log, pipeline, key, group = 'headgate', lanes = 1, names = topicNames(), clock = systemClock(), signal } = options;
@@ -39,7 +40,7 @@ export async function cancelRequests(options: CancelRequestsOptions): Promise<{ 
   let canceled = 0;
   let begun = 0;
   try {
-    // Takes all lanes before it withdraws the first request: if a run holds one, all requests stay.
+    // Take all lanes before withdrawing the first request. If a run holds a lane, all requests stay.
     for (let number = 0; number < lanesOf(pipeline, lanes); number += 1) {
       signal?.throwIfAborted();
       const { lane } = await openJournalledLane({ log, group, lanes, names, clock, pipeline, number, onlyIfFree: true, signal });
@@ -64,7 +65,7 @@ export async function cancelRequests(options: CancelRequestsOptions): Promise<{ 
   return { canceled, begun };
 }
 
-/** Offsets of requests that have a checkpoint, or keys. */
+/** Returns the offsets of requests of which the lane's state has progress. */
 function begunOffsets(under: (prefix: string) => readonly { readonly key: string }[]): ReadonlySet<number> {
   const kept = [STATE_KEYS.walk, STATE_KEYS.answered, STATE_KEYS.keys, STATE_KEYS.text].flatMap((prefix) => under(prefix));
   return new Set(kept.map(({ key }) => Number(key.split('/', 1)[0])));

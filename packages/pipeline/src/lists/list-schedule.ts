@@ -2,20 +2,20 @@ import type { Clock } from '@headgate/throttle';
 import type { NothingDue } from './request-list.ts';
 
 export interface ListScheduleOptions {
-  /** When nothing is due, as the last call found. */
+  /** The time in which nothing is due, as the last call of `enqueueDue` returned it. */
   readonly nothingDue: NothingDue;
-  /** Enqueues due entries, and reports when nothing is due. */
+  /** Enqueues due entries. Returns the time in which nothing is due after that. */
   readonly enqueueDue: () => Promise<NothingDue>;
   readonly clock: Clock;
-  /** Called with the error of a failed check and the time until the next. */
+  /** Called if enqueuing fails, with the error and the time until the next attempt, ms. */
   readonly onFailure: (error: unknown, retryInMs: number) => void;
 }
 
-/** The wall clock may be set at any time without a timer noticing. */
+/** Maximum time between two looks at the wall clock. A timer doesn't notice that the clock was set. */
 const MAX_SLEEP_MS = 60_000;
 const FIRST_RETRY_MS = 1_000;
 
-/** Checks when something is due by the wall clock, and costs nothing in between. Returns a function that stops it. */
+/** Enqueues entries of lists when they become due by the wall clock. Returns a function that stops it. */
 export function listSchedule({ nothingDue, enqueueDue, clock, onFailure }: ListScheduleOptions): () => void {
   let stopped = false;
   let cancel = (): void => undefined;

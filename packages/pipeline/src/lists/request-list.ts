@@ -16,22 +16,30 @@ export interface RequestListOptions {
   readonly signal: AbortSignal;
 }
 
-/** Requests in the first transaction; each later one has twice as many, up to the maximum, because a log needs time for each. */
+/**
+ * Number of requests in the first transaction. Each later one has twice as many, up to the maximum, because a log needs time for each
+ * transaction.
+ */
 const FIRST_CHUNK = 1_000;
 const MAX_CHUNK = 8_000;
-/** A request that has been off every list for this long is forgotten: the state must not grow with every list that ever existed. */
+/**
+ * Time after which a request that no list contains any more is forgotten. Otherwise, the state would grow with every list that ever
+ * existed.
+ */
 const FORGET_AFTER_MS = 30 * 86_400_000;
 
-/** The times of the wall clock, epoch ms, between which nothing is due. A marker written after `from` would be from the future. */
+/**
+ * Nothing is due while the wall clock is between these times, epoch ms. Before `from`, the clock was set back: a marker is from its future.
+ */
 export interface NothingDue {
   readonly from: number;
   readonly until: number;
 }
 
 /**
- * Puts the pipelines' lists into their requests topics: one request per entry, once, or again after `every`. Returns when nothing is due
- * after that, or when the signal aborts. Several processes may do this with the same list: each takes the same separate lane, and writes
- * what isn't marked there yet.
+ * Enqueues the pipelines' lists: each entry once, or again after `every`. Returns the time in which nothing is due after that; if the
+ * signal aborts, that time is unlimited. Several processes can do this with the same list: they take the same lane in turn, and each writes
+ * only the entries that have no marker there.
  */
 export async function enqueueLists(options: RequestListOptions): Promise<NothingDue> {
   const { log, group, names, clock, signal } = options;
@@ -58,17 +66,17 @@ export async function enqueueLists(options: RequestListOptions): Promise<Nothing
         if (signal.aborted) break;
         throw error;
       }
-      // If another process has the same list, we write the entries that it hasn't written.
+      // Another process enqueues a list. Wait until it is done, and then write the entries that it hasn't written.
       await untilAborted(signal, pause({ clock, ms: 100 + 400 * Math.random(), signal }));
     }
   }
   return { from: -Infinity, until: Infinity };
 }
 
-/** Requests by their markers: if a list contains one twice, it counts once, in its first spelling. */
+/** Requests by their markers. If a list contains a request twice, the first spelling is enqueued, once. */
 type Chunk = ReadonlyMap<string, MarkedRequest>;
 
-/** The next requests; `nothingDue`: after the last of them. */
+/** Returns the next due requests, up to `size`. `nothingDue` is set if no more follow. */
 function nextChunk(
   due: Generator<MarkedRequest, NothingDue>,
   size: number,
@@ -104,7 +112,7 @@ async function forget(lane: LaneWriter, options: ListOptions, now: number): Prom
   }
 }
 
-/** The requests of lists that a run would enqueue now; `state`: of the group. */
+/** Returns the listed requests that a run would enqueue now. `state`: the group's state. */
 export function listedAndDue(
   options: ListOptions & { readonly clock: Clock; readonly state: ReadonlyMap<string, string> },
 ): readonly KeyedRequest[] {
@@ -115,8 +123,8 @@ export function listedAndDue(
 }
 
 /**
- * The listed requests that are due according to the current state when each is checked. Returns when none is due, once all of them are
- * marked.
+ * Yields the listed requests that are due. Checks each against `state` at its turn, so that markers written in between count. Finally
+ * returns the time in which nothing is due, if the caller has marked all of them.
  */
 function* dueRequests(
   options: ListOptions,
@@ -136,7 +144,10 @@ function* dueRequests(
   return { from, until };
 }
 
-/** `markedAt`: epoch ms, or NaN without a marker. A clock that was wrong wrote a marker that is more than a period in the future. */
+/**
+ * Returns the time in which a request isn't due. `markedAt`: epoch ms, or NaN without a marker. A marker that is more than a period in the
+ * future comes from a wrong clock, so its request is due.
+ */
 function notDue(markedAt: number, everyMs: number): NothingDue {
   return { from: markedAt - everyMs, until: markedAt + everyMs };
 }
@@ -152,12 +163,12 @@ interface MarkedRequest {
   readonly everyMs: number;
 }
 
-/** The requests of all lists, one after the other: a list may be long. */
+/** Yields the requests of all lists one by one, because a list can be long. */
 function* listedRequests({ group, pipelines, names }: ListOptions): Generator<MarkedRequest, void, undefined> {
   for (const pipeline of pipelines) {
     const topic = requestsTopic(pipeline, names);
     for (const request of pipeline.listed()) {
-      // Requests may share a key: a customer's orders and its invoices.
+      // The marker includes the request's identity, because requests can share a key, such as a customer's orders and its invoices.
       const marker = `${group}/listed/${topic}/${request.identity}/${request.key}`;
       yield { topic, request, marker, everyMs: request.everyMs ?? Infinity };
     }

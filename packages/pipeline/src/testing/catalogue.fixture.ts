@@ -16,8 +16,9 @@ export interface ShelfPage {
 }
 
 /**
- * A service of shelves with numbered items, three a page, that counts its requests. `answers`: more than these it refuses with 401; `silent`: so many at
- * the start it never answers. While it `isDown` it breaks connections off.
+ * Starts a service of shelves with numbered items, three per page. It records its requests, and breaks connections off while `isDown`.
+ * `items`: number of items by shelf. After `answers` requests, it responds with status 401. It never responds to the first `silent`
+ * requests.
  */
 export async function catalogueService({
   items,
@@ -114,7 +115,7 @@ const options = z.strictObject({
 
 const request = z.strictObject({ shelf: z.string().regex(/^[a-z]+$/, 'must be a word') });
 
-/** A pipeline of that service. `onPage` is called as records are made, and may throw. */
+/** A pipeline of that service. `onPage` is called as records are created, and may throw. */
 export function catalogue(onPage: (page: ShelfPage) => void = () => undefined): DefinedPipeline<typeof options> {
   return definePipeline({
     name: 'catalogue',

@@ -1,6 +1,6 @@
 import { type LaneWriter, type TopicLog, TopicLogError } from '@headgate/topics';
 
-/** The operation at which a log is cut off. */
+/** Options of {@link cutLog}. */
 export interface CutLogOptions {
   /** The operation, 1-based, at which the log fails for good. */
   readonly at: number;
@@ -8,13 +8,13 @@ export interface CutLogOptions {
   readonly isDurable: boolean;
 }
 
-/** A log, and the number of operations on it. */
+/** A log that fails at a given operation. */
 export interface CutLog {
-  /** Writes to the underlying log until it is cut off. */
+  /** Passes operations on to the underlying log until it is cut off. */
   readonly log: TopicLog;
-  /** Operations so far. */
+  /** Number of operations so far. */
   readonly operations: number;
-  /** True once it has failed. */
+  /** True after the log was cut off. */
   readonly isCut: boolean;
 }
 
@@ -68,7 +68,7 @@ export function cutLog(log: TopicLog, { at, isDurable }: CutLogOptions): CutLog 
   };
 }
 
-/** The object, with some of its methods replaced. */
+/** Returns the object with some of its methods replaced. */
 function withMethods<Target extends object>(target: Target, methods: Partial<Target>): Target {
   return new Proxy(target, {
     get(of, name) {

@@ -10,7 +10,10 @@ import type { ContractService, PipelineContractOptions } from './pipeline-contra
 
 const LIMIT = { limit: 16, windowMs: 300 };
 
-/** A tree of three levels: each family has two children on two pages, and each child two grandchildren, and one with its sibling. */
+/**
+ * Starts the service of a tree with three levels. A root has a child on each of its two pages. A child has a grandchild on each page, and
+ * one on both pages that it shares with its sibling.
+ */
 export async function treeService(families: readonly string[]): Promise<ContractService> {
   return await limitedService(LIMIT, ({ pathname }) => {
     const [, name = '', page = ''] = pathname.split('/');
@@ -46,7 +49,9 @@ const treeSource = defineSource<{ readonly name: string; readonly page: number }
 const options = z.strictObject({ baseUrl: z.string() });
 const CREDENTIALS = [{ name: 'one' }, { name: 'two' }];
 
-/** Writes each member with its page, and requests its children. `child`: what is requested for one. */
+/**
+ * A pipeline that writes a record for each page of a member, and requests the children on that page. `child`: creates a child's request.
+ */
 export function tree(child: (name: string) => unknown = (name) => ({ name }), { once = true } = {}): DefinedPipeline<typeof options> {
   return definePipeline({
     name: 'tree',
@@ -68,7 +73,10 @@ export function tree(child: (name: string) => unknown = (name) => ({ name }), { 
   });
 }
 
-/** Of each family: two pages of its root, of each child, and one of each grandchild. */
+/**
+ * Records of a family, one per page: two pages of the root and of each of two children, one of each of four grandchildren, and one of the
+ * shared grandchild.
+ */
 const RECORDS = 2 + 2 * 2 + 4 + 1;
 
 export const treeContract: Omit<PipelineContractOptions<ContractService>, 'openLog'> = {

@@ -1,5 +1,6 @@
 /**
- * The contract of a pipeline: checks that cut runs off and stop them anywhere, for any test runner; a log that is cut off; and runs in virtual time.
+ * Tools for testing a pipeline, with any test runner: `pipelineContract`, whose checks interrupt and stop runs at random; `cutLog`, a log
+ * that fails at one operation; and `doneInVirtualTime`, for runs in virtual time.
  *
  * @packageDocumentation
  */

@@ -2,7 +2,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ContractService } from './pipeline-contract.ts';
 
-/** A service that answers with JSON, 404 where there is nothing, and 429 to more requests of one token in any window than its limit. */
+/**
+ * Starts a service that responds with JSON, or with 404 if `answer` returns undefined. If a token sends more requests in a window than the
+ * limit, it responds with 429.
+ */
 export async function limitedService(
   { limit, windowMs }: { readonly limit: number; readonly windowMs: number },
   answer: (url: URL, token: string) => object | undefined,

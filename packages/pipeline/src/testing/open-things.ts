@@ -2,17 +2,17 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { type Clock, systemClock } from '@headgate/throttle';
 
-/** The timers and sockets that a run leaves open. */
+/** Reports the timers and sockets that a run leaves open. */
 export interface OpenThings extends Disposable {
-  /** The machine's clock, whose timers are counted. */
+  /** The machine's clock. Its timers are counted. */
   readonly clock: Clock;
-  /** Descriptions of the open things; empty if there are none. */
+  /** Returns descriptions of the open timers and connections. Empty if there are none. */
   left(): readonly string[];
 }
 
 const NEW_SOCKET = 'net.client.socket';
 
-/** Watches for timers of its clock, and for connections of this process to a service. */
+/** Starts to watch timers of `clock`, and connections of this process to a service. */
 export function openThings(serviceUrl: string): OpenThings {
   const { port } = new URL(serviceUrl);
   const sockets = new Set<Socket>();

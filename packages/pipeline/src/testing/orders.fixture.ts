@@ -13,7 +13,7 @@ const LIMIT = 4;
 const WINDOW_MS = 400;
 const PAGES = 5;
 
-/** A shop's orders, five pages for each customer, and no more than four requests of one token in any 400 ms. */
+/** Starts a shop's service of orders: five pages per customer, and at most four requests per token in any 400 ms. */
 export async function ordersService(customers: readonly string[]): Promise<ContractService> {
   return await limitedService({ limit: LIMIT, windowMs: WINDOW_MS }, ({ pathname }) => {
     const [, customer = '', page = ''] = pathname.split('/');
@@ -48,21 +48,21 @@ const ordersSource = defineSource<Query, OrdersPage>({
   itemsOf: ({ orders }) => orders.length,
 });
 
-/** Mistakes that a definition can make. */
+/** Mistakes in a definition that the contract must find. */
 export interface Mistakes {
-  /** Its budgets forget what was granted before a restart. */
+  /** Budgets don't remember after a restart what was granted before. */
   readonly withoutJournal?: boolean;
-  /** Resumed, it goes on a page too late. */
+  /** A resumed walk leaves out a page. */
   readonly skipsOnResume?: boolean;
-  /** A resumed walk starts over. */
+  /** A resumed walk starts again at the first page. */
   readonly startsAnew?: boolean;
   /** Every lane uses every credential. */
   readonly sharesCredentials?: boolean;
-  /** A timer goes on behind a stop. */
+  /** A timer is still scheduled after a stop. */
   readonly leavesTimer?: boolean;
-  /** Its source goes on behind a stop. */
+  /** A connection is still open after a stop. */
   readonly leavesConnection?: boolean;
-  /** A record has an id that another has. */
+  /** Two records of a page have IDs that records of other pages also have. */
   readonly sameIds?: boolean;
 }
 

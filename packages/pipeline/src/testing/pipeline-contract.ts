@@ -12,9 +12,9 @@ import { type Scene, type Written, countsOf, isProgress, openScene, withoutOffse
 export interface ContractService extends AsyncDisposable {
   /** Base address of the emulator. */
   readonly url: string;
-  /** HTTP requests that it has read. */
+  /** Returns the number of HTTP requests that the emulator has received. */
   readonly requests: () => number;
-  /** The number of requests that it has refused because a budget was used up. */
+  /** Returns the number of requests that the emulator has refused because a budget was used up. */
   readonly refused: () => number;
 }
 
@@ -27,18 +27,20 @@ export interface PipelineContractOptions<Service extends ContractService> {
    * response for `failing`.
    */
   readonly startService: (options: { readonly mended: boolean }) => Promise<Service>;
-  /** The definition with options for this service: its budgets, and a list that is empty. With two credentials, it is tested in two lanes. */
+  /**
+   * The pipeline with options for this service: its budgets, and an empty list. With two credentials, the checks also run it in two lanes.
+   */
   readonly pipeline: (service: Service) => Pipeline;
-  /** Good requests of different keys, which need a dozen HTTP requests or more. */
+  /** Valid requests with different keys. Together they need at least a dozen HTTP requests. */
   readonly requests: readonly unknown[];
-  /** How many records they yield, by topic. */
+  /** Number of records that these requests yield, by topic. */
   readonly records: Readonly<Record<string, number>>;
   /** A request for which the service has no response. */
   readonly failing: {
     readonly request: unknown;
     /** The code of its dead letter. */
     readonly code: string;
-    /** The records that it returns from the mended service, in addition to those of the failed run. */
+    /** Number of records that its replay adds, by topic, if the service is `mended`. */
     readonly records: Readonly<Record<string, number>>;
   };
   /** Invalid values for the requests topic. Default: none, broken JSON, and a list. */
@@ -47,22 +49,20 @@ export interface PipelineContractOptions<Service extends ContractService> {
   readonly seeds?: readonly number[];
 }
 
-/** One promise of every pipeline. */
 /** The result of an undisturbed run. */
 interface Reference {
   readonly written: Written;
   readonly requests: number;
-  /** Operations on the log. */
+  /** Number of operations on the log. */
   readonly operations: number;
-  /** Walks and keys: this many HTTP requests can be in flight. */
+  /** Number of walks and keys, and so of HTTP requests that can be in flight together. */
   readonly units: number;
 }
 
 /**
- * Checks the promises of every pipeline, with a test runner of your choice: its records arrive once and in order per key, wherever a run is
- * interrupted, and its service never counts a request too many.
- *
- * A run is interrupted within its process, by a log that fails at a random operation, before or after it.
+ * Returns checks of the promises that every pipeline makes, for a test runner of your choice: wherever a run is interrupted, each record
+ * arrives once and in order per key, and the service never counts a request too many. A run is interrupted within its process, by a log
+ * that fails at a random operation, before or after it.
  */
 export function pipelineContract<Service extends ContractService>(contract: PipelineContractOptions<Service>): readonly ContractCheck[] {
   const { openLog, requests, records, failing, malformed = [null, '{', '[null]'], seeds = [1, 2] } = contract;
@@ -157,7 +157,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
           .catch((error: unknown) => {
             if (error !== reason) throw error;
           });
-        // Includes a run that is waiting.
+        // Also stop a run that emits no more events, because it is waiting.
         setTimeout(() => stop.abort(reason), 300);
         const result = await running?.done;
         const details = `seed ${seed}, round ${round}, after ${events.join(', ')}`;
@@ -185,7 +185,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
         await using first = await scene.start({ onEvent: (event) => void (isProgress(event) && begun.resolve()) });
         await Promise.race([begun.promise, first.done]);
         await using log = await openLog();
-        // A cluster distributes the lanes; an embedded log leaves them all with the first process.
+        // A cluster distributes the lanes between the processes. An embedded log leaves all of them with the first process.
         const second = await scene.start({ log }).catch((error: unknown) => {
           if ((error as { code?: unknown }).code !== 'HEADGATE_LANE_HELD') throw error;
         });
@@ -238,7 +238,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
       }
       await running.enqueue(name, requests);
       await Promise.race([all.promise, running.done]);
-      // Work after crawls, too: a stop leaves the rest of it to the next run.
+      // Wait for the work after crawls, too, which a stop would leave to the next run.
       await settled(() => running.snapshot().lanes.every(({ inWork }) => inWork === 0), 60_000);
       const { outcome, failures } = await running.stop();
       assert.deepEqual({ outcome, failures }, { outcome: 'stopped', failures: [] });
@@ -286,7 +286,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
     await play(async (scene, service, { makesRequests }) => {
       await scene.request(requests);
       const { lanes } = await scene.left();
-      // At this time it is unknown which requests their pages will make.
+      // Before the run, the requests that pages will create aren't known.
       const known = makesRequests ? requests.length : units;
       assert.equal(
         lanes.reduce((sum, { walks, keys }) => sum + walks.length + keys, 0),
@@ -321,7 +321,9 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
   ];
 }
 
-/** The topic has requests that pages make in the order of those pages, which differs from run to run. */
+/**
+ * Compares the records, without offsets if pages create requests: the order of such requests, and so their offsets, differ from run to run.
+ */
 function assertSame({ makesRequests }: Pipeline, written: Written, wanted: Written, details?: string): void {
   const of = makesRequests ? withoutOffsets : (all: Written) => all;
   assert.deepEqual(of(written), of(wanted), details);
@@ -336,12 +338,15 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Waits until a condition is true. Default at most a second: a socket closes in the next turns. */
+/**
+ * Waits until a condition is true, or until `maxMs` has passed. The default is ample for a socket, which closes within a few turns of the
+ * event loop.
+ */
 async function settled(isSo: () => boolean, maxMs = 1_000): Promise<void> {
   for (let i = 0; i < maxMs / 10 && !isSo(); i += 1) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-/** Numbers from 0 to below 1 (mulberry32). */
+/** Returns a generator of random numbers from 0 to below 1 (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

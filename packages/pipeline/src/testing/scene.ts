@@ -12,7 +12,7 @@ import { type Running, type RunResult, type StartOptions, start } from '../engin
 import type { TopicNames } from '../definition/topic.ts';
 import { topicSpecs } from '../definition/topics.ts';
 
-/** The records of a run: the texts of each topic's records by key, in their order. */
+/** The records of a run: by topic and key, the texts of the records in order. */
 export type Written = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 
 export interface DeadLetter {
@@ -21,17 +21,17 @@ export interface DeadLetter {
   readonly error: { readonly code: string; readonly message: string };
 }
 
-/** The topics and the group of one check on a log. */
+/** The topics and the group of one check, and what a check does with them. */
 export interface Scene extends AsyncDisposable {
   readonly log: TopicLog;
   readonly group: string;
   readonly names: TopicNames;
-  /** Appends texts to the requests topic as another client does. */
+  /** Appends values to the requests topic as another client does. */
   put(values: readonly (string | null)[]): Promise<void>;
-  /** Appends good requests. */
+  /** Appends valid requests. */
   request(requests: readonly unknown[]): Promise<void>;
   start(options?: Partial<StartOptions>): Promise<Running>;
-  /** Runs to a successful end. */
+  /** Runs the pipeline, and asserts that the run succeeds. */
   run(options?: Partial<StartOptions>): Promise<RunResult>;
   written(): Promise<Written>;
   deadLetters(): Promise<readonly DeadLetter[]>;
@@ -43,7 +43,7 @@ export interface Scene extends AsyncDisposable {
 export interface SceneOptions {
   readonly openLog: () => Promise<TopicLog>;
   readonly pipeline: Pipeline;
-  /** Partitions of its requests topics. Default 1. */
+  /** Number of partitions of the pipeline's requests topic. Default 1. */
   readonly lanes?: number;
 }
 
@@ -76,7 +76,8 @@ export async function openScene({ openLog, pipeline, lanes = 1 }: SceneOptions):
       return result;
     },
     async written() {
-      // A transaction that a broker refused leaves a mark in the log: requests count by their order, not by their offsets.
+      // Replaces the offset of each request by its rank: a transaction that a broker refused leaves a marker, which shifts the offsets
+      // after it.
       const ranks = new Map<string, number>();
       const counts = new Map<number, number>();
       for await (const { partition, offset } of log.readBytes({ topic: requests })) {
@@ -126,25 +127,25 @@ export async function openScene({ openLog, pipeline, lanes = 1 }: SceneOptions):
   };
 }
 
-/** Binary values unchanged, one character per byte. */
+/** Returns text, or binary data with one character per byte. */
 function textOf(bytes: Uint8Array | null | undefined): string {
   const buffer = Buffer.from(bytes ?? []);
   return isUtf8(buffer) ? buffer.toString() : buffer.toString('latin1');
 }
 
-/** Counts of all keys, by topic. */
+/** Number of records of all keys, by topic. */
 export function countsOf(written: Written): Record<string, number> {
   return Object.fromEntries(
     Object.entries(written).map(([topic, byKey]) => [topic, Object.values(byKey).reduce((sum, texts) => sum + texts.length, 0)]),
   );
 }
 
-/** Normalized, so that it doesn't depend on the offsets of the requests. */
+/** Returns the records without the offsets of the requests in their IDs. */
 export function withoutOffsets(written: Written): unknown {
   return JSON.parse(JSON.stringify(written).replaceAll(/\.requests-\d+-\d+/g, '.requests'));
 }
 
-/** An event that means that something is durable. */
+/** True for an event that reports something durable. */
 export function isProgress({ type }: RunEvent): boolean {
   return type === 'page-written' || type === 'keys-answered' || type === 'request-failed';
 }

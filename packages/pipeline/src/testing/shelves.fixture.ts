@@ -26,14 +26,14 @@ export interface ShelfQuery {
   readonly from: number;
 }
 
-/** A source in memory: shelves of any name with items, two a page. */
+/** A source in memory with shelves of any name. Each shelf has the same number of items, two per page. */
 export interface ShelvesApi extends WalkedSource<ShelfQuery, ItemsPage> {
-  /** `shelf 0`, `shelf 2`, …: the pages that were read. */
+  /** The pages that were requested, such as `shelf 0` and `shelf 2`, and the keys given to `find`, joined by `+`. */
   readonly requested: string[];
   find(keys: readonly string[], options: { readonly credits: CreditPool; readonly signal: AbortSignal }): Promise<Delivery<string[]>>;
 }
 
-/** The error of a request that a stopped source does not send, or not again. */
+/** The error of a query whose request a stopped source doesn't send or doesn't retry. */
 export function stopped(subject: string): SourceError {
   return new SourceError({ code: 'HEADGATE_STOPPED', message: 'stopped', retryable: true, service: 'shelves', subject });
 }
@@ -71,7 +71,7 @@ export function shelvesApi({
   };
 }
 
-/** The pages of a shelf. */
+/** The paging through the items of a shelf. */
 export function shelfPaging({ shelf }: Shelf): Paging<ShelfQuery, ItemsPage, number> {
   return { first: 0, query: (from) => ({ shelf, from }), next: ({ next }) => (next === undefined ? 'last' : { cursor: next }) };
 }
@@ -85,7 +85,7 @@ const options = z.strictObject({ shelves: z.array(z.string()).default([]) });
 
 export type ShelvesPipeline = DefinedPipeline<typeof options>;
 
-/** A pipeline of shelves whose requests are worked as `open` says. `every`: as in its definition. */
+/** A pipeline of shelves. `open` returns the processor of its requests. `every`: as in a definition. */
 export function shelves(
   open: () => Processor<Shelf, typeof shelvesTopics>,
   keyOf = ({ shelf }: Shelf): string => shelf,
@@ -103,7 +103,7 @@ export function shelves(
   });
 }
 
-/** Puts requests into the topic as another client does, and works them to the end. */
+/** Appends requests as another client does, and runs the pipeline until they are done. */
 export async function workedOff(
   log: TopicLog,
   pipeline: ShelvesPipeline,

@@ -13,7 +13,7 @@ import type { ContractService } from './pipeline-contract.ts';
 const LIMIT = { limit: 8, windowMs: 300 };
 const PAGES = 3;
 
-/** A shop with orders and invoices of customers, three pages each, and prices and stocks of articles, two a request. */
+/** Starts a shop's service: orders and invoices of customers, on three pages each, and prices and stocks of articles, two per request. */
 export async function shopService(customers: readonly string[]): Promise<ContractService> {
   return await limitedService(LIMIT, ({ pathname }) => {
     const [, kind = '', name = '', page = ''] = pathname.split('/');
@@ -63,7 +63,7 @@ type ShopSource = ReturnType<typeof shopSource>;
 
 const options = z.strictObject({ baseUrl: z.string() });
 
-/** Two kinds of walks and two of lookups, whose requests share keys. */
+/** A pipeline with two kinds of walks and two of lookups, whose requests share keys. */
 export const shop: DefinedPipeline<typeof options> = definePipeline({
   name: 'shop',
   options,

@@ -6,7 +6,7 @@ import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { topicNames } from '../definition/names.ts';
 import { topicSpecs } from '../definition/topics.ts';
 
-/** An embedded log in a folder of its own, with these topics. `now`: as of `sqliteTopicLog`. */
+/** Opens an embedded log in a temporary folder, with these topics. `now`: as in `sqliteTopicLog`. */
 export async function temporaryLog(
   topics: readonly NewTopicSpec[] = [],
   now = Date.now,
@@ -23,19 +23,19 @@ export async function temporaryLog(
   };
 }
 
-/** The topics of a pipeline `shelves` that has only those that every pipeline has. */
+/** Returns the topics of a pipeline `shelves` that defines none: only those that every pipeline has. */
 export function shelvesTopics(lanes = 1): NewTopicSpec[] {
   const credentials = Array.from({ length: lanes }, (_, i) => `key-${i}`);
   return topicSpecs([{ name: 'shelves', topics: {}, credentials, usualBytes: {} }], { lanes, names: topicNames() });
 }
 
-/** The log, with some of its methods replaced. */
+/** Returns the log with some of its methods replaced. */
 export function logWith(log: TopicLog, methods: Partial<TopicLog>): TopicLog {
   return new Proxy(log, {
     get(target, name) {
       if (name in methods) return Reflect.get(methods, name);
       const member: unknown = Reflect.get(target, name, target);
-      // `await using` in Node 24 takes a bound function for none.
+      // In Node.js 24, `await using` reports that a bound function isn't a function, so wrap it instead.
       return typeof member === 'function' ? (...given: unknown[]): unknown => Reflect.apply(member, target, given) : member;
     },
   });

@@ -6,19 +6,19 @@ import type { RunResult, Running } from '../engine/start.ts';
 
 /** A run and its clock. */
 export interface DoneInVirtualTimeOptions {
-  /** Started with `clock`. */
+  /** The run, started with `clock`. */
   readonly running: Running;
   /** The run's clock. Pass it to the log and the service if they read the time. */
   readonly clock: VirtualClock;
 }
 
-/** The clock's steps while a following run has nothing to do: a list may become due at any time. */
+/** Limits of the clock's steps while a run with `follow` has nothing to do. Small steps don't miss a list that becomes due. */
 const IDLE_STEP_MS = { least: 1_000, most: 60_000 };
 
 /**
- * Advances a run's clock until the run has ended, and returns its result. While all its requests wait for a budget or for their next
- * attempt, the clock jumps to the end of the wait. While there are none, it moves in steps of a twentieth of the time since the last one, 1
- * s to 1 min, until a list is due again. While one is being answered or written, it moves like the machine's clock, so that time limits
+ * Advances a run's clock until the run has ended, and returns its result. While all requests wait for a budget or for their next attempt,
+ * the clock jumps to the end of the wait. While there are no requests, it moves in steps of 1 s to 1 min, a twentieth of the idle time so
+ * far, until a list is due again. While a request is in flight or being written, it moves like the machine's clock, so that time limits
  * apply to real work.
  */
 export async function doneInVirtualTime({ running, clock }: DoneInVirtualTimeOptions): Promise<RunResult> {
@@ -42,12 +42,12 @@ export async function doneInVirtualTime({ running, clock }: DoneInVirtualTimeOpt
   return result;
 }
 
-/** True if all lanes wait for requests. */
+/** True if all lanes wait for new requests. */
 function isIdle(lanes: readonly LaneGauge[]): boolean {
   return lanes.length > 0 && lanes.every(({ inWork, behind, keys }) => inWork + behind + keys === 0);
 }
 
-/** True if all lanes are waiting for requests. */
+/** Returns the earliest end of the waits, epoch ms. Undefined if a request is in flight or being written, or if no wait has a known end. */
 function waitEnds(work: readonly WorkRow[]): number | undefined {
   let first = Infinity;
   for (const { doing } of work) {

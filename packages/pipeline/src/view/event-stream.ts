@@ -1,10 +1,10 @@
 import { Observable, Subject } from 'rxjs';
 import type { RunEvent } from './events.ts';
 
-/** Events kept for the first subscriber. */
+/** Maximum events that are kept for the first subscriber. */
 const KEPT_EVENTS = 10_000;
 
-/** Events for any number of subscribers; those before the first subscription come with it. */
+/** Passes events to any number of subscribers. The first one also gets the events before its subscription. */
 export interface EventStream {
   readonly events: Observable<RunEvent>;
   emit(event: RunEvent): void;

@@ -11,32 +11,33 @@ export type RunEvent =
       readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
       /** The repository, user or product that the HTTP request was about, as its source names it. */
       readonly subject: string;
-      /** Description of every outcome except ok. */
+      /** Description of the outcome. Absent if the outcome is `ok`. */
       readonly reason?: string;
       /** Status of the response, if one arrived. */
       readonly status?: number;
       /** Time until the request is retried, ms; absent if it isn't retried. */
       readonly retryInMs?: number;
-      /** Responses show another limit than the configured one: reported once by each source, and as a notice. */
+      /** A limit in the service's responses that differs from the configured one. Each source reports it once; a notice does, too. */
       readonly limitMismatch?: LimitMismatch;
       /** Time from the permit of the attempt to its end, ms. */
       readonly durationMs: number;
     }
   | {
-      /** Every attempt of the pipeline has failed since `since`. Emitted when this has lasted two seconds. */
+      /** Every attempt of the pipeline has failed for two seconds. */
       readonly type: 'service-unavailable';
       readonly pipeline: string;
-      /** Epoch ms. */
+      /** Start of the first failed attempt, epoch ms. */
       readonly since: number;
       /** Reason of the last attempt. */
       readonly reason: string;
     }
   | {
-      /** An attempt has succeeded again. */
+      /** The failures that `service-unavailable` reported have ended. */
       readonly type: 'service-available';
       readonly pipeline: string;
-      /** Epoch ms. */
+      /** Start of the first failed attempt, epoch ms. */
       readonly since: number;
+      /** Time from that start to this event, ms. */
       readonly lastedMs: number;
     }
   | {
@@ -46,45 +47,45 @@ export type RunEvent =
       readonly message: string;
     }
   | {
-      /** The number of lanes that the group assigns to this process; emitted when it changes. */
+      /** The number of lanes that the group assigns to this process has changed. */
       readonly type: 'lanes-assigned';
       readonly lanes: number;
     }
   | {
-      /** This process has taken the lane, and works its requests from now on. */
+      /** This process has taken the lane, and works its requests. */
       readonly type: 'lane-opened';
       readonly pipeline: string;
       /** Partition of the pipeline's requests topic, counted from 0. */
       readonly lane: number;
     }
   | {
-      /** This process no longer works the lane; its unfinished requests continue wherever it is opened next. */
+      /** This process no longer works the lane. Its unfinished requests continue when the lane is next opened. */
       readonly type: 'lane-left';
       readonly pipeline: string;
       readonly lane: number;
-      /** The reason, unless it was released normally: `process 12 on host-b since … has taken it over`. */
+      /** Why the lane was lost, such as `process 12 on host-b since … has taken it over`. Absent if the lane was released normally. */
       readonly reason?: string;
-      /** No process resumes it before the cause is fixed and a new run starts; the other lanes continue. */
+      /** True if the lane has failed: no process resumes it before the cause is fixed and a new run starts. The other lanes continue. */
       readonly failed?: true;
     }
   | {
-      /** Another client's open transaction blocks reading a lane's requests; emitted after two seconds. */
+      /** Another client's open transaction has blocked the reading of a lane's requests for two seconds. */
       readonly type: 'requests-blocked';
       readonly pipeline: string;
       readonly lane: number;
-      /** The offset of the transaction's first record. */
+      /** Offset of the transaction's first record. */
       readonly offset: number;
       /** Time at which that record was written, epoch ms. */
       readonly since: number;
     }
   | {
-      /** The transaction of `requests-blocked` has ended: the lane's requests can be read again. */
+      /** The transaction of `requests-blocked` has ended, so the lane's requests can be read again. */
       readonly type: 'requests-readable';
       readonly pipeline: string;
       readonly lane: number;
     }
   | {
-      /** At the end: number of lanes that other processes held. */
+      /** The run ends, and other processes hold this number of lanes. */
       readonly type: 'lanes-elsewhere';
       readonly lanes: number;
     };
@@ -92,16 +93,16 @@ export type RunEvent =
 /** An event of a request. */
 export type RequestEvent =
   | {
-      /** A walk starts here, or continues after its checkpoint. */
+      /** A walk starts in this process, or resumes at its checkpoint. */
       readonly type: 'request-started';
       readonly pipeline: string;
       readonly lane: number;
       readonly key: string;
-      /** `<requests topic>-<partition>-<offset>`. */
+      /** ID of the request: `<requests topic>-<partition>-<offset>`. */
       readonly request: string;
       /** The page that the walk starts at, 1-based. */
       readonly page: number;
-      /** Items of the previous pages. */
+      /** Number of items on the previous pages. */
       readonly items: number;
       readonly resumed: boolean;
     }
@@ -119,7 +120,7 @@ export type RequestEvent =
       readonly credential?: string;
     }
   | {
-      /** The last page of a walk is durable. `pages` and `items` count those before a restart as well. */
+      /** The last page of a walk is durable. `pages` and `items` include those before a restart. */
       readonly type: 'request-completed';
       readonly pipeline: string;
       readonly key: string;
@@ -136,13 +137,13 @@ export type RequestEvent =
       readonly error: Reason;
     }
   | {
-      /** Keys of lookups were taken from the requests topic. */
+      /** A lane has taken lookup keys from the requests topic. */
       readonly type: 'keys-queued';
       readonly pipeline: string;
       readonly count: number;
     }
   | {
-      /** Keys of lookups were answered, and their records are durable. */
+      /** Lookup keys have a response, and their records are durable. */
       readonly type: 'keys-answered';
       readonly pipeline: string;
       readonly count: number;
@@ -151,12 +152,15 @@ export type RequestEvent =
       /** Records are durable. `counts`: their number by topic, named as within the pipeline. */
       readonly type: 'records-written';
       readonly pipeline: string;
-      /** From a walk's page, or from the keys of lookups. */
+      /** Whether the records come from a page of a walk, or from keys of lookups. */
       readonly kind: 'walk' | 'keys';
       readonly counts: Readonly<Record<string, number>>;
     }
   | {
-      /** The work after a crawl ended: the records that this process has written for it, by topic and by their kinds. */
+      /**
+       * The work after a crawl has ended. `counts` and `kinds`: number of records that this process has written for it, by topic and by
+       * kind.
+       */
       readonly type: 'after-written';
       readonly pipeline: string;
       readonly key: string;
@@ -165,10 +169,10 @@ export type RequestEvent =
       readonly kinds: Readonly<Record<string, number>>;
     }
   | {
-      /** A dead letter is durable: a request, a key, or a part of a response that can't be processed. */
+      /** A dead letter is durable. It is about a request, a key, or a part of a response that can't be processed. */
       readonly type: 'dead-letter';
       readonly pipeline: string;
-      /** Name of the dead letters' topic. */
+      /** Name of the dead-letters topic on the log. */
       readonly topic: string;
       readonly key: string;
       readonly error: Reason;
@@ -182,15 +186,15 @@ export interface Reason {
   readonly message: string;
 }
 
-/** The state of the work at one instant. Times are epoch ms. */
+/** The state of a run's work at one instant. Times are epoch ms. */
 export interface RunGauges {
   readonly budgets: readonly BudgetGauge[];
   readonly credits: readonly CreditGauge[];
-  /** The activity of each request in work, and the keys of each lane's lookups. */
+  /** The activity of each walk in work, and of each lane's lookup keys together. */
   readonly work: readonly WorkGauge[];
   /** The lanes that this process works. */
   readonly lanes: readonly LaneGauge[];
-  /** Services that are down, a row for each source of a lane. */
+  /** Outages of services, one for each source of a lane that has noticed one. */
   readonly outages: readonly (SourceOutage & { readonly pipeline: string })[];
 }
 
@@ -200,13 +204,13 @@ export interface LaneGauge {
   readonly pipeline: string;
   /** Partition of the pipeline's requests topic, counted from 0. */
   readonly lane: number;
-  /** Number of unfinished requests and keys that the lane has taken, and of unfinished work after walks. */
+  /** Number of unfinished requests and keys that the lane has taken. A walk with unfinished `after` work counts as one. */
   readonly inWork: number;
   /** Number of walks in the requests topic that the lane hasn't taken yet, as far as Headgate has read the topic. */
   readonly behind: number;
   /** False during the first count of the topic. After it, the counts are some seconds old at most. */
   readonly isCounted: boolean;
-  /** Number of unanswered keys of lookups: those that the lane has taken, and those counted in the requests topic after them. */
+  /** Number of unanswered lookup keys: those that the lane has taken, and those counted in the requests topic after them. */
   readonly keys: number;
 }
 
@@ -214,7 +218,7 @@ export interface WorkGauge {
   readonly pipeline: string;
   readonly lane: number;
   readonly key: string;
-  /** The walk's request; absent for the keys of the lane's lookups, all together. */
+  /** ID of the walk's request. Absent for the lookup keys of the lane, which share one gauge. */
   readonly request?: string;
   /** Expected total pages of the walk, if known. */
   readonly expected?: number;
@@ -223,13 +227,14 @@ export interface WorkGauge {
 
 /** The current activity of a request in work. */
 export type Doing =
-  /** Its HTTP request is being answered since then. */
+  /** An HTTP request is in flight since `since`, epoch ms. */
   | { readonly state: 'requesting'; readonly since: number }
   /** The last attempt failed, for `reason`. The next one starts at `at`, epoch ms. */
   | { readonly state: 'retrying'; readonly at: number; readonly reason: string }
   /**
-   * Waits for a budget, for capacity downstream (until earlier records are written), for a service that is down to answer another request,
-   * or, with `concurrency`, for another request to end. `until`: if known. `credentials`: names of those that may send it, if not any may.
+   * Waiting for a budget, for capacity downstream (until earlier records are written), for a service that is down, or, with `concurrency`,
+   * for another request to end. `until`: when the wait ends, epoch ms, if known. `credentials`: names of the only credentials that may send
+   * the request. Default: any.
    */
   | {
       readonly state: 'waiting';
@@ -237,16 +242,16 @@ export type Doing =
       readonly until?: number;
       readonly credentials?: readonly string[];
     }
-  /** The log is writing a page of it, or the grant of its next request. */
+  /** The log is writing a page, or the grant of the next request. */
   | { readonly state: 'writing' }
-  /** All its pages are written, and the work after the walk continues. `name`: of that work. */
+  /** All pages are written, and the work after the walk is running. `name`: name of that work. */
   | { readonly state: 'behind'; readonly name: string };
 
 /** The state of one budget of one credential in this process. */
 export interface BudgetGauge {
   /** Name of the pipeline. */
   readonly pipeline: string;
-  /** Name of the credential that the budget belongs to; absent for a limit over all credentials of the pipeline. */
+  /** Name of the credential that the budget belongs to. Absent for a limit on all credentials of the pipeline together. */
   readonly credential?: string;
   /** Name of the budget: `rate`, unless the source has several. */
   readonly budget: string;
@@ -254,13 +259,15 @@ export interface BudgetGauge {
   readonly unit?: string;
   /** Maximum requests, or units of weight, per window. */
   readonly limit: number;
-  /** Length of the window in ms; of a quota, 24 hours or 31 days. */
+  /** Length of the window, ms. For a quota, it is 24 hours or 31 days. */
   readonly windowMs: number;
   /** Requests, or units of weight, used in the current window, including requests in flight. */
   readonly used: number;
-  /** When the next request may start, not later than now if it may at once; undefined while that depends on requests in flight. */
+  /**
+   * Earliest time for the next request, epoch ms; now or earlier if it can start immediately. Undefined while requests in flight decide it.
+   */
   readonly freeAt?: number;
-  /** The next reset of a quota. */
+  /** Time of the next reset, epoch ms. Set only for a quota. */
   readonly resetsAt?: number;
 }
 

@@ -1,14 +1,14 @@
 /** The distribution of a duration. */
 export interface Histogram {
-  /** Upper bounds of the buckets, ms, inclusive; one more bucket counts everything above. */
+  /** Upper limits of the buckets, ms, inclusive. One more bucket counts all longer durations. */
   readonly boundsMs: readonly number[];
-  /** Count of each bucket alone. */
+  /** Number of durations in each bucket, without those in the buckets before it. */
   readonly counts: readonly number[];
   /** Sum of all durations, ms. */
   readonly sumMs: number;
 }
 
-/** Bounds that suit both a commit to a local file and a response of a slow service. */
+/** Upper limits that suit both a commit to a local file and a response of a slow service. */
 const BOUNDS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000];
 
 /** A histogram that `observe` adds to. */

@@ -16,14 +16,14 @@ export interface LaneGaugesOptions {
   /** The expected size of the active walks, by offset. */
   readonly expected: ReadonlyMap<number, ExpectedWalk>;
   readonly behind: LaneBacklog;
-  /** Epoch ms. */
+  /** The current time, epoch ms. */
   readonly now: number;
 }
 
-/** A wait shorter than a display's own delay doesn't count. */
+/** Wait that counts as none, ms, because displays refresh less often than that. */
 const NO_WAIT_MS = 20;
 
-/** The state of a lane: each active request with what its source reports. */
+/** Returns the gauges of a lane. Its sources report the activity of each request in work. */
 export function laneGauges(options: LaneGaugesOptions): RunGauges {
   const { pipeline, lane, sources, credits, inWork, load, expected, behind, now } = options;
   const gauges = sources.map((source) => source.gauges());
@@ -34,7 +34,7 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
     const doing = doingOf(query, now);
     const isWriting = areWriting.get(query.id);
     if (isWriting === undefined) lookups.push(doing);
-    // A walk requests its next page while the one before is written.
+    // A walk requests its next page while the previous one is written. It counts as writing until its next request is sent.
     else if (doing.state !== 'waiting' || !isWriting) walks.set(query.id, doing);
   }
   return {
@@ -55,7 +55,7 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
           key,
           request,
           ...(pages !== undefined && { expected: pages }),
-          // A walk without a query is written, or waits for its grant to be.
+          // A walk without a query is writing a page, or the grant of its next request.
           doing: walks.get(walk) ?? { state: 'writing' },
         };
       }),
@@ -67,7 +67,7 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
   };
 }
 
-/** A query's state in the words of a job's. */
+/** Converts the state of a query to the activity of a job. */
 function doingOf(query: QueryStatus, now: number): Doing {
   const until = query.state !== 'requesting' && query.until !== undefined ? { until: Math.max(now, query.until) } : {};
   const { credentials } = query;
@@ -87,7 +87,7 @@ function behindGauge(pipeline: string, lane: number, { key, request, name }: Non
   return { pipeline, lane, key, request, doing: { state: 'behind', name } };
 }
 
-/** The most active state among several lookups, because none of them blocks the others. */
+/** Returns the most active state of several lookups, because none of them blocks the others. */
 function together(all: readonly Doing[]): Doing {
   const when = (doing: Doing): number => {
     if (doing.state === 'requesting') return doing.since;
@@ -99,7 +99,7 @@ function together(all: readonly Doing[]): Doing {
   return first ?? { state: 'writing' };
 }
 
-/** The remaining work of a lane, for forecasts. */
+/** Returns the remaining work of a lane, for forecasts. */
 export function laneWork(options: Omit<LaneGaugesOptions, 'credits' | 'load' | 'now'>): LaneWork {
   const { pipeline, lane, sources, inWork, expected, behind } = options;
   const queries = sources.flatMap((source) => source.gauges().queries);

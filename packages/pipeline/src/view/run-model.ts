@@ -14,21 +14,24 @@ export interface RunModelOptions {
 
 export interface RunModel {
   apply(event: RunEvent): void;
-  /** The duration of a transaction of a pipeline's lane. */
+  /** Adds the duration of a durable transaction of a pipeline's lane. */
   committed(pipeline: string, ms: number): void;
   readonly time: SteadyTime;
-  /** Start of the time in which every attempt of a pipeline failed, by `time`; undefined while attempts succeed. */
+  /** Returns when the attempts of a pipeline started to fail, on the clock of `time`. Undefined while they don't. */
   readonly failingSince: (pipeline: string) => number | undefined;
   /**
-   * `left` returns the remaining work; called after an event, and once a second. Without it, the last forecast stays, and no time is shown.
+   * Returns the state of the run. `left` returns the remaining work; it is called for a new forecast after each event, or if the last one
+   * is a second old. Without `left`, the snapshot has the last forecast, and no finish times.
    */
   snapshot(gauges: RunGauges, left?: () => readonly LaneWork[]): RunSnapshot;
-  /** Renews the forecast from the remaining work. A run calls it when it is told to stop and when it has ended, for its last snapshot. */
+  /**
+   * Renews the forecast for the run's last snapshot, which gets no `left`. A run calls it when it is told to stop, and when it has ended.
+   */
   forecast(left: readonly LaneWork[]): void;
 }
 
 const KEPT_DEAD_LETTERS = 20;
-/** Keeps the part of a run's events that a snapshot shows, in bounded memory. */
+/** Collects the parts of a run's events that a snapshot shows, in bounded memory. */
 export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
   const time = steadyTime(clock);
   const startedAt = time.now();
@@ -50,7 +53,7 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
   const count = (counts: Record<string, number>, more: Readonly<Record<string, number>>): void => {
     for (const [name, number] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + number;
   };
-  /** For each type of event that changes the model, the function that applies it. */
+  /** The functions that apply an event to the model, by the type of the event. Other events don't change it. */
   const changes: { readonly [Type in RunEvent['type']]?: (event: Extract<RunEvent, { type: Type }>, at: number) => void } = {
     'request-started'(event) {
       if (walks.started(event)) of(event.pipeline).counts.walks.started += 1;
@@ -196,10 +199,10 @@ interface Totals {
   readonly counts: Counts;
   /** Number of records of lookups, by topic. */
   readonly keyRecords: Record<string, number>;
-  /** Number of responses so far, and their total duration. */
+  /** Number of successful attempts, and their total duration, ms. */
   answers: number;
   answersMs: number;
-  /** Lookups with a response, each one HTTP request. */
+  /** Number of lookup batches with a response, each of which was one HTTP request. */
   lookups: number;
   failing: PipelineSnapshot['failing'] | undefined;
   lastSuccessAt: number | undefined;
@@ -241,7 +244,7 @@ function failingOnWall(failing: NonNullable<PipelineSnapshot['failing']>, time: 
   return { ...failing, since: time.onWall(since), ...(retryAt !== undefined && { retryAt: time.onWall(retryAt) }) };
 }
 
-/** Sets `retryAt` and `waiting` as the sources of the pipeline's lanes report them. Without an outage, `failing` is unchanged. */
+/** Replaces `retryAt`, and adds `waiting`, as the pipeline's sources report them. Without an outage, returns `failing` unchanged. */
 function withOutages(
   failing: NonNullable<PipelineSnapshot['failing']>,
   outages: RunGauges['outages'],

@@ -1,9 +1,12 @@
 import type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason } from './events.ts';
 import type { Histogram } from './histogram.ts';
 
-/** A run at one instant, as plain data: a row for each request in work and for each budget, totals, and when it will be done. Times are epoch ms. */
+/**
+ * The state of a run at one instant, as plain data: a row for each request in work and for each budget, totals, and the expected finish
+ * time. Times are epoch ms.
+ */
 export interface RunSnapshot {
-  /** When the run began. */
+  /** Time of the run's start. */
   readonly startedAt: number;
   /** Time of the snapshot. */
   readonly now: number;
@@ -11,26 +14,29 @@ export interface RunSnapshot {
   readonly lastEventAt: number;
   /** Pipelines by name, in the order in which `start` got them. */
   readonly pipelines: Readonly<Record<string, PipelineSnapshot>>;
-  /** Walks in work here, and the last 1,000 that ended, in the order they began; then the keys of lookups, a row for each pipeline. */
+  /**
+   * The walks in work here and the last 1,000 that ended, in the order in which they started. Then a row for each pipeline with lookup
+   * keys.
+   */
   readonly work: readonly WorkRow[];
-  /** An element for each budget of each credential of the lanes that this process holds, and for each limit over all credentials. */
+  /** An element for each budget of each credential of the lanes that this process holds, and for each limit on all credentials together. */
   readonly budgets: readonly BudgetGauge[];
   /** An element for each lane that this process holds. */
   readonly credits: readonly CreditGauge[];
   /** The lanes that this process works. */
   readonly lanes: readonly LaneGauge[];
-  /** Lanes that no process resumes before the cause is fixed. */
+  /** Lanes that have failed. No process resumes one before the cause is fixed and a new run starts. */
   readonly failedLanes: readonly { readonly pipeline: string; readonly lane: number; readonly reason: string }[];
   /**
-   * Lanes whose requests wait for the end of another client's open transaction, with the offset of its first record and the time of the
-   * block.
+   * Lanes whose requests can't be read until another client's open transaction ends. `offset` and `since`: offset and time of that
+   * transaction's first record.
    */
   readonly blockedLanes: readonly { readonly pipeline: string; readonly lane: number; readonly offset: number; readonly since: number }[];
-  /** Lanes that the group assigns to this process; absent before the assignment. */
+  /** Number of lanes that the group assigns to this process. Absent before the first assignment. */
   readonly lanesAssigned?: number;
-  /** At the end: lanes that other processes held. */
+  /** Number of lanes that other processes held when this run ended. 0 until then. */
   readonly lanesElsewhere: number;
-  /** Dead letters that this run has written, in all and by topic. */
+  /** Number of dead letters that this run has written, in total and by topic. */
   readonly deadLetters: {
     readonly total: number;
     readonly byTopic: Readonly<Record<string, number>>;
@@ -41,15 +47,15 @@ export interface RunSnapshot {
   readonly progress: Progress;
 }
 
-/** How much of the work of the lanes held here is done. */
+/** The progress of the lanes that this process holds. */
 export interface Progress {
-  /** Successful HTTP requests of this run. */
+  /** Number of successful HTTP requests of this run. */
   readonly done: number;
-  /** Remaining HTTP requests; a minimum if `isExact` is false, because some walks are new or a lane has failed. */
+  /** Number of remaining HTTP requests. It is a minimum if `isExact` is false, because some walks are new or a lane has failed. */
   readonly left: number;
   /** False if `left` and `doneAt` are minimums. */
   readonly isExact: boolean;
-  /** Time of the last response, or the earliest time if `isExact` is false; absent if nothing is left. */
+  /** Expected time of the last response, or the earliest possible time if `isExact` is false. Absent if nothing is left. */
   readonly doneAt?: number;
 }
 
@@ -59,21 +65,21 @@ export interface PipelineSnapshot {
   readonly unit: string;
   /** Maximum items per page of a walk, if its definition says so. */
   readonly pageItems?: number;
-  /** HTTP attempts by outcome. */
+  /** Number of HTTP attempts by outcome. */
   readonly attempts: Readonly<Record<string, number>>;
-  /** HTTP attempts by the name of their credential, then by outcome. */
+  /** Number of HTTP attempts by the name of their credential, then by outcome. */
   readonly credentials: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  /** Durations of attempts, from the permit to the end. */
+  /** Durations of attempts, from the permit to the end of the response. */
   readonly attemptTimes: Histogram;
-  /** When the last attempt succeeded. */
+  /** Time of the last successful attempt. */
   readonly lastSuccessAt?: number;
   /** Durations of the log's transactions. */
   readonly commitTimes: Histogram;
-  /** Failed attempts, by the HTTP status of their response or `none`. */
+  /** Number of attempts that were rate-limited or failed transiently, by the HTTP status of their response, or `none`. */
   readonly faults: Readonly<Record<string, number>>;
   /**
-   * Set while no attempt succeeds: the start, the number of failures, the last reason, and the time of the next attempt, if known.
-   * `waiting`: requests that leave the attempts to one of them while the service is down.
+   * Set while every attempt fails: the start, the number of failures, the last reason, and the time of the next attempt, if known.
+   * `waiting`: number of requests that wait during an outage while another request tests the service.
    */
   readonly failing?: {
     readonly since: number;
@@ -84,24 +90,24 @@ export interface PipelineSnapshot {
   };
   /** Number of durable records, by topic within the pipeline. */
   readonly records: Readonly<Record<string, number>>;
-  /** Walks that began or were resumed, and those that have ended. */
+  /** Number of walks that this run started or resumed, and of those that have ended. */
   readonly walks: { readonly started: number; readonly completed: number; readonly failed: number };
-  /** Pages of walks written. */
+  /** Number of written pages. */
   readonly pages: number;
-  /** Items of the pages written. */
+  /** Number of items on these pages. */
   readonly items: number;
-  /** Keys of lookups that were taken, and those of them that have a response. */
+  /** Number of lookup keys that were taken, and of those that have a response. */
   readonly keys: { readonly queued: number; readonly answered: number };
-  /** Dead letters written. */
+  /** Number of written dead letters. */
   readonly deadLetters: number;
-  /** How much of the work of the pipeline's lanes held here is done. */
+  /** The progress of the pipeline's lanes that this process holds. */
   readonly progress: Progress;
 }
 
 /** A request that is walked, or all keys of a pipeline's lookups. */
 export type WorkRow = WalkRow | KeysRow;
 
-/** A request that is walked, or that was in this run. */
+/** A request that is being walked, or whose walk has ended in this run. */
 export interface WalkRow {
   /** Distinguishes the row from a `KeysRow`. */
   readonly kind: 'walk';
@@ -111,25 +117,25 @@ export interface WalkRow {
   readonly lane: number;
   /** Key of the request. */
   readonly key: string;
-  /** `<requests topic>-<partition>-<offset>`: two requests of one key are two rows. */
+  /** ID of the request: `<requests topic>-<partition>-<offset>`. Two requests with the same key are two rows. */
   readonly request: string;
-  /** `failed`: it became a dead letter. */
+  /** `failed`: the request became a dead letter. */
   readonly state: 'working' | 'completed' | 'failed';
   /** Number of durable pages, including those of earlier runs. */
   readonly pages: number;
-  /** Items of those pages. */
+  /** Number of items on those pages. */
   readonly items: number;
   /** Expected total pages, if known. */
   readonly expected?: number;
-  /** Time of its last page's response, if the sizes of all walks of its lane are known: for the first 50 of a lane. */
+  /** Expected time of the last page's response. Set for the first 50 walks of a lane, if the sizes of all walks of the lane are known. */
   readonly doneAt?: number;
-  /** While it is worked, and while work after it continues. */
+  /** Current activity. Set while the walk, or the work after it, isn't finished. */
   readonly doing?: Doing;
-  /** Why it has failed; absent while it hasn't. */
+  /** Why the walk failed. Absent if it hasn't. */
   readonly error?: Reason;
 }
 
-/** The keys of a pipeline's lookups, all together. */
+/** All lookup keys of a pipeline. */
 export interface KeysRow {
   /** Distinguishes the row from a `WalkRow`. */
   readonly kind: 'keys';
@@ -137,12 +143,12 @@ export interface KeysRow {
   readonly pipeline: string;
   /** Number of keys with a response. */
   readonly answered: number;
-  /** All known keys of this run, including those without a response. */
+  /** Number of lookup keys that this run knows, with and without a response. */
   readonly known: number;
   /** True if `known` includes all keys in the requests topic. */
   readonly isExact: boolean;
   /** Number of durable records of these keys, by topic within the pipeline. */
   readonly records: Readonly<Record<string, number>>;
-  /** The activity of the first lane of this process with active keys; absent if there is none. */
+  /** The activity of the first lane of this process with active keys. Absent if there is none. */
   readonly doing?: Doing;
 }

@@ -1,21 +1,23 @@
 import type { Clock } from '@headgate/throttle';
 
-/** Times of a run that stay in order and keep their distance from now if the wall clock is set back. Epoch ms. */
+/**
+ * A clock whose times stay in order even if the wall clock is set back, and keep their distance from the current time. Times are epoch ms.
+ */
 export interface SteadyTime {
-  /** The current time; never earlier than before. */
+  /** Returns the current time, which is never earlier than before. */
   now(): number;
-  /** Converts a time of `now` to today's wall clock. */
+  /** Converts a time from `now` to the wall clock as it is currently set. */
   onWall(at: number): number;
 }
 
-/** Smaller corrections don't matter. */
+/** Minimum step of the wall clock that counts. Smaller corrections don't matter. */
 const STEP_MS = 1_000;
 
-/** Follows the wall clock of `clock`, and the steps by which it is set back. */
+/** Creates a clock that follows the wall clock of `clock`, and compensates for steps back. */
 export function steadyTime(clock: Clock): SteadyTime {
   const offset = (): number => clock.epochMs() - clock.monotonicMs();
   let last = offset();
-  /** How far the wall clock was set back. If it was set forward, the machine may have slept instead. */
+  /** Total of the steps back of the wall clock. Steps forward don't count, because the machine may have slept. */
   let backMs = 0;
   const noteStep = (): void => {
     const current = offset();
