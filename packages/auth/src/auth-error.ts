@@ -1,21 +1,21 @@
-/** The reasons of an {@link AuthError}. */
+/** The codes of an {@link AuthError}. */
 export type AuthErrorCode =
   /** A secret is empty, isn't text, or can't be sent in a header. */
   | 'HEADGATE_INVALID_SECRET'
-  /** The function that returns a secret threw. Its error is neither the cause nor quoted, because it may contain the secret. */
+  /** The function that returns a secret threw. Its error isn't shown, not even as the cause, because it may contain the secret. */
   | 'HEADGATE_SECRET_UNAVAILABLE'
-  /** A request can't be signed: it must be changed. */
+  /** A request can't be signed unless it is changed. */
   | 'HEADGATE_UNSIGNABLE_REQUEST'
   /** A clock offset isn't a finite number of milliseconds. */
   | 'HEADGATE_INVALID_CLOCK_OFFSET';
 
-/** A request can't be signed. The message says which secret or request it is and why, and never contains a secret. */
+/** A request can't be signed. The message names the secret or the request, says why, and never contains a secret. */
 export class AuthError extends Error {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'AuthError';
-  /** Identifies the error if `instanceof` can't: in a program with two copies of this package. */
+  /** Identifies the kind of error, even if `instanceof` can't, because the program has two copies of this package. */
   readonly code: AuthErrorCode;
-  /** True only for `HEADGATE_SECRET_UNAVAILABLE`: the function is called again for the next request, and may then succeed. */
+  /** True only for `HEADGATE_SECRET_UNAVAILABLE`: the next request calls the function again, which may then succeed. */
   readonly retryable: boolean;
 
   constructor(code: AuthErrorCode, message: string, options?: ErrorOptions) {
@@ -25,7 +25,7 @@ export class AuthError extends Error {
   }
 }
 
-/** `signer`: its kind, such as `bearer`. `secret`: which of its secrets, such as `token`. */
+/** `signer`: its kind, such as `bearer`. `secret`: name of the secret, such as `token`. `reason`: what is wrong with it. */
 export function invalidSecret(signer: string, secret: string, reason: string): AuthError {
   return new AuthError('HEADGATE_INVALID_SECRET', `The ${secret} of the ${signer} signer ${reason}. Check where it is configured.`);
 }

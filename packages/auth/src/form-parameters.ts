@@ -2,11 +2,11 @@
 export type FormParameter = readonly [name: string, value: string];
 
 /**
- * Decodes `application/x-www-form-urlencoded` text into its parameters, in order, repeated and empty ones included.
+ * Decodes `application/x-www-form-urlencoded` text into its parameters, in order, including repeated and empty ones.
  *
- * `+` is a space, and a percent sign that escapes nothing stands for itself, as every form parser reads them (RFC 5849, section 3.4.1.3.1).
+ * Like other form parsers, it reads `+` as a space, and keeps a percent sign that escapes nothing (RFC 5849, section 3.4.1.3.1).
  *
- * @throws TypeError when the escapes are not UTF-8: no text has that form.
+ * @throws TypeError when the escaped bytes aren't UTF-8.
  */
 export function formParameters(text: string): FormParameter[] {
   return text

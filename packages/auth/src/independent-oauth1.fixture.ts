@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** The second implementation's input: a request in parts, so that it parses nothing. */
+/** Input of the second implementation: a request in parts, so that it needs no parser. */
 export interface PlainRequest {
   readonly method: string;
   readonly baseUrl: string;
@@ -9,7 +9,7 @@ export interface PlainRequest {
   readonly tokenSecret: string;
 }
 
-/** RFC 5849, section 3.4.1.1, written octet by octet and sharing nothing with the package's own way. */
+/** The base string of RFC 5849, section 3.4.1.1, created octet by octet and without code of this package. */
 function independentBaseString({ method, baseUrl, parameters }: PlainRequest): string {
   const normalised = parameters
     .map(([name, value]) => [octetEncoded(name), octetEncoded(value)] as const)
@@ -19,7 +19,7 @@ function independentBaseString({ method, baseUrl, parameters }: PlainRequest): s
   return `${method.toUpperCase()}&${octetEncoded(baseUrl)}&${octetEncoded(normalised)}`;
 }
 
-/** RFC 5849, section 3.4.2. */
+/** The signature of RFC 5849, section 3.4.2. */
 export function independentSignature(request: PlainRequest): string {
   const key = `${octetEncoded(request.consumerSecret)}&${octetEncoded(request.tokenSecret)}`;
   return createHmac('sha1', Buffer.from(key, 'latin1'))
@@ -27,7 +27,7 @@ export function independentSignature(request: PlainRequest): string {
     .digest('base64');
 }
 
-/** RFC 5849, section 3.6: every octet but the unreserved ones. */
+/** Percent-encodes every octet except the unreserved ones (RFC 5849, section 3.6). */
 export function octetEncoded(text: string): string {
   return [...new TextEncoder().encode(text)]
     .map((octet) => {

@@ -5,7 +5,7 @@ import type { SignedParts } from './signed-parts.ts';
 /** The protocol parameters of a request, without its signature (RFC 5849, section 3.1). */
 export type ProtocolParameters = Readonly<Record<string, string>>;
 
-/** The shared secrets a request is signed with (RFC 5849, section 3.4.2). */
+/** The shared secrets that sign a request (RFC 5849, section 3.4.2). */
 export interface SharedSecrets {
   readonly consumerSecret: string;
   readonly tokenSecret: string;
@@ -19,13 +19,14 @@ export function oauth1Header(parts: SignedParts, protocol: ProtocolParameters, s
   return oauth.toHeader({ ...data, oauth_signature }).Authorization;
 }
 
-/** The text that is signed (RFC 5849, section 3.4.1.1). */
+/** Returns the text that is signed (RFC 5849, section 3.4.1.1). */
 export function oauth1BaseString(parts: SignedParts, protocol: ProtocolParameters): string {
   return new StrictOAuth({ consumerSecret: '', tokenSecret: '' }).getBaseString(asRequest(parts), asData(protocol));
 }
 
 /**
- * The package with two methods that build objects fixed: they lose a parameter named `__proto__`, and one of them writes into its input.
+ * The class of the package with two methods replaced. The original ones lose a parameter named `__proto__`, and one of them changes its
+ * input.
  */
 class StrictOAuth extends OAuth {
   constructor({ consumerSecret }: SharedSecrets) {
@@ -40,7 +41,7 @@ class StrictOAuth extends OAuth {
     return Object.assign(Object.create(null), first, second);
   }
 
-  /** Missing from the package's typings: called by its `getParameterString`. */
+  /** Called by `getParameterString` of the package, whose typings don't have this method. */
   percentEncodeData(data: Readonly<Record<string, string | readonly string[]>>): Record<string, string | string[]> {
     const encoded: Record<string, string | string[]> = Object.create(null);
     for (const [name, value] of Object.entries(data)) {
@@ -59,7 +60,7 @@ function asRequest({ method, url, parameters }: SignedParts): OAuth.RequestOptio
   return { method, url, data };
 }
 
-/** The typings want a numeric timestamp and every parameter; the package merely encodes the parameters that are present. */
+/** The package's typings require a numeric timestamp and every parameter, but its code encodes just the parameters that are present. */
 function asData(protocol: ProtocolParameters): OAuth.Data {
   return protocol as unknown as OAuth.Data;
 }

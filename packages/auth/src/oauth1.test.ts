@@ -197,7 +197,7 @@ function fields(authorization: string): Map<string, string> {
   );
 }
 
-/** Names and values as a client may write them: all of it escaped, spaces as `+`, or escapes in lower case. */
+/** Returns the parameters as form text. `how`: spaces as `+`, escapes in lowercase, or neither. */
 function formText(parameters: readonly (readonly [string, string])[], how: string): string {
   const write = (one: string): string => {
     const escaped = octetEncoded(one);
@@ -210,6 +210,6 @@ function formText(parameters: readonly (readonly [string, string])[], how: strin
         return escaped;
     }
   };
-  // A parameter with neither name nor value, written without `=`, would be no parameter at all.
+  // A parameter without name and value needs a `=`, because a parser skips the empty text between two `&`.
   return parameters.map(([key, value]) => (value === '' && key !== '' ? write(key) : `${write(key)}=${write(value)}`)).join('&');
 }

@@ -8,31 +8,31 @@ import type { AuthorizationSigner, Secret } from './signer.ts';
 
 /** Options of {@link oauth1}. */
 export interface OAuth1Options {
-  /** The consumer key, or a function that gives it at each request. */
+  /** The consumer key, or a function that returns it for each request. */
   readonly consumerKey: Secret;
-  /** The consumer secret, or a function that gives it at each request; may be empty. */
+  /** The consumer secret, or a function that returns it for each request. It may be empty. */
   readonly consumerSecret: Secret;
-  /** The access token, or a function that gives it at each request. Default: none, and no `oauth_token` is sent. */
+  /** The access token, or a function that returns it for each request. Default: none, and no `oauth_token` is sent. */
   readonly token?: Secret;
-  /** The access token's secret, or a function that gives it at each request; wants a `token`. Default: empty. */
+  /** The access token's secret, or a function that returns it for each request. It requires a `token`. Default: empty. */
   readonly tokenSecret?: Secret;
-  /** Returns a text no other request with the same timestamp has. Default: 16 random bytes in hexadecimal. */
+  /** Returns a text that no other request with the same timestamp has. Default: 16 random bytes in hexadecimal. */
   readonly nonce?: () => string;
   /**
-   * Returns the time in SECONDS since 1970, sent unchanged; `adjustClock` then has no effect. Default: from `now`, corrected by
-   * `adjustClock`.
+   * Returns the timestamp in SECONDS since 1970, which is sent unchanged: `adjustClock` then has no effect. Default: the time of `now`,
+   * corrected by `adjustClock`.
    */
   readonly timestamp?: () => number | string;
-  /** Gives our time in milliseconds since 1970. Default: `Date.now`. */
+  /** Returns the local time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
 }
 
 /**
  * Signs with OAuth 1.0, HMAC-SHA1 (RFC 5849), in the `Authorization` header.
  *
- * Query and form body are signed; any other body is not.
+ * The signature covers the query and a form body, but no other body.
  *
- * @throws {@link AuthError} `HEADGATE_INVALID_SECRET` when a secret is unusable: at once, or at the request when it is a function.
+ * @throws {@link AuthError} `HEADGATE_INVALID_SECRET` when a secret is unusable. A function's secret is checked at each request.
  */
 export function oauth1(options: OAuth1Options): AuthorizationSigner {
   const { nonce = randomNonce, now = Date.now } = options;
@@ -98,7 +98,10 @@ function randomNonce(): string {
   return randomBytes(16).toString('hex');
 }
 
-/** A protocol parameter must not appear twice (RFC 5849, section 3.1), and a server may believe either. */
+/**
+ * Throws if the request already has a protocol parameter. None may appear twice (RFC 5849, section 3.1), and a server could use either
+ * value.
+ */
 function refuseRepeats({ method, url, parameters }: SignedParts, protocol: ProtocolParameters): void {
   const repeated = [...Object.keys(protocol), 'oauth_signature'].find((name) => parameters.has(name));
   if (repeated !== undefined) {

@@ -1,10 +1,10 @@
 import { inspect } from 'node:util';
 import type { Signer } from './signer.ts';
 
-/** The signers this package makes. */
+/** The kinds of signers of this package. */
 export type SignerKind = 'bearer' | 'apiKey' | 'oauth1';
 
-/** Creates a signer that prints only its kind: its secrets live in the closures of its methods. */
+/** Creates a signer that prints only its kind. Its secrets are in the closures of its methods. */
 export function opaqueSigner<Made extends Signer>(kind: SignerKind, methods: Made): Made {
   // Not enumerable, so that spreading or comparing a signer shows only its methods.
   return Object.freeze(

@@ -1,6 +1,6 @@
 import type { SignableRequest } from './signer.ts';
 
-/** A published signature, with everything it was made of. */
+/** A published signature with its inputs. */
 export interface PublishedVector {
   readonly from: string;
   readonly request: SignableRequest;
@@ -58,7 +58,7 @@ export const publishedVectors: readonly PublishedVector[] = [
     signature: 'MdpQcU8iPSUjWoN/UDMsK2sui9I=',
   },
   {
-    // The signature printed there is wrong; this one is of the verified erratum.
+    // The RFC prints a wrong signature. This one is from the verified erratum.
     from: 'RFC 5849, section 3.4.1.1',
     request: { method: 'POST', url: 'http://EXAMPLE.COM:80/request?b5=%3D%253D&a3=a&c%40=&a2=r%20b', body: 'c2&a3=2+q', contentType: form },
     protocol: {
@@ -97,7 +97,7 @@ export const publishedVectors: readonly PublishedVector[] = [
   },
 ];
 
-/** The community's test cases for encoding a name or a value (OAuth Core 1.0, section 5.1). */
+/** The OAuth community's test cases for encoding a name or a value (OAuth Core 1.0, section 5.1). */
 export const publishedEncodings: readonly (readonly [text: string, encoded: string])[] = [
   ['abcABC123', 'abcABC123'],
   ['-._~', '-._~'],
@@ -111,7 +111,7 @@ export const publishedEncodings: readonly (readonly [text: string, encoded: stri
   ['\u3001', '%E3%80%81'],
 ];
 
-/** The community's test cases for normalising parameters (OAuth Core 1.0, section 9.1.1). */
+/** The OAuth community's test cases for normalizing parameters (OAuth Core 1.0, section 9.1.1). */
 export const publishedNormalisations: readonly (readonly [form: string, normalised: string])[] = [
   ['name', 'name='],
   ['a=b', 'a=b'],

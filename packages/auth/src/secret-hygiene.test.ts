@@ -61,7 +61,7 @@ describe.each(makers)('%s', (name, make) => {
       [7, 'is not text but of type number'],
     ];
     for (const [value, message] of noText) {
-      // A caller without types may do this.
+      // A caller in plain JavaScript can do this.
       expect(() => make((() => value) as Secret).sign(request)).toThrow(message);
     }
   });

@@ -5,17 +5,17 @@ import type { Secret } from './signer.ts';
 
 /** Options of {@link secretReader}. */
 export interface SecretReaderOptions {
-  /** The kind of signer the secret belongs to: named in errors. */
+  /** Kind of the secret's signer, for errors. */
   readonly signer: SignerKind;
-  /** Which secret of that signer: named in errors. */
+  /** Name of the secret within its signer, for errors. */
   readonly name: string;
-  /** The secret, or the function that gives it. */
+  /** The secret, or a function that returns it. */
   readonly secret: Secret;
-  /** Says what is wrong with a text, or nothing when it will do. */
+  /** Returns what is wrong with a secret, or undefined if it is valid. */
   readonly flaw: (text: string) => string | undefined;
 }
 
-/** Returns a function that reads a secret and refuses an invalid one. A secret given as text is refused at once. */
+/** Returns a function that reads a secret and throws if it is invalid. A secret that is given as text is checked immediately. */
 export function secretReader({ signer, name, secret, flaw }: SecretReaderOptions): () => string {
   const checked = (text: unknown): string => {
     if (typeof text !== 'string') {
@@ -34,7 +34,7 @@ export function secretReader({ signer, name, secret, flaw }: SecretReaderOptions
   return () => checked(called(secret, signer, name));
 }
 
-/** Reasons why a text can't be a header: RFC 9110, section 5.5. Optional white space would be lost on the way. */
+/** Returns why a text can't be the value of a header (RFC 9110, section 5.5). White space at its ends would be lost in transit. */
 export function headerFlaw(text: string): string | undefined {
   if (text === '') {
     return 'is empty';
@@ -45,12 +45,12 @@ export function headerFlaw(text: string): string | undefined {
   return text.trim() === text ? undefined : 'begins or ends with a space, which no header can carry';
 }
 
-/** Flaws of a text that goes into a signature, where every character but these is percent-encoded. */
+/** Returns why a text can't be part of a signature. Signatures percent-encode all other characters. */
 export function signatureFlaw(text: string): string | undefined {
   return text === '' ? 'is empty' : possiblyEmptyFlaw(text);
 }
 
-/** As {@link signatureFlaw}, for the texts RFC 5849 allows to be empty: the shared secrets (section 3.4.2). */
+/** Like {@link signatureFlaw}, but accepts an empty text. RFC 5849 allows it for shared secrets (section 3.4.2). */
 export function possiblyEmptyFlaw(text: string): string | undefined {
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for: a pasted line break above all.
   if (/[\u0000-\u001f\u007f]/.test(text)) {
@@ -69,7 +69,7 @@ function called(secret: () => unknown, signer: SignerKind, name: string): unknow
 
 function describe(value: unknown): string {
   if (value instanceof Promise) {
-    // This promise is dropped, and its rejection must not end the process.
+    // The promise isn't used. Without a handler, its rejection would end the process.
     value.catch(() => undefined);
     return 'a promise: the function must be synchronous';
   }

@@ -5,7 +5,7 @@ import type { SecretContext } from './signer.ts';
 
 const request = { method: 'GET', url: 'https://example.com/' };
 
-/** A function whose promises are settled by hand. */
+/** A signer whose function returns promises that the test settles. */
 function tokens() {
   const asked: { readonly context: SecretContext; readonly give: (token: string) => void; readonly fail: () => void }[] = [];
   const signer = bearer(
@@ -54,7 +54,7 @@ test('a request that gives up leaves the others waiting; the last one lets the f
   second.abort(reason);
   await expect(signed[1]).rejects.toBe(reason);
   expect(asked[0]?.context.signal.reason).toBe(reason);
-  // Its token comes too late: the next request calls the function again.
+  // The first token comes too late: the next request calls the function again.
   asked[0]?.give('late');
   const next = signer.sign(request);
   asked[1]?.give('token');

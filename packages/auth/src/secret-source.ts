@@ -7,9 +7,9 @@ export interface SecretSourceOptions extends Omit<SecretReaderOptions, 'secret'>
   readonly secret: Secret | SecretProvider;
 }
 
-/** One secret that a signer sends: a fixed one, or from a function that is called at each request. */
+/** A secret that a signer sends: a fixed one, or one from a function that is called for each request. */
 export interface SecretSource {
-  /** The methods of a signer that sends it so. */
+  /** Returns the methods of a signer. `signed`: puts the secret into a request. */
   signer(signed: (secret: string) => Signed): Signer;
 }
 
@@ -61,7 +61,7 @@ export function secretSource({ secret, ...about }: SecretSourceOptions): SecretS
   };
 }
 
-/** A secret that is on its way, and for how many requests. */
+/** A secret that a function has promised, and the requests that wait for it. */
 interface Pending {
   readonly text: Promise<unknown>;
   readonly abort: AbortController;
@@ -70,7 +70,7 @@ interface Pending {
   readonly leave: () => void;
 }
 
-/** Waits for a secret for one request. When the last waiting request has given up, the function's signal aborts. */
+/** Waits for a secret on behalf of one request. When the last request that waits has given up, the function's signal aborts. */
 function waited(pending: Pending, signal: AbortSignal | undefined): Promise<unknown> {
   pending.waiting += 1;
   return new Promise((resolve, reject) => {

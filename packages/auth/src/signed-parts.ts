@@ -2,20 +2,21 @@ import { unsignable } from './auth-error.ts';
 import { formParameters, type FormParameter } from './form-parameters.ts';
 import type { SignableRequest } from './signer.ts';
 
-/** The parts of a request that a signature covers, in the one form the `oauth-1.0a` package signs as RFC 5849 wants it. */
+/** The parts of a request that a signature covers (RFC 5849), in the form in which the package `oauth-1.0a` signs them correctly. */
 export interface SignedParts {
-  /** The method in uppercase. */
+  /** The method, in uppercase. */
   readonly method: string;
-  /** The base string URI: no query, no fragment, no default port (RFC 5849, section 3.4.1.2). */
+  /** The base string URI, without query, fragment and default port (RFC 5849, section 3.4.1.2). */
   readonly url: string;
-  /** Every parameter of query and form body: all values of a name together (RFC 5849, section 3.4.1.3). */
+  /** Every parameter of the query and the form body, with all values of its name (RFC 5849, section 3.4.1.3). */
   readonly parameters: ReadonlyMap<string, readonly string[]>;
 }
 
 /**
- * Takes a request apart for signing.
+ * Returns the parts of a request that a signature covers.
  *
- * @throws {@link AuthError} `HEADGATE_UNSIGNABLE_REQUEST` when the URL is not absolute http(s), or when query or form body are not UTF-8.
+ * @throws {@link AuthError} `HEADGATE_UNSIGNABLE_REQUEST` when the URL isn't an absolute http or https URL, or when the query or the form
+ * body isn't UTF-8.
  */
 export function signedParts(request: SignableRequest): SignedParts {
   const method = request.method.toUpperCase();
@@ -23,7 +24,7 @@ export function signedParts(request: SignableRequest): SignedParts {
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     throw unsignable(`a ${method} request`, 'its URL is not an absolute http or https URL.');
   }
-  // `origin` has scheme and host in lowercase and leaves the default port out; `pathname` of an empty path is `/`.
+  // `origin` has scheme and host in lowercase, and no default port. `pathname` is `/` if the path is empty.
   const base = `${url.origin}${url.pathname}`;
   const parameters = new Map<string, string[]>();
   for (const [name, value] of allParameters(request, url, `${method} ${base}`)) {
@@ -41,7 +42,7 @@ function allParameters(request: SignableRequest, url: URL, shown: string): FormP
   try {
     return [...formParameters(url.search.slice(1)), ...formParameters(formBody(request))];
   } catch (cause) {
-    // The decoder's TypeError quotes nothing of what it read.
+    // The cause is the decoder's TypeError, which doesn't quote its input.
     throw unsignable(shown, 'its query or form body is not UTF-8. Percent-encode it as UTF-8.', { cause });
   }
 }
@@ -52,6 +53,6 @@ function formBody({ body, contentType }: SignableRequest): string {
   if (body === undefined || mediaType !== 'application/x-www-form-urlencoded') {
     return '';
   }
-  // Half a surrogate pair goes over the wire as U+FFFD.
+  // HTTP clients send half of a surrogate pair as U+FFFD.
   return typeof body === 'string' ? body.toWellFormed() : new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
 }

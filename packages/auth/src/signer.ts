@@ -1,33 +1,33 @@
-/** A secret, or a function that returns the current secret whenever a request is signed, so that the secret can rotate. */
+/** A secret, or a function that returns the current secret for each request, so that the secret can rotate. */
 export type Secret = string | (() => string);
 
 /**
- * Returns a secret that has to be fetched or renewed first, such as an OAuth 2 access token. Called for each signed request; the function
- * caches the secret while it is valid. Requests that are signed together share one call.
+ * Returns a secret that must be fetched or renewed first, such as an OAuth 2 access token. Called for each request, so the function should
+ * cache the secret while it is valid. Requests share one call while its promise is pending.
  */
 export type SecretProvider = (context: SecretContext) => string | Promise<string>;
 
-/** Passed to a {@link SecretProvider} at each call. */
+/** Context of each call of a {@link SecretProvider}. */
 export interface SecretContext {
-  /** True when the service has refused the last secret: a cached one must be renewed. */
+  /** True if the service has refused the last secret, so a cached one must be renewed. */
   readonly refused: boolean;
-  /** Aborted when no request waits for the secret any more. */
+  /** Aborts when no request waits for the secret any more. */
   readonly signal: AbortSignal;
 }
 
 /** The parts of a request that a signer reads, exactly as they are sent. */
 export interface SignableRequest {
-  /** The HTTP method; its case doesn't matter. */
+  /** The HTTP method, in uppercase or lowercase. */
   readonly method: string;
-  /** The absolute http(s) URL, with its query. It is read as `new URL(url)` writes it, which is what clients put on the wire. */
+  /** The absolute http or https URL, with its query. It is signed in the normalized form of `new URL(url)`, which is what clients send. */
   readonly url: string;
-  /** The body as it will be sent. Only a form body takes part in a signature. Default: no body. */
+  /** The body as it will be sent. A signature covers only a form body. Default: no body. */
   readonly body?: string | Uint8Array;
-  /** The `Content-Type` header as it will be sent, parameters and all. Default: none. */
+  /** The `Content-Type` header as it will be sent, including its parameters. Default: none. */
   readonly contentType?: string;
   /**
-   * The headers as they will be sent, with names in lowercase. `host`, `content-length` and the signer's own are missing. Signers of this
-   * package sign none of them. Default: none.
+   * The headers as they will be sent, with names in lowercase, but without `host`, `content-length` and those of the signer. The signers of
+   * this package sign none of them. Default: none.
    */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -38,16 +38,16 @@ export interface Signed {
   readonly authorization?: string;
   /** Other headers. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Parameters of the query, decoded; instead of the request's own of those names. */
+  /** Parameters of the query, decoded. They replace the request's parameters of the same names. */
   readonly query?: Readonly<Record<string, string>>;
   /**
-   * Members of a JSON body or fields of a form, instead of the request's own of those names. A request without such a body can't be signed
-   * so.
+   * Members of a JSON body, or fields of a form. They replace the request's members or fields of the same names. A request without such a
+   * body can't be signed in this way.
    */
   readonly body?: Readonly<Record<string, string>>;
 }
 
-/** The header that most signed requests carry. */
+/** The signature of most requests: an `Authorization` header. */
 export interface Authorization extends Signed {
   /** The value of the `Authorization` header, a secret: `Bearer …`, `OAuth …`, or the bare key. */
   readonly authorization: string;
@@ -55,7 +55,7 @@ export interface Authorization extends Signed {
 
 /** Options of `Signer.sign`, for a signer that may have to wait for its secret. */
 export interface SignOptions {
-  /** Gives up waiting for a secret: `sign` rejects with its reason. */
+  /** Ends the wait for a secret: `sign` rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -64,28 +64,28 @@ export interface Signer {
   /**
    * Signs one request; returns a promise if it must wait for a secret.
    *
-   * @throws {@link AuthError} `HEADGATE_INVALID_SECRET` if a secret can't be sent, `HEADGATE_SECRET_UNAVAILABLE` if the function that returns it fails,
-   * {@link AuthError} `HEADGATE_UNSIGNABLE_REQUEST` if the request can't be signed.
+   * @throws {@link AuthError} `HEADGATE_INVALID_SECRET` if a secret can't be sent, `HEADGATE_SECRET_UNAVAILABLE` if the function that returns
+   * it fails, or `HEADGATE_UNSIGNABLE_REQUEST` if the request can't be signed.
    */
   sign(request: SignableRequest, options?: SignOptions): Signed | Promise<Signed>;
   /**
-   * Corrects the clock of a signer that timestamps its requests, by the difference from the service's clock.
+   * Corrects the clock of a signer whose signatures have a timestamp.
    *
-   * Absent if the signature doesn't depend on time. The offset applies only to this signer and replaces an earlier one.
+   * Absent if the signature doesn't depend on time. The offset applies only to this signer, and replaces an earlier one.
    *
-   * @param offsetMs the service's time minus ours, in milliseconds; negative when the service's clock is slow.
-   * @throws {@link AuthError} `HEADGATE_INVALID_CLOCK_OFFSET` when the offset is not a finite number.
+   * @param offsetMs the service's time minus the local time, in milliseconds; negative when the service's clock is slow.
+   * @throws {@link AuthError} `HEADGATE_INVALID_CLOCK_OFFSET` when the offset isn't a finite number.
    */
   adjustClock?(offsetMs: number): void;
-  /** Reports to a signer that the service has refused its secret: its function may give another. Absent for a fixed secret. */
+  /** Tells the signer that the service has refused its secret, so that its function can return another one. Absent for a fixed secret. */
   refused?(): void;
 }
 
-/** A signer that never has to wait, and sends an `Authorization` header. */
+/** A signer that never waits, and sends an `Authorization` header. */
 export interface AuthorizationSigner extends Signer {
   /** Like `Signer.sign`, without a promise. It takes no signal, because it never waits. */
   sign(request: SignableRequest): Authorization;
 }
 
-/** A signer of one secret: one that never has to wait, unless a function may have to wait for it. */
+/** The signer of one secret. It is an {@link AuthorizationSigner}, unless the secret's function can return a promise. */
 export type SignerOf<Given extends Secret | SecretProvider> = Given extends Secret ? AuthorizationSigner : Signer;

@@ -3,27 +3,27 @@ import { invalidOption } from './operator-error.ts';
 
 /** Options of {@link batch}. */
 export interface BatchOptions {
-  /** How many items make a batch full: never more are held. */
+  /** Number of items in a full batch. */
   readonly size: number;
-  /** How long the first item of a batch may wait, in milliseconds; `Infinity` for as long as it takes to fill. */
+  /** Maximum time from a batch's first item until the batch is emitted, in milliseconds. `Infinity`: no maximum. */
   readonly maxWaitMs: number;
-  /** The clock of `maxWaitMs`. Default: `asyncScheduler`. */
+  /** Scheduler of the timer for `maxWaitMs`. Default: `asyncScheduler`. */
   readonly scheduler?: SchedulerLike;
 }
 
-/** The maximum delay of a timer; a longer one would fire at once. */
+/** Maximum delay of a timer. A longer one would fire immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Gathers items into batches, in order; never an empty one.
+ * Gathers items into batches, in order. No batch is empty.
  *
  * *Emits when* a batch is full, `maxWaitMs` after its first item, and when the items complete.
- * *Backpressures when* never: it emits a full batch before the item's `next` returns, so it holds at most `size` items, but later stages
- * hold all that arrive. It uses a timer, so it can't be a transform: under credit, use `gather` of `@headgate/throttle` instead.
+ * *Backpressures when* never. It emits a full batch before `next` of the last item returns, so it holds at most `size` items. Later stages
+ * hold all batches that arrive. It uses a timer, so it can't be a transform: under credit, use `gather` of `@headgate/throttle` instead.
  * *Completes when* the items complete, after the last batch.
- * *Cancels when* downstream cancels; an error passes at once. Both drop the unfinished batch.
+ * *Cancels when* downstream cancels. An error passes immediately. Both drop the unfinished batch.
  *
- * @throws {@link OperatorError} when `size` is not a whole number of at least 1, or `maxWaitMs` is longer than a timer can wait.
+ * @throws {@link OperatorError} when `size` isn't a whole number of at least 1, or `maxWaitMs` is negative or longer than a timer can wait.
  */
 export function batch<T>({ size, maxWaitMs, scheduler = asyncScheduler }: BatchOptions): OperatorFunction<T, T[]> {
   if (!Number.isSafeInteger(size) || size < 1) {
@@ -39,14 +39,14 @@ export function batch<T>({ size, maxWaitMs, scheduler = asyncScheduler }: BatchO
       const flush = (): void => {
         timer?.unsubscribe();
         timer = undefined;
-        // Emptied first: the batch's receiver may push the next item from within.
+        // Empty the batch before emitting it, because its receiver can push the next item in the same call.
         const full = waiting;
         waiting = [];
         if (full.length > 0) {
           subscriber.next(full);
         }
       };
-      // A source that emits during subscription is stopped only by this, because there is no subscription to end yet.
+      // Stops a source that emits while it is being subscribed to: at that time, there is no subscription to end yet.
       const cancelled = new Observable<void>((notify) => subscriber.add(() => notify.next()));
       const subscription = items.pipe(takeUntil(cancelled)).subscribe({
         next(item) {

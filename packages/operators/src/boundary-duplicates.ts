@@ -1,35 +1,37 @@
 import { invalidOption } from './operator-error.ts';
 
-/** The memory of {@link BoundaryDuplicates}, as JSON can hold it. */
+/** The state of {@link BoundaryDuplicates}, as JSON. */
 export interface BoundaryState {
-  /** The last IDs that passed, at most `maxOverlap` of them. */
+  /** The last IDs that weren't dropped, at most `maxOverlap` of them. */
   readonly tail: readonly string[];
 }
 
 /** Options of {@link boundaryDuplicates}. */
 export interface BoundaryDuplicatesOptions {
-  /** The state that an earlier run of the same crawl left. Default: none, the crawl begins. */
+  /** State from an earlier run of the same crawl. Default: none, the crawl starts. */
   readonly state?: BoundaryState | undefined;
-  /** How many IDs may come again, and how many are remembered. Default: 200. */
+  /** Maximum number of repeated IDs per page, and of remembered IDs. Default: 200. */
   readonly maxOverlap?: number;
 }
 
-/** Drops, page after page of ONE crawl, the IDs that the page before has already brought. */
+/** Drops IDs that the previous pages of a crawl have already brought. Use one object per crawl, and pass it all pages in order. */
 export interface BoundaryDuplicates {
-  /** Returns the page without them, or the page itself if it has none. A page that loses all its IDs remains, empty. */
+  /**
+   * Returns the page without repeated IDs, or the same page if it has none. A page that loses all its IDs is returned with an empty list.
+   */
   apply<P extends { readonly ids: readonly string[] }>(page: P): P;
-  /** Gives the state after the pages so far: store it with the checkpoint. */
+  /** Returns the state after the pages so far. Store it with the checkpoint. */
   state(): BoundaryState;
 }
 
 /**
- * Makes the memory of one crawl's page boundaries.
+ * Creates the memory of one crawl's page boundaries.
  *
  * New followers shift a list during a crawl: the last IDs of one page return as the first of the next. If a sequence at the start of a page
- * equals a sequence at the end of the earlier IDs, it is dropped, the longest one if there are several. Other repetitions stay, and empty
- * pages in between change nothing. Never drops more than `maxOverlap` IDs: such a page stays unchanged.
+ * equals a sequence at the end of the earlier IDs, it is dropped; if several do, the longest one. Other repetitions stay, and empty pages
+ * in between change nothing. A page that repeats more than `maxOverlap` IDs stays unchanged.
  *
- * @throws {@link OperatorError} when `maxOverlap` is not a whole number of at least 1.
+ * @throws {@link OperatorError} when `maxOverlap` isn't a whole number of at least 1.
  */
 export function boundaryDuplicates({ state, maxOverlap = 200 }: BoundaryDuplicatesOptions = {}): BoundaryDuplicates {
   if (!Number.isSafeInteger(maxOverlap) || maxOverlap < 1) {
@@ -49,7 +51,7 @@ export function boundaryDuplicates({ state, maxOverlap = 200 }: BoundaryDuplicat
 
 function longestOverlap(tail: readonly string[], ids: readonly string[]): number {
   for (let start = Math.max(0, tail.length - ids.length); start < tail.length; start += 1) {
-    // One ID first: IDs rarely repeat, so it rules out nearly every start without a copy of the tail.
+    // Compare one ID first. IDs rarely repeat, so this rules out nearly every start without copying the tail.
     if (tail[start] === ids[0] && tail.slice(start).every((id, index) => id === ids[index])) {
       return tail.length - start;
     }

@@ -2,25 +2,27 @@ import { HASHES, type IdTable, idTable } from './id-table.ts';
 import { invalidOption } from './operator-error.ts';
 import { type PositionSet, positionSet } from './position-set.ts';
 
-/** Reads a crawl's IDs from the first, in any order but always in the same, in arrays of any length: its pages, say. */
+/**
+ * Reads a crawl's IDs from the start, in arrays of any length, such as pages. The order doesn't matter, but it must be the same each time.
+ */
 export type ReadCrawl = () => AsyncIterable<readonly string[]> | Iterable<readonly string[]>;
 
 /** Options of {@link crawlChanges}. */
 export interface CrawlChangesOptions {
-  /** Reads the earlier crawl; called several times, one after the other. */
+  /** Reads the earlier crawl. Called several times, one after another. */
   readonly before: ReadCrawl;
-  /** Reads the later crawl; called several times, one after the other. */
+  /** Reads the later crawl. Called several times, one after another. */
   readonly after: ReadCrawl;
   /**
-   * Memory for the IDs compared at a time, in bytes: 15 per ID. Each part of the differing IDs takes one reading of the crawls, and one
-   * more reading follows. Default 33,554,432: 2.2 million IDs.
+   * Memory for the IDs that are compared at a time, in bytes: 15 per ID. If the IDs of both crawls need more, they are compared in parts.
+   * Each part takes one reading of the crawls, and one more reading follows. Default 33,554,432: 2.2 million IDs.
    */
   readonly maxBytes?: number;
-  /** From 0 to below 1, taken once. Default `Math.random`. */
+  /** Returns a number from 0 to below 1, which varies the hashes of IDs. Called once. Default `Math.random`. */
   readonly random?: () => number;
 }
 
-/** An ID that one of two crawls has and the other hasn't. */
+/** An ID that only one of two crawls has. */
 export interface CrawlChange {
   /** `followed`: only the later crawl has the ID. `unfollowed`: only the earlier one has. */
   readonly change: 'followed' | 'unfollowed';
@@ -31,14 +33,14 @@ export interface CrawlChange {
 const LEAST_BYTES = 4_096;
 
 /**
- * Compares two crawls as sets and emits each ID that only one of them has, once.
+ * Compares two crawls as sets, and yields each ID that only one of them has, once.
  *
  * New followers come first, in the order of the later crawl, then lost ones, in the order of the earlier crawl. The same crawls always give
- * the same order. It uses `maxBytes`, one bit for each ID of both crawls, and the current array. It reads the last part as fast as its
+ * the same order. Takes `maxBytes`, one bit for each ID of both crawls, and the current array. The last reading is only as fast as the
  * consumer takes the changes.
  *
- * @throws {@link OperatorError} when `maxBytes` is not a whole number of at least 4,096; and at an ID that isn't an unsigned 64-bit
- * decimal, when it reads that ID.
+ * @throws {@link OperatorError} when `maxBytes` isn't a whole number of at least 4,096; and at an ID that isn't an unsigned 64-bit decimal,
+ * when it reads that ID.
  */
 export function crawlChanges(options: CrawlChangesOptions): AsyncGenerator<CrawlChange, void, undefined> {
   const { before, after, maxBytes = 33_554_432, random = Math.random } = options;
@@ -55,9 +57,9 @@ async function* changes({ before, after, ...options }: Required<CrawlChangesOpti
 }
 
 interface Compared {
-  /** Positions in the later crawl. */
+  /** Positions in the later crawl of IDs that the earlier one doesn't have. */
   readonly followed: PositionSet;
-  /** Positions in the earlier crawl. */
+  /** Positions in the earlier crawl of IDs that the later one doesn't have. */
   readonly unfollowed: PositionSet;
 }
 
@@ -79,7 +81,7 @@ async function compared(before: ReadCrawl, after: ReadCrawl, table: IdTable): Pr
   return { followed, unfollowed };
 }
 
-/** The IDs at those positions, in their order. */
+/** Yields the IDs at these positions of a crawl, in order. */
 async function* chosen(crawl: ReadCrawl, positions: PositionSet): AsyncGenerator<string, void, undefined> {
   let left = positions.size;
   if (left === 0) return;

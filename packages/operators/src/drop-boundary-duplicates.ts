@@ -5,18 +5,18 @@ import { type BoundaryDuplicatesOptions, type BoundaryState, boundaryDuplicates 
 export type DropBoundaryDuplicatesOptions = Pick<BoundaryDuplicatesOptions, 'maxOverlap'>;
 
 /**
- * Drops the IDs that a page repeats from the end of the previous page; see {@link boundaryDuplicates}. It remembers the last IDs of one
- * crawl: use one subscription per crawl.
+ * Drops the IDs that a page repeats from the end of the previous pages; see {@link boundaryDuplicates}. It remembers the last IDs of one
+ * crawl, so use one subscription per crawl.
  *
- * *Emits when* a page arrives: that page without its repeated IDs. *Backpressures when* never: in `through` a page returns its credit with
- * its result; after `.pipe` nothing limits the pages. *Completes when* the pages complete. *Cancels when* downstream cancels.
+ * *Emits when* a page arrives: that page without its repeated IDs. *Backpressures when* never: in `through`, a page's credit is released
+ * with its result; after `.pipe`, nothing limits the pages. *Completes when* the pages complete. *Cancels when* downstream cancels.
  *
- * @throws {@link OperatorError} when `maxOverlap` is not a whole number of at least 1.
+ * @throws {@link OperatorError} when `maxOverlap` isn't a whole number of at least 1.
  */
 export function dropBoundaryDuplicates<P extends { readonly ids: readonly string[] }>(
   options: DropBoundaryDuplicatesOptions = {},
 ): Transform<P> {
-  // Options that can't be are refused here, not when a crawl begins.
+  // Throws for invalid options now, and not when a crawl starts.
   boundaryDuplicates(options);
   return transform<P>({
     name: 'dropBoundaryDuplicates',

@@ -3,19 +3,19 @@ import { invalidOption } from './operator-error.ts';
 
 /** The attributes of a CloudEvent. */
 export interface CloudEventAttributes {
-  /** Its producer: a URI reference, such as `/followers`. */
+  /** Producer of the event: a URI reference, such as `/followers`. */
   readonly source: string;
-  /** The kind of event, such as `com.example.page`. */
+  /** Kind of event, such as `com.example.page`. */
   readonly type: string;
-  /** Unique within its source, and the same again when the event is sent again. */
+  /** ID of the event. Unique within its source, and the same if the event is sent again. */
   readonly id: string;
-  /** When it happened: a date, or RFC 3339 text, which is passed on unchanged. Default: left out. */
+  /** Time of the event: a date, or RFC 3339 text, which isn't changed. Default: none. */
   readonly time?: Date | string | undefined;
-  /** Its subject, within its source. Default: left out. */
+  /** Subject of the event within its source. Default: none. */
   readonly subject?: string | undefined;
-  /** The URI of the schema its data follows. Default: left out. */
+  /** URI of the schema of the event's data. Default: none. */
   readonly dataSchema?: string | undefined;
-  /** The media type of its data. Default: `application/json`. */
+  /** Media type of the event's data. Default: `application/json`. */
   readonly dataContentType?: string;
 }
 
@@ -23,13 +23,13 @@ export interface CloudEventAttributes {
 export interface CloudEventHeaders {
   /** Version of CloudEvents that the other headers follow. */
   readonly ce_specversion: '1.0';
-  /** Unique within `ce_source`; a consumer that sees one twice has got the same event twice. */
+  /** ID of the event, unique within `ce_source`. A consumer that sees an ID twice has received the same event twice. */
   readonly ce_id: string;
   /** Producer of the event: a URI reference. */
   readonly ce_source: string;
   /** Kind of event, such as `com.example.page`. */
   readonly ce_type: string;
-  /** When it happened, RFC 3339. */
+  /** Time of the event, RFC 3339. */
   readonly ce_time?: string;
   /** Subject of the event within `ce_source`. */
   readonly ce_subject?: string;
@@ -40,11 +40,11 @@ export interface CloudEventHeaders {
 }
 
 /**
- * Returns the headers of an event in binary mode: its data stays what it is.
+ * Returns the headers of an event in binary mode, in which the data of the event is unchanged.
  *
- * Attributes as in CloudEvents 1.0, section "Context Attributes"; header names as in its Kafka binding, section 3.2.
+ * For the attributes, see CloudEvents 1.0, section "Context Attributes"; for the names of the headers, see its Kafka binding, section 3.2.
  *
- * @throws {@link OperatorError} when an attribute is empty, or when a time is none.
+ * @throws {@link OperatorError} when an attribute is empty, or the time is invalid.
  */
 export function cloudEventHeaders(attributes: CloudEventAttributes): CloudEventHeaders {
   const { source, type, id, time, subject, dataSchema, dataContentType = 'application/json' } = attributes;
@@ -67,9 +67,9 @@ export function cloudEventHeaders(attributes: CloudEventAttributes): CloudEventH
 
 /** A value with the headers of its event. */
 export interface Enveloped<T> {
-  /** Headers of a record that has `value` as its data. */
+  /** Headers of the event that has `value` as its data. */
   readonly headers: CloudEventHeaders;
-  /** The value as it came in. */
+  /** The unchanged value. */
   readonly value: T;
 }
 
@@ -77,9 +77,9 @@ export interface Enveloped<T> {
  * Puts values into event envelopes: each unchanged value with its headers.
  *
  * *Emits when* a value arrives.
- * *Backpressures when* never: in `through` a value returns its credit with its result; after `.pipe` nothing limits the values.
+ * *Backpressures when* never: in `through`, a value's credit is released with its result; after `.pipe`, nothing limits the values.
  * *Completes when* the values complete.
- * *Cancels when* downstream cancels. Fails with {@link OperatorError} if the attributes of a value aren't those of an event.
+ * *Cancels when* downstream cancels. Fails with {@link OperatorError} if the attributes of a value are invalid.
  *
  * @param attributesOf returns the attributes of a value's event
  */

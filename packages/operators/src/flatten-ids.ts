@@ -1,32 +1,32 @@
 import { type Transform, transform } from '@headgate/throttle';
 
-/** A page of IDs. Only these fields matter; others are dropped. */
+/** A page of IDs. Records have only these fields. */
 export interface IdPage {
-  /** Whose page it is. */
+  /** User that the IDs belong to. */
   readonly user: string;
-  /** The crawl it belongs to, if the page names one. */
+  /** ID of the crawl that the page belongs to. Default: none. */
   readonly crawl?: string;
-  /** Its number in the crawl. */
+  /** Number of the page in its crawl. */
   readonly page: number;
-  /** Its IDs, in the service's order. */
+  /** The page's IDs, in the service's order. */
   readonly ids: readonly string[];
 }
 
 /** One ID of a page, with its crawl if the page has one. */
 export type PageId<P extends IdPage = IdPage> = Pick<P, 'user' | 'page' | Extract<'crawl', keyof P>> & { readonly id: string };
 
-/** Gives one record for each ID of a page, in order. */
+/** Returns one record for each ID of a page, in order. */
 export function idsOf<P extends IdPage>({ user, crawl, page, ids }: P): PageId<P>[] {
   const place = crawl === undefined ? { user, page } : { user, crawl, page };
   return ids.map((id) => ({ ...place, id }) as PageId<P>);
 }
 
 /**
- * Turns each page into one record per ID, in order; an empty page gives none.
+ * Turns each page into one record per ID, in order. An empty page becomes none.
  *
- * *Emits when* a page arrives: all its IDs, before the page's `next` returns. *Backpressures when* never: in `through` a page returns its
- * credit with the last of its IDs; after `.pipe` nothing limits the pages. *Completes when* the pages complete. *Cancels when* downstream
- * cancels, in the middle of a page too.
+ * *Emits when* a page arrives: all its IDs, before `next` of the page returns. *Backpressures when* never: in `through`, a page's credit is
+ * released with its last ID; after `.pipe`, nothing limits the pages. *Completes when* the pages complete. *Cancels when* downstream
+ * cancels, even in the middle of a page.
  */
 export function flattenIds<P extends IdPage>(): Transform<P, PageId<P>> {
   return transform<P, PageId<P>>({ name: 'flattenIds', open: () => ({ next: idsOf }) });

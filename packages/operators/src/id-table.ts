@@ -1,42 +1,49 @@
 import { invalidId } from './operator-error.ts';
 
 /**
- * Compares the IDs of two crawls in limited memory: if they don't all fit, it splits them into parts by their hash and holds one part at a
- * time. Each part takes one reading of the crawls.
+ * Compares the IDs of two crawls in limited memory. If the IDs don't all fit, the table splits them into parts by their hash, and holds one
+ * part at a time. Each part takes one reading of the crawls.
  */
 export interface IdTable {
-  /** The end of the remembered part: hashes from `start` of `begin` up to below this one. Lowered whenever the table is full. */
+  /** End of the part: it has the IDs whose hash is from `start` of `begin` to below `end`. The table lowers `end` whenever it is full. */
   readonly end: number;
-  /** Forgets all IDs, and remembers those whose hash is `start` or more; there is no end but `HASHES` yet. */
+  /** Forgets all IDs, and begins a part at the hash `start`. At first, `end` is `HASHES`. */
   begin(start: number): void;
-  /** Adds an ID of the earlier crawl. Its position is that of its first occurrence. */
+  /** Adds an ID of the earlier crawl. If the ID repeats, the first position counts. */
   addBefore(id: string, position: number): void;
-  /** Adds an ID of the later crawl, after all of the earlier one. Returns whether it is in the part, and in neither crawl so far. */
+  /**
+   * Adds an ID of the later crawl. Call it after all IDs of the earlier crawl. Returns true if the part includes the ID and the ID is new
+   * in both.
+   */
   addAfter(id: string): boolean;
-  /** The positions of the IDs that only the earlier crawl has, in no order. */
+  /** Yields the positions of the IDs that only the earlier crawl has, in no particular order. */
   onlyBefore(): Generator<number, void, undefined>;
 }
 
 export interface IdTableOptions {
-  /** Maximum size of the table: an ID takes 15 bytes. */
+  /** Maximum memory of the table, bytes. An ID takes 15. */
   readonly maxBytes: number;
-  /** A number in [0, 1). It keeps a service from choosing IDs that collide. */
+  /** Returns a number from 0 to below 1. It varies the hashes, so that a service can't choose IDs that collide. */
   readonly random: () => number;
 }
 
-/** How many hashes there are. */
+/** Number of different hashes. */
 export const HASHES: number = 2 ** 32;
 
-/** Two halves of an ID, and a mark: 0 if the slot is free, `AFTER`, or the position in the earlier crawl plus 1. */
+/**
+ * Words of a slot: the two halves of an ID, and a mark. The mark is 0 if the slot is free, `AFTER` if the later crawl has the ID, and
+ * otherwise the ID's position in the earlier crawl plus 1.
+ */
 const WORDS = 3;
 const SLOT_BYTES = WORDS * Uint32Array.BYTES_PER_ELEMENT;
 const AFTER = 0xffff_ffff;
-/** Fuller, and the search for a free slot takes long. */
+/** Maximum share of used slots. In a fuller table, the search for a free slot takes long. */
 const FULL = 0.8;
-/** Small crawls need a small table. It grows in steps so large that copying costs almost nothing. */
+/** Number of slots at first, because small crawls need only a small table. */
 const FIRST_SLOTS = 2_048;
+/** Factor by which the table grows. It is so large that copying the table costs almost nothing. */
 const GROWTH = 64;
-/** Each time the table is full, a quarter of the hashes moves to a later part. */
+/** Share of the hashes that stay in the part when the table is full. The others move to a later part. */
 const KEPT = 0.75;
 
 export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
@@ -53,9 +60,9 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
   const hashOf = (low: number, high: number): number => mixed(low ^ Math.imul(high, factor));
   const isRemembered = (hash: number): boolean => hash >= start && hash < end;
 
-  /** The slot that contains the ID, or the free one for it. There is always a free one. */
+  /** Returns the slot that contains the ID, or a free one for the ID. There is always a free one. */
   const slotOf = (low: number, high: number, hash: number): number => {
-    // The part is a stretch of hashes; another multiplication spreads it over all slots.
+    // A part has a contiguous range of hashes. This multiplication spreads them over all slots.
     let slot = Math.floor(((Math.imul(hash, 0x9e37_79b1) >>> 0) / HASHES) * slots);
     while (wordAt(slot, 2) !== 0 && (wordAt(slot, 0) !== low || wordAt(slot, 1) !== high)) slot = slot + 1 === slots ? 0 : slot + 1;
     return slot;
@@ -84,7 +91,7 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
     end = start + Math.ceil((end - start) * KEPT);
     let first = 0;
     while (wordAt(first, 2) !== 0) first += 1;
-    // From a free slot on: no ID of a slot that is still to come has its place before one that was looked at.
+    // Start at a free slot. Then each ID stays, or moves to a slot that was already visited.
     for (let step = 0, slot = first; step < slots; step += 1, slot = slot + 1 === slots ? 0 : slot + 1) {
       const found = wordAt(slot, 2);
       if (found === 0) continue;
@@ -97,7 +104,10 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
     }
   };
 
-  /** Marks the ID that was split last, and returns the mark it had; undefined outside of the part. */
+  /**
+   * Sets the mark of the ID in `halves`, unless it has one and `keepsOld` is true. Returns the previous mark, or undefined outside the
+   * part.
+   */
   const mark = (as: number, keepsOld: boolean): number | undefined => {
     const { low, high } = halves;
     const hash = hashOf(low, high);
@@ -140,7 +150,7 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
 
 const ZERO = 48;
 
-/** An ID as the halves of 64 bits. Throws an `OperatorError`. */
+/** Splits an ID into two halves of 32 bits. Throws an `OperatorError` if it isn't an unsigned 64-bit number. */
 function split(id: string, into: { low: number; high: number }): void {
   let low = 0;
   let high = 0;
@@ -157,7 +167,7 @@ function split(id: string, into: { low: number; high: number }): void {
   into.high = high;
 }
 
-/** The finisher of MurmurHash3 separates IDs that are sequential, or have a time in their upper bits. */
+/** The finisher of MurmurHash3. It spreads IDs that are sequential or have a time in their upper bits. */
 function mixed(hash: number): number {
   let mix = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b);
   mix = Math.imul(mix ^ (mix >>> 13), 0xc2b2_ae35);

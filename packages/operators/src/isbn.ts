@@ -1,13 +1,13 @@
 import { invalidIsbn } from './operator-error.ts';
 
 /**
- * Gives the 13 digits of an ISBN written either way: ISBN-13 or ISBN-10, with hyphens and spaces anywhere or nowhere.
+ * Returns the 13 digits of an ISBN-13 or ISBN-10, which can have hyphens and spaces anywhere.
  *
- * Prefix and check digit are checked (ISBN Users' Manual, 7th edition, sections 4 and 5); group and publisher are not, because new ranges
- * are handed out all the time and a list of them is always out of date.
+ * It checks the prefix and the check digit (ISBN Users' Manual, 7th edition, sections 4 and 5), but not the group and the publisher: new
+ * ranges are assigned all the time, so every list of them is out of date.
  *
  * @param text such as `0-8044-2957-X` or `978 0 306 40615 7`
- * @throws {@link OperatorError} saying what is wrong with the text.
+ * @throws {@link OperatorError} that says what is wrong with the text.
  */
 export function normalizeIsbn(text: string): string {
   const characters = charactersOf(text);
@@ -24,23 +24,23 @@ export function toIsbn13(text: string): string | undefined {
   return flawOf(characters) === undefined ? withThirteen(characters) : undefined;
 }
 
-/** Whether {@link normalizeIsbn} accepts the text. */
+/** Returns true if {@link normalizeIsbn} accepts the text. */
 export function isIsbn(text: string): boolean {
   return toIsbn13(text) !== undefined;
 }
 
 /**
- * Gives the ISBN-10 of an ISBN, without hyphens; `undefined` for one that has none (prefix 979).
+ * Returns the ISBN-10 of an ISBN, without hyphens. Returns `undefined` for the prefix 979, which has no ISBN-10.
  *
- * @param isbn an ISBN in any form {@link normalizeIsbn} takes
- * @throws {@link OperatorError} when it isn't an ISBN.
+ * @param isbn an ISBN in any form that {@link normalizeIsbn} accepts
+ * @throws {@link OperatorError} when the text isn't an ISBN.
  */
 export function toIsbn10(isbn: string): string | undefined {
   const isbn13 = normalizeIsbn(isbn);
   return isbn13.startsWith('978') ? withCheckDigit10(isbn13.slice(3, 12)) : undefined;
 }
 
-/** White space, and the hyphens and dashes that typesetting and copying make of a hyphen. */
+/** White space, hyphens, and the dashes that typesetting and copying turn hyphens into. */
 const SEPARATORS = /[\s\u00ad\u200b\u2010-\u2015\u2212\ufe63\uff0d-]/gu;
 
 function charactersOf(text: string): string {

@@ -1,21 +1,21 @@
-/** The reasons of an {@link OperatorError}. */
+/** The codes of an {@link OperatorError}. */
 export type OperatorErrorCode =
   /** A text isn't an ISBN. */
   | 'HEADGATE_INVALID_ISBN'
   /** A text isn't an ID: an unsigned whole number of at most 64 bits, in decimal digits without leading zeros. */
   | 'HEADGATE_INVALID_ID'
-  /** An option of an operator, or an attribute of an event, has a value it can't work with. */
+  /** An option of an operator, or an attribute of an event, has an invalid value. */
   | 'HEADGATE_INVALID_OPTION';
 
-/** An operator can't work with a text or an option. The message says which and why. */
+/** An operator can't work with a text or an option. The message names the text or option, and says why. */
 export class OperatorError extends Error {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'OperatorError';
-  /** Identifies the error where `instanceof` can't: in a program with two copies of this package. */
+  /** Identifies the kind of error, even if `instanceof` can't, because the program has two copies of this package. */
   readonly code: OperatorErrorCode;
-  /** False: the text or the option must be changed. */
+  /** Always false: the text or the option must be changed. */
   readonly retryable = false;
-  /** The flaw, as the end of a sentence that names the text or the option itself. */
+  /** The problem, as the end of a sentence that starts with the text or the option. */
   readonly reason: string;
 
   constructor(code: OperatorErrorCode, subject: string, reason: string) {
@@ -25,7 +25,10 @@ export class OperatorError extends Error {
   }
 }
 
-/** `option`: such as `size`. `operator`: whose option it is, such as `batch`. `reason`: what it must be, and what it was. */
+/**
+ * `option`: name of the option, such as `size`. `operator`: the option's operator, such as `batch`. `reason`: the rule, and the given
+ * value.
+ */
 export function invalidOption(operator: string, option: string, reason: string): OperatorError {
   return new OperatorError('HEADGATE_INVALID_OPTION', `Option ${option} of ${operator}`, reason);
 }
@@ -39,7 +42,7 @@ export function invalidId(text: string): OperatorError {
   return new OperatorError('HEADGATE_INVALID_ID', quoted(text), reason);
 }
 
-/** The text may be anything, so the message shows only a short line of it. */
+/** Quotes a text for a message. A text can be anything, so only its first 40 characters are shown, on one line. */
 function quoted(text: string): string {
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
 }

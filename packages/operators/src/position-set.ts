@@ -1,4 +1,4 @@
-/** A set of positions, in a bit each. */
+/** A set of positions that takes one bit for each. */
 export interface PositionSet {
   readonly size: number;
   add(position: number): void;
@@ -6,7 +6,7 @@ export interface PositionSet {
 }
 
 const BITS = 32;
-/** Bits per block. Adding a block never copies the others. */
+/** Bits per stretch. The set grows by adding stretches, without copying the others. */
 const STRETCH_BITS = 2 ** 18;
 
 /** Creates an empty set. */

@@ -1,27 +1,27 @@
 import { type Transform, transform } from '@headgate/throttle';
 
-/** Checks a record by a function that returns the checked record or throws, or by a schema with `safeParse`, such as one of zod's. */
+/** Checks a record: a function that returns the checked record or throws, or a schema with `safeParse`, such as one of zod's. */
 export type Validator<In, Out> = ((record: In) => Out) | SafeParser<Out>;
 
-/** The part of a schema that is used. */
+/** The part of a schema that `splitValid` uses. */
 export interface SafeParser<Out> {
   /** Checks a value without throwing. */
   safeParse(value: unknown): { readonly success: true; readonly data: Out } | { readonly success: false; readonly error: SchemaFailure };
 }
 
-/** A schema's account of a value that doesn't fit. */
+/** A schema's error for a value that doesn't fit. */
 export interface SchemaFailure {
-  /** Message of the dead record if there are no issues. */
+  /** Message of the error. It becomes the message of the dead record if there are no issues. */
   readonly message: string;
-  /** Each place that doesn't fit. The first five become the message of the dead record. */
+  /** The places that don't fit. The first five become the message of the dead record. */
   readonly issues?: readonly { readonly message: string; readonly path: readonly PropertyKey[] }[];
 }
 
 /** A record that can't be processed, with the reason. */
 export interface Dead<In> {
-  /** The record as it came. */
+  /** The unchanged record. */
   readonly record: In;
-  /** Why. `code` and `retryable` are those of the error; by default `HEADGATE_INVALID_RECORD` and false. */
+  /** Why the record is dead. `code` and `retryable` are those of the error. Default: `HEADGATE_INVALID_RECORD` and false. */
   readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean };
 }
 
@@ -29,10 +29,10 @@ export interface Dead<In> {
 export type Checked<In, Out> = { readonly ok: true; readonly value: Out } | { readonly ok: false; readonly dead: Dead<In> };
 
 /**
- * Separates valid records from dead ones in one stream, in the order of the records and under one backpressure.
+ * Separates valid records from dead ones in one stream, in the order of the records, so that both have the same backpressure.
  *
  * *Emits when* a record arrives: the validated record, or the record with the reason why it is dead.
- * *Backpressures when* never: in `through` a record returns its credit with its result; after `.pipe` nothing limits the records.
+ * *Backpressures when* never: in `through`, a record's credit is released with its result; after `.pipe`, nothing limits the records.
  * *Completes when* the records complete.
  * *Cancels when* downstream cancels. A dead record never ends the stream.
  */
@@ -69,7 +69,7 @@ function dead<In>(record: In, error: { code?: unknown; message?: unknown; retrya
   };
 }
 
-/** A record with thousands of flaws gets a message of the first few. */
+/** Maximum issues in a message, because a record can have thousands. */
 const MAX_ISSUES = 5;
 
 function schemaMessage({ message, issues = [] }: SchemaFailure): string {

@@ -5,13 +5,13 @@ import { topicNames } from '../definition/names.ts';
 import { topicSpecs } from '../definition/topics.ts';
 import { type DeadLetterOptions, deadLetter } from './dead-letter.ts';
 
-/** The smallest record that a topic of dead letters has to take. */
+/** Minimum record size that a dead-letters topic must accept, bytes. */
 const MIN_RECORD_BYTES =
   topicSpecs([{ name: 'shelves', topics: {}, credentials: undefined, usualBytes: {} }], { lanes: 1, names: topicNames() }).find(
     ({ name }) => name.endsWith('dead-letters'),
   )?.minRecordBytes ?? NaN;
 
-/** Texts of one repeated character, of few and many bytes, plain and quoted; now and then half of a surrogate pair. */
+/** Texts that repeat one character with one or several bytes, or one that JSON escapes; also halves of surrogate pairs. */
 const long = fc
   .tuple(fc.constantFrom('9', '\u0001', '"', 'é', '漢', '\u{1F4DA}', '\uD83D', 'a\u{1F4DA}'), fc.integer({ min: 0, max: 200_000 }))
   .map(([text, times]) => text.repeat(times));

@@ -31,7 +31,7 @@ describe('a definition', () => {
     expect(() => shelves({ topics: { [name]: topic({ value }) } })).toThrow(expect.objectContaining({ code: 'HEADGATE_DEFINITION' }));
   });
 
-  // No compiler reads a module that runs with its types stripped.
+  // No compiler checks a module whose types are only stripped.
   it.each([
     [{ keyOf: undefined }, 'keyOf is missing.'],
     [{ open: 7 }, 'open must be a function.'],

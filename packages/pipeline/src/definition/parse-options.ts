@@ -15,9 +15,9 @@ export interface OptionIssue {
 }
 
 /**
- * The kind of an issue. `missing`: a required key is missing. `no-value`: a key has no value. `unknown-key`: the last part of the path is
- * no valid key. `scalar-type` and `type`: the value isn't a number or boolean, or not of another expected type. `choice`: the value isn't
- * one of several words. `empty`: the text or list is empty. `unfit`: the value is invalid in another way.
+ * The kind of an issue. `missing`: a required key is missing. `no-value`: a key has no value. `unknown-key`: the last part of the path
+ * isn't a valid key. `scalar-type`: the value must be a number or boolean. `type`: the value must have another type, such as text or a
+ * list. `choice`: the value isn't one of several words. `empty`: the text or list is empty. `unfit`: the value is invalid in another way.
  */
 export type OptionIssueCode = 'missing' | 'no-value' | 'unknown-key' | 'type' | 'scalar-type' | 'choice' | 'empty' | 'unfit';
 

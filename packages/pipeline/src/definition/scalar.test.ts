@@ -7,7 +7,9 @@ import { secret } from './secret.ts';
 
 const folder = '/etc/headgate';
 
-/** A value written in a file: text in quotes begins with ', and text from a variable with $. */
+/**
+ * Converts a value to that of a configuration file. A text that starts with ' is quoted, and one that starts with $ comes from a variable.
+ */
 function written(value: unknown): unknown {
   if (typeof value === 'string') {
     const text = value.replace(/^['$]/, '');

@@ -46,7 +46,7 @@ const definition = {
   expect: () => 2,
 } as const;
 
-/** Two pages of orders of a shop's day, each shop with a token of its own. */
+/** Each job is a day of a shop, with two pages of orders. Each shop has its own token. */
 const orders = definePipeline({
   ...definition,
   open: ({ baseUrl }, io) =>
@@ -58,7 +58,7 @@ const orders = definePipeline({
     }),
 });
 
-/** Berlin has four times the work of Paris, and comes first. */
+/** Berlin has four jobs and Paris one. Berlin's come first. */
 const jobs = ['berlin/1', 'berlin/2', 'berlin/3', 'berlin/4', 'oslo/1', 'paris/1'];
 
 test('each job is sent by its own credential, an unknown one is a dead letter, and the forecast knows who has more to do', async () => {

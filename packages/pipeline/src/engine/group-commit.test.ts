@@ -66,6 +66,6 @@ test('a page and the grant of the request after it are one transaction', async (
   });
   await using running = await start({ log, pipelines: [pipeline] });
   await running.done;
-  // The first request's grant, and the lane's end.
+  // Two transactions have no page: the one with the first request's grant, and the one that closes the lane.
   expect({ withPage, withoutPage }).toEqual({ withPage: PAGES, withoutPage: 2 });
 });

@@ -112,7 +112,7 @@ test('requests that a credential has used in another lane still count', async ()
   for (const [partition, requests] of [3, 4, 5].entries()) {
     const lane = await shelvesLane({ log, clock, partition });
     const { budget: own, entry } = journalled(lane);
-    // In the second lane others were seen to use two.
+    // The response in the second lane shows two requests that another program sent.
     own.take(requests).answered(partition === 1 ? { remaining: own.limit - requests - 2, resetInMs: 500_000 } : undefined);
     if (partition === 1) own.holdUntil(clock.monotonicMs() + 60_000);
     await entry.granted();
@@ -131,7 +131,7 @@ test('requests that a credential has used in another lane still count', async ()
   const own = budget();
   for (const snapshot of restored) own.restore(snapshot);
   expect(own.used).toBe(12 + 2);
-  // It was held there for a minute, and has aged on the log's clock since.
+  // The hold of a minute was in the second lane's journal, and got shorter by the time that has passed since on the log's clock.
   const heldMs = restored[0]?.heldMs ?? 0;
   expect(heldMs).toBeGreaterThan(0);
   expect(heldMs).toBeLessThanOrEqual(60_000);

@@ -11,7 +11,7 @@ const turns = async (): Promise<void> => {
   for (let i = 0; i < 20; i += 1) await Promise.resolve();
 };
 
-/** Lanes that do nothing until the test lets them, and record the calls. */
+/** Lanes that record the calls, and do nothing until the test lets them. */
 function stage({ follow = true, given }: { readonly follow?: boolean; readonly given?: Promise<void> } = {}) {
   const clock = virtualClock();
   const stop = new AbortController();
@@ -204,7 +204,7 @@ describe('laneSupervisor', () => {
     expect(events.at(-1)).toEqual(told);
     running.get(1)?.reject(failure);
     expect(await run).toEqual([failure, failure]);
-    // The run's end says it.
+    // The run's result reports the last failed lane, so no event follows.
     expect(events.at(-1)).toEqual(told);
   });
 

@@ -18,7 +18,7 @@ interface Options {
   readonly child?: (name: string) => unknown;
 }
 
-/** Works families to their end. */
+/** Appends the roots of families, and runs the pipeline until all members are done. */
 async function worked({ log, baseUrl, roots, lanes = 1, child }: Options): Promise<void> {
   const pipeline = tree(child)({ baseUrl });
   await log.createTopics(topicSpecs([pipeline], { lanes, names: topicNames() }));
@@ -72,7 +72,7 @@ describe('a request that a page makes', () => {
     const { log } = place;
     const laneOf = (name: string): number => partitionForKey(name, 2);
     const [one = '', other = ''] = [0, 1].map((lane) => ['a', 'b', 'c', 'd', 'e', 'f'].find((name) => laneOf(name) === lane));
-    // By its key the child would be in the other lane.
+    // This child's own key belongs to the other lane.
     const stray = ['gone', 'left', 'away', 'lost', 'far'].find((name) => laneOf(name) !== laneOf(one)) ?? '';
     expect(stray).not.toBe('');
     const where = async (): Promise<Map<string, number>> => {
@@ -84,7 +84,7 @@ describe('a request that a page makes', () => {
       return found;
     };
     {
-      // Nobody knows this child.
+      // The service doesn't have this child.
       await using service = await treeService([one, other]);
       const child = (name: string): unknown => ({ name: name === `${one}.1` ? stray : name });
       await worked({ log, baseUrl: service.url, roots: [one, other], lanes: 2, child });

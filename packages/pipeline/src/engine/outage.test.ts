@@ -8,7 +8,7 @@ import { temporaryLog } from '../testing/temporary-log.fixture.ts';
 const OUTAGE_MS = 20 * 60_000;
 const shelves = Array.from({ length: 20 }, (_, i) => `shelf${String.fromCharCode(97 + i)}`);
 
-/** Time goes by only while no request is being answered. */
+/** Returns a function that advances the clock, only while no request is in flight or being written, until `isOver`. */
 function pacer(clock: ReturnType<typeof virtualClock>, running: Running): (isOver: () => boolean) => Promise<void> {
   const isRequesting = (): boolean =>
     running.snapshot().work.some(({ doing }) => doing?.state === 'requesting' || doing?.state === 'writing');

@@ -6,7 +6,7 @@ import { repeatedRequests } from './repeated-requests.ts';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
-/** Records of a topic: each is a name and, if it has one, the offset of its root. */
+/** A topic whose records have a name and, if given, the offset of a root. */
 function topicOf(all: readonly (readonly [name: string, root?: number | string])[]) {
   const records = all.map(([name, root], offset): TopicRecord<Uint8Array> => ({
     topic: 'tree.requests',
@@ -25,7 +25,7 @@ function topicOf(all: readonly (readonly [name: string, root?: number | string])
       yield* records.slice(Number(from));
     },
   };
-  /** Offsets of the repeated ones, from an offset on. */
+  /** Returns the offsets of the repeated requests, from an offset on. */
   const repeatedFrom = async (from: number, forgetAt: readonly number[] = []): Promise<number[]> => {
     const repeated = repeatedRequests({ log, topic: 'tree.requests', partition: 0, from });
     const found: number[] = [];
@@ -49,7 +49,7 @@ it('lets a root that was added after the first one request it again', async () =
 });
 
 it('counts only requests that are not repetitions themselves', async () => {
-  // The last root was added after the only x that was worked.
+  // The root of the last x comes after the only x that was worked, but the x in between is a repetition, so the last one isn't.
   const { repeatedFrom } = topicOf([['a'], ['x', 0], ['b'], ['x', 0], ['x', 2]]);
   expect(await repeatedFrom(0)).toEqual([3]);
 });

@@ -22,7 +22,7 @@ type Topics = typeof shelvesTopics;
 
 const kindOf = ({ shelf }: Shelf): 'walk' | 'word' => (/^[A-Z]/.test(shelf) ? 'walk' : 'word');
 
-/** Shelves in capitals are walked, words are looked up, both at one source. */
+/** Walks requests that start with a capital letter, and looks up the others, with one source. */
 function routed(api: ShelvesApi = shelvesApi(), pick = kindOf): Processor<Shelf, Topics> {
   return route((request: Shelf) => [pick(request), request], {
     walk: walk<ShelfQuery, ItemsPage, number, Shelf, Topics>({
@@ -89,7 +89,7 @@ test('a stopped run continues requests of every kind', async () => {
   }
 });
 
-/** Two kinds of walks of one shelf. The work after them waits for a stop if it `isStuck`. */
+/** Two kinds of walks with the same keys. If `isStuck`, the work after them waits for the stop. */
 function twoWalks(carried: string[], ends: string[], isStuck = false): Processor<Shelf, Topics> {
   const source = shelvesApi();
   const walked = (kind: string) =>

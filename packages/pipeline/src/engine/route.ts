@@ -19,7 +19,7 @@ export function route<Request, const Picked extends readonly [kind: string, requ
   pick: (request: Request) => Picked,
   works: RoutedProcessors<Picked, Topics>,
 ): Processor<Request, Topics> {
-  // The cast is safe, because each processor gets only requests of its own kind.
+  // The cast is safe, because each processor gets only requests of one kind.
   const byKind = new Map(Object.entries<Processor<Request, Topics>>(works as Readonly<Record<string, Processor<Request, Topics>>>));
   const all = [...byKind.values()];
   return {

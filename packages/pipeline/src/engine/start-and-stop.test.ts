@@ -32,7 +32,7 @@ const itemsOf = async (log: TopicLog, topic = 'shelves.records'): Promise<string
   (await valuesOf<{ item: string }>(log, topic)).map(({ item }) => item).sort();
 const wanted = (...names: string[]): string[] => names.flatMap((shelf) => [0, 1, 2, 3, 4].map((i) => `${shelf}-${i}`));
 
-/** Throws where a lane of the run is held still. */
+/** Throws if a lane of the run is still held. */
 async function takeEveryLane(log: TopicLog, { group = 'headgate', prefix = '' } = {}): Promise<void> {
   const lanes = [
     { name: `${group}.${prefix}shelves.requests.0`, state: { topic: `${prefix}shelves.state`, partition: 0 }, onlyIfFree: true },
@@ -41,7 +41,9 @@ async function takeEveryLane(log: TopicLog, { group = 'headgate', prefix = '' } 
   for (const lane of lanes) await (await log.openLane(lane)).close();
 }
 
-/** Why a run could not go on; none where it was stopped before it had its lanes, which its start rejects with. */
+/**
+ * Returns the errors of a run. None if the run was stopped before it had its lanes, in which case `start` rejects with the signal's reason.
+ */
 async function failuresOf(options: StartOptions): Promise<readonly unknown[]> {
   try {
     await using running = await start(options);
@@ -55,7 +57,7 @@ test.each([false, true])(
   'stopped at any moment it leaves no lane held and no timer, and the next run continues (follow: %s)',
   async (follow) => {
     const moments = 14;
-    // To start a log's thread costs more than a run: all share one, as groups share a cluster.
+    // Starting the thread of a log takes longer than a run. So all runs share one log, as groups share a cluster.
     await using place = await temporaryLog();
     const { log } = place;
     for (let moment = 0; moment <= moments; moment += 1) {
@@ -103,7 +105,7 @@ test('a run that is stopped during a request holds no lane and leaves no timer',
   await asked.promise;
   const stopped = running.stop();
   await expect.poll(() => clock.pending).toBeGreaterThan(1);
-  // The longest that work in flight is waited for.
+  // Maximum time that a stop waits for work in flight.
   await clock.advance(8_000);
   expect(await stopped).toMatchObject({ outcome: 'stopped', failures: [] });
   expect(clock.pending).toBe(0);
@@ -152,7 +154,7 @@ test('a stop ends after 9.5 s, or at its deadline, even if its lane and its grou
     await (isGiven ? abortBoth() : passLimits());
     expect(await stopped).toMatchObject({ outcome: 'stopped', failures: [] });
     expect(clock.pending).toBe(0);
-    // The log closes what it has.
+    // Restore the real `close`, with which the log closes its lanes.
     for (const lane of lanes) Reflect.deleteProperty(lane, 'close');
   }
 });
@@ -286,7 +288,7 @@ test('a list that is due again before its previous requests have started causes 
   await using place = await temporaryLog([], () => clock.epochMs());
   const gate = Promise.withResolvers<void>();
   const api = shelvesApi({ items: 1, onPage: () => gate.promise });
-  // More than a lane works at once: the last ones wait in their topic.
+  // One more than a lane works at a time, so the last one waits in the topic.
   const names = Array.from({ length: MAX_IN_WORK + 1 }, (_, i) => `s${i}`);
   const warnings: string[] = [];
   const running = await start({
@@ -314,7 +316,7 @@ test('requests that the log deleted before they were processed fail the run once
   const first = await start({ log: place.log, pipelines: [pipeline()({ shelves: ['a'] })] });
   expect(await first.done).toMatchObject({ outcome: 'done' });
   await place.log.append(['b', 'c', 'd'].map((key) => ({ topic: 'shelves.requests', key, value: JSON.stringify({ shelf: key }) })));
-  // As a broker says it whose retention has deleted b and c.
+  // Looks like a broker whose retention has deleted b and c.
   const log = logWith(place.log, {
     listTopics: async (names) =>
       (await place.log.listTopics(names)).map((one) =>
@@ -337,7 +339,7 @@ test('requests that the log deleted before they were processed fail the run once
   expect(await third.done).toMatchObject({ outcome: 'done', failures: [] });
 });
 
-/** A log that has deleted the requests below `earliest`, as a broker does by retention or for `kafka-delete-records`. */
+/** A log without the requests below `earliest`, like a broker that has deleted them, by retention or by `kafka-delete-records`. */
 function deletingLog(log: TopicLog, earliest: () => number): TopicLog {
   const isRequests = (topic: string): boolean => topic === 'shelves.requests';
   return logWith(log, {

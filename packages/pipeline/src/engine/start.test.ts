@@ -120,7 +120,7 @@ test('a stopped run continues at its page', async () => {
   await using second = await start({ log, pipelines: [counted(options)] });
   const { outcome, snapshot } = await second.done;
   expect(outcome).toBe('done');
-  // Items of all its pages, as its pages are.
+  // The items of all pages, including those of the first run, like the pages.
   expect(snapshot.work).toMatchObject([{ key: 'a', pages: 10, items: 30 }]);
   expect(snapshot.progress).toMatchObject({ done: 6, left: 0 });
   expect(await values(log, 'catalogue.records')).toEqual(Array.from({ length: 30 }, (_, i) => ({ item: `a-${i}` })));
@@ -135,7 +135,7 @@ test('a stop starts no further request while the log still owes the lane its job
   const log = logWith(own, {
     readBytes(options) {
       const reader = own.readBytes(options);
-      // The first one finds the job.
+      // Let the first read find the job. Later ones wait.
       if (options.topic !== 'catalogue.requests' || (readings += 1) === 1) return reader;
       const next = reader[Symbol.asyncIterator]().next.bind(reader);
       return Object.assign(reader, {
@@ -156,7 +156,7 @@ test('a stop starts no further request while the log still owes the lane its job
   const pipelines = [counted({ baseUrl: service.baseUrl, token: 't', shelves: ['a'] })];
   await using running = await start({ log, pipelines, signal: stop.signal });
   const before = await stoppedAt.promise;
-  // Time for more pages, if it continued.
+  // Gives the run enough turns to request more pages, if it did.
   for (let turn = 0; turn < 100; turn += 1) await own.listTopics();
   owed.resolve();
   expect((await running.done).outcome).toBe('stopped');
@@ -178,7 +178,7 @@ test('refuses the state of another requests topic, which would count requests of
   const pipelines = [catalogue()({ baseUrl: service.baseUrl, token: 't', shelves: ['a'] })];
   await using first = await start({ log, pipelines });
   await first.done;
-  // As another client fills it.
+  // Append as another client does.
   await log.createTopics([{ name: 'social.shelves', partitions: 1 }]);
   await log.append(['b', 'b'].map((shelf) => ({ topic: 'social.shelves', key: shelf, value: JSON.stringify({ shelf }) })));
   const names = { 'catalogue.requests': 'social.shelves' };

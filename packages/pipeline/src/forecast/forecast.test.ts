@@ -18,7 +18,7 @@ function work(over: Partial<LaneWork> = {}): LaneWork {
   return { pipeline: 'followers', lane: 0, walks: [], keys: 0, keysPerRequest: 1, budgets: [budget()], ...over };
 }
 
-/** A daily quota of which two are left to each credential. */
+/** A daily quota with two free requests per credential. */
 const DAY = { limit: 2, windowMs: DAY_MS, quota: { requests: 2, per: 'day' } } as const;
 
 const pages = (...all: number[]): LaneWork['walks'] => all.map((one) => ({ page: 1, pages: one }));
@@ -108,7 +108,8 @@ describe('forecast', () => {
       quota: { requests: 250, per: 'day' },
     });
     const lane = work({ keys: 700, keysPerRequest: 100, budgets: [rate, quota] });
-    // 3 batches today, the last of 50, 3 tomorrow, and 2 on the day after: an hour, a day and a second from now.
+    // Today there are three batches, the last with 50 keys, tomorrow three, and then two. The last batch starts a second after the reset in
+    // 25 hours.
     expect(forecast([lane], { now: NOW })).toEqual({ requests: 8, unknown: 0, inMs: 25 * 60 * MINUTE_MS + 1_000 });
   });
 
@@ -244,7 +245,7 @@ test('forecasts the number of lookups, each cut to the remaining quota', async (
   );
 });
 
-/** When its slots come free, as a source tells it. */
+/** Returns when the slots of a budget become free, in the form in which a source reports it. */
 function freeSlots(of: RateBudget, clock: VirtualClock): BudgetSlots['free'] {
   const now = clock.monotonicMs();
   return Array.from({ length: of.limit }, (_, i) => ({ inMs: Math.max(0, of.freeAt(i + 1) - now), count: 1 }));
@@ -271,7 +272,7 @@ describe('requestsUntilDone', () => {
   });
 });
 
-/** Requests until each walk is done, as an admission grants them. */
+/** Returns the number of requests until each walk is done, in the order in which an admission grants them. */
 async function asServed(all: readonly number[], limit: number): Promise<number[]> {
   const clock = virtualClock();
   const pool = credentialPool({ members: [{ name: 'app', budgets: [rateBudget({ limit, windowMs: 1_000, clock })] }], clock });

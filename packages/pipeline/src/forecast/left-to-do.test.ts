@@ -34,7 +34,7 @@ function walking(api: ShelvesApi = shelvesApi(), after?: After<typeof shelvesTop
   );
 }
 
-/** Ends a run as soon as a page is requested. */
+/** Stops a run as soon as it requests this page. */
 const stoppedAt = (page: string) => {
   const stop = new AbortController();
   return { api: shelvesApi({ onPage: (one) => (one === page ? stop.abort() : undefined) }), signal: stop.signal };
@@ -107,7 +107,7 @@ describe('leftToDo', () => {
     expect(left?.lanes).toMatchObject([
       {
         walks: [
-          // The page in flight at the stop was written.
+          // Page 2 was in flight at the stop, and was written.
           { key: 'ada', page: 3, pages: 3, whole: true },
           { key: 'some', whole: false },
           { key: 'cleo', whole: true },

@@ -88,7 +88,7 @@ test.each([
   expect(forecast([lane], { now: NOW }).inMs).toBe(windows * WINDOW_MS);
 });
 
-/** A limit over all credentials. */
+/** A limit on all credentials together. */
 function all({ limit }: { readonly limit: number }): BudgetSlots {
   const { credential: _, ...shared } = budget('', { limit });
   return { ...shared, name: 'address' };

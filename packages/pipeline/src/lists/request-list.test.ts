@@ -15,7 +15,7 @@ const names = topicNames();
 
 type Entry = { readonly word: string } | { readonly phrase: string };
 
-/** A pipeline that has a list and is never run. `spelling`: the one that its schema gives. */
+/** A pipeline with a list, which is never run. `spelling`: converts each text in the schema. */
 function listing(name: string, words: readonly (string | Entry)[], every?: string, spelling = (text: string): string => text): Pipeline {
   return definePipeline({
     name,
@@ -135,7 +135,7 @@ test('a marker is deleted after its request was off the list for 30 days, and no
   await clock.advance(30 * DAY);
   expect(await enqueue('stays', 'new')).toEqual(['goes', 'new', 'stays']);
   await clock.advance(1);
-  // It looks when something is to be enqueued.
+  // Markers are deleted only when something is enqueued.
   expect(await enqueue('stays', 'new')).toEqual(['goes', 'new', 'stays']);
   expect(await enqueue('stays', 'new', 'newer')).toEqual(['new', 'newer', 'stays']);
 });
@@ -175,7 +175,7 @@ test('waits for another process that writes a list, until a signal', async () =>
   expect(await stopped).toEqual({ from: -Infinity, until: Infinity });
   expect([await count(), clock.pending]).toEqual([[0, 0], 1]);
   await held.close();
-  // It doesn't ask all the time.
+  // It doesn't look again all the time.
   await clock.advance(99);
   expect([await count(), clock.pending]).toEqual([[0, 0], 1]);
   await clock.advance(401);
@@ -237,7 +237,7 @@ test('throws an error of the log, unless a signal has arrived', async () => {
   await failing(new AbortController());
 });
 
-/** An embedded log with nothing in it, two lists, and a clock that stands. */
+/** Opens an empty embedded log, two lists, and a clock that only the test advances. */
 async function listPlace() {
   const clock = virtualClock();
   const place = await temporaryLog(topicSpecs([shelves, items], { lanes: 1, names }));

@@ -25,7 +25,7 @@ import { keptLookups, lookupRequests, resumedLookups } from './lookup-requests.t
 
 type Definition = LookupDefinition<ShelvesApi, Shelf, string[], typeof shelvesTopics>;
 
-/** Looks words up: a request names some, joined by +. */
+/** A lookup of words. A request has several words, joined by +. */
 function looking(more: Partial<Definition> = {}, api = shelvesApi()) {
   return lookup<ShelvesApi, Shelf, string[], typeof shelvesTopics>({
     source: api,
@@ -330,7 +330,7 @@ test('two records of a key have separate IDs, which stay the same when the recor
   expect(ids).toEqual(['a', 'a/1', 'b', 'b/1'].map((id) => `shelves.requests-0-0/${id}`));
 });
 
-/** Answers one key, and leaves the lane with the rest of a request that its topic loses. */
+/** Looks up one key of three and stops. Returns a log whose requests topic has lost the request. */
 async function partlyAnswered(log: TopicLog): Promise<TopicLog> {
   const stop = new AbortController();
   const api = shelvesApi({
@@ -503,7 +503,7 @@ describe('a worker alone', () => {
         worker.take({ offset, key: shelf, value: JSON.stringify({ shelf }) }, { shelf });
         offset += 1;
       },
-      /** The oldest HTTP request is answered, and its answer written. */
+      /** Answers the oldest HTTP request, and waits until the results are written. */
       answer: async (): Promise<void> => {
         const answered = worker.load - Math.min(4, api.requested[api.requested.length - answers.length]?.split('+').length ?? 0);
         answers.shift()?.();
@@ -577,7 +577,7 @@ describe('a worker alone', () => {
     worker.flush();
     take('n');
     expect(requested).toEqual([...first, 'g+h+i+j']);
-    // The quota is whole again.
+    // The quota has been reset.
     capacity = 9;
     worker.flush();
     expect(requested).toEqual([...first, 'g+h+i+j', 'k+l+m+n']);
@@ -601,7 +601,7 @@ describe('a worker alone', () => {
       },
       query: async (_, keys, { credits, signal, walk = {} }) => {
         requested.push(keys.join('+'));
-        // The first one waits in the source's queue for good.
+        // The first batch stays in the source's queue until it is aborted.
         if (requested.length === 1) queued.add(walk);
         await new Promise<void>((resolve, reject) => {
           answers.push(resolve);
@@ -716,7 +716,7 @@ test('a request is in flight until the last of its batches is durable', async ()
   const requests = lookupRequests<Shelf>('shelves', lane);
   const of = requests.open({ offset: 0, key: null, value: null }, { shelf: 'a+b' }, { valid: ['a', 'b'], invalid: [] });
   let second: Promise<void> | undefined;
-  // The second batch comes while the first is being committed.
+  // Write the second batch while the first is being committed.
   lane.beforeCommit(() => {
     second ??= requests.write([{ of, index: 1 }], []);
     return [];
@@ -778,7 +778,7 @@ test('a dead letter has the key that it is about, or else the key of its request
 test('the keys and the text of a long request are stored in parts of at most half the smallest state record, and deleted together', async () => {
   await using place = await temporaryLog(plainTopics());
   const clock = virtualClock();
-  // Each character has three bytes.
+  // The first character has three bytes in UTF-8.
   const keys = Array.from({ length: 25_000 }, (_, i) => `書${9_780_000_000_000 + i}`);
   const lane = await shelvesLane({ log: place.log, clock });
   const requests = lookupRequests<Shelf>('shelves', lane);

@@ -29,7 +29,7 @@ async function recordsOf(log: TopicLog, topic: string): Promise<TopicRecord[]> {
   return await Array.fromAsync(log.read({ topic }));
 }
 
-/** Walks a shelf of three pages, and one that isn't there. */
+/** Walks a shelf of three pages, and one that doesn't exist. */
 async function walked(log: TopicLog): Promise<RunEvent[]> {
   await using service = await catalogueService({ items: { a: 7 } });
   const events: RunEvent[] = [];
@@ -63,7 +63,7 @@ it('records a span of each walk, of its attempts and its transactions, and names
   const about = { 'headgate.credential': 'token', 'headgate.outcome': 'ok', 'http.response.status_code': 200 };
   expect(attempts.map(({ attributes }) => attributes)).toEqual([1, 2, 3].map(() => expect.objectContaining(about) as object));
   expect(attempts.map(({ parentSpanContext }) => parentSpanContext?.spanId)).toEqual([1, 2, 3].map(() => walk?.spanContext().spanId));
-  // A transaction of several requests has links, and no parent.
+  // A transaction of several requests has links instead of a parent.
   const of = (span: ReadableSpan) => [span.parentSpanContext, ...span.links.map(({ context }) => context)];
   const transactions = spans.filter(({ name }) => name === 'catalogue transaction');
   expect(transactions.filter((span) => of(span).some((context) => context?.spanId === walk?.spanContext().spanId))).toHaveLength(3);
@@ -76,7 +76,7 @@ it('records a span of each walk, of its attempts and its transactions, and names
   expect(records[0]?.headers['ce_id']).toBe('catalogue.requests-0-0/1');
   const [deadLetter] = await recordsOf(log, 'catalogue.dead-letters');
   expect(deadLetter?.headers['traceparent']).toBe(traceparent(lost));
-  // Displays write events as JSON.
+  // Displays write events as JSON, which must not contain the object of the walk.
   expect(JSON.stringify(events)).not.toContain('"walk":');
 });
 

@@ -22,12 +22,12 @@ const names = topicNames();
 const clock = virtualClock();
 const topics = { records: topic({ value: z.string() }) };
 const DAY = 86_400_000;
-/** As many records as one transaction takes. */
+/** Maximum records in one transaction. */
 const CHUNK = 5_000;
 
 type Work = After<typeof topics>;
 
-/** Writes so many records, and says which crawls it compared. */
+/** Writes `count` records that name the compared crawls. */
 function writing(count: number): Work {
   return async function* (crawl, previous, io) {
     await Promise.resolve();
@@ -68,7 +68,7 @@ test('stopped work continues, and each run reports which records it has written'
     [{ records: 7 }, { compared: 7 }],
   ]);
   expect(told(await inLane(place.log, writing(CHUNK + 7), async () => await Promise.resolve()))).toEqual([]);
-  // Stopped behind its last record, it has no more to say.
+  // The stop came after its last record, so the next run has nothing more to write.
   await inLane(place.log, writing(CHUNK), async ({ crawl }) => await crawl('two'), 1);
   expect(told(await inLane(place.log, writing(CHUNK), async () => await Promise.resolve()))).toEqual(['a: the comparison continues']);
 });
@@ -164,7 +164,7 @@ test('work that throws is one dead letter, and is repeated with the fix when the
   );
   expect(events.flatMap((event) => (event.type === 'after-written' ? event.request : []))).toEqual(['one', 'three']);
   expect(await written(place.log)).toEqual(['one after none 0', 'three after two 0']);
-  // Still not mended: it says so, and is no dead letter again.
+  // The work still throws. It is reported, but there is no second dead letter.
   expect(await inLane(place.log, failing, async () => await Promise.resolve())).toEqual([
     { type: 'notice', level: 'info', message: 'a: the comparison continues' },
     { type: 'notice', level: 'warn', message },
@@ -257,7 +257,7 @@ test('the last walk of a key is forgotten after 90 days without a walk, and no e
   });
   const ages: Record<string, number> = { kept: 90 * DAY, old: 90 * DAY + 1, again: 91 * DAY, gone: 91 * DAY };
   await inLane(place.log, writing(1), async ({ crawl }) => await crawl('4', 'again'), undefined, ages);
-  // It had no walk to be compared with.
+  // The earlier walk of this key is forgotten, so this walk was compared with none.
   expect(await written(place.log)).toEqual(['4 after none 0']);
   const state = await place.log.readState('shelves.state', 0);
   expect(
@@ -301,7 +301,10 @@ interface Use {
   readonly crawl: (id: string, key?: string) => Promise<void>;
 }
 
-/** Holds the lane until the work behind walks has ended, or for so many chunks; returns the events. `ages`: of last walks, by key, ms. */
+/**
+ * Runs the work after walks in a lane until it is done, or until `stopAfter` chunks. Returns the events. `ages`: ages of the last walks by
+ * key, ms.
+ */
 async function inLane(
   log: TopicLog,
   after: Work | undefined,
@@ -323,7 +326,7 @@ async function inLane(
   let chunksLeft = stopAfter;
   const stopping: Lane = {
     ...lane,
-    // A log promises no order of keys.
+    // A log guarantees no order of keys, so reverse it.
     stateUnder: (prefix) =>
       lane
         .stateUnder(prefix)

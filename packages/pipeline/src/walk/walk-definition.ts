@@ -121,7 +121,7 @@ export interface Crawl {
   readonly offsets: Readonly<Record<string, number>>;
 }
 
-/** What the work of {@link After} can use, for the lane that the crawl belongs to. */
+/** The means of {@link After}, for the lane that the crawl belongs to. */
 export interface AfterIo<Topics extends TopicMap> {
   /** The log. To read a crawl back, call `readBytes` with `partition`, from an offset of `Crawl.offsets`. */
   readonly log: TopicLog;

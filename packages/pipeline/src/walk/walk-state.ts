@@ -50,7 +50,7 @@ interface RestNote<Cursor extends NonNullable<Json>> extends Pick<WalkState<Curs
   readonly cursor: Cursor;
 }
 
-/** Returns this part as JSON. Undefined before the first page, and for a walk in a loop, which can't continue where it was. */
+/** Returns this part as JSON. Undefined before the first page, and for a walk in a loop, which would meet the loop again. */
 export function restNote<Cursor extends NonNullable<Json>>({ at, through, carried }: WalkState<Cursor>): string | undefined {
   if (at === undefined || at.isCircle === true) return undefined;
   const note: RestNote<Cursor> = { cursor: at.cursor, through, carried };

@@ -26,7 +26,7 @@ import type { WalkDefinition } from './walk-definition.ts';
 
 type Definition = WalkDefinition<ShelfQuery, ItemsPage, number, Shelf, ItemsPage, typeof shelvesTopics>;
 
-/** The paging of shelves with another way on. */
+/** The paging of shelves with another way to the next page. */
 function nextBy(next: (page: ItemsPage) => number | undefined): Pick<Definition, 'paging'> {
   return {
     paging: (request) => ({
@@ -56,7 +56,7 @@ interface DeadLetter {
 
 const GOOD = ['good-0', 'good-1', 'good-2', 'good-3', 'good-4'];
 
-/** Throws for one shelf. */
+/** Throws for the shelf `bad`. */
 function boom(of: { readonly shelf: string }): void {
   if (of.shelf === 'bad') throw new TypeError('boom');
 }
@@ -164,7 +164,7 @@ describe('a function of the definition that throws ends its request as one dead 
       new RegExp(`^bad: ${told} of pipeline shelves threw TypeError: boom \\(at .*walk\\.test`),
     );
     const items = (await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item).sort();
-    // `whole` decides at the last page.
+    // `whole` is called only at the last page, so the earlier pages are written.
     expect(items).toEqual([...(name === 'whole' ? ['bad-0', 'bad-1', 'bad-2', 'bad-3'] : []), ...GOOD]);
     expect(snapshot.pipelines['shelves']).toMatchObject({ walks: { completed: 1, failed: 1 }, deadLetters: 1 });
   });
@@ -276,7 +276,7 @@ function throwNull(): never {
   throw null;
 }
 
-/** Throws in one of its functions where it meets the bad shelf; `open` knows no shelf, and throws for the first. */
+/** A transform that throws in one of its functions for the shelf `bad`. `open` doesn't get the shelf, so it throws at its first call. */
 function throwing(where: 'open' | 'next' | 'state') {
   let opened = 0;
   return transform<ItemsPage>({
@@ -442,7 +442,7 @@ test('a walk whose source was stopped by other code fails its lane, and the run 
 });
 
 describe('a walk that failed midway', () => {
-  /** Fails at its third page until it is mended. */
+  /** Fails at its third page until the service is mended. */
   const failing = (service: { isMended: boolean }, more: Partial<Definition> = {}) =>
     shelves(() =>
       walking({
@@ -465,7 +465,7 @@ describe('a walk that failed midway', () => {
     const pipeline = failing(service);
     await workedOff(place.log, pipeline, ['good']);
     expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([{ request: { shelf: 'good' } }]);
-    // Again, at the same page: the new dead letter has what the first one had.
+    // The replay fails at the same page. Its dead letter must have the same position.
     await replayed(place.log, pipeline);
     await workedOff(place.log, pipeline, []);
     service.isMended = true;
@@ -521,7 +521,7 @@ describe('a walk that failed midway', () => {
     await replayed(place.log, pipeline);
     await workedOff(place.log, pipeline, ['good']);
     expect(began).toEqual([undefined, carried, carried, carried]);
-    // The last two are those of the replay, and of the request after it.
+    // The last two states are those of the replay and of the last request.
     expect(states).toEqual([undefined, undefined, 2, undefined]);
     expect(wholes).toEqual(['shelves.requests-0-0', 'shelves.requests-0-3']);
   });
@@ -544,7 +544,7 @@ describe('a walk that failed midway', () => {
 });
 
 describe('an incremental walk', () => {
-  /** Walks of items that are newer than the last one that was seen, and where each began. */
+  /** Carries the number of the newest item, and records where each walk began. */
   function incremental(began: [from: number, carried: unknown][], more: Partial<Definition> = {}) {
     return shelves(() =>
       walking({
@@ -669,7 +669,7 @@ describe('an incremental walk', () => {
     expect(began).toEqual([
       [0, undefined],
       [0, 4],
-      // The page in flight was written.
+      // The page in flight at the stop was written.
       [4, 4],
       [0, 34],
     ]);
