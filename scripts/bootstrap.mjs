@@ -1,7 +1,7 @@
 // Runs a command of this repository on a machine that has only Node, npm and git:
 //   node scripts/bootstrap.mjs [command…] [--default argument… --] [argument…]
-// Where the machine's Node is too old a fitting one is put into .tools, dependencies are installed when the lockfile has
-// changed, and then the command runs with both first on its PATH. What the install says goes to stderr: stdout is the command's.
+// If the machine's Node is too old, a newer one is installed into .tools. Dependencies are installed if the lockfile has changed. The
+// command then runs with both first on its PATH. Output of the installation goes to stderr, because stdout belongs to the command.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
@@ -11,20 +11,20 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const tools = join(root, '.tools', 'node_modules');
 
-// The packages run from Node 22.19 on; their source as it is has `await using`, which Node 24 is the first to know.
+// The published packages run on Node 22.19 or later. Their source uses `await using`, which needs Node 24.
 const [major] = process.versions.node.split('.').map(Number);
-// The Node under .tools isn't the machine's own: to take it for that would prune it away.
+// Node in .tools doesn't count as the machine's own: the next installation would then remove it.
 const ownNodeFits = major >= 24 && !process.execPath.startsWith(tools);
 
-// What `npm run` says of itself is nothing to the npm that is run within, but where its user publishes to, and as whom.
+// Drops the variables of `npm run`, which would confuse an npm in the command, except for the user's registry and credentials.
 const ofUser = /^npm_config_(?:userconfig|registry|provenance|otp|cafile|https?_proxy|noproxy)$/i;
 const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name) || ofUser.test(name)));
 const pathName = Object.keys(env).find((name) => name.toUpperCase() === 'PATH') ?? 'PATH';
 env[pathName] = [join(tools, '.bin'), join(root, 'node_modules', '.bin'), env[pathName]].join(delimiter);
 Object.assign(env, { TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', HEADGATE_COMMAND: ownCommand() });
-// From the first file on: to strip the types of a single one, Node loads a compiler of 15 MB.
+// Compiled code is cached from the first file on. Node would otherwise load a compiler of 15 MB to strip the types.
 env.NODE_COMPILE_CACHE ??= join(root, '.tools', 'compile-cache');
-// Else glibc keeps for itself what buffers of that size gave back: 20 MB after crawls were compared.
+// Without these limits, glibc keeps the memory of large freed buffers: 20 MB after a comparison of crawls.
 for (const name of ['MALLOC_MMAP_THRESHOLD_', 'MALLOC_TRIM_THRESHOLD_']) env[name] ??= String(128 * 1024);
 
 installTools();
@@ -45,14 +45,14 @@ function installTools() {
   writeFileSync(join(folder, 'package-lock.json'), lock);
   const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : [process.platform === 'win32' ? 'npm.cmd' : 'npm'];
   const flags = ['ci', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];
-  // npm itself needs its own settings (registry, certificates), which it hands down as npm_* variables.
+  // npm needs its own settings (registry, certificates), which it passes on as npm_* variables.
   must([...npm, ...flags], { ...process.env, npm_config_local_prefix: '', npm_config_prefix: '' });
-  // pnpm's package links its native binary in an install script, which was not allowed to run.
+  // pnpm's package links its binary in an install script, which `--ignore-scripts` has skipped.
   must([process.execPath, join(tools, 'pnpm', 'install.js')], env, join(tools, 'pnpm'));
   writeFileSync(stamp, lock);
 }
 
-/** The checked-in lockfile, cut to what this machine needs: npm refuses a package that hasn't the hash in it. */
+/** The lockfile in the repository, reduced to what this machine needs. npm refuses a package whose hash differs from the lockfile's. */
 function wantedTools() {
   const lock = JSON.parse(readFileSync(join(root, 'scripts', 'tools', 'package-lock.json'), 'utf8'));
   const { '': top, ...packages } = lock.packages;
@@ -62,11 +62,11 @@ function wantedTools() {
   const { pnpm } = top.dependencies;
   const dependencies = node === undefined ? { pnpm } : { pnpm, [node]: top.optionalDependencies[node] };
   for (const name of Object.keys(top.optionalDependencies)) {
-    // Optional in the lockfile, where each platform has its own; here nothing works without it.
+    // Node's package is optional in the lockfile, which lists one per platform. Here, nothing works without it.
     if (name === node) delete packages[`node_modules/${name}`].optional;
     else delete packages[`node_modules/${name}`];
   }
-  // npm takes a lockfile for outdated that lacks a platform which the registry lacked when it was made.
+  // npm rejects a lockfile as outdated if it lacks a platform that wasn't in the registry when the lockfile was made.
   const wrapper = packages['node_modules/pnpm'];
   const binaries = Object.entries(wrapper.optionalDependencies).filter(([name]) => `node_modules/${name}` in packages);
   wrapper.optionalDependencies = Object.fromEntries(binaries);
@@ -117,14 +117,14 @@ function runCommand(argv) {
   ];
   const source = [...flags, join(root, 'apps/pipeline/src/main.ts')];
   const child = spawn(isHeadgate ? 'node' : command, isHeadgate ? [...source, ...args] : args, {
-    // Relative paths on headgate's command line are its caller's.
+    // Relative paths in headgate's arguments refer to the caller's folder.
     cwd: isHeadgate ? (process.env.INIT_CWD ?? process.cwd()) : root,
     env,
     stdio: 'inherit',
     shell: process.platform === 'win32',
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  // Our parent may die without a word: seen as a new parent.
+  // The parent can die without a signal. This process then gets a new parent.
   const parent = process.ppid;
   const watch = setInterval(() => {
     if (process.ppid === parent) return;
@@ -143,12 +143,12 @@ function withDefaults(argv) {
   if (start === -1) return argv;
   const end = argv.indexOf('--', start);
   const given = argv.slice(end + 1);
-  // Options alone are the default command's, but for those that ask about all of them.
+  // Options without a command belong to the default command, except for those about all commands.
   const isDefault = given.every((argument) => argument.startsWith('--') && !['--help', '--version'].includes(argument));
   return [...argv.slice(0, start), ...(isDefault ? argv.slice(start + 1, end) : []), ...given];
 }
 
-/** How headgate is typed from where the caller stands. */
+/** The command line that starts headgate from the caller's folder. */
 function ownCommand() {
   const inside = !relative(root, process.env.INIT_CWD ?? process.cwd()).startsWith('..');
   return `npm run --silent ${inside ? '' : `--prefix ${root} `}headgate --`;

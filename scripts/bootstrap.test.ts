@@ -80,15 +80,15 @@ describe('scripts/bootstrap.mjs in a fresh clone', { timeout: 120_000 }, () => {
 });
 
 interface FreshClone extends AsyncDisposable {
-  /** What the served pnpm writes when it runs. */
+  /** The file in which the served pnpm notes how it was called. */
   readonly trace: string;
-  /** `version`: what the machine's Node says of itself. */
+  /** Runs bootstrap.mjs. `version` is the version that the machine's Node claims to have. */
   bootstrap(version?: string): Promise<Ended>;
   /** Writes the hashes of the served packages into the lockfile. */
   lockWhatIsServed(): Promise<void>;
 }
 
-/** What bootstrap needs of this repository, before a registry that has packages of the right names and versions, and other content. */
+/** The files that bootstrap.mjs needs, with a registry whose packages have the right names and versions but other content. */
 async function freshClone(): Promise<FreshClone> {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-bootstrap-'));
   await using started = new AsyncDisposableStack();
@@ -133,7 +133,7 @@ function integrityOf(tarball: Buffer): string {
   return `sha512-${createHash('sha512').update(tarball).digest('base64')}`;
 }
 
-/** A tarball for each name of the lockfile: its pnpm notes how it was run. */
+/** A tarball for each name in the lockfile. Its pnpm notes how it was called. */
 async function packed(folder: string, { packages }: Lock, trace: string): Promise<ReadonlyMap<string, Buffer>> {
   const tarballs = new Map<string, Buffer>();
   for (const [path, { version }] of Object.entries(packages)) {
@@ -158,7 +158,7 @@ async function packed(folder: string, { packages }: Lock, trace: string): Promis
   return tarballs;
 }
 
-/** A registry that vouches for what it has. */
+/** A registry that states the hashes of the packages that it serves. */
 async function startRegistry(lock: Lock, tarballs: ReadonlyMap<string, Buffer>): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createServer((request, response) => {
     const path = decodeURIComponent(request.url ?? '').slice(1);

@@ -1,5 +1,5 @@
-// The command `headgate` in few files: to find, read and link 600 modules was half of its start.
-//   node scripts/bundle-command.ts FOLDER      writes them to a folder inside apps/pipeline, and the status page's files beside its module
+// Bundles the command `headgate` into few files, because finding, reading and linking 600 modules took half of its start.
+//   node scripts/bundle-command.ts FOLDER      writes them to a folder in apps/pipeline, with the files of the status page
 import { createHash } from 'node:crypto';
 import {
   existsSync,
@@ -24,10 +24,10 @@ interface BundledFile {
 
 const root = dirname(import.meta.dirname);
 const app = join(root, 'apps/pipeline');
-/** Loaded when they are needed. lz4js has no license file to hand on. */
+/** Packages that are loaded only when they are needed. lz4js has no license file, so it can't be bundled. */
 const LATE = /^(?:@opentelemetry\/api|log-update|lz4js|pino)(?:$|\/)/u;
 
-/** Bundles the command once for each state of its source. Answers the file that runs it. */
+/** Bundles the command once for each state of its source. Returns the path of the file to run. */
 export async function bundledCommand(): Promise<string> {
   const files = await bundle();
   const hash = createHash('sha256');
@@ -41,7 +41,7 @@ export async function bundledCommand(): Promise<string> {
     try {
       renameSync(unfinished, folder);
     } catch {
-      // Another process was first.
+      // Another process has created the folder meanwhile.
       rmSync(unfinished, { recursive: true });
     }
   }
@@ -50,7 +50,7 @@ export async function bundledCommand(): Promise<string> {
   return join(folder, 'bin.js');
 }
 
-/** Removes what no run has used for a day. */
+/** Removes bundles that no run has used for a day. */
 function removeUnused(home: string): void {
   const dayAgo = Date.now() - 86_400_000;
   for (const entry of readdirSync(home)) {
@@ -67,7 +67,7 @@ async function bundle(): Promise<readonly BundledFile[]> {
     external: LATE,
     resolve: {
       conditionNames: ['@headgate/source'],
-      // To Node, rxjs gives 220 CommonJS modules, of which none can be left out.
+      // For Node, rxjs resolves to 220 CommonJS modules, of which a bundler can't leave out any.
       alias: { rxjs: join(app, 'node_modules/rxjs/dist/esm/index.js') },
     },
   });
@@ -84,7 +84,7 @@ function pageFiles(): readonly BundledFile[] {
   return ['page.html', 'page.mjs', 'page.css'].map((name) => ({ name, content: readFileSync(join(app, 'src/status/page', name)) }));
 }
 
-/** The licenses of the packages that modules are of, which ask to be handed on with the code. */
+/** The licenses of the bundled packages, which must be distributed with the code. */
 function licenses(moduleIds: readonly string[]): string {
   const folders = new Set(moduleIds.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/u.exec(id)?.[0] ?? []));
   const texts = Array.from(folders, (folder) => {

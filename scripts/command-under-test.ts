@@ -3,12 +3,12 @@ import { bundledCommand } from './bundle-command.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The file that runs the command as it is published. */
+    /** Path of the file that runs the bundled command. */
     readonly command: string;
   }
 }
 
-/** Tests run the command as it is published, bundled from the source as it is. */
+/** Bundles the command as it is published, from the current source, and passes the path on to the tests. */
 export default async function setup(project: TestProject): Promise<void> {
   project.provide('command', await bundledCommand());
 }

@@ -1,5 +1,5 @@
 // Builds the site of the documents.
-//   npm run docs               builds it and says where it is
+//   npm run docs               builds the site and prints its folder
 //   npm run docs -- --open     also serves it on 127.0.0.1 and opens a browser, until Ctrl-C
 import { spawn, spawnSync } from 'node:child_process';
 import { dirname, join, relative } from 'node:path';
@@ -18,7 +18,7 @@ if (open) {
   const { url } = await serveSite(dist);
   process.stdout.write(`It is served at ${url} until Ctrl-C.\n`);
   const opener = process.platform === 'darwin' ? 'open' : 'xdg-open';
-  // Without a desktop there is the address.
+  // Without a desktop, no browser opens, but the address is printed.
   spawn(opener, [url], { stdio: 'ignore', detached: true }).on('error', () => undefined);
 } else {
   process.stdout.write('To read it in a browser: npm run docs -- --open\n');

@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The longest first, with the projects spread evenly over the run: tests that wait for brokers leave the processor to those that compute. */
+/** Runs the longest test files first and mixes the projects evenly, so that tests that wait for brokers leave the CPU to other tests. */
 export default class EvenlyMixed extends BaseSequencer {
   override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
     const projects = Map.groupBy(await super.sort(specifications), ({ project }) => project.name);

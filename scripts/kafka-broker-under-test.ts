@@ -3,21 +3,21 @@ import { startKafkaBroker, whyNoKafkaBroker } from '../packages/sandbox/src/kafk
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The one broker of the project `kafka`, whose files share it: each names its topics, groups and transactional ids at random. */
+    /** The broker that all files of the project `kafka` share. Each file uses random names for topics, groups and transactional IDs. */
     readonly kafkaBroker: {
       readonly brokers: readonly string[];
       /** Class path of Kafka's own tools. */
       readonly jars: string;
-      /** Why there is none. */
+      /** Reason why there is no broker. */
       readonly why?: string;
     };
   }
 }
 
-/** Kafka's default. The sandbox's session is short, so that a killed broker starts again soon; this one would only lose it on a busy machine. */
+/** Kafka's default timeouts. The sandbox's are shorter, for quick restarts of killed brokers, but a busy machine would exceed them. */
 export const DEFAULT_SESSION = { 'broker.session.timeout.ms': '9000', 'broker.heartbeat.interval.ms': '2000' };
 
-/** Starts one broker for all tests that only need any. */
+/** Starts one broker for all tests that need any broker. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const why = await whyNoKafkaBroker();
   if (why !== undefined) {

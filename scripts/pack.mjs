@@ -1,4 +1,4 @@
-// Builds and packs what is published, from a clean clone too.
+// Builds and packs everything that is published, also in a fresh clone.
 //   npm run pack -- DIR      writes the tarballs of all packages and of the app to DIR
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
@@ -12,12 +12,12 @@ if (given.length !== 1) {
   process.stderr.write('Name the folder that the tarballs go to: npm run pack -- DIR\n');
   process.exit(2);
 }
-// A relative path is the caller's.
+// A relative path refers to the caller's folder.
 const destination = resolve(process.env.INIT_CWD ?? process.cwd(), given[0]);
 mkdirSync(destination, { recursive: true });
 
 const published = publishedPackages(root);
-// An earlier build, of another branch say, may have left modules behind that aren't in this one, also in turbo's cache.
+// An earlier build, for example of another branch, can have left modules that this one doesn't have. Turbo's cache can contain them, too.
 for (const { folder } of published) rmSync(join(folder, 'dist'), { recursive: true, force: true });
 run(root, 'turbo', ['run', 'build', '--force']);
 for (const { folder } of published) run(folder, 'pnpm', ['pack', '--pack-destination', destination]);

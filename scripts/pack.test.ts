@@ -28,7 +28,7 @@ describe('npm run pack', { timeout: 300_000 }, () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headgate-pack-'));
-    // As from another folder, whose relative paths are meant.
+    // INIT_CWD simulates a call from another folder, to which the relative path refers.
     const stale = fileURLToPath(new URL('../packages/auth/dist/stale.js', import.meta.url));
     await mkdir(dirname(stale), { recursive: true });
     await writeFile(stale, '');
@@ -128,7 +128,7 @@ describe('npm run pack', { timeout: 300_000 }, () => {
   });
 });
 
-/** The machine's own Node, where bootstrap.mjs had to bring a newer one. */
+/** A Node in the PATH that is too old for the published packages, with its version; undefined if there is none. */
 function tooOldNode(): { readonly path: string; readonly version: string } | undefined {
   for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
     const path = join(folder, 'node');

@@ -1,6 +1,6 @@
-// Packages as npm's users meet them: published to a registry on this machine, installed by name, and run by others' tools.
-//   npm run proof                    of what is committed
-//   npm run proof -- --from DIR      of the tarballs in DIR (npm run release -- --out DIR)
+// Tests packages as users get them: published to a registry on this machine, installed by name, and used with other tools.
+//   npm run proof                    tests what is committed
+//   npm run proof -- --from DIR      tests the tarballs in DIR (npm run release -- --out DIR)
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -107,13 +107,13 @@ function publish(tarballs: string): void {
   for (const name of readdirSync(tarballs).filter((each) => each.endsWith('.tgz'))) must(folder, [...npm, 'publish', join(tarballs, name)]);
 }
 
-/** As `npm run release -- --publish` does from a clone; a package is missing from the registry when it is called again. */
+/** Runs `npm run release -- --publish` in a clone twice. Before the second run, one package is removed from the registry. */
 function release(): void {
   const clone = join(folder, 'clone');
   must(folder, ['git', 'clone', '--quiet', root, clone]);
   for (const [key, value] of Object.entries({ name: 'Proof', email: 'proof@localhost' }))
     must(clone, ['git', 'config', `user.${key}`, value]);
-  // What is proved here has been tested, or is elsewhere.
+  // The code was tested before, so the release skips its tests.
   writeFileSync(join(clone, '.ci/run'), '');
   must(clone, ['git', 'commit', '--quiet', '--all', '--message', 'Test nothing']);
   const released = [...npm, 'run', 'release', '--', '--publish'];
@@ -135,7 +135,7 @@ function must(cwd: string, [command = '', ...args]: readonly string[]): void {
   if (status !== 0) throw new Error(`\`${[command, ...args].join(' ')}\` failed.`);
 }
 
-/** Runs a command in the user's folder; it has to end well and, if `stdout` is given, to write that. */
+/** Runs a command in the user's folder. It must end with 0 and, if `stdout` is given, print exactly that. */
 function proof(name: string, [command = '', ...args]: readonly string[], stdout?: string, cwd: string = app): void {
   const ended = spawnSync(command, args, { cwd, env, encoding: 'utf8', timeout: 300_000 });
   told(name, ended.status === 0 && (stdout === undefined || ended.stdout === stdout), `${ended.stdout}${ended.stderr}${ended.error ?? ''}`);

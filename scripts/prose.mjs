@@ -1,8 +1,8 @@
-// Checks Markdown against docs/style-guide.md, as far as a machine can tell: node scripts/prose.mjs [FILE…]. Without arguments: all covered files.
+// Checks Markdown against docs/style-guide.md, as far as a program can: node scripts/prose.mjs [FILE…]. Default: all covered files.
 import { readFileSync } from 'node:fs';
 import { proseProblems } from './lint/prose-rules.mjs';
 
-/** Pages that keep the rules. Add a page once it is clean. */
+/** Pages that follow the rules. Add a page once it is clean. */
 const COVERED = [
   'CONTRIBUTING.md',
   'README.md',
@@ -52,7 +52,7 @@ const COVERED = [
   'packages/topics/README.md',
 ];
 
-/** Blanks out blocks of code, comments and headings, and keeps the lines. */
+/** Removes code blocks, comments and headings, but keeps the line numbers. */
 function paragraphs(markdown) {
   const blank = (found) => found.replace(/[^\n]/gu, '');
   return markdown

@@ -82,7 +82,7 @@ it('publishes each package once, with its changelog', async ({ skip }) => {
   execFileSync('git', ['clone', '--quiet', ROOT, clone]);
   git('config', 'user.name', 'a');
   git('config', 'user.email', 'a@localhost');
-  // The tests of this clone are the ones that run now.
+  // The release skips the tests of its clone, because they are the ones that are running.
   writeFileSync(join(clone, '.ci/run'), '');
   git('commit', '--quiet', '--all', '--message', 'Test nothing');
   const packages = publishedPackages(clone).map(({ manifest }) => manifest.name);

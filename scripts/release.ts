@@ -1,8 +1,8 @@
-// Makes a release of what is committed, in a clean clone of its own: versions, builds, tests, packs, checks, and publishes if told to.
-//   npm run release                         a dry run: nothing is published, and nothing here changes
+// Creates a release of what is committed, in a fresh clone: sets versions, builds, tests, packs, checks, and publishes if told to.
+//   npm run release                         a dry run, which publishes nothing and changes nothing in this clone
 //   npm run release -- --no-test            a dry run without the tests
-//   npm run release -- --out DIR            leaves the tarballs in DIR
-//   npm run release -- --publish            publishes what the registry doesn't have; commit and tag arrive in this clone
+//   npm run release -- --out DIR            keeps the tarballs in DIR
+//   npm run release -- --publish            publishes what the registry doesn't have, and adds the commit and the tag to this clone
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ run(clone, 'node', ['scripts/bootstrap.mjs', 'node', '--version']);
 const unnamed = unnamedApiChanges(clone);
 if (unnamed.length > 0)
   fail(`The API of ${unnamed.join(', ')} has changed since the last release, and no changeset names it: npm run changeset`);
-// None are left when a release that broke off is called again: the tool takes that for a mistake.
+// A release that is repeated after an error finds no changesets, which the tool would treat as a mistake.
 if (readdirSync(join(clone, '.changeset')).some((name) => name.endsWith('.md'))) {
   run(clone, 'node', ['scripts/bootstrap.mjs', 'changeset', 'version']);
   run(clone, 'node', ['scripts/stamp-version.mjs']);
@@ -53,7 +53,7 @@ const problems = packages.flatMap(({ manifest: { name } }) => {
 if (problems.length > 0) fail(problems.join('\n'));
 for (const { file, manifest } of packed) {
   run(clone, 'publint', ['run', '--strict', file]);
-  // What the command exports resolves by ESM alone, as all others do; its types name those of the rest, which aren't installed yet.
+  // All packages are ESM only. The types of the command's package use packages that aren't installed yet, so they aren't checked.
   if (manifest.bin === undefined) run(clone, 'attw', [file, '--profile', 'esm-only', '--quiet']);
 }
 
@@ -97,7 +97,7 @@ function options(): { readonly publish: boolean; readonly 'no-test': boolean; re
 }
 
 function run(cwd: string, command: string, args: readonly string[]): void {
-  // What the tools say is about the release; stdout is for what comes of it.
+  // The output of the tools goes to stderr. stdout is for the results of the release.
   const { status } = spawnSync(command, args, { cwd, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' });
   if (status !== 0) fail(`\`${[command, ...args].join(' ')}\` failed. Nothing after it was done.`);
 }

@@ -1,6 +1,6 @@
-// How large a program gets by each entry: bundled with all that it brings, minified, and gzipped.
-//   npm run sizes                writes docs/sizes.md, from what is built
-//   npm run sizes -- --check     exits 1 where an entry is more than 5 % larger than docs/sizes.md says
+// Measures how large a program becomes with each entry: bundled with all dependencies, minified, and gzipped.
+//   npm run sizes                writes docs/sizes.md from the build output
+//   npm run sizes -- --check     exits with 1 if an entry is more than 5 % larger than docs/sizes.md says
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,12 +10,12 @@ import { publishedPackages } from './release/packages.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const path = join(root, 'docs/sizes.md');
-/** An entry may grow by so much before the table has to say so. */
+/** Factor by which an entry can grow before the table must be updated. */
 const TOLERANCE = 1.05;
-/** The table has a tenth of a kB. */
+/** The table rounds to a tenth of a kB. */
 const ROUNDING_BYTES = 100;
 
-/** What programs take by itself. Node's own rxjs is CommonJS, of which a bundler can leave nothing out; every other platform's is not. */
+/** Single exports that programs import. For Node, rxjs is CommonJS, of which a bundler can't leave anything out. Elsewhere, it is ESM. */
 const SINGLE = [
   ['@headgate/throttle', 'rateBudget', 'node'],
   ['@headgate/throttle', 'limiter', 'node'],

@@ -1,4 +1,4 @@
-// Writes the version of a package into the constant that its code has of it. Runs behind `npm run changeset`.
+// Writes the version of the package sources into the constant in its code. Runs after `npm run changeset`.
 import { readFile, writeFile } from 'node:fs/promises';
 
 const folder = new URL('../packages/sources/', import.meta.url);

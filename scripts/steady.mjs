@@ -1,5 +1,5 @@
-// Whether the tests are green on a machine that is too busy: runs them time and again beside loops that take the processor, at the same priority.
-//   npm run steady -- [N] [LOAD] [vitest arguments…]      N runs (default 5) beside LOAD loops (default 8); ends with what was red ever
+// Tests whether the tests pass on a busy machine: runs them repeatedly, while other processes keep the CPU busy at the same priority.
+//   npm run steady -- [N] [LOAD] [vitest arguments…]      N runs (default 5) with LOAD busy processes (default 8); lists all failed tests
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ const [runs = 5, load = 8] = process.argv.slice(2, 4).map(wholeNumber);
 const given = process.argv.slice(4);
 const folder = mkdtempSync(join(tmpdir(), 'headgate-steady-'));
 const projects = given.length > 0 ? given : ['unit', 'embedded', 'kafka'].flatMap((name) => ['--project', name]);
-// They end with this process, however that ends.
+// The loops end with this process, however it ends.
 const loops = Array.from({ length: load }, () => {
   const loop =
     'process.stdin.on("end", () => process.exit()).resume(); (function spin() { const end = Date.now() + 100; while (Date.now() < end); setImmediate(spin); })();';
@@ -43,7 +43,7 @@ for (const [name, times] of [...red].toSorted(([, one], [, other]) => other - on
   process.stdout.write(`  ${times} of ${runs}: ${name}\n`);
 process.exit(red.size === 0 ? 0 : 1);
 
-/** The tests, and the files that could not be loaded, that failed, each with what its error says. */
+/** The failed tests, and the files that couldn't be loaded, each with its error. */
 function redIn(file, status) {
   let results;
   try {
@@ -62,7 +62,7 @@ function redIn(file, status) {
     : failures;
 }
 
-/** The first lines of an error, without its stack: a property says in its second one how to run it again. */
+/** The first lines of an error, without its stack. The second line of a failed property says how to run it again. */
 function whatItSays(error = '') {
   const lines = error.split('\n');
   const stack = lines.findIndex((line) => /^ +at /u.test(line));

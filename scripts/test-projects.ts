@@ -4,16 +4,16 @@ const TESTS = '{packages,apps}/*/src/**/*.test.ts';
 const EXAMPLES = 'examples/*/**/*.test.ts';
 const REPOSITORY = 'scripts/*.test.ts';
 
-/** Builds all packages anew, while nothing else may run what is built. */
+/** Rebuilds all packages, so no other test may use the build output at the same time. */
 const PACK = ['scripts/pack.test.ts'];
-/** Installs or bundles what is published, follows a document to the letter, or opens the page in a browser. */
+/** Tests that install or bundle what is published, follow a document exactly, or open the status page in a browser. */
 const PACKAGES = [
   REPOSITORY,
   'apps/pipeline/src/e2e/documents/*.test.ts',
   'apps/pipeline/src/**/in-chromium.test.ts',
   'apps/pipeline/src/e2e/{loaded-modules,kafka/consuming}.test.ts',
 ];
-/** Real processes, and files on disk. */
+/** Tests with real processes, and with files on disk. */
 const EMBEDDED = [
   'apps/pipeline/src/{bin,e2e/**/*}.test.ts',
   'packages/topics/src/sqlite/**/*.test.ts',
@@ -22,16 +22,16 @@ const EMBEDDED = [
   EXAMPLES,
 ];
 
-/** It asks for the one broker that `kafka` has. */
+/** Matches a test file that uses the shared broker of the project `kafka`. */
 const SHARES_BROKER = /inject\('kafkaBroker'\)/;
-/** It starts brokers, by itself or by a fixture. */
+/** Matches a test file that starts brokers, directly or with a fixture. */
 const STARTS_BROKER = /@headgate\/sandbox\/kafka-broker'|\.\/kafka-broker\.ts'|\/kafka-place\.fixture\.ts'/;
-/** It measures the machine. */
+/** Matches a test file that measures the machine. */
 const FIGURE = /\.figure\.test\.ts$/;
 
 export type Project = 'unit' | 'embedded' | 'kafka' | 'faults' | 'packages' | 'pack' | 'figures';
 
-/** The test files of each project. What a file imports says whether it needs a broker, so that none has to be listed or moved for it. */
+/** The test files of each project. The imports of a file show whether it needs a broker, so no list has to be maintained. */
 export function testFiles(root: string): Readonly<Record<Project, string[]>> {
   const found = (patterns: readonly string[]): ReadonlySet<string> =>
     new Set(globSync([...patterns], { cwd: root, exclude: ['**/node_modules/**'] }));

@@ -1,8 +1,8 @@
-// What has to be green, in three parts that run one after another or on machines of their own.
-//   node scripts/test.mjs [vitest arguments…]              types, lint, format, dead code, build and API reports, and the tests that need one broker at most
-//   node scripts/test.mjs --part faults [arguments…]       the tests that start, kill, freeze or configure brokers
-//   node scripts/test.mjs --part packages [arguments…]     the packages, bundles and documents as users have them
-// With arguments only the tests they name run. The last lines name what failed and count what passed; a check that fails counts as one.
+// Runs everything that must pass, in three parts that run one after another, or on different machines.
+//   node scripts/test.mjs [vitest arguments…]              types, lint, format, dead code, build, API reports, and tests with at most one broker
+//   node scripts/test.mjs --part faults [arguments…]       tests that start, kill, freeze or configure brokers
+//   node scripts/test.mjs --part packages [arguments…]     packages, bundles and documents as users get them
+// With arguments, only the tests that they name run. The last lines list failures and totals. A failed check counts as a failed test.
 import { spawn } from 'node:child_process';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,14 +25,14 @@ const folder = mkdtempSync(join(tmpdir(), 'headgate-test-'));
 const totalsFile = join(folder, 'totals.json');
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 
-// Modules of users that tests write import what is built.
+// Tests write users' modules, which import the build output.
 const built = await turbo(['build']);
 if (built.status !== 0) process.exit(built.status);
 const chosen = part === 'tests' && !isAll ? [] : projects.flatMap((name) => ['--project', name]);
-// A check at a time: the tests leave a core idle now and then.
+// One check at a time is enough, because the tests leave a core idle only now and then.
 const checking =
   isAll && checks.length > 0 ? turbo([...checks, '--concurrency=1', '--continue']) : Promise.resolve({ status: 0, output: '' });
-// What packs builds all anew.
+// The packing tests rebuild everything, so the checks must be done.
 if (part === 'packages') await checking;
 const tested = await run('vitest', ['run', ...chosen, ...given], {
   stdio: 'inherit',
@@ -60,13 +60,13 @@ function totals() {
   }
 }
 
-/** The names in turbo's own summary. */
+/** The names of the failed tasks in turbo's summary. */
 function failedTasks(output) {
   const names = output.match(/^ ?Failed: .*$/gmu)?.flatMap((line) => line.slice(line.indexOf(':') + 1).split(',')) ?? [];
   return names.length > 0 ? [...new Set(names.map((name) => name.trim()))] : ['turbo'];
 }
 
-/** Its output is shown when it has ended: the tests write meanwhile. */
+/** Runs tasks with turbo. Returns the output for later, because the tests are printing meanwhile. */
 async function turbo(tasks) {
   return await run('turbo', ['run', ...tasks, '--output-logs=errors-only', '--log-order=grouped'], { stdio: ['ignore', 'pipe', 'pipe'] });
 }

@@ -1,11 +1,11 @@
-// The long soaks: every kill, every window at full length. `npm test` and `npm run test:faults` run samples of each.
-//   npm run torture [-- vitest arguments…]      with arguments only the tests they name run
+// The long versions of the tests: all kills, and all windows at full length. `npm test` and `npm run test:faults` run samples of them.
+//   npm run torture [-- vitest arguments…]      with arguments, runs only the tests that they name
 import { spawnSync } from 'node:child_process';
 
 const given = process.argv.slice(2);
 const all = ['apps/pipeline/src/e2e', 'apps/pipeline/src/config/rest-mistakes.test.ts', 'packages/rest/src', 'packages/topics/src/kafka'];
 
-// Modules of users that tests write import what is built.
+// Tests write users' modules, which import the build output.
 run('turbo', ['run', 'build', '--output-logs=errors-only', '--log-order=grouped']);
 run('vitest', ['run', ...(given.length > 0 ? given : all)]);
 

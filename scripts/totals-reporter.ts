@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import type { Reporter, SerializedError, TestModule } from 'vitest/node';
 
-/** Prints which tests failed, why tests were skipped, and the totals as the very last line, where a person or a script looks for them; `scripts/test.mjs` names a file for them. */
+/** Prints the reasons for skipped tests, and failures and totals at the very end. For `scripts/test.mjs`, writes failures and totals to a file. */
 export default class TotalsReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
     const count = { passed: 0, failed: 0, skipped: 0, pending: 0 };
@@ -19,7 +19,7 @@ export default class TotalsReporter implements Reporter {
       count.failed += 1;
       failures.push(`failed: ${module.relativeModuleId}: ${firstLine(module.errors())}\n`);
     }
-    // They fail the run though no test is red.
+    // These errors fail the run, even if no test has failed.
     count.failed += unhandledErrors.length;
     for (const error of unhandledErrors) failures.push(`failed: outside of any test: ${firstLine([error])}\n`);
     const skipped = count.skipped > 0 ? `, ${count.skipped} skipped` : '';

@@ -22,13 +22,13 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Reads a topic as a consumer with a registry does: the schema is looked up by the id in each value. */
+/** Reads a topic as a consumer with a registry does. It looks the schema up by the ID in each value. */
 async function decoded(topicName: string, registry: string): Promise<unknown[]> {
   const found: unknown[] = [];
   for await (const { value } of log.readBytes({ topic: topicName })) {
     const { id, avro } = unframed(value ?? new Uint8Array());
     const { schema } = (await (await fetch(`${registry}/schemas/ids/${id}`)).json()) as { readonly schema: string };
-    // Without the classes that avsc makes of records.
+    // The detour over JSON removes the classes that avsc creates for records.
     found.push(JSON.parse(JSON.stringify(avsc.Type.forSchema(JSON.parse(schema) as avsc.Schema).fromBuffer(avro))));
   }
   return found;

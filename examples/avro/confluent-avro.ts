@@ -1,21 +1,21 @@
 import type { TopicDefinition } from '@headgate/pipeline';
 import avsc from 'avsc';
 
-/** Where a registry is, and what its schema is. */
+/** Options of {@link confluentAvro}. */
 export interface ConfluentAvroOptions {
   /** The registry's URL. */
   readonly registry: string;
   readonly schema: avsc.Schema;
 }
 
-/** Begins every value in the wire format: a byte of 0, then the schema's id as 4 bytes, big-endian. */
+/** First byte of the wire format. The schema's ID follows in 4 bytes, big-endian. */
 const MAGIC = 0;
 const HEADER_BYTES = 5;
 const JSON_TYPE = 'application/vnd.schemaregistry.v1+json';
 
 /**
- * Serializes a topic's values as Avro, framed as Confluent's serializers frame them, under the subject `<topic>-value`. The registry is asked
- * for the schema's id when the topic is opened, once.
+ * Serializes a topic's values as Avro in the frame of Confluent's serializers, with the subject `<topic>-value`. Asks the registry for the
+ * schema's ID once, when the topic is opened.
  */
 export function confluentAvro<Value>({ registry, schema }: ConfluentAvroOptions): NonNullable<TopicDefinition<Value>['serialize']> {
   return {
@@ -38,7 +38,7 @@ export function confluentAvro<Value>({ registry, schema }: ConfluentAvroOptions)
   };
 }
 
-/** The schema's id of a value, and its Avro. Throws a `TypeError` for bytes that are not framed. */
+/** The schema's ID in a value, and its Avro. Throws a `TypeError` if the bytes have no frame. */
 export function unframed(bytes: Uint8Array): { readonly id: number; readonly avro: Buffer } {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (buffer[0] !== MAGIC || buffer.length < HEADER_BYTES)

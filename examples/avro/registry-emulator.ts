@@ -4,16 +4,16 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import avsc from 'avsc';
 
-/** A schema registry that keeps schemas in memory; a schema has one id under all subjects. */
+/** A schema registry that keeps schemas in memory. A schema has the same ID under all subjects. */
 export interface RegistryEmulator extends AsyncDisposable {
   readonly url: string;
-  /** The requests it has answered: `POST /subjects/avro.pages-value/versions`. */
+  /** The answered requests, such as `POST /subjects/avro.pages-value/versions`. */
   readonly requests: readonly string[];
 }
 
-/** Starts one on a free port of this machine. It answers `POST /subjects/X/versions` and `GET /schemas/ids/N` as Confluent's does. */
+/** Starts a registry on a free port of this machine. It answers `POST /subjects/X/versions` and `GET /schemas/ids/N` as Confluent's does. */
 export async function startRegistryEmulator(): Promise<RegistryEmulator> {
-  /** By id, counted from 1. */
+  /** The schemas by ID, which counts from 1. */
   const schemas: string[] = [];
   const requests: string[] = [];
   const server = createServer((request, response) => {

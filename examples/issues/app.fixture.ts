@@ -10,7 +10,7 @@ const LIMIT = { window: 5, windowMs: 500 };
 interface ConfigOptions {
   readonly service: IssuesEmulator;
   readonly repos: readonly string[];
-  /** Fields of the topics section. Default: an embedded log. */
+  /** Settings of the topics section. Default: an embedded log. */
   readonly topics?: string;
 }
 
@@ -31,13 +31,13 @@ const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) =
 const refused = ({ requests }: IssuesEmulator): number => requests.filter(({ status }) => status === 429 || status === 403).length;
 
 export interface ThroughTheAppOptions {
-  /** Fields of the topics section. */
+  /** Settings of the topics section. */
   readonly topics: string;
   /** Opens the log of that section, in the command's folder. */
   readonly openLog: (folder: string) => Promise<TopicLog>;
 }
 
-/** Checks, plans, runs over kills in two lanes, takes lines, replays and reads the pipeline by the real command, which has never heard of it. */
+/** Tests the pipeline with the real command: check, plan, run with kills in two lanes, enqueue, replay and read. */
 export async function throughTheApp({ topics, openLog }: ThroughTheAppOptions): Promise<void> {
   const repos: Record<string, number> = { 'o/a': 30, 'o/b': 29, 'o/c': 28, 'o/d': 4 };
   await using service = await startIssues({ repos, limits: LIMIT });
@@ -59,7 +59,7 @@ export async function throughTheApp({ topics, openLog }: ThroughTheAppOptions): 
     child.kill('SIGKILL');
     await ended;
   }
-  // 1: it has told of a dead letter, where no run before it has.
+  // The exit code is 1 if this run has written the dead letter, and 0 if a killed one has.
   const { code, stderr } = await place.headgate('run');
   expect([0, 1], stderr).toContain(code);
   const { stdout: letters } = await place.headgate('read', 'issues.dead-letters', '--json');

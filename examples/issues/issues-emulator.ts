@@ -2,21 +2,21 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 export interface IssuesEmulatorOptions {
-  /** How many issues each repository has. */
+  /** Number of issues in each repository. */
   readonly repos: Readonly<Record<string, number>>;
-  /** Repositories that it answers 451 for. Default: none. */
+  /** Repositories that the service answers with 451. Default: none. */
   readonly blocked?: readonly string[];
-  /** Of each token: most requests in any window, and in a month. A 304 counts as none. Default: 5,000 an hour, 100,000 a month. */
+  /** Maximum requests of each token per window and per month, without answers of 304. Default: 5,000 per hour, 100,000 per month. */
   readonly limits?: { readonly window?: number; readonly windowMs?: number; readonly month?: number };
-  /** Default 3. */
+  /** Issues per page. Default: 3. */
   readonly pageSize?: number;
-  /** Default 0: a free one. */
+  /** Default: 0, a free port. */
   readonly port?: number;
 }
 
 export interface IssuesEmulator extends AsyncDisposable {
   readonly url: string;
-  /** Every request it has read, in order. */
+  /** Every request so far, in order. */
   readonly requests: readonly { readonly method: string; readonly path: string; readonly status: number; readonly token: string }[];
   /** Gives a repository's issues new titles, and its pages new ETags. */
   edit(repo: string): void;

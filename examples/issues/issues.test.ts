@@ -39,7 +39,7 @@ const records = async (name: string): Promise<unknown[]> => {
 
 const statuses = ({ requests }: IssuesEmulator): number[] => requests.map(({ status }) => status);
 
-// One request is left in both budgets: a 304 takes it and gives it back.
+// Both budgets have one request left. A response of 304 uses it and gives it back.
 test('a page that has not changed costs nothing, and gives the same records', async () => {
   await using service = await startIssues({ repos: { 'o/a': 5 }, limits: { window: 3, windowMs: 3_600_000, month: 3 } });
   await using log = await sqliteTopicLog({ file: join(folder, 'etag.db') });

@@ -7,22 +7,22 @@ const issue = z.object({ number: z.int(), title: z.string() });
 const list = z.array(issue);
 const batch = z.object({ issues: z.array(issue.extend({ issue: z.string() })) });
 
-/** A page of a repository, at its first address or at one that the page before it gave; or single issues by name. */
+/** A page of a repository, at its first address or at the one that the previous page gave. Or single issues by name. */
 type Query =
   | { readonly repo: string; readonly at: string | undefined; readonly kept: Page | undefined }
   | { readonly names: readonly string[] };
 
 interface Page {
   readonly issues: readonly (z.output<typeof issue> & { readonly issue?: string })[];
-  /** The Link header, which has the address of the next one. */
+  /** The Link header, which contains the address of the next page. */
   readonly link?: string | undefined;
-  /** With it in a request, the service answers 304 where the page is still the same, and counts nothing. */
+  /** If a request repeats the ETag, the service answers 304 for an unchanged page, and doesn't count the request. */
   readonly etag?: string | undefined;
-  /** Its own address, or its repository. */
+  /** Address of the page, or the repository for the first one. */
   readonly address?: string;
 }
 
-/** The requests to the service, and the verdicts on its answers. */
+/** The requests to the service, and how its responses are judged. */
 const issuesSource = defineSource<Query, Page>({
   service: 'issues',
   toRequest(query) {
@@ -45,7 +45,7 @@ const issuesSource = defineSource<Query, Page>({
     const page = list.transform((issues): Page => ({ issues, link: headers['link'], etag: headers['etag'], address }));
     return statusVerdict(answer, context, page);
   },
-  // Another program may use the token.
+  // The budgets in the headers also show the use of the token by other programs.
   evidence: ({ headers }) => ({ window: left(headers, 'window'), month: left(headers, 'month') }),
   subject,
   items: (query) => ('names' in query ? query.names.length : 100),
@@ -56,7 +56,7 @@ function subject(query: Query): string {
   return 'names' in query ? `${query.names.length} issues` : query.repo;
 }
 
-/** The state of a budget in an answer; undefined where it holds none. */
+/** The state of a budget according to a response; undefined if the response has none. */
 function left(headers: Readonly<Record<string, string>>, budget: string) {
   const remaining = Number(headers[`x-${budget}-left`]);
   const resetInMs = Number(headers[`x-${budget}-whole-in-ms`]);
@@ -67,7 +67,7 @@ const repoName = z.string().regex(/^[\w.-]+\/[\w.-]+$/, 'must be owner/name');
 const issueName = z.string().regex(/^[\w.-]+\/[\w.-]+#\d+$/, 'must be owner/name#number');
 const request = z.union([z.strictObject({ repo: repoName }), z.strictObject({ issue: issueName })]);
 
-/** Pages that are remembered for their ETags. */
+/** Maximum pages that are kept for their ETags. */
 const MOST_KEPT = 1_000;
 
 /** The issues of repositories, page by page, and single issues by name. */

@@ -10,7 +10,7 @@ import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { newcomers } from './own-program.ts';
 
-/** Its retries wait in virtual time. */
+/** The run's clock, so that retries wait in virtual time. */
 const clock = virtualClock();
 const now = (): number => clock.epochMs();
 const alpha = { followers: 40, pageSize: 10 };
@@ -37,7 +37,7 @@ async function run(options: Pick<StartOptions, 'onEvent'> = {}): Promise<RunResu
   return await doneInVirtualTime({ running, clock });
 }
 
-/** The ids of each user, in the order in which they were written. */
+/** The IDs of each user, in the order in which they were written. */
 async function written(): Promise<Record<string, readonly string[]>> {
   const people: Record<string, string[]> = {};
   for await (const { value } of log.read({ topic: 'newcomers.people' })) {

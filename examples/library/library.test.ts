@@ -82,7 +82,7 @@ test('merged-walks: never more than the cap on its way, and one short batch at t
     screenNames: Object.keys(users),
     maxOutstanding,
     async write(batch) {
-      // Requests have all the time they need: what holds them back is credit alone.
+      // Gives requests plenty of time, so that only the credit can hold them back.
       for (let i = 0; i < 20; i += 1) await new Promise((resolve) => setImmediate(resolve));
       most = Math.max(most, idsRequested() - written.length);
       written.push(...batch.map(({ user, id }) => `${user} ${id}`));
@@ -197,7 +197,7 @@ test('one-cap: ids and books on their way are never more than the cap, both toge
     isbns,
     maxItems,
     async write(item) {
-      // Requests have all the time they need: what holds them back is credit alone.
+      // Gives requests plenty of time, so that only the credit can hold them back.
       const turns = 'ids' in item ? 100 : 2;
       for (let i = 0; i < turns; i += 1) await new Promise((resolve) => setImmediate(resolve));
       most = Math.max(most, requested() - written.ids.length - written.isbns.length);
@@ -220,7 +220,7 @@ test('timed-run: its time is over before the work is, the next run goes on there
     const { outcome, left } = await timedRun({ log, pipelines, forMs });
     return { outcome, left: left.requests };
   };
-  // The first has no time at all; of 25 pages, 10 a second, the second has no time for the last, however fast the machine.
+  // The first run has no time at all. At 10 requests a second, the second one has no time for all 25 pages, even on a fast machine.
   for (const forMs of [0, 1_000]) {
     const { outcome, left } = await timed(10, forMs);
     expect({ outcome, isLeft: left > 0 }).toEqual({ outcome: 'stopped', isLeft: true });

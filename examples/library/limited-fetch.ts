@@ -5,7 +5,7 @@ export interface Token {
   readonly token: string;
 }
 
-/** `fetch` with whichever token may go first: 5 requests a second and 10,000 a day of each. */
+/** `fetch` with the token that can be used first. Each token permits 5 requests a second and 10,000 a day. */
 export function limitedFetch(tokens: readonly Token[]): (url: string, options?: { readonly signal?: AbortSignal }) => Promise<Response> {
   const budgets = () => [rateBudget({ limit: 5, windowMs: 1_000 }), dailyBudget({ limit: 10_000 })];
   const { run } = limiter({ credentials: tokens, budgets });

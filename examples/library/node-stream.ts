@@ -6,14 +6,14 @@ import type { FollowerPage, Followers } from '@headgate/sources/followers';
 export interface GzippedFollowersOptions {
   readonly api: Followers;
   readonly screenName: string;
-  /** A file, a socket or an upload: a page is requested when it has taken the pages before. */
+  /** A file, a socket or an upload. A page is requested only after the stream has accepted the previous ones. */
   readonly to: Writable;
   readonly signal?: AbortSignal;
 }
 
-/** Writes a user's followers with gzip, an id a line. */
+/** Writes a user's followers with gzip, one ID per line. */
 export async function gzippedFollowers({ api, screenName, to, signal }: GzippedFollowersOptions): Promise<void> {
-  // The walk has the signal as well: a generator can't end before the page that it waits for.
+  // The crawl needs the signal, too, because a generator can't end while it waits for a page.
   await pipeline(api.pages({ screenName, signal }), lines, createGzip(), to, { ...(signal !== undefined && { signal }) });
 }
 

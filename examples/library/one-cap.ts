@@ -8,16 +8,16 @@ export interface OneCapOptions {
   readonly books: Books;
   readonly screenName: string;
   readonly isbns: Iterable<string>;
-  /** Most ids and books together that are requested and not yet written. */
+  /** Maximum IDs and books together that are requested and not yet written. */
   readonly maxItems: number;
   readonly write: (item: FollowerPage | BookAnswer) => Promise<void>;
 }
 
-/** Brings a user's followers and books at once, from two services, into one sink whose room they share. */
+/** Writes a user's followers and books from two services into one sink at the same time. Both share its capacity. */
 export async function oneCap({ followers, books, screenName, isbns, maxItems, write }: OneCapOptions): Promise<void> {
   const credits = creditPool({ max: maxItems });
   const pages = followers.pages({ screenName }).drain(write, { credits });
   const answers = books.lookup(isbns).drain(write, { credits });
-  // Where one fails, the other ends too.
+  // If one of the two fails, `merge` ends the other one.
   await lastValueFrom(merge(pages, answers), { defaultValue: undefined });
 }

@@ -5,13 +5,13 @@ import { defer, lastValueFrom } from 'rxjs';
 export interface OwnProducerOptions {
   readonly api: Followers;
   readonly screenName: string;
-  /** With `transactionalId`, `idempotent: true` and `maxInFlightRequests: 1`; connected. */
+  /** A connected producer with `transactionalId`, `idempotent: true` and `maxInFlightRequests: 1`. */
   readonly producer: Producer;
-  /** For the ids, and for the cursor behind each page. */
+  /** Topics for the IDs, and for the next cursor of each page. */
   readonly topics: { readonly ids: string; readonly cursors: string };
 }
 
-/** Writes each page's ids and the cursor behind it in one transaction of your own producer. */
+/** Writes the IDs and the next cursor of each page in one transaction of your own producer. */
 export async function ownProducer({ api, screenName, producer, topics }: OwnProducerOptions): Promise<void> {
   const pages = api.pages({ screenName }).drain(({ user, ids, nextCursor }) =>
     defer(async () => {

@@ -11,7 +11,7 @@ const options = z.strictObject({
   from: z.string().describe('The least id that is kept.'),
 });
 
-/** Followers in a topic of one's own, with values of one's own, and only some of them: `start({ log, pipelines: [newcomers({ … })] })`. */
+/** Writes selected followers into your own topic with your own values: `start({ log, pipelines: [newcomers({ … })] })`. */
 export const newcomers: DefinedPipeline<typeof options> = definePipeline({
   name: 'newcomers',
   options,

@@ -9,7 +9,7 @@ export interface OwnSinkOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Writes a user's followers into a table of one's own, and after each page where the walk continues: a restart resumes there. */
+/** Writes a user's followers into your own table, with the position of the crawl after each page. A restart resumes there. */
 export async function ownSink({ api, screenName, database, signal }: OwnSinkOptions): Promise<void> {
   database.exec('CREATE TABLE IF NOT EXISTS followers (user TEXT, id TEXT, PRIMARY KEY (user, id)) WITHOUT ROWID');
   database.exec('CREATE TABLE IF NOT EXISTS walks (user TEXT PRIMARY KEY, next TEXT)');

@@ -4,11 +4,11 @@ import { type Observable, defer, lastValueFrom, retry } from 'rxjs';
 export interface ResumedWalkOptions {
   readonly api: Followers;
   readonly screenName: string;
-  /** A sink that may fail: the walk continues after the last page that it took. */
+  /** A sink that can fail. The crawl then continues after the last page that was written. */
   readonly write: (page: FollowerPage) => Promise<void>;
 }
 
-/** Writes a user's pages one after the other, and tries again what fails, ten times at most and a second apart. */
+/** Writes a user's pages one after the other. After an error, it retries up to ten times, one second apart. */
 export async function resumedWalk({ api, screenName, write }: ResumedWalkOptions): Promise<void> {
   let from: FollowerPage['next'] | undefined;
   const writeNext = async (page: FollowerPage): Promise<void> => {

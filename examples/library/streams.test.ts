@@ -7,9 +7,9 @@ import { expect, test } from 'vitest';
 import { gzippedFollowers } from './node-stream.ts';
 import { followersResponse } from './web-stream.ts';
 
-/** How many pages of 100 kB each are sent. */
+/** Number of pages, of 100 kB each. */
 const PAGES = 20;
-/** Most pages that the buffers of gzip and its streams take before anything is read, at 64 kB each. */
+/** Maximum pages that gzip and its streams buffer before anything is read, at 64 kB each. */
 const BUFFERED = 8;
 
 const service = (): Promise<FollowersSandbox> =>
@@ -21,7 +21,7 @@ const service = (): Promise<FollowersSandbox> =>
 const sourceOf = ({ url }: FollowersSandbox): Followers =>
   followers({ baseUrl: url, credentials: [{ name: 'app', signer: bearer('token') }], limit: { requests: 10_000, windowMs: 1_000 } });
 
-/** A source whose requests never time out, and their signals. */
+/** A source whose requests don't time out. Their abort signals are added to `signals`. */
 function watchedSource({ url }: FollowersSandbox, signals: AbortSignal[]): Followers {
   return followers({
     baseUrl: url,
@@ -34,7 +34,7 @@ function watchedSource({ url }: FollowersSandbox, signals: AbortSignal[]): Follo
   });
 }
 
-/** Requests have all the time they need: server and walk share this event loop. */
+/** Gives requests plenty of time. The server and the crawl share this event loop. */
 async function whileNobodyReads(): Promise<void> {
   for (let i = 0; i < 1_000; i += 1) await new Promise((resolve) => setImmediate(resolve));
 }

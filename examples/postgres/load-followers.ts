@@ -3,7 +3,7 @@ import { followers } from '@headgate/sources/followers';
 import pg from 'pg';
 import { postgresSink } from './postgres-sink.ts';
 
-// The database is where libpq's variables say: PGHOST, PGUSER, PGDATABASE, …
+// libpq's variables, such as PGHOST, PGUSER and PGDATABASE, name the database.
 const [screenName = '', baseUrl = '', requests = '15', windowMs = '900000'] = process.argv.slice(2);
 const client = new pg.Client();
 await client.connect();

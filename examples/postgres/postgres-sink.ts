@@ -7,12 +7,12 @@ import { lastValueFrom } from 'rxjs';
 export interface PostgresSinkOptions {
   readonly api: Followers;
   readonly screenName: string;
-  /** Connected, and nobody else's while the walk goes on. */
+  /** A connected client that nothing else uses during the crawl. */
   readonly client: Client;
   readonly signal?: AbortSignal;
 }
 
-/** Pages of a transaction. */
+/** Pages per transaction. */
 const PAGES = 4;
 
 const TABLES = `
@@ -21,8 +21,8 @@ const TABLES = `
 `;
 
 /**
- * Writes a user's followers into PostgreSQL. A transaction holds the ids of four pages, the cursor behind them, and the ids with which the next page may
- * repeat their end: after a crash at any instant the next call goes on there, and no id is lost or written twice.
+ * Writes a user's followers into PostgreSQL. A transaction contains the IDs of four pages, the next cursor, and the IDs that the next page
+ * may repeat. After a crash at any time, the next call continues there, and no ID is lost or written twice.
  */
 export async function postgresSink({ api, screenName, client, signal }: PostgresSinkOptions): Promise<void> {
   await client.query(TABLES);
@@ -48,7 +48,7 @@ export async function postgresSink({ api, screenName, client, signal }: Postgres
       );
       await client.query('COMMIT');
     },
-    // Room for a batch, and for two pages more that are requested meanwhile.
+    // Capacity for a batch, and for two more pages that are requested while it is written.
     { maxOutstanding: (PAGES + 2) * 5_000 },
   );
   await lastValueFrom(written, { defaultValue: undefined });

@@ -8,21 +8,21 @@ import pg from 'pg';
 
 const run = promisify(execFile);
 
-/** A PostgreSQL of its own in a temporary folder. */
+/** A temporary PostgreSQL server. */
 export interface Postgres extends AsyncDisposable {
   /** libpq's variables for a client. */
   readonly env: Readonly<Record<string, string>>;
-  /** Opens a connection, which its caller ends. */
+  /** Opens a connection. The caller must end it. */
   connect(): Promise<pg.Client>;
 }
 
 interface Installation {
   readonly folder: string;
-  /** PostgreSQL refuses to run as root. */
+  /** The user that runs PostgreSQL, which refuses to run as root. */
   readonly user?: { readonly uid: number; readonly gid: number };
 }
 
-/** Finds PostgreSQL's programs and a user to run them as; a sentence says what is missing. */
+/** Finds PostgreSQL's programs and a user to run them. Returns a sentence if something is missing. */
 export async function findPostgres(): Promise<Installation | string> {
   if (process.platform === 'win32') return 'there is no PostgreSQL on unix sockets here';
   const debian = '/usr/lib/postgresql';
@@ -43,7 +43,7 @@ export async function findPostgres(): Promise<Installation | string> {
   return { folder, user: { uid, gid } };
 }
 
-/** Ends the server when its input does: with this process, however that ends. */
+/** Stops the server when its stdin ends, which happens with this process, however that ends. */
 const ON_LIFELINE = '"$@" <&- & read -r line; kill -QUIT $!; wait';
 
 export async function startPostgres({ folder, user }: Installation): Promise<Postgres> {

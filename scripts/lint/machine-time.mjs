@@ -1,4 +1,4 @@
-// Rules for tests: none judges by how fast, how busy or how large the machine is, and none waits for a time rather than for a thing.
+// Rules for tests. No test may depend on the machine's speed, load or size, and none may wait for a time instead of an event.
 
 const MEASURES = new Map([
   ['performance', ['now']],
@@ -6,7 +6,7 @@ const MEASURES = new Map([
   ['process', ['cpuUsage', 'memoryUsage', 'resourceUsage', 'hrtime']],
 ]);
 
-/** `performance.now()` and the like. */
+/** Whether a node is `performance.now()` or a similar call. */
 function isMeasure(node) {
   if (node.type !== 'CallExpression' || node.callee.type !== 'MemberExpression') return false;
   const { object, property } = node.callee;
@@ -18,7 +18,7 @@ function some(node, isWanted) {
   if (Array.isArray(node)) return node.some((one) => some(one, isWanted));
   if (typeof node.type !== 'string') return false;
   if (isWanted(node)) return true;
-  // What is done later is no part of the value.
+  // The body of a function runs later, so it isn't part of the value.
   if (/Function/.test(node.type)) return false;
   return Object.entries(node).some(([key, value]) => key !== 'parent' && some(value, isWanted));
 }
@@ -47,7 +47,7 @@ const noMachineTime = {
   },
 };
 
-/** The name that the module has the promise of a timer by. */
+/** The local name of `setTimeout` of node:timers/promises in a module; undefined if the module doesn't import it. */
 function timerName({ source, specifiers }) {
   if (!/^(?:node:)?timers\/promises$/.test(source.value)) return undefined;
   return specifiers.find(({ imported }) => imported?.name === 'setTimeout')?.local.name;
@@ -55,17 +55,17 @@ function timerName({ source, specifiers }) {
 
 const isTimer = (node) => node.type === 'CallExpression' && node.callee.type === 'Identifier' && node.callee.name === 'setTimeout';
 
-/** `new Promise((resolve) => setTimeout(resolve, ms))` */
+/** Whether a node is `new Promise((resolve) => setTimeout(resolve, ms))`. */
 function isTimerPromise(node) {
   if (node.type !== 'NewExpression' || node.callee.name !== 'Promise') return false;
   const [executor] = node.arguments;
   return executor?.params?.length === 1 && some(executor.body, isTimer);
 }
 
-/** Between two looks at a thing that is waited for, ms at most. */
+/** Maximum interval of a polling loop, ms. */
 const LOOK_AGAIN_MS = 20;
 
-/** `while (!isDone) await sleep(5)`: it waits for a thing, and looks again now and then. */
+/** Whether a sleep is the interval of a polling loop, such as `while (!isDone) await sleep(5)`. */
 function isLookingAgain({ parent, argument }) {
   if (parent.type === 'ForStatement') return true;
   const { type } = parent.parent;

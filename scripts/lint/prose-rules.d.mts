@@ -5,7 +5,7 @@ interface ProseProblem {
 }
 
 interface ProseOptions {
-  /** The text describes a setting or an option. Default false. */
+  /** Whether the text describes a setting or an option. Default: false. */
   readonly isDescription?: boolean;
 }
 

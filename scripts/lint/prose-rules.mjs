@@ -39,13 +39,13 @@ const RULES = [
   { finds: /\bbeside\b/iu, cure: 'Write "next to", "with" or "and".' },
 ];
 
-/** In option descriptions and help alone: in prose, "Most services …" is a good start. */
+/** Applies only to option descriptions and help, because "Most services …" is a good start elsewhere. */
 const LIMIT = {
   finds: new RegExp(`${START}(?:Most|Longest|Largest|Least|Shortest|Smallest)\\b`, 'u'),
   cure: 'Write "Maximum" or "Minimum".',
 };
 
-/** Blanks out code, quotations and links' targets, of the same length so that positions stay. */
+/** Replaces code, quotations and link targets with text of the same length, so that positions stay the same. */
 function prose(text) {
   const blank = (found) => found.replace(/[^\n]/gu, '·');
   return text
@@ -56,7 +56,7 @@ function prose(text) {
 }
 
 /**
- * What a text says against the style guide.
+ * Finds phrases in a text that the style guide forbids.
  * @param {string} text
  * @param {{ readonly isDescription?: boolean }} [options]
  * @returns {{ readonly index: number; readonly found: string; readonly cure: string }[]}

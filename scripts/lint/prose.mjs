@@ -1,10 +1,10 @@
-// Rule for English in source code: docs/style-guide.md, as far as a machine can tell.
+// Rules for English in source code: the part of docs/style-guide.md that a program can check.
 import { proseProblems } from './prose-rules.mjs';
 
-/** Three words in a row: shorter texts are names, keys and the like. */
+/** Three words in a row. Shorter texts are names, keys and so on. */
 const SENTENCE = /[a-z]+ [a-z'’]+ [a-z]+/iu;
 
-/** The text is the description of a setting or an option. */
+/** Whether a text is the description of a setting or an option. */
 function isDescription({ parent }) {
   return parent?.type === 'CallExpression' && parent.callee.type === 'MemberExpression' && parent.callee.property.name === 'describe';
 }
@@ -21,7 +21,7 @@ const strings = {
         if (typeof node.value === 'string') check(node, node.value, { isDescription: isDescription(node) });
       },
       TemplateLiteral(node) {
-        // Values may be anything: an ellipsis keeps the text after one from looking like the start of a sentence.
+        // A value can be any text. The ellipsis keeps the text after a value from looking like the start of a sentence.
         check(node, node.quasis.map(({ value }) => value.cooked ?? '').join('…'));
       },
     };

@@ -1,5 +1,5 @@
-// npm run mutants -- packages/throttle/src/pages/drain.ts      breaks the file in each of its places and shows which breaks no test sees
-/** Leaves out messages of errors: a test of their wording would only repeat them. */
+// npm run mutants -- packages/throttle/src/pages/drain.ts      changes the file in many places, and shows which changes no test notices
+/** Leaves out messages of errors, because a test of their wording would only repeat it. */
 const wording = {
   shouldIgnore({ node, parentPath }) {
     const isText = node.type === 'StringLiteral' || node.type === 'TemplateLiteral';
@@ -21,6 +21,6 @@ export default {
   tempDirName: '.stryker/tmp',
   ignorePatterns: ['.tools', 'dist'],
   clearTextReporter: { reportTests: false },
-  // Stryker rewrites this file through an API that TypeScript 7 has no more; it needs none.
+  // Stryker would rewrite this file through an API that TypeScript 7 no longer has. It isn't needed.
   tsconfigFile: 'none',
 };

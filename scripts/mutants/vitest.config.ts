@@ -1,10 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
-/** Tests of the mutated file's own package: a copy of the repository, in which other packages are the unbroken ones. */
+/** Runs the tests of the mutated file's own package. In the copy of the repository, other packages resolve to the originals. */
 export default defineConfig({
   ssr: { resolve: { conditions: ['@headgate/source'] } },
   test: {
-    // Stryker itself ends what hangs, sooner as a rule; a busy machine must not look like a broken file.
+    // Stryker ends hanging tests itself, usually sooner. A busy machine must not look like a broken file.
     testTimeout: 600_000,
     include: ['{packages,apps}/*/src/**/*.test.ts'],
     exclude: ['**/{kafka,kafka-broker}/**', '**/sqlite/**', '**/e2e/**', '**/node_modules/**'],

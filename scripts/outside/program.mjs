@@ -1,4 +1,4 @@
-// A user's program: the sandbox, a source under credit, and both in one transaction of the embedded log. Prints what arrived.
+// A user's program: the sandbox, a source, and pages that are written with their cursors into the embedded log. Prints what arrived.
 import { bearer } from '@headgate/auth';
 import { idsOf } from '@headgate/operators';
 import { startFollowers } from '@headgate/sandbox';

@@ -5,12 +5,12 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
 export interface Registry {
-  /** Variables that make npm publish to it and install from it. */
+  /** Environment variables that make npm publish to this registry and install from it. */
   readonly env: Readonly<Record<string, string>>;
   readonly close: () => void;
 }
 
-/** Starts verdaccio on a free port of 127.0.0.1, with its files in `folder`. Packages that aren't ours come from the registry that npm uses. */
+/** Starts verdaccio on a free port of 127.0.0.1 with its files in `folder`. Packages of others come from the registry that npm uses. */
 export async function startRegistry(folder: string): Promise<Registry> {
   const home = join(folder, 'registry');
   installVerdaccio(home);
@@ -46,7 +46,7 @@ export async function startRegistry(folder: string): Promise<Registry> {
 
 function installVerdaccio(home: string): void {
   mkdirSync(home, { recursive: true });
-  // One of its dependencies names a tag that not every registry has.
+  // A dependency of verdaccio names a tag that some registries don't have.
   const manifest = { private: true, dependencies: { verdaccio: '6.10.4' }, overrides: { 'node-fetch': '2.7.0' } };
   writeFileSync(join(home, 'package.json'), JSON.stringify(manifest));
   const flags = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'];

@@ -1,6 +1,6 @@
-// Reports of all that each entry exports, with its types, as docs/api has them.
-//   npm run api                  writes them, from what is built
-//   npm run api -- --check       exits 1 where one differs, or has changed since the last release without a changeset
+// Writes reports of everything that each entry exports, with its types, to docs/api.
+//   npm run api                  writes the reports from the build output
+//   npm run api -- --check       exits with 1 if a report differs, or has changed since the last release without a changeset
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -15,13 +15,13 @@ const fresh = mkdtempSync(join(tmpdir(), 'headgate-api-'));
 process.on('exit', () => rmSync(fresh, { recursive: true, force: true }));
 
 const configs = publishedPackages(root).flatMap((published) => entries(published).map((entry) => configOf(published, entry)));
-// One program for all entries: each of its own would take seconds.
+// One TypeScript program for all entries, because a program for each would take seconds.
 const additionalEntryPoints = configs.map(({ mainEntryPointFilePath }) => mainEntryPointFilePath);
 const compilerState = CompilerState.create(configs[0], { additionalEntryPoints });
 for (const config of configs) {
   mkdirSync(config.reportTempFolder, { recursive: true });
   const messageCallback = (message) => {
-    // Told by the report, where somebody has to know of it.
+    // The reports contain the messages that matter.
     message.handled = true;
   };
   Extractor.invoke(config, { localBuild: true, compilerState, messageCallback });
@@ -49,7 +49,7 @@ if (process.argv.includes('--check')) {
   }
 }
 
-/** The first lines of the exports and members that API Extractor found no doc comment on. */
+/** The first lines of the exports and members without a doc comment, according to API Extractor. */
 function undocumentedIn(report) {
   const lines = report.split('\n');
   return lines.flatMap((line, i) => (/^\s*\/\/.*\(undocumented\)$/.test(line) ? [lines[i + 1].trim()] : []));

@@ -1,7 +1,7 @@
-// The reference of all that the packages export, as Markdown pages for a site: a folder for each package and entry, and an index.
-//   npm run reference -- OUT_DIR      writes them; the packages' folders in OUT_DIR are made anew
-//   npm run reference                 writes them nowhere
-// Exits 1 where a link leads nowhere, or where an export names a type that no entry exports; so npm test does, which builds the site.
+// Writes the reference of all exports as Markdown pages for a site: a folder for each package and entry, and an index.
+//   npm run reference -- OUT_DIR      writes the pages, and replaces the packages' folders in OUT_DIR
+//   npm run reference                 only checks them
+// Exits with 1 if a link leads nowhere, or if an export uses a type that no entry exports. `npm test` builds the site, so it checks this, too.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -15,8 +15,8 @@ const [given] = process.argv.slice(2);
 const out = given === undefined ? temporaryFolder() : resolve(given);
 
 /**
- * Types that no entry exports although exports name them. Pipelines hand the engine's to it and back, and a definition neither makes nor reads
- * them; the options are schemas, which the configuration's reference has.
+ * Types that exports use although no entry exports them. A definition only passes the engine's types on, and never creates or reads them. The
+ * `options` are schemas, which the configuration's reference describes.
  */
 const NOT_EXPORTED = {
   '@headgate/pipeline': ['Lane', 'LaneValue', 'Notifier', 'Tracing', 'RequestRecord', 'InWork', 'RequestOf'],
@@ -30,7 +30,7 @@ const app = await Application.bootstrapWithPlugins({
   entryPoints: entries.map(({ file }) => file),
   basePath: root,
   tsconfig: join(root, 'tsconfig.json'),
-  // tsc has checked the types, of another version.
+  // tsc has already checked the types, in another version of TypeScript.
   skipErrorChecking: true,
   excludeExternals: true,
   disableSources: true,
@@ -39,7 +39,7 @@ const app = await Application.bootstrapWithPlugins({
   validation: { notExported: false, invalidLink: true, invalidPath: true, rewrittenLink: true },
   plugin: [load],
   outputs: [{ name: 'markdown', path: out }],
-  // All that lies in the folder would be deleted.
+  // Otherwise TypeDoc would delete everything in the folder.
   cleanOutputDir: false,
   router: 'member',
   entryFileName: 'index',
@@ -55,7 +55,7 @@ app.converter.on(Converter.EVENT_CREATE_DECLARATION, (_, reflection) => {
   reflection.name = entries.find(({ file }) => relative(root, file).replace(/(\/index)?\.ts$/, '') === reflection.name).name;
 });
 app.converter.on(Converter.EVENT_CREATE_PARAMETER, (_, reflection) => {
-  // It is taken apart where it is declared.
+  // A destructured parameter has no name, so the reference calls it `options`.
   if (reflection.name === '__namedParameters') reflection.name = 'options';
 });
 
@@ -67,7 +67,7 @@ for (const { manifest } of published) rmSync(join(out, manifest.name.replace('@h
 await app.generateOutputs(project);
 if (app.logger.hasErrors() || app.logger.hasWarnings()) process.exitCode = 1;
 
-/** Warns of each type that an export of the package names and that no entry exports. TypeDoc looks at the types of the project's package alone. */
+/** Warns of each type that an export of the package uses but no entry exports. TypeDoc checks only the types of the project's own package. */
 function assertExported({ folder, manifest }) {
   const { options } = app;
   const { packageName } = project;

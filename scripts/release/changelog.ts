@@ -1,9 +1,9 @@
-/** A changeset's text as an item of CHANGELOG.md; its further paragraphs stay within the item. */
+/** A changeset's text as an item of CHANGELOG.md. Further paragraphs are indented, so that they belong to the item. */
 async function getReleaseLine({ summary }: { readonly summary: string }): Promise<string> {
   return `- ${summary.trim().replaceAll(/\n(?=.)/gu, '\n  ')}`;
 }
 
-/** All packages share one version: which others were lifted says nothing. */
+/** Empty: all packages share one version, so a list of updated dependencies tells a reader nothing. */
 async function getDependencyReleaseLine(): Promise<string> {
   return '';
 }

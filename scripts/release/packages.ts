@@ -21,7 +21,7 @@ export interface PublishedPackage {
   readonly manifest: Manifest;
 }
 
-/** The published packages of the clone at `root`; those that others depend on come first. */
+/** The published packages of the clone at `root`. Packages come after those that they depend on. */
 export function publishedPackages(root: string): readonly PublishedPackage[] {
   const packages = ['packages', 'apps']
     .flatMap((room) => readdirSync(join(root, room)).map((name) => join(root, room, name)))

@@ -4,12 +4,12 @@ import type { Manifest } from './packages.ts';
 export interface Tarball {
   readonly file: string;
   readonly manifest: Manifest;
-  /** Paths in the package, as a manifest spells them. */
+  /** Paths in the package, in the form that a manifest uses. */
   readonly paths: ReadonlySet<string>;
   readonly read: (path: string) => string;
 }
 
-/** Dependencies whose newer versions may not fit: ARCHITECTURE.md has the reasons. */
+/** Dependencies with a narrow range, because newer versions may not work. ARCHITECTURE.md has the reasons. */
 const NARROW: ReadonlyMap<string, { readonly spelled: RegExp; readonly words: string }> = new Map([
   ['kafkajs', { spelled: /^\d/u, words: 'an exact version' }],
   ['undici', { spelled: /^\d/u, words: 'an exact version' }],
@@ -29,7 +29,7 @@ export function openTarball(file: string): Tarball {
   return { file, manifest: JSON.parse(read('./package.json')) as Manifest, paths, read };
 }
 
-/** What keeps a package from being published, as sentences. */
+/** Sentences about what keeps a package from being published. */
 export function tarballProblems({ manifest, paths, read }: Tarball): readonly string[] {
   const { keywords = [], homepage, bugs, license, repository, engines, dependencies = {} } = manifest;
   const targets = Object.values(manifest.exports).flatMap((target) => (typeof target === 'string' ? target : Object.values(target)));

@@ -62,7 +62,7 @@ if (command === 'limiter') {
   process.stdout.write(report);
 } else if (command === 'run-scenario') {
   process.stdout.write(JSON.stringify(await runScenario(JSON.parse(task) as ScenarioTask)));
-  // Peers may hold handles of real time open.
+  // A peer can keep handles of real time open.
   process.exit();
 } else if (command === 'walk') {
   installPeers({ folder: peers, say });
@@ -105,7 +105,7 @@ if (command === 'limiter') {
 } else if (command === 'serve-pages' || command === 'serve-records') {
   const server =
     command === 'serve-pages' ? pageServer(JSON.parse(task) as PageServerOptions) : recordServer(JSON.parse(task) as RecordServerOptions);
-  // The bench holds the other end: a server doesn't outlive it, not even when it is killed.
+  // The bench holds the other end of stdin, so a server doesn't outlive the bench, even if that is killed.
   process.stdin.resume().on('end', () => process.exit());
   server.listen(0, '127.0.0.1', () => {
     const address = server.address();

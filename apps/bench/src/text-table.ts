@@ -1,11 +1,11 @@
 export interface TableOptions {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
-  /** Default: aligned plain text. */
+  /** Whether to write Markdown. Default: false, for aligned plain text. */
   readonly markdown?: boolean;
 }
 
-/** Sets a table; columns of figures (all but the first two) are aligned right in plain text. */
+/** A table as text. In plain text, all columns but the first two are aligned right. */
 export function textTable({ head, rows, markdown = false }: TableOptions): string {
   if (markdown) return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));

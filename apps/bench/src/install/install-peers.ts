@@ -5,12 +5,12 @@ import { PEER_LOADER } from './import-peer.ts';
 import { PEER_VERSIONS } from './peer-versions.ts';
 
 export interface InstallPeersOptions {
-  /** Git ignores it. */
+  /** Folder for the peers, which git ignores. */
   readonly folder: string;
   readonly say: (text: string) => void;
 }
 
-/** Installs the peers by npm where they aren't yet: only a bench needs them. Throws an `Error` where npm fails. */
+/** Installs the peers with npm if they aren't installed yet. Throws an `Error` if npm fails. */
 export function installPeers({ folder, say }: InstallPeersOptions): void {
   const wanted = Object.entries(PEER_VERSIONS).map(([name, version]) => `${name}@${version}`);
   const stamp = join(folder, 'stamp');
@@ -25,7 +25,7 @@ export function installPeers({ folder, say }: InstallPeersOptions): void {
   });
   if (error !== undefined || status !== 0)
     throw new Error(`npm could not install the peers into ${folder}. Is a package registry reachable?`, { cause: error });
-  // A module that lies beside them finds them by Node's own rules, as a user's would.
+  // Node's import rules find the peers from a module next to them, as from a user's program.
   writeFileSync(join(folder, PEER_LOADER), 'export const load = (name) => import(name);\n');
   writeFileSync(stamp, wanted.join(' '));
 }

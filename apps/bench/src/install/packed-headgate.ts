@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
-/** Headgate as it is published: packed, and its tarballs installed by npm into an empty folder. */
+/** Headgate as it is published. `install` packs it, and npm installs the tarballs into an empty folder. */
 export function packedHeadgate(folder: string): { readonly command: string; readonly install: () => void } {
   const installed = join(folder, 'installed');
   return {

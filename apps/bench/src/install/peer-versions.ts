@@ -1,4 +1,4 @@
-/** The peers that Headgate is measured beside: exact versions, so that a table can be made again. */
+/** The packages that Headgate is compared with. Exact versions make a table reproducible. */
 export const PEER_VERSIONS = {
   bottleneck: '2.19.5',
   'p-throttle': '8.1.1',

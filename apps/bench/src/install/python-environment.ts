@@ -3,14 +3,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface PythonEnvironmentOptions {
-  /** Of the virtual environment. Git ignores it. */
+  /** Folder of the virtual environment, which git ignores. */
   readonly folder: string;
   readonly say: (text: string) => void;
 }
 
 const WANTED = ['tweepy==4.17.0', 'confluent-kafka==2.16.1'];
 
-/** The Python that has tweepy and librdkafka, installed where it isn't yet; undefined where that can't be done. */
+/** The Python with tweepy and librdkafka. Installs them if they are missing. Undefined if that fails. */
 export function pythonEnvironment({ folder, say }: PythonEnvironmentOptions): string | undefined {
   const python = join(folder, 'bin', 'python');
   const quietly = { stdio: 'ignore', timeout: 180_000 } as const;

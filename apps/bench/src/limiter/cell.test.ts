@@ -30,7 +30,7 @@ function run(
   return runCell({ world: world(), gate, ...budget, latency, seed, servers: [{ kind, driftPpm }], ...rest });
 }
 
-/** Wrong on purpose: a request leaves its log a window after it was let go, whenever the server counts it. */
+/** A deliberately wrong limiter: its window starts when a request is sent, although the server can count the request later. */
 const grantAnchored: GateFactory = ({ limit, windowMs, clock }) => {
   const freeAt: number[] = Array.from({ length: limit }, () => 0);
   return {
@@ -53,7 +53,7 @@ describe('15 per 15 minutes for a day', () => {
         const [server] = servers;
         expect(server?.refused).toBe(0);
         expect(server?.counted).toBeGreaterThanOrEqual(96 * 15);
-        // Of what the window permits by the client's clock: a server whose clock is faster opens more windows than the client can know of.
+        // The share of what the client can know of. A server with a faster clock opens more windows than that.
         const known = (server?.share ?? 0) * (1 + Math.max(0, driftPpm) / 1_000_000);
         expect(known).toBeGreaterThanOrEqual(0.999);
       }
@@ -79,7 +79,7 @@ describe('15 per 15 minutes for a day', () => {
       });
       const restarts = Math.ceil((24 * 60) / everyMinutes) - 1;
       expect(servers[0]?.share).toBeGreaterThanOrEqual(given.share);
-      // Each of the five walks may be refused once per restart.
+      // The service can refuse each of the five crawls once per restart.
       expect(servers[0]?.refused).toBeLessThanOrEqual(5 * restarts + 3);
     }
   });

@@ -14,15 +14,15 @@ export interface CellOptions {
   readonly durationMs: number;
   readonly latency: Latency;
   readonly seed: number;
-  /** Walks that ask page after page, each as soon as it may. */
+  /** Number of crawls. Each requests its next page as soon as the limiter permits it. */
   readonly walks: number;
-  /** Servers that see the same requests. Nothing comes back from them, so one run serves them all; but with `heeds` the first one's answers do. */
+  /** Servers that count the same requests. No answer depends on them, unless `heeds` is set: then the answers are those of the first server. */
   readonly servers: readonly { readonly kind: WindowKind; readonly driftPpm: number }[];
-  /** The process is killed at these intervals and starts again at once. Default never. */
+  /** Interval at which the process is killed and immediately restarted, ms. Default: never. */
   readonly restartEveryMs?: number;
-  /** A refused client waits as long as the answer says. Default false: it asks on through its limiter. */
+  /** Whether a refused client waits as long as the answer says. Default: false, so the client continues through its limiter. */
   readonly heeds?: boolean;
-  /** Others use the credential too, for a third of its limit, at random moments. Default false. */
+  /** Whether other clients use a third of the credential's limit, at random times. Default: false. */
   readonly others?: boolean;
 }
 
@@ -92,7 +92,7 @@ export async function runCell(options: CellOptions): Promise<CellResult> {
   return { sent, meanRoundTripMs: roundTrips / sent, leastRoundTripMs, servers: judges.map((server) => server.verdict(durationMs)) };
 }
 
-/** Headers tell whole seconds. */
+/** Precision of the times in headers, ms: whole seconds. */
 const HEADER_GRAIN_MS = 1_000;
 
 interface OthersOptions {
@@ -104,7 +104,7 @@ interface OthersOptions {
 
 const OTHERS_POLL_MS = 1_000;
 
-/** Requests come at random moments, on average one each `meanGapMs`; a refused one is tried again each second. */
+/** Makes other clients send requests at random times, on average one per `meanGapMs`. Refused ones are repeated every second. */
 function letOthersIn({ world, server, meanGapMs, seed }: OthersOptions): void {
   const random = seededRandom({ seed, stream: 3 });
   const gap = (): number => -Math.log(1 - random()) * meanGapMs;

@@ -1,15 +1,15 @@
 export interface QueuedEvent {
   readonly atMs: number;
   readonly order: number;
-  /** Undefined once it was cancelled. */
+  /** Undefined after a cancellation. */
   callback: (() => void) | undefined;
-  /** Belongs to the client's process and dies with it. */
+  /** Whether the event belongs to the client's process, and is dropped when that is killed. */
   readonly ofProcess: boolean;
-  /** May settle promises. */
+  /** Whether the event can settle promises. */
   readonly wakes: boolean;
 }
 
-/** Events by time, and by order of arrival where times are equal: a binary heap. */
+/** Events in the order of their times, and events of the same time in the order of insertion. A binary heap. */
 export interface EventQueue {
   push(event: QueuedEvent): void;
   /** Takes the earliest event at or before `untilMs`. */

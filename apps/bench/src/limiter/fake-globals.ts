@@ -1,8 +1,8 @@
 import type { World } from './world.ts';
 
 /**
- * Puts the time of whichever world is the present one in the place of the process's own, for good: only for a process that does nothing else.
- * Replaces timers, `Date`, `performance.now` and `process.hrtime`.
+ * Permanently replaces the process's timers, `Date`, `performance.now` and `process.hrtime` with those of the current world. Use it only in
+ * a process that does nothing but simulate.
  */
 export function fakeGlobals(world: () => World): void {
   const timeout = (callback: (...args: unknown[]) => void, delayMs = 0, ...args: unknown[]): FakeTimer => {
@@ -55,7 +55,7 @@ export function fakeGlobals(world: () => World): void {
   Object.defineProperty(process, 'hrtime', { value: Object.assign(hrtime, { bigint: nanoseconds }) });
 }
 
-/** The other methods of Node's timers. */
+/** A fake timer, with the methods of Node's timers that don't matter here. */
 class FakeTimer {
   readonly cancel: () => void;
   constructor(cancel: () => void) {

@@ -4,19 +4,19 @@ export interface JudgeOptions {
   readonly kind: WindowKind;
   readonly limit: number;
   readonly windowMs: number;
-  /** The server's clock against the client's, parts per million. */
+  /** Drift of the server's clock against the client's, parts per million. */
   readonly driftPpm: number;
   readonly phaseMs: number;
 }
 
-/** A server that keeps a record of what it was asked. Instants are ms of the client's clock. */
+/** A server that counts requests in its window. Times are ms of the client's clock. */
 export interface Judge {
   readonly kind: WindowKind;
   readonly driftPpm: number;
   count(atMs: number): boolean;
-  /** A request of another user of the same credential; its refusals are that user's. */
+  /** Counts a request of another client with the same credential. Its refusals aren't counted as ours. */
   countOther(atMs: number): boolean;
-  /** The answer's headers: reset and date in whole seconds. */
+  /** The headers of an answer. Times are in whole seconds, converted to ms. */
   headers(atMs: number): { readonly remaining: number; readonly resetInMs: number };
   verdict(endMs: number): JudgeVerdict;
 }
@@ -25,15 +25,15 @@ export interface JudgeVerdict {
   readonly kind: WindowKind;
   readonly driftPpm: number;
   /**
-   * Requests counted / requests permitted, over whole rounds of `limit` requests: how long a round took, against the window. So a day that
-   * ends in the middle of a round is neither an advantage nor a drawback. Other users' requests count as used.
+   * Counted requests divided by permitted ones, measured over whole rounds of `limit` requests: the duration of the rounds compared with
+   * their windows. A simulation that ends in the middle of a round is therefore no advantage or drawback. Other clients' requests count.
    */
   readonly share: number;
-  /** Our own requests that were counted. */
+  /** Number of our requests that were counted. */
   readonly counted: number;
   readonly refused: number;
   readonly others: number;
-  /** When the first refusals were, ms of the client's clock. */
+  /** Times of the first refusals, ms of the client's clock. */
   readonly refusedAtMs: readonly number[];
 }
 
@@ -83,7 +83,7 @@ export function judge({ kind, limit, windowMs, driftPpm, phaseMs }: JudgeOptions
     }),
     verdict(endMs) {
       const end = endMs * rate;
-      // One that has stopped asking has not finished its round: then the time since counts.
+      // A client that has stopped requesting never finishes its round, so the time since then counts, too.
       const elapsed = (end - roundAt > 2 * windowMs ? end : roundAt) - firstAt;
       const share = rounds === 0 ? counted / limit : Math.min(1, (rounds * windowMs) / elapsed);
       return { kind, driftPpm, share, counted: counted - others, refused, others, refusedAtMs };

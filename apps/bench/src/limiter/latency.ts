@@ -1,13 +1,13 @@
 import type { Random } from './random.ts';
 
-/** `uniform`: 20 to 400 ms. `tail`: lognormal, median 80 ms, sigma 1.2 (mean 164 ms), cut at 10 s. */
+/** `uniform`: 20 to 400 ms. `tail`: lognormal with a median of 80 ms and sigma 1.2 (mean 164 ms), at most 10 s. */
 export type Latency = 'uniform' | 'tail';
 
 const TAIL_MEDIAN_MS = 80;
 const TAIL_SIGMA = 1.2;
 const TAIL_LONGEST_MS = 10_000;
 
-/** Draws one round trip, ms. */
+/** A random round trip, ms. */
 export function roundTripMs(latency: Latency, random: Random): number {
   switch (latency) {
     case 'uniform':

@@ -14,12 +14,12 @@ export interface LimiterCommandOptions {
   readonly durationMs: number;
   readonly markdown: boolean;
   readonly json: boolean;
-  /** Only limiters whose name holds this, in any case; all without. */
+  /** Only limiters whose name contains this text, in any case. Default: all. */
   readonly only?: string;
   readonly say: (text: string) => void;
 }
 
-/** Runs every simulation, each in a process of its own, and returns the report. */
+/** Runs every simulation in its own process, and returns the report. */
 export async function limiterCommand(options: LimiterCommandOptions): Promise<string> {
   const { peers, seed, durationMs, markdown, json, only = '', say } = options;
   const wanted = scenarios().filter(({ limiter }) => limiter.toLowerCase().includes(only.toLowerCase()));

@@ -10,7 +10,7 @@ export interface ScenarioResult {
   readonly simulatedMs: number;
 }
 
-/** What one server said of a run, and how long that was. */
+/** The verdict of one server, with its refusals per simulated day. */
 interface Verdict extends JudgeVerdict {
   readonly refusedADay: number;
 }
@@ -22,7 +22,7 @@ export interface ReportOptions {
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** Sets the tables of a run. A cell is the worst of its latencies and drifts: the least share and the most refusals a day. */
+/** The tables of a run. Each cell shows the worst of its latencies and drifts: the lowest share and the most refusals a day. */
 export function limiterReport({ results, markdown }: ReportOptions): string {
   const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => textTable({ head, rows, markdown });
   const worst = (verdicts: readonly Verdict[]): string => {
@@ -100,7 +100,7 @@ function latencyRows(results: readonly ScenarioResult[]): readonly (readonly str
 }
 
 function percent(share: number): string {
-  // Never rounded up to what was not reached.
+  // Rounded down, so that a share never looks higher than it is.
   return `${(Math.floor(share * 10_000) / 100).toFixed(2)} %`;
 }
 

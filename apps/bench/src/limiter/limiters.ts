@@ -6,7 +6,7 @@ import { pQueueGate } from './gates/p-queue-gate.ts';
 import { pThrottleGate } from './gates/p-throttle-gate.ts';
 import { rateLimiterFlexibleGate } from './gates/rate-limiter-flexible-gate.ts';
 
-/** By the name in the table; each opens from the folder of the peers. */
+/** Functions that load a limiter from the folder of the peers, by the limiter's name in the table. */
 export const LIMITERS: Readonly<Record<string, (folder: string) => Promise<GateFactory>>> = {
   Headgate: () => Promise.resolve(headgateGate),
   'Headgate, no journal': () => Promise.resolve(forgetfulHeadgateGate),

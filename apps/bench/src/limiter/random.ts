@@ -1,7 +1,7 @@
-/** A number in [0, 1), the same sequence for the same seed. */
+/** Returns a number from 0 to below 1. The same seed gives the same sequence. */
 export type Random = () => number;
 
-/** Makes a generator (mulberry32); `stream` keeps independent uses of one seed apart. */
+/** Creates a generator (mulberry32). Different values of `stream` give independent sequences for one seed. */
 export function seededRandom({ seed, stream }: { readonly seed: number; readonly stream: number }): Random {
   let state = (Math.imul(seed, 0x9e3779b1) ^ Math.imul(stream, 0x85ebca6b)) >>> 0;
   return () => {

@@ -11,13 +11,13 @@ export interface ScenarioTask {
   readonly durationMs: number;
 }
 
-/** Runs one simulation in this process, whose time it takes over: nothing else may go on here. */
+/** Runs one simulation. It replaces the time of this process, which must not do anything else. */
 export async function runScenario({ scenario, peers, seed, durationMs }: ScenarioTask): Promise<CellResult> {
   const open = LIMITERS[scenario.limiter];
   if (open === undefined)
     throw new RangeError(`There is no limiter ${scenario.limiter}. Choose one of ${Object.keys(LIMITERS).join(', ')}.`);
   let world = makeWorld();
-  // Before the peers are imported: some keep what they find.
+  // Fake the globals before importing the peers, because some peers keep a reference to the globals.
   fakeGlobals(() => world);
   const gate = await open(peers);
   const { budget, latency, servers, heeds = false, restartEveryMs, others = false } = scenario;
@@ -40,7 +40,7 @@ export async function runScenario({ scenario, peers, seed, durationMs }: Scenari
     });
   };
   if (!heeds) return run(servers);
-  // One server's answers mean nothing to the others: each server gets a run of its own.
+  // With `heeds`, answers depend on the server, so each server needs its own run.
   const results: CellResult[] = [];
   for (const server of servers) results.push(await run([server]));
   const [first] = results;

@@ -11,13 +11,13 @@ export interface Budget {
   readonly walks: number;
 }
 
-/** Per second there are enough walks that some wait whatever the latency; 15 a window are asked for by five walks at once. */
+/** With limits per second, there are enough crawls that some always wait, whatever the latency. With 15 per 15 min, five crawls compete. */
 export const BUDGETS: readonly Budget[] = [
   { name: '15 per 15 min', limit: 15, windowMs: 15 * 60_000, walks: 5 },
   ...[1, 3, 5].map((limit) => ({ name: `${limit} per s`, limit, windowMs: 1_000, walks: 3 * limit + 5 })),
 ];
 
-/** The simulations of one process, as they are handed to a process of its own. */
+/** One process's simulations, passed to it as JSON. */
 export interface Scenario {
   readonly group: 'steady' | 'restarts' | 'others';
   readonly limiter: string;
@@ -27,18 +27,18 @@ export interface Scenario {
   readonly restartEveryMs?: number;
   readonly heeds?: boolean;
   readonly others?: boolean;
-  /** Longest to simulate, ms; Infinity where the run says. */
+  /** Maximum simulated time, ms. Infinity: as long as the command says. */
   readonly longestMs: number;
 }
 
 const DRIFTS_PPM = [0, 500, -500];
 const RESTART_EVERY_MS = 2 * 60 * 60_000;
-/** For peers per second: 10,800 windows, in which the drifts pass five; a day costs minutes of CPU and shows no more. */
+/** Simulated time of peers with limits per second, ms. In 10,800 windows, a drift adds up to five windows. A day would show no more. */
 const PEERS_PER_SECOND_MS = 3 * 60 * 60_000;
 const OWN = 'Headgate';
 const FORGETFUL = 'Headgate, no journal';
 
-/** Every simulation of a full run, the long ones first. */
+/** Every simulation of a full run, the most expensive ones first. */
 export function scenarios(): readonly Scenario[] {
   const driftless = WINDOW_KINDS.map((kind) => ({ kind, driftPpm: 0 }));
   const servers = WINDOW_KINDS.flatMap((kind) => DRIFTS_PPM.map((driftPpm) => ({ kind, driftPpm })));
@@ -46,7 +46,7 @@ export function scenarios(): readonly Scenario[] {
   const plain = all.filter((name) => name !== FORGETFUL);
   const steady = BUDGETS.flatMap((budget) =>
     LATENCIES.flatMap((latency) =>
-      // A client that is refused for a second only has to ask again: one run serves all servers.
+      // With windows of a second, a refused client just sends again, so one run serves all servers.
       plain.map((limiter): Scenario => ({
         group: 'steady',
         limiter,

@@ -1,4 +1,4 @@
-/** How a service counts: from the first request on, by the clock on the wall, or over the last `windowMs`. */
+/** How a service counts: in windows that start at a request, in windows by the wall clock, or over the last `windowMs`. */
 export type WindowKind = 'first-request' | 'wall-clock' | 'rolling';
 
 export const WINDOW_KINDS: readonly WindowKind[] = ['first-request', 'wall-clock', 'rolling'];
@@ -6,19 +6,19 @@ export const WINDOW_KINDS: readonly WindowKind[] = ['first-request', 'wall-clock
 export interface ServerWindowOptions {
   readonly kind: WindowKind;
   readonly limit: number;
-  /** Ms of the server's own clock. */
+  /** Length of the window by the server's clock, ms. */
   readonly windowMs: number;
-  /** Where a wall-clock window begins, ms. */
+  /** Start of a wall-clock window, ms. */
   readonly phaseMs: number;
 }
 
-/** One credential's window on a server. Instants are ms of the server's clock and never go back. */
+/** The window of one credential on a server. Times are ms of the server's clock and must not decrease. */
 export interface ServerWindow {
-  /** A request is counted; false where it is refused. Refused ones don't count. */
+  /** Counts a request. Returns false if the request is refused, and so isn't counted. */
   count(atMs: number): boolean;
-  /** Requests that would be counted now. */
+  /** Number of requests that would still be counted. */
   readonly remaining: number;
-  /** When a window ends, or the oldest request leaves it. */
+  /** Time at which the window ends, or at which the oldest request leaves a rolling one. */
   resetAtMs(): number;
 }
 

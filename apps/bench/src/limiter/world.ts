@@ -1,21 +1,21 @@
 import { eventQueue } from './event-queue.ts';
 
-/** Simulated time: nothing happens but what was put into its queue. */
+/** Simulated time. It moves only from event to event of a queue. */
 export interface World {
   nowMs(): number;
   epochMs(): number;
-  /** The client's process is called back at that instant, and promises settle after it. Returns what cancels it. */
+  /** Calls the client's process at a time, and then lets promises settle. Returns a function that cancels the call. */
   at(atMs: number, callback: () => void): () => void;
-  /** As Node's timers do it: whole ms from the last whole ms on, so up to one too early. Returns what cancels it. */
+  /** A timer with the rounding of Node's timers: it counts whole ms from the last whole ms, so it can fire up to 1 ms early. Returns its cancel. */
   timer(delayMs: number, callback: () => void): () => void;
-  /** Something happens elsewhere, that no promise of the client waits for. */
+  /** Schedules an event outside of the client's process, for which no promise of the client waits. */
   elsewhere(atMs: number, callback: () => void): void;
-  /** The client's process dies: its timers, and answers it waits for, never come. */
+  /** Kills the client's process: its timers never fire, and the answers that it waits for never arrive. */
   killProcess(): void;
   runUntil(endMs: number): Promise<void>;
 }
 
-// A simulation replaces the global one.
+// A simulation replaces the global `setImmediate`, so the real one is kept here.
 const { setImmediate: realTurn } = globalThis;
 const START_EPOCH_MS = Date.UTC(2026, 0, 1) + 0.37;
 

@@ -12,7 +12,7 @@ import { textTable } from '../text-table.ts';
 import { pageServer } from '../walk/page-server.ts';
 
 export interface ManyCommandOptions {
-  /** In the list that a run enqueues. */
+  /** Number of users in the list that a run enqueues. */
   readonly users: number;
   readonly markdown: boolean;
   readonly say: (text: string) => void;
@@ -23,24 +23,24 @@ interface Measured {
   readonly log: string;
   readonly plan: Usage;
   readonly planBeside: Usage;
-  /** From the start to the arrival of the first request. */
+  /** Time from the start of the run until its first request arrives. */
   readonly firstRequestMs: number;
-  /** CPU until then. */
+  /** CPU time until the first request. */
   readonly firstRequestCpuMs: number;
-  /** CPU ms a second while all wait for the budget: as it is, and with the status page open. */
+  /** CPU ms per second while all jobs wait for the budget, without and (below) with an open status page. */
   readonly waitingCpuMs: number;
   readonly watchedCpuMs: number;
   readonly run: Usage;
 }
 
 const IDS_PER_PAGE = 100;
-/** All that the start has set in motion is over by then. */
+/** Time after which a start has no effect on the CPU anymore. */
 const AT_REST_AFTER_MS = 5_000;
 const WAITING_MS = 10_000;
 const STOPPED = 130;
 const PYTHON = 'python3';
 
-/** Plans and runs the installed command with a list of many users and a budget of 15 per 15 minutes, and returns the report; or why nothing can be measured. */
+/** Runs `plan` and `run` with a long list and a budget of 15 per 15 minutes. Returns the report, or why nothing was measured. */
 export async function manyCommand({ users, markdown, say }: ManyCommandOptions): Promise<string> {
   if (process.platform !== 'linux' || spawnSync(PYTHON, ['--version']).status !== 0)
     return 'Nothing was measured: this benchmark needs Linux and Python 3.\n';
@@ -68,7 +68,7 @@ export async function manyCommand({ users, markdown, say }: ManyCommandOptions):
 
 interface MeasureOptions {
   readonly log: string;
-  /** The section of the configuration. */
+  /** The `topics` section of the configuration. */
   readonly topics: string;
   readonly command: string;
   readonly list: string;
@@ -95,7 +95,7 @@ followers:
 `,
     );
     const plan = (): Promise<Usage> => measuredProcess(PYTHON, { argv: [command, 'plan'], folder }).ended();
-    // The first one fills the cache of compiled code.
+    // The first run fills the cache of compiled code.
     await plan();
     const alone = await plan();
     say(`${log}: plan ${seconds(alone.cpuMs)} s of CPU`);
@@ -104,7 +104,7 @@ followers:
     run = measuredProcess(PYTHON, { argv: [command, 'run'], folder });
     const ended = run.ended(STOPPED);
     const [pid, startedAtMs] = await Promise.all([run.pid, run.startedAtMs]);
-    // A run that fails sends none.
+    // A failed run never sends a request.
     const firstAtMs = await Promise.race([first, ended.then(() => NaN)]);
     const firstRequestCpuMs = processCpuMs(pid);
     say(`${log}: first request after ${seconds(firstAtMs - startedAtMs)} s, ${seconds(firstRequestCpuMs)} s of CPU`);

@@ -2,22 +2,22 @@ import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { startKafkaBroker } from '@headgate/sandbox/kafka-broker';
 
-/** Requests and bytes that went to a broker. */
+/** Requests and bytes between clients and a broker. */
 export interface Traffic {
   readonly requests: number;
   readonly sentBytes: number;
   readonly receivedBytes: number;
-  /** Requests by their API key's name. */
+  /** Number of requests by the name of their API. */
   readonly byApi: ReadonlyMap<string, number>;
 }
 
 export interface CountedBroker extends AsyncDisposable {
   readonly brokers: readonly string[];
-  /** Since it was asked last. */
+  /** The traffic since the previous call. */
   traffic(): Traffic;
 }
 
-/** Kafka protocol, "API keys"; the ones that a writer uses. */
+/** Names of the API keys that writers use (Kafka protocol, "API keys"). */
 const API_NAMES: Readonly<Record<number, string>> = {
   0: 'Produce',
   1: 'Fetch',
@@ -42,10 +42,10 @@ const API_NAMES: Readonly<Record<number, string>> = {
   65: 'DescribeTransactions',
 };
 
-/** Client ids of brokers, which ask one another, and themselves, by the same address. */
+/** Client IDs of brokers, which send requests to each other and to themselves at the same address. */
 const OF_BROKERS = /^(?:broker|AddPartitionsManager)-/u;
 
-/** A broker of its own whose clients all come by way of a proxy that counts. */
+/** Starts a broker, and a counting proxy that its clients connect to. */
 export async function countedBroker(): Promise<CountedBroker> {
   let byApi = new Map<string, number>();
   let [requests, sentBytes, receivedBytes] = [0, 0, 0];
@@ -101,10 +101,10 @@ interface RequestHead {
   readonly clientId: string;
 }
 
-/** Size (int32), API key and version (int16 each), correlation id (int32), length of the client id (int16). */
+/** Bytes of the fields before the client ID: size (int32), API key and version (int16 each), correlation ID (int32), length of the ID (int16). */
 const FIXED_BYTES = 14;
 
-/** Takes what a connection sends, in pieces, and tells of each request. */
+/** Returns a function that takes what a client sends, piece by piece. It calls `onRequest` for each request. */
 export function requestHeads(onRequest: (head: RequestHead) => void): (piece: Buffer) => void {
   let head: Buffer = Buffer.alloc(0);
   let restBytes = 0;
@@ -127,7 +127,7 @@ export function requestHeads(onRequest: (head: RequestHead) => void): (piece: Bu
   };
 }
 
-/** Bytes up to the end of the client id, as far as they are known. */
+/** Bytes up to the end of the client ID, as far as its length is known. */
 function headBytes(head: Buffer): number {
   return FIXED_BYTES + (head.length < FIXED_BYTES ? 0 : Math.max(0, head.readInt16BE(12)));
 }

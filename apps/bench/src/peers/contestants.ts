@@ -2,39 +2,39 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A page as one record, or each of its ids. */
+/** Whether a page becomes one record, or one record per ID. */
 export type Shape = 'pages' | 'ids';
 
 export const COMPRESSIONS = ['none', 'gzip', 'zstd'] as const;
 export type Compression = (typeof COMPRESSIONS)[number];
 
-/** A contestant's job: walk the pages of one user and write them. */
+/** The job of a contestant: crawl the pages of one user and write them. */
 export interface Job {
   readonly compression: Compression;
-  /** Of the page server. */
+  /** Address of the page server. */
   readonly origin: string;
   readonly brokers: readonly string[];
-  /** The contestant's own, and empty. */
+  /** An empty folder for this contestant. */
   readonly folder: string;
-  /** Stay when all pages are written, with nothing to do; only Headgate can. */
+  /** Whether to keep running when all pages are written. Only Headgate can. */
   readonly follow?: boolean;
 }
 
-/** A command as a user starts it. */
+/** A command as a user would start it. */
 export interface Command {
   readonly argv: readonly [string, ...string[]];
   readonly folder: string;
 }
 
-/** A program that is measured, in one shape of records. */
+/** A measured program with one shape of records. */
 export interface Contestant {
-  /** Shape and name are unique. */
+  /** Name of the program. Unique together with the shape. */
   readonly name: string;
   readonly shape: Shape;
   readonly topic: string;
-  /** Where it writes. */
+  /** The log that the program writes to. */
   readonly log: 'kafka' | 'embedded';
-  /** Headgate's own records, byte for byte, or others with the same ids. */
+  /** `same`: the bytes that Headgate writes. `other`: different records with the same IDs. */
   readonly records: 'same' | 'other';
   readonly isHeadgate: boolean;
   command(job: Job): Command;

@@ -9,25 +9,25 @@ import { type Compression, type Contestant, EMBEDDED_FILE, topicsOf } from './co
 import { measuredProcess, processCpuMs, type Usage } from './measured-process.ts';
 import { writtenBy } from './written.ts';
 
-/** What a broker does for a program goes on for a moment after its end. */
+/** Time in which a broker still works for a program that has ended, ms. */
 const SETTLED_MS = 300;
 
 export interface MeasureRunOptions {
   readonly python: string;
-  /** Of temporary folders. */
+  /** Parent of the temporary folders. */
   readonly folder: string;
   readonly broker: Pick<KafkaBroker, 'brokers'> & Partial<Pick<KafkaBroker, 'nodes'> & Pick<CountedBroker, 'traffic'>>;
-  /** The page server that has so many pages. */
+  /** Address of the page server with `pages` pages. */
   readonly origin: string;
   readonly pages: number;
   readonly compression: Compression;
 }
 
-/** A contestant's whole process, from its start to its end. */
+/** The usage of a contestant's process from its start to its end. */
 export interface Run extends Usage {
-  /** CPU of the broker meanwhile; NaN where it can't be told. */
+  /** CPU time of the broker during the run; NaN if unknown. */
   readonly brokerCpuMs?: number;
-  /** Where the broker counts it. */
+  /** Traffic of the run, if the broker counts it. */
   readonly traffic?: Traffic;
   /** Size of the embedded log. */
   readonly fileBytes?: number;
@@ -35,7 +35,7 @@ export interface Run extends Usage {
   readonly digest: string;
 }
 
-/** Lets a contestant do its job once and looks at what it has written. Throws an `Error` when that isn't every id of every page, once and in order. */
+/** Runs a contestant's job once and checks its output. Throws an `Error` unless it has written every ID of every page, once and in order. */
 export async function measureRun(contestant: Contestant, options: MeasureRunOptions): Promise<Run> {
   const { python, broker, origin, pages, compression } = options;
   const { name, topic, log } = contestant;
@@ -45,7 +45,7 @@ export async function measureRun(contestant: Contestant, options: MeasureRunOpti
   const brokerCpu = (): number => (node?.pid === undefined ? NaN : processCpuMs(node.pid));
   return inFolder(options, async (folder) => {
     if (!contestant.isHeadgate) await written.makeTopics(brokers, topicsOf(contestant));
-    // Others make the topics and read them: that is no part of it.
+    // Creating and reading the topics isn't part of the measurement.
     broker.traffic?.();
     const before = brokerCpu();
     const usage = await measuredProcess(python, contestant.command({ origin, brokers, folder, compression })).ended();
@@ -64,7 +64,7 @@ export async function measureRun(contestant: Contestant, options: MeasureRunOpti
   });
 }
 
-/** Works in a folder, and with topics, that nothing is left of. */
+/** Runs `work` in a temporary folder. Deletes the folder and all topics afterward. */
 export async function inFolder<Result>(
   { python, folder: parent, broker }: MeasureRunOptions,
   work: (folder: string) => Promise<Result>,
@@ -78,7 +78,7 @@ export async function inFolder<Result>(
   }
 }
 
-/** SHA-256 of all ids of so many pages, a line each. */
+/** SHA-256 of all IDs of these pages, one per line. */
 function digestOfIds(pages: number): string {
   const hash = createHash('sha256');
   for (let page = 0; page < pages; page += 1)

@@ -5,23 +5,23 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Command } from './contestants.ts';
 
-/** CPU, memory and time of a process from its start to its end, with those of all processes it started and waited for. */
+/** CPU, memory and time of a process from its start to its end, including all processes that it started and waited for. */
 export interface Usage {
-  /** User and system, all threads. */
+  /** User and system time of all threads. */
   readonly cpuMs: number;
   readonly wallMs: number;
-  /** Most real memory that one of the processes ever had. */
+  /** Maximum resident memory of any of the processes. */
   readonly peakBytes: number;
 }
 
 export interface MeasuredProcess {
-  /** Resolves to its process id when it has been started. */
+  /** Resolves to the process ID after the start. */
   readonly pid: Promise<number>;
-  /** ms since 1970. */
+  /** Resolves to the time of the start, epoch ms. */
   readonly startedAtMs: Promise<number>;
-  /** Rejects with its last words if it exits with another code than `exitCode`; default 0. */
+  /** Resolves when the process has ended. Rejects with its last output if its exit code isn't `exitCode`. Default: 0. */
   ended(exitCode?: number): Promise<Usage>;
-  /** SIGTERM. */
+  /** Sends SIGTERM. */
   stop(): void;
 }
 
@@ -35,10 +35,10 @@ interface Ended extends Usage {
 }
 
 const MEASURED_PROCESS = fileURLToPath(new URL('./measured_process.py', import.meta.url));
-/** Of this bench and of the npm it runs under; a user's shell has none of them. */
+/** Environment variables of the bench and of npm, which a user's shell doesn't have. */
 const FOREIGN = /^(?:npm_|HEADGATE_|NODE_COMPILE_CACHE$|NODE_OPTIONS$|INIT_CWD$)/iu;
 
-/** Starts a command in an environment like that of a user's shell. `python` is any Python 3: Node doesn't tell what a child has used. */
+/** Starts a command with the environment of a user's shell. `python` can be any Python 3: it measures, because Node can't measure a child. */
 export function measuredProcess(python: string, { argv, folder }: Command): MeasuredProcess {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !FOREIGN.test(name)));
   const child = spawn(python, [MEASURED_PROCESS, ...argv], { cwd: folder, env, stdio: ['pipe', 'ignore', 'pipe', 'pipe'] });
@@ -65,7 +65,7 @@ export function measuredProcess(python: string, { argv, folder }: Command): Meas
   };
 }
 
-/** CPU ms that a running process has used, user and system, by the clock ticks of Linux (10 ms); NaN elsewhere. */
+/** CPU time that a running process has used, in ms, from Linux's clock ticks of 10 ms. NaN on other systems. */
 export function processCpuMs(pid: number): number {
   if (process.platform !== 'linux') return NaN;
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];

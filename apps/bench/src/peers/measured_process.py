@@ -1,4 +1,4 @@
-"""Runs a command and tells on descriptor 3: its process id, and at its end what it has used, all that it waited for included."""
+"""Runs a command. Writes its process ID to descriptor 3, and at its end what it and the processes it waited for have used."""
 
 import json
 import os
@@ -21,7 +21,7 @@ signal.signal(signal.SIGTERM, lambda *_: os.kill(pid, signal.SIGTERM))
 print(json.dumps({"pid": pid, "startedAtMs": started * 1000}), file=tell, flush=True)
 threading.Thread(target=kill_without_parent, daemon=True).start()
 _, status, used = os.wait4(pid, 0)
-# Bytes where the system counts in bytes.
+# macOS counts in bytes, Linux in KiB.
 unit = 1 if sys.platform == "darwin" else 1024
 usage = {
     "exitCode": os.waitstatus_to_exitcode(status),

@@ -15,25 +15,25 @@ import { type Figures, peersReport } from './peers-report.ts';
 import { type Answer, ANSWERS, measureAnswer, measureFirstRecord, measureIdle } from './start-and-rest.ts';
 
 export interface PeersCommandOptions {
-  /** The program that serves pages: options as JSON in, its port on stdout. */
+  /** The program that serves pages. It takes options as JSON, and prints its port. */
   readonly program: readonly string[];
-  /** Where peers are installed. */
+  /** Folder for the peers. */
   readonly peers: string;
   readonly rounds: number;
-  /** Pages of a job, ascending. */
+  /** Number of pages per job, in ascending order. */
   readonly sizes: readonly number[];
   readonly compression: Compression;
-  /** Programs whose shape and name (`ids: tweepy + librdkafka`) it matches. */
+  /** Selects programs by shape and name, such as `ids: tweepy + librdkafka`. */
   readonly only: RegExp;
   readonly markdown: boolean;
   readonly say: (text: string) => void;
 }
 
-/** A broker that runs for long: with the optimising compiler, and memory enough. The one for tests starts quickly instead. */
+/** JVM options of a broker for long runs: the optimizing compiler and enough memory. Brokers for tests start faster without them. */
 const LASTING = '-Xms768m -Xmx768m -XX:TieredStopAtLevel=4 -XX:ReservedCodeCacheSize=240m';
 const SETTINGS = { 'log.segment.delete.delay.ms': '1000' };
 
-/** Has whole programs write the same pages, in turn, and returns the report; or why nothing can be measured here. */
+/** Makes programs write the same pages in turn. Returns the report, or why nothing was measured. */
 export async function peersCommand(options: PeersCommandOptions): Promise<string> {
   const { peers, only, compression, say } = options;
   const why = await whyNoKafkaBroker();
@@ -90,7 +90,7 @@ async function measure(
     {
       await using broker = await countedBroker();
       for (const { contestant, counted } of all) {
-        // The first run of a program isn't timed: Node and Python keep what they have compiled.
+        // The first run of a program isn't timed, because Node and Python then fill their caches of compiled code.
         say(`counting requests: ${contestant.shape}, ${contestant.name}`);
         counted.push(await measureRun(contestant, task(broker, least)));
       }
@@ -98,7 +98,7 @@ async function measure(
     await using broker = await startKafkaBroker({ settings: SETTINGS, environment: { ...process.env, _JAVA_OPTIONS: LASTING } });
     const loads: number[] = [];
     for (let round = 1; round <= rounds; round += 1) {
-      // Each round begins with the one that the last has ended with.
+      // Every other round has the reverse order.
       for (const { contestant, runs, answers, firstRecordMs, idleCpuMs } of round % 2 === 1 ? all : all.toReversed()) {
         const load = loadavg()[0] ?? NaN;
         loads.push(load);
@@ -124,7 +124,7 @@ async function measure(
   }
 }
 
-/** All that write Headgate's records wrote them byte for byte. */
+/** Throws if programs that should write Headgate's records wrote different bytes. */
 function assertSame(all: readonly Figures[]): void {
   const digests = new Map<string, string>();
   for (const { contestant, runs } of all) {

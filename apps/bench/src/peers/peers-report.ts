@@ -7,27 +7,27 @@ import type { Run } from './measure-run.ts';
 import type { Usage } from './measured-process.ts';
 import { type Answer, ANSWERS } from './start-and-rest.ts';
 
-/** One contestant's figures. */
+/** The figures of one contestant. */
 export interface Figures {
   readonly contestant: Contestant;
-  /** By pages of a job; a run a round. */
+  /** Runs by the number of pages, one per round. */
   readonly runs: ReadonlyMap<number, readonly Run[]>;
-  /** Runs with the fewest pages whose traffic was counted. */
+  /** Runs with the smallest number of pages, whose traffic was counted. */
   readonly counted: readonly Run[];
   readonly answers: ReadonlyMap<Answer, readonly Usage[]>;
-  /** ms, one a round. */
+  /** Time to the first record, ms, one per round. */
   readonly firstRecordMs: readonly number[];
-  /** CPU ms a second, one a round. */
+  /** CPU ms per second while idle, one per round. */
   readonly idleCpuMs: readonly number[];
 }
 
 export interface PeersReportOptions {
-  /** Pages of a job, ascending. */
+  /** Number of pages per job, in ascending order. */
   readonly sizes: readonly number[];
   readonly markdown: boolean;
 }
 
-/** The tables, and below them how far the goals are. */
+/** The tables, followed by the goals and whether they are reached. */
 export function peersReport(all: readonly Figures[], { sizes, markdown }: PeersReportOptions): string {
   const [least = NaN, most = NaN] = [sizes[0], sizes.at(-1)];
   const thousands = (pages: number): string => pages.toLocaleString('en-US');
@@ -99,7 +99,7 @@ export function peersReport(all: readonly Figures[], { sizes, markdown }: PeersR
   return [costs, ratios, starts, counts, goals(all, least, most).join('\n')].filter((part) => part !== '').join('\n\n');
 }
 
-/** Median and, in brackets, least and most; empty without values. */
+/** Median with the minimum and the maximum in parentheses; empty without values. */
 export function spread(values: readonly number[], digits = 2): string {
   const sorted = values.filter((value) => Number.isFinite(value)).sort((a, b) => a - b);
   const [least, most] = [sorted[0], sorted.at(-1)];
@@ -120,14 +120,14 @@ function brokerPerPage(figures: Figures, size: number): readonly number[] {
   return each(figures, size, ({ brokerCpuMs = NaN }) => brokerCpuMs / size);
 }
 
-/** CPU ms a page without the start: by the difference between a long job and a short one of the same round. */
+/** CPU ms per page without the start: the difference between the longest and the shortest job of a round, per page. */
 function marginal(figures: Figures, least: number, most: number): readonly number[] {
   const short = figures.runs.get(least) ?? [];
   if (least === most) return [];
   return (figures.runs.get(most) ?? []).map((long, round) => (long.cpuMs - (short[round]?.cpuMs ?? NaN)) / (most - least));
 }
 
-/** Round by round: the speed of the machine is the same for both then. */
+/** The ratio of each round, because both programs run at the same machine speed within a round. */
 function ratio(own: readonly number[], peer: readonly number[]): readonly number[] {
   return own.map((value, round) => value / (peer[round] ?? NaN));
 }
@@ -137,7 +137,7 @@ function requestsOf({ byApi: counts }: Traffic, pages: number): string {
   return byApi.map(([api, count]) => `${api} ${count >= pages / 2 ? `${(count / pages).toFixed(2)} a page` : count}`).join(', ');
 }
 
-/** Headgate's cost goals, each beside the median that was found. */
+/** Headgate's goals for costs, each with the measured median. */
 function goals(all: readonly Figures[], least: number, most: number): readonly string[] {
   const of = (shape: Shape, name: string): Figures | undefined =>
     all.find(({ contestant }) => contestant.shape === shape && contestant.name === name);

@@ -4,7 +4,7 @@ import { inFolder, type MeasureRunOptions } from './measure-run.ts';
 import { measuredProcess, processCpuMs, type Usage } from './measured-process.ts';
 import { writtenBy } from './written.ts';
 
-/** All that was set in motion by a job of one page is over by then. */
+/** Time after which a job of one page has no effect on the CPU anymore, ms. */
 const AT_REST_AFTER_MS = 5_000;
 const IDLE_MS = 10_000;
 const STOPPED = 130;
@@ -12,17 +12,17 @@ const STOPPED = 130;
 export const ANSWERS = ['--version', '--help'] as const;
 export type Answer = (typeof ANSWERS)[number];
 
-/** Runs `headgate` with an argument that makes it answer and end. */
+/** Measures `headgate` with an argument that makes it print something and exit. */
 export async function measureAnswer(contestant: Contestant, argument: Answer, options: MeasureRunOptions): Promise<Usage> {
   return inFolder(options, (folder) => {
     const { argv } = contestant.command({ ...options, brokers: [], folder });
-    // The last one is `run`.
+    // The last argument is `run`.
     const [command, ...args] = [...argv.slice(0, -1), argument];
     return measuredProcess(options.python, { argv: [command ?? '', ...args], folder }).ended();
   });
 }
 
-/** ms from a contestant's start until a reader that waits has its first record, of one page. */
+/** Time (ms) from a contestant's start until a waiting reader has the first record of a job with one page. */
 export async function measureFirstRecord(contestant: Contestant, options: MeasureRunOptions): Promise<number> {
   const { python, broker } = options;
   const written = writtenBy(python);
@@ -35,7 +35,7 @@ export async function measureFirstRecord(contestant: Contestant, options: Measur
   });
 }
 
-/** CPU ms a second of a Headgate that follows and has nothing to do; NaN where that can't be told. */
+/** CPU ms per second of a run with `--follow` and no work; NaN if unknown. */
 export async function measureIdle(contestant: Contestant, options: MeasureRunOptions): Promise<number> {
   const { python, broker } = options;
   return inFolder(options, async (folder) => {

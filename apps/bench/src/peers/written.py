@@ -1,10 +1,10 @@
-"""What was written, and the topics it was written to, by clients that aren't Headgate's.
+"""Creates topics and reads what was written to them, without any code of Headgate.
 
-make BROKERS TOPIC...    makes topics of one partition that take a page as a record
+make BROKERS TOPIC...    creates topics with one partition that accept a page as a record
 clear BROKERS            deletes all topics
-first BROKERS TOPIC      says "waiting", and when the first committed record came (ms since 1970)
-read BROKERS TOPIC       counts all that is committed; a line of JSON tells of it
-select FILE TOPIC        the same of an embedded log
+first BROKERS TOPIC      prints "waiting", and then the arrival of the first committed record (epoch ms)
+read BROKERS TOPIC       prints the number and the hashes of the committed records as a line of JSON
+select FILE TOPIC        the same for an embedded log
 """
 
 import hashlib
@@ -21,7 +21,7 @@ AT_ONCE = 10_000
 
 
 def make(brokers, *topics):
-    # The client has to be there until it is done.
+    # The variable keeps the client alive until the topics exist.
     admin = AdminClient({"bootstrap.servers": brokers})
     settings = {"max.message.bytes": "8388608"}
     for future in admin.create_topics([NewTopic(topic, 1, 1, config=settings) for topic in topics]).values():
@@ -44,7 +44,7 @@ def first(brokers, topic):
             sys.exit(f"nothing came to {topic} within {WITHIN_S} s")
         if message.error() is None:
             return print(time.time() * 1000, flush=True)
-        # The end comes again with each mark of a transaction.
+        # The reader reports the end again after each transaction marker.
         if message.error().code() == KafkaError._PARTITION_EOF and not waiting:
             waiting = True
             print("waiting", flush=True)
@@ -75,7 +75,7 @@ def consumer(brokers, topic):
 
 
 def committed(brokers, topic):
-    """All records up to the end of what is committed, many at a time."""
+    """Yields all committed records up to the end of the topic."""
     reader = consumer(brokers, topic)
     deadline = time.monotonic() + WITHIN_S
     while time.monotonic() < deadline:
@@ -90,7 +90,7 @@ def committed(brokers, topic):
 
 
 def tell(many):
-    """A record is a page, an id with its page, or the bare id."""
+    """Prints the numbers and hashes of records and IDs. A record is a page, an ID with its page, or a bare ID."""
     records, count = 0, 0
     ids_hash, records_hash = hashlib.sha256(), hashlib.sha256()
     for pairs in many:

@@ -4,13 +4,13 @@ import { textTable } from '../text-table.ts';
 
 export interface QueueCommandOptions {
   readonly peers: string;
-  /** The most requests that wait at once. */
+  /** Maximum requests that wait at the same time. */
   readonly waiters: number;
   readonly markdown: boolean;
   readonly say: (text: string) => void;
 }
 
-/** Runs tasks one at a time, in the order in which they come. */
+/** Runs tasks one at a time, in the order of the calls. */
 type OneAtATime = (task: () => Promise<void>) => Promise<unknown>;
 
 interface Measured {
@@ -18,7 +18,7 @@ interface Measured {
   readonly drainMs: number;
 }
 
-/** Lets many requests wait for one place, then lets them go one by one, and returns the report. */
+/** Lets many requests wait for one slot, runs them one by one, and returns the report. */
 export async function queueCommand({ peers, waiters, markdown, say }: QueueCommandOptions): Promise<string> {
   const queues: ReadonlyMap<string, () => OneAtATime> = new Map([
     ['Headgate, downstream capacity for one', () => headgateQueue({ waiters })],
@@ -56,7 +56,7 @@ function cpuMs(since: NodeJS.CpuUsage): number {
   return (user + system) / 1_000;
 }
 
-/** The work of each waiter: it lets the event loop turn once. */
+/** The work of each waiter: one turn of the event loop. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

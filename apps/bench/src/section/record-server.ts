@@ -5,10 +5,10 @@ export interface RecordServerOptions {
   readonly pages: number;
 }
 
-/** Records of a page: 100 of 560 bytes. */
+/** Number of records on a page. A record has about 560 bytes. */
 export const RECORDS_PER_PAGE = 100;
 
-/** A listing of issues with as little behind it as can be: each page is made once. */
+/** A listing of issues that does as little as possible: all pages are created in advance. */
 export function recordServer({ pages }: RecordServerOptions): Server {
   const bodies = Array.from({ length: pages }, (_, page) => {
     const data = Array.from({ length: RECORDS_PER_PAGE }, (__, i) => recordAt(page * RECORDS_PER_PAGE + i));

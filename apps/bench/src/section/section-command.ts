@@ -12,10 +12,10 @@ import { textTable } from '../text-table.ts';
 import { RECORDS_PER_PAGE } from './record-server.ts';
 
 export interface SectionCommandOptions {
-  /** The program that serves records: options as JSON in, its port on stdout. */
+  /** The program that serves records. It takes options as JSON, and prints its port. */
   readonly program: readonly string[];
   readonly rounds: number;
-  /** Of one listing. */
+  /** Number of pages of a listing. */
   readonly pages: number;
   readonly markdown: boolean;
   readonly say: (text: string) => void;
@@ -27,7 +27,7 @@ const issuePage = z.looseObject({ data: z.array(z.looseObject({ id: z.int(), upd
 
 type IssuePage = z.output<typeof issuePage>;
 
-/** What somebody would write in place of the section. */
+/** The code that a user would write instead of the section. */
 const issuesSource = defineSource<{ readonly cursor: string | undefined }, IssuePage>({
   service: 'code',
   limit: LIMIT,
@@ -71,12 +71,12 @@ const sections = (baseUrl: string): ReadonlyMap<string, Pipeline> => {
   ]);
 };
 
-/** Runs a section and the same pipeline in code into the embedded log, in turn, round after round, and returns the report. */
+/** Runs a section and the same pipeline in code alternately into an embedded log. Returns the report. */
 export async function sectionCommand({ program, rounds, pages, markdown, say }: SectionCommandOptions): Promise<string> {
   using server = await serverProcess(program, { pages });
   const pipelines = sections(server.origin);
   const micros = new Map<string, number[]>([...pipelines.keys()].map((name) => [name, []]));
-  // The first round warms up and is not counted.
+  // The first round warms up and isn't counted.
   for (let round = 0; round <= rounds; round += 1) {
     for (const [name, pipeline] of pipelines) {
       const one = await measure(pipeline, pages);
@@ -100,7 +100,7 @@ export async function sectionCommand({ program, rounds, pages, markdown, say }: 
   )}\n`;
 }
 
-/** CPU of a whole run, in microseconds a page. */
+/** CPU time of a whole run, in microseconds per page. */
 async function measure(pipeline: Pipeline, pages: number): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-bench-'));
   try {

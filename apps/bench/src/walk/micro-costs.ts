@@ -2,15 +2,15 @@ import { admission, credentialPool, creditPool, drain, type PageReader, rateBudg
 import { lastValueFrom } from 'rxjs';
 
 export interface MicroCosts {
-  /** Admission, settlement and drain of one page, µs. */
+  /** Time for admission, settlement and drain of one page, µs. */
   readonly pageMicros: number;
-  /** CPU of an item on its way through a drain, µs. */
+  /** Time for an item in a drain, µs. */
   readonly itemMicros: number;
 }
 
 const ITEMS = 5_000;
 
-/** Headgate's own work between an answer and its consumer, without any network. */
+/** The costs of Headgate between a response and its consumer, without a network. */
 export async function microCosts(): Promise<MicroCosts> {
   const nothing: readonly string[] = [];
   const full = Array.from({ length: ITEMS }, (_, i) => String(i));

@@ -3,7 +3,7 @@ import { followers } from '@headgate/sources/followers';
 import { Agent, request } from 'undici';
 import { PATH, query, type Walker, type WirePage } from './walker.ts';
 
-/** The least a walk can cost: `undici.request`, `JSON.parse`, the next cursor. */
+/** The minimum work of a crawl: `undici.request`, `JSON.parse`, and the next cursor. */
 export function bareWalker(origin: string): Walker {
   const dispatcher = new Agent();
   return async () => {

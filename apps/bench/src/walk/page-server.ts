@@ -1,21 +1,21 @@
 import { createServer, type Server } from 'node:http';
 
-/** Of a page; they make 110 kB. */
+/** IDs of a page, 110 kB in total. */
 export const IDS_PER_PAGE = 5_000;
 
 export interface PageServerOptions {
-  /** Pages of one walk. */
+  /** Number of pages of a crawl. */
   readonly pages: number;
-  /** Ids of a page. */
+  /** Number of IDs on a page. */
   readonly idsPerPage: number;
 }
 
-/** The id at a place (0-based) among those of all pages: 19 digits, as the service's, and each once. */
+/** The unique ID at a 0-based position in the whole list. It has 19 digits, as the IDs of the real service do. */
 export function idAt(place: number): string {
   return `14000000${String(place * 7_919).padStart(11, '0')}`;
 }
 
-/** A followers listing with as little behind it as can be: each page is made once. Cursors count up, 0 ends. */
+/** A followers service that does as little as possible: all pages are created in advance. Cursors count up, and 0 is the end. */
 export function pageServer({ pages, idsPerPage }: PageServerOptions): Server {
   const bodies = Array.from({ length: pages }, (_, i) => {
     const ids = Array.from({ length: idsPerPage }, (_, id) => `"${idAt(i * idsPerPage + id)}"`).join(',');

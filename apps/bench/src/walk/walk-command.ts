@@ -8,11 +8,11 @@ import { IDS_PER_PAGE } from './page-server.ts';
 import type { Walker } from './walker.ts';
 
 export interface WalkCommandOptions {
-  /** The program that serves pages: options as JSON in, its port on stdout. */
+  /** The program that serves pages. It takes options as JSON, and prints its port. */
   readonly program: readonly string[];
   readonly peers: string;
   readonly rounds: number;
-  /** Of one walk. */
+  /** Number of pages of a crawl. */
   readonly pages: number;
   readonly markdown: boolean;
   readonly say: (text: string) => void;
@@ -25,7 +25,7 @@ interface Measured {
   readonly cpuMicrosPerPage: number;
 }
 
-/** Walks the same pages by every client in turn, round after round, and returns the report. */
+/** Crawls the same pages with every client in turn, in several rounds. Returns the report. */
 export async function walkCommand(options: WalkCommandOptions): Promise<string> {
   const { peers, rounds, pages, markdown, say } = options;
   using server = await serverProcess(options.program, { pages, idsPerPage: IDS_PER_PAGE });
@@ -38,7 +38,7 @@ export async function walkCommand(options: WalkCommandOptions): Promise<string> 
     ['twitter-api-v2', await twitterApiWalker(peers, origin)],
   ]);
   const measured = new Map<string, Measured[]>([...walkers.keys()].map((name) => [name, []]));
-  // The first round warms up and is not counted.
+  // The first round warms up and isn't counted.
   for (let round = 0; round <= rounds; round += 1) {
     for (const [name, walker] of walkers) {
       const one = await measure(walker, pages);

@@ -1,7 +1,7 @@
-/** Walks all pages of one user and returns how many ids came. */
+/** Crawls all pages of one user and resolves to the number of IDs. */
 export type Walker = () => Promise<number>;
 
-/** The same page to every one of them. */
+/** A page as the server sends it, the same to all clients. */
 export interface WirePage {
   readonly ids: readonly string[];
   readonly next_cursor_str: string;
@@ -9,7 +9,7 @@ export interface WirePage {
 
 export const PATH = '/1.1/followers/ids.json';
 
-/** A page to fetch, by its cursor. */
+/** The query for the page at a cursor. */
 export function query(cursor: string): Readonly<Record<string, string>> {
   return { screen_name: 'alpha', cursor, count: '5000', stringify_ids: 'true' };
 }

@@ -1,16 +1,16 @@
 import { admission, agedSnapshots, type BudgetSnapshot, credentialPool, creditPool, type Journal, rateBudget } from '@headgate/throttle';
 import type { Gate, GateFactory, GateOptions } from '../gate.ts';
 
-/** A page's items; there is room enough. */
+/** Items of a page. The credit pool has no limit. */
 const ITEMS = 5_000;
-/** The slowest simulated answer; twice Headgate's default. */
+/** The slowest simulated response, ms: twice Headgate's default. */
 const MAX_DELAY_MS = 10_000;
 const LEASE_MS = 1_000;
 
-/** Headgate's own admission, pool and budget, and a journal that outlives the process. */
+/** Headgate's admission, credential pool and budget, with a journal that survives the process. */
 export const headgateGate: GateFactory = (options) => openGate(options, memoryJournal(options));
 
-/** The same without a journal. */
+/** Headgate without a journal. */
 export const forgetfulHeadgateGate: GateFactory = (options) => openGate(options, undefined);
 
 function openGate({ limit, windowMs, clock }: GateOptions, journal: Journal | undefined): Gate {
@@ -43,7 +43,7 @@ interface Written {
   readonly atMs: number;
 }
 
-/** Each grant is durable at once; `options.store` is what a restart leaves. */
+/** A journal that makes each permit durable immediately. A restart finds the snapshots in `options.store`. */
 function memoryJournal({ store, clock }: GateOptions): Journal {
   const written = store as { current?: Written };
   return {

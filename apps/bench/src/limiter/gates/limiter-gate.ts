@@ -7,7 +7,7 @@ interface Module {
   };
 }
 
-/** Its `RateLimiter`: a token bucket with a count per interval. */
+/** The `RateLimiter` of the package limiter: a token bucket with a count per interval. */
 export async function limiterGate(folder: string): Promise<GateFactory> {
   const { RateLimiter } = await importPeer<Module>(folder, 'limiter');
   return ({ limit, windowMs }) => {

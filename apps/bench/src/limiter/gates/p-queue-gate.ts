@@ -7,7 +7,7 @@ interface Module {
   };
 }
 
-/** With `strict`, its sliding window. */
+/** p-queue with `strict`, which selects its sliding window. */
 export async function pQueueGate(folder: string): Promise<GateFactory> {
   const { default: PQueue } = await importPeer<Module>(folder, 'p-queue');
   return ({ limit, windowMs }) => {

@@ -11,7 +11,7 @@ interface Module {
   }) => (task: (send: Send) => Promise<Answer>) => (send: Send) => Promise<Answer>;
 }
 
-/** With `strict`, its sliding window. */
+/** p-throttle with `strict`, which selects its sliding window. */
 export async function pThrottleGate(folder: string): Promise<GateFactory> {
   const { default: pThrottle } = await importPeer<Module>(folder, 'p-throttle');
   return ({ limit, windowMs }) => {

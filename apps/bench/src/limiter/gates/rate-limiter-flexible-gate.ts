@@ -8,7 +8,7 @@ interface Module {
   };
 }
 
-/** `RateLimiterMemory` behind a `RateLimiterQueue`: as its wiki has it for requests to a third party's API. */
+/** `RateLimiterMemory` in a `RateLimiterQueue`, as its wiki recommends for requests to the API of a third party. */
 export async function rateLimiterFlexibleGate(folder: string): Promise<GateFactory> {
   const { default: flexible } = await importPeer<Module>(folder, 'rate-limiter-flexible');
   return ({ limit, windowMs }) => {

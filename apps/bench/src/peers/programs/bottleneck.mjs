@@ -1,4 +1,4 @@
-// Followers into Kafka by undici under bottleneck, and kafkajs: a page, its send, the next page.
+// Writes followers into Kafka with undici, bottleneck and kafkajs. Each page is sent to Kafka before the next one is requested.
 import Bottleneck from 'bottleneck';
 import { CompressionTypes, Kafka, logLevel } from 'kafkajs';
 import { request } from 'undici';

@@ -1,4 +1,4 @@
-"""Headgate's job on confluent-kafka (librdkafka): a transaction a page, its records and where to go on, byte for byte the same."""
+"""Headgate's job with confluent-kafka (librdkafka): one transaction per page with its records and the next cursor, the same to the byte."""
 
 import http.client
 import json
@@ -17,7 +17,7 @@ producer = Producer(
         "bootstrap.servers": ",".join(job["brokers"]),
         "compression.type": job["compression"],
         "transactional.id": "exactly-once",
-        # Its queue has to hold a page.
+        # The queue must have space for a page.
         "message.max.bytes": 8_000_000,
         "linger.ms": 5,
     }

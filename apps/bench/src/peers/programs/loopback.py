@@ -1,4 +1,4 @@
-"""tweepy knows https alone: its session is led to a server on loopback."""
+"""Redirects the session of tweepy, which supports only https, to a server on this machine."""
 
 import requests
 
@@ -10,7 +10,7 @@ class Loopback(requests.adapters.HTTPAdapter):
 
     def send(self, request, *args, **kwargs):
         request.url = request.url.replace("https://api.twitter.com", self.origin, 1)
-        # A proxy of the environment is not for loopback.
+        # Ignores a proxy of the environment, because the server is on this machine.
         return super().send(request, *args, **{**kwargs, "proxies": {}})
 
 

@@ -1,4 +1,4 @@
-"""Followers into Kafka by tweepy and confluent-kafka (librdkafka): produced as they come, flushed at the end."""
+"""Writes followers into Kafka with tweepy and confluent-kafka (librdkafka). Produces them as they arrive, and flushes at the end."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ producer = Producer(
     {
         "bootstrap.servers": ",".join(job["brokers"]),
         "compression.type": job["compression"],
-        # Confluent's advice for throughput: batches that are larger and wait longer.
+        # Confluent recommends larger and later batches for throughput.
         "linger.ms": 50,
         "batch.size": 1_000_000,
     }

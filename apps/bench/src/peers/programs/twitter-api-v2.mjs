@@ -1,4 +1,4 @@
-// Followers into Kafka by twitter-api-v2 and kafkajs, as their READMEs show: a page, its send, the next page.
+// Writes followers into Kafka with twitter-api-v2 and kafkajs, as their READMEs show. Each page is sent before the next one is requested.
 import { Agent } from 'node:http';
 import { CompressionTypes, Kafka, logLevel } from 'kafkajs';
 import { TwitterApi } from 'twitter-api-v2';
