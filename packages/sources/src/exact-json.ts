@@ -9,8 +9,8 @@ interface ExactJson {
 }
 
 /**
- * Parses JSON so that no number loses a digit: an integer beyond 2^53, and any other number that a JavaScript number can't hold, becomes its
- * source text.
+ * Parses JSON so that no number loses a digit: an integer beyond 2^53, and any other number that a JavaScript number can't hold, becomes
+ * its source text instead.
  *
  * Throws a `SyntaxError` for text that isn't JSON and a `RangeError` for JSON that is nested too deeply.
  */

@@ -25,7 +25,7 @@ const LONGEST_MS = 32 * 86_400_000;
  * - A number of requests is compared as stated.
  * - A window is certainly longer than configured if its reset is further away than the configured length.
  * - A window is certainly shorter if two responses, each to the first request of a window, have resets that are closer together than the
- * configured length.
+ *   configured length.
  *
  * Requests of other clients with the same credential cause neither of the last two.
  */

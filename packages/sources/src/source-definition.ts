@@ -21,8 +21,8 @@ export interface SourceDefinition<Query, Value> {
   /** Returns the HTTP request of a query. Its path and query are appended to the base address. */
   toRequest(query: Query): SourceRequest;
   /**
-   * Follows redirects (301, 302, 303, 307, 308) that stay under `baseUrl`, at most five in a row. Each costs as much as any request. Other
-   * redirects end the request with `HEADGATE_REDIRECTED`, because credentials are sent nowhere else. Default: follows none.
+   * Follows redirects (301, 302, 303, 307, 308) that stay under `baseUrl`, at most five for one query. Each costs as much as any request.
+   * Other redirects end the request with `HEADGATE_REDIRECTED`, because credentials are sent nowhere else. Default: follows none.
    */
   readonly follow?: 'same-origin';
   /** Returns the verdict on a response. Must be a pure, synchronous function. Never gets a redirect (301, 302, 303, 307 or 308). */

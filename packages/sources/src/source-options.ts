@@ -30,9 +30,9 @@ export interface SourceOptions {
   /**
    * Waits while the service is down: a circuit breaker lets one request at a time probe the service, and `retryForMs` counts only the time
    * in which the service is up. No request is given up because of an outage, so a request may take as long as the outage; `signal` and
-   * `stop` end it at once. A request that fails while others get responses is still given up after `retryForMs`. If ten requests or fewer
-   * are left, those that were retried for 24 hours are given up, too. Default false: each request retries separately, and `retryForMs`
-   * counts outages, too.
+   * `stop` end the request at once. A request that fails while others get responses is still given up after `retryForMs`. If ten requests
+   * or fewer are left, those that were retried for 24 hours are given up, too. Default false: each request retries separately, and
+   * `retryForMs` counts outages, too.
    */
   readonly waitOutOutages?: boolean | undefined;
   /**

@@ -52,9 +52,9 @@ export interface BooksSandbox extends AsyncDisposable {
   /** The requests read so far at all three addresses, oldest first: the newest 100,000, with at most 1,000,000 ISBNs. */
   readonly requests: readonly ServedRequest[];
   /**
-   * Replaces the faults from the next request on, which counts as their request 1. For example, `setFaults([{ name: '503', times: Infinity
-   * }])` starts an outage, and `setFaults([])` ends it. Requests that were already read keep their faults. Throws `SandboxOptionError` for
-   * an invalid fault, and then changes nothing.
+   * Replaces the faults from the next request on, which counts as their request 1. For example,
+   * `setFaults([{ name: '503', times: Infinity }])` begins an outage, and `setFaults([])` ends it. Requests that were already read keep
+   * their faults. Throws `SandboxOptionError` for an invalid fault, and then changes nothing.
    */
   readonly setFaults: (faults: readonly Fault[]) => void;
   /** Closes every connection and the servers. */

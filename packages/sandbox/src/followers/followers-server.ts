@@ -61,9 +61,9 @@ export interface FollowersSandbox extends AsyncDisposable {
    */
   readonly followersOf: (screenName: string) => readonly string[];
   /**
-   * Replaces the faults from the next request on, which counts as their request 1. For example, `setFaults([{ name: '503', times: Infinity
-   * }])` starts an outage, and `setFaults([])` ends it. Requests that were already read keep their faults. Throws `SandboxOptionError` for
-   * an invalid fault, and then changes nothing.
+   * Replaces the faults from the next request on, which counts as their request 1. For example,
+   * `setFaults([{ name: '503', times: Infinity }])` begins an outage, and `setFaults([])` ends it. Requests that were already read keep
+   * their faults. Throws `SandboxOptionError` for an invalid fault, and then changes nothing.
    */
   readonly setFaults: (faults: readonly Fault[]) => void;
   /**

@@ -73,8 +73,8 @@ const MOST_PAGES = 500;
  * Paging through an author's books, for `walk({ source: books(…), paging })`. The service doesn't document how the list ends, so the walk
  * ends at a page with fewer books than a full one, an empty page, a page that the service doesn't know (404), or a repeated page.
  *
- * A full page is as long as the first. A first page with fewer books than requested is also the last, unless their number is a multiple of
- * ten: then the service may use its own page size (20 was seen), and the next page decides.
+ * A full page has as many books as the first. A first page with fewer books than requested is also the last, unless their number is a
+ * multiple of ten: then the service may use its own page size (20 was seen), and the next page decides.
  *
  * Throws a `SourceError` with `HEADGATE_INVALID_OPTION` for invalid options.
  */

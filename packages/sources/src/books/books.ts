@@ -48,7 +48,7 @@ export interface Books extends AsyncDisposable {
    * - *Emits when* a page has arrived, as soon as budget and demand permit.
    * - *Backpressures when* downstream has no capacity for `pageSize` more books.
    * - *Completes when* a page has fewer books than the first, has none, repeats the first page or the one before, or doesn't exist. A first
-   * page with fewer books than requested is the last, unless their number is a multiple of ten, which may be the service's own page size.
+   *   page with fewer books than requested is the last, unless their number is a multiple of ten, which may be the service's own page size.
    * - *Cancels when* the consumer unsubscribes, or `signal` aborts: the request in flight is aborted.
    *
    * Throws a `SourceError` with `HEADGATE_INVALID_OPTION` before any request. The walk ends with a `SourceError` with the code
@@ -64,11 +64,11 @@ export interface Books extends AsyncDisposable {
    * Looks up a list of ISBNs in batches: one response for each requested ISBN, found or not, in the order of the list.
    *
    * - *Emits when* a batch has arrived; a malformed ISBN is emitted in its turn. A batch is sent when it is full, when the input has ended,
-   * or `batchWaitMs` after its first ISBN. An ISBN that is repeated in a batch is sent once and emitted twice.
+   *   or `batchWaitMs` after its first ISBN. An ISBN that is repeated in a batch is sent once and emitted twice.
    * - *Backpressures when* earlier responses aren't consumed, or credit is used up. At first one batch is in flight. Each delivered batch
-   * permits one more, up to the number of requests per window. Items of an Observable are buffered as they arrive.
+   *   permits one more, up to the number of requests per window. Items of an Observable are buffered as they arrive.
    * - *Completes when* the input has ended and its last response is consumed. If the input or a batch fails, the walk ends with its error,
-   * after the earlier responses.
+   *   after the earlier responses.
    * - *Cancels when* the consumer unsubscribes, or `signal` aborts: requests in flight are aborted, and no more input is read.
    */
   lookup(isbns: IsbnInput, options?: { readonly signal?: AbortSignal | undefined }): PageStream<BookAnswer>;

@@ -165,7 +165,7 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
         handler,
       );
     started().catch((error: unknown) => {
-      // The dispatcher threw. It may be the caller's own.
+      // The dispatcher, which may be the caller's own, threw.
       const { reason, invalid } = connectionFailure({ error, host: hostOf(origin), sent: controller !== undefined, begun });
       breakOff(failed(reason, { invalid }));
     });

@@ -3,7 +3,7 @@ export interface BackoffOptions {
   readonly nowMs: () => number;
   /** Returns a random number in [0, 1). */
   readonly random: () => number;
-  /** Maximum time from the first failure until it is given up, in ms. */
+  /** Maximum time from a request's first failure until the request is given up, in ms. */
   readonly retryForMs: number;
 }
 

@@ -52,7 +52,10 @@ export interface Call {
   /** Monotonic ms at which the current attempt began. `startedAt`: the number of responses that the source had received by then. */
   fromMs: number;
   startedAt: number;
-  /** The outage in which the request was last sent. `sent`: the number of times. `sentFromMs`: monotonic ms of the first one. */
+  /**
+   * The last outage in which the request failed. `sent`: the number of its failed attempts in that outage. `sentFromMs`: monotonic ms at
+   * which the first of these attempts, or the outage if that was later, began.
+   */
   outage: Outage | undefined;
   sent: number;
   sentFromMs: number;

@@ -39,7 +39,7 @@ export const reset: Respond = (request) => {
 /** Reads the request and never responds. */
 export const hang: Respond = () => undefined;
 
-/** Never ends, and sends as fast as the client reads. */
+/** Sends a response that never ends, as fast as the client reads it. */
 export const endless: Respond = (_, response) => {
   response.writeHead(200, JSON_TYPE);
   const chunk = Buffer.alloc(64 * 1024, ' ');

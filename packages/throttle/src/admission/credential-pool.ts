@@ -228,7 +228,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
         return weight > 1 && (cost + weight > budget.limit || budget.freeAt(cost + weight, now) > now);
       };
       for (const { member: carrier } of concernedBy(member, earlier.among)) {
-        // This member's limits are too small for the earlier request, so another member carries it.
+        // Skips a member whose limits are too small for the earlier request: another member carries that request.
         if (!bears(carrier, earlier.weights)) continue;
         const both = carrier.budgets.filter((budget, i) => mayMiss(budget, earlier.weights[i]));
         if (both.length === 0) continue;

@@ -105,7 +105,10 @@ function begin(db: DatabaseSync): void {
   );
 }
 
-/** Creates a missing folder, readable only by its owner, and syncs its name to disk. SQLite syncs the names of the files that it creates. */
+/**
+ * Creates a missing folder, readable only by its owner, and syncs its name to disk. SQLite syncs the names of the files that it creates
+ * itself.
+ */
 function createFolder(folder: string): void {
   const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
   // Windows makes names durable automatically, and can't open a folder.
