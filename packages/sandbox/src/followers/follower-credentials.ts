@@ -12,7 +12,7 @@ export type FollowersCredential =
       readonly oauth1: {
         readonly consumerKey: string;
         readonly consumerSecret: string;
-        /** Default: requests come without a token. */
+        /** The token that requests must name. Default: requests come without one. */
         readonly token?: string;
         readonly tokenSecret?: string;
       };

@@ -7,7 +7,7 @@ export interface BackoffOptions {
   readonly retryForMs: number;
 }
 
-/** Decides when a failing request is retried, and when it is given up. */
+/** Decides when a failing request is retried, and when the request is given up. */
 export interface Backoff {
   /** Number of failed attempts. */
   readonly failures: number;

@@ -60,7 +60,7 @@ export type RetryDecision =
     }
   | { readonly kind: 'reject'; readonly outcome: AttemptEvent['outcome']; readonly error: SourceError };
 
-/** Acts on a verdict other than `ok`: decides what the query does next, and charges the credential. */
+/** Acts on a verdict other than `ok`: decides what the query does next, and reports refusals to the credential. */
 export function retryDecision(options: RetryDecisionOptions): RetryDecision {
   const { attempted, verdict, credential, progress } = options;
   const wasStale = progress.stale;

@@ -27,7 +27,7 @@ export interface SourceCredential {
   refused(refusal: Refusal): number;
   /** Reports a response that isn't a refusal. */
   accepted(): void;
-  /** Sends nothing for a whole window of the budgets that a request with these weights uses. Returns the length of the wait in ms. */
+  /** Holds the budgets that a request with these weights uses for a whole window. Returns the length of the hold in ms. */
   backOffOneWindow(weights: readonly number[]): number;
   /** Number of refusals of the secret. A refusal of a request that was signed before the last refusal says nothing new. */
   readonly secretRefusals: number;
