@@ -6,8 +6,8 @@ import { type SeriesValues, packed } from './series-values.ts';
 import type { AppendBatch } from './worker-protocol.ts';
 
 /**
- * Limits of a row that packs a series: it ends with the record that reaches either one. They are low because a reader that starts within
- * a row reads all of it.
+ * Limits of a row that packs a series. The row ends with the record that reaches either limit. The limits are low because a reader that starts
+ * within a row reads all of it.
  */
 const ROW_RECORDS = 10_000;
 const ROW_CHARACTERS = 1_000_000;
@@ -39,8 +39,8 @@ export class AppendBatches {
   }
 
   /**
-   * The positions of the records in the order in which they were added; for a series, that of its first record. `pairs` are the partitions
-   * and offsets of all entries, one batch after the other.
+   * Returns the positions of the records in the order in which they were added; for a series, the position of its first record. `pairs`: the
+   * partitions and offsets of all entries, one batch after another.
    */
   positions(pairs: Float64Array): readonly RecordPosition[] {
     const starts = new Map<AppendBatch, number>();
@@ -55,7 +55,7 @@ export class AppendBatches {
     });
   }
 
-  /** One batch per topic, whatever partitions its records name: with two, records of one partition could change their order. */
+  /** Returns the batch of a topic. Each topic has only one, because with two, records of one partition could change their order. */
   #find(topic: string): AppendBatch {
     if (this.#last?.topic === topic) return this.#last;
     let batch = this.#batches.get(topic);
@@ -93,7 +93,7 @@ function packedOrEach(before: string, texts: readonly string[], after: string): 
   return [{ ...values, prefix: before + values.prefix, suffix: values.suffix + after }];
 }
 
-/** Copies bytes that may be part of a larger array: otherwise the whole array would be copied to the thread. */
+/** Copies bytes that may be part of a larger array. Otherwise, the whole array would be copied to the thread. */
 function own(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes);
 }

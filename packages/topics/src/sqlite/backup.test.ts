@@ -39,7 +39,7 @@ describe('a backup', () => {
     const last = Number((await copy.readState('state', 0)).get('page'));
     expect(last).toBeGreaterThanOrEqual(before - 1);
     expect(last).toBeLessThan(page);
-    // The checkpoint and its page are one transaction: both are there, or neither.
+    // A checkpoint and its page are one transaction, so the copy has both or neither.
     expect((await copy.listTopics(['pages']))[0]?.offsets).toEqual([{ earliest: 0, end: 50 * last }]);
     expect(records).toBe(50 * last + 1);
     const goesOn = await copy.openLane({ name: 'lane', state: { topic: 'state', partition: 0 } });
@@ -78,7 +78,7 @@ describe('a backup', () => {
     expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual([]);
 
     const taken = backupSqliteTopicLog({ file, to });
-    // While it copies the final name isn't there.
+    // During the copy, there is no file with the final name.
     expect(readdirSync(folder)).not.toContain('copy.db');
     writeFileSync(to, 'precious');
     await expect(taken).rejects.toThrow('never overwrites');

@@ -25,9 +25,8 @@ export interface BackedUp {
 }
 
 /**
- * Copies a log, as of one moment, into a file without the log's free space, and only reads the log. The copy is `<to>.<process id>.part`
- * until the backup has read it completely and synced it. Throws a `TopicLogError`, such as HEADGATE_TOPIC_LOG_OPEN if `to` already exists,
- * and the reason of `signal`.
+ * Copies a log as of one moment, without its free space. It only reads the log. The copy is named `<to>.<process id>.part` until the backup has
+ * read it completely and synced it. Throws a `TopicLogError`, such as HEADGATE_TOPIC_LOG_OPEN if `to` already exists, and the reason of `signal`.
  */
 export async function backupSqliteTopicLog({ file, to, signal = new AbortController().signal }: BackupOptions): Promise<BackedUp> {
   const target = resolve(to);

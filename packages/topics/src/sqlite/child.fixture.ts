@@ -3,14 +3,14 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
-/** A process that runs one of the fixtures and exchanges lines with the test; killed at the end of the test. */
+/** A process that runs a fixture and exchanges lines with the test. It is killed at the end of the test. */
 export interface Child {
   readonly process: ChildProcess;
-  /** Every line so far. */
+  /** Every line that the process has printed so far. */
   readonly lines: string[];
-  /** The next line that begins so, also one that has come already; rejects when the process ends without it. */
+  /** Resolves to the first line that begins with `start`, even if it was printed before. Rejects if the process ends without such a line. */
   line(start: string): Promise<string>;
-  /** Kills it as `kill -9` does, and waits until it is gone. */
+  /** Kills the process with SIGKILL, and waits until it has ended. */
   kill(): Promise<void>;
   readonly ended: Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { SQLOutputValue } from 'node:sqlite';
 
-/** A column that must hold an integer within ±2^53; a damaged file may hold anything. */
+/** Returns a column's number. A damaged file can contain anything, so it throws for any other type. */
 export function integer(value: SQLOutputValue | undefined): number {
   if (typeof value === 'number') return value;
   throw new DamagedColumnError('an integer', value);
@@ -24,7 +24,7 @@ export function fieldOrNull(value: SQLOutputValue | undefined): string | Uint8Ar
   throw new DamagedColumnError('text or bytes', value);
 }
 
-/** Becomes a `corrupt` failure: it carries SQLITE_CORRUPT as SQLite's own errors do. */
+/** Has the `errcode` SQLITE_CORRUPT, like SQLite's own errors, so `sqliteFailure` turns it into a `corrupt` failure. */
 class DamagedColumnError extends Error {
   override readonly name = 'DamagedColumnError';
   readonly errcode = 11;

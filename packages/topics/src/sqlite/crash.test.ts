@@ -24,11 +24,11 @@ it(
         script: new URL('./crashing-writer.fixture.ts', import.meta.url),
         args: [file, String(RECORDS), String(SERIES_RECORDS)],
       });
-      // Some while it opens the file, most while it writes.
+      // Kill some writers while they open the file, and most of them while they write.
       // oxlint-disable-next-line machine/no-sleep -- any instant will do
       if (kill % 6 === 0) await pause(Math.random() * 150);
       else {
-        // The lane of the killed predecessor is free at once, else this line never comes.
+        // This line comes only if the lane of the killed predecessor is free at once.
         await writer.line('open');
         if (kill % 2 === 1) await writer.line('page ');
         // oxlint-disable-next-line machine/no-sleep -- any instant will do
@@ -44,7 +44,7 @@ it(
   },
 );
 
-/** Answers the last page there is: one may be there that was never acknowledged. Reads without the thread, to be quick. */
+/** Checks the log, and returns its last page, which may never have been acknowledged. It reads without the log's thread, which is faster. */
 function verify(file: string, acknowledged: number): number {
   const store = new LogStore({ file, busyTimeoutMs: 0, pollMs: 50, tombstoneRetentionMs: 0, maxFileBytes: 0 });
   try {
@@ -67,7 +67,7 @@ function verify(file: string, acknowledged: number): number {
   }
 }
 
-/** Each record as `<offset> <value>`. */
+/** Returns each record of a partition as `<offset> <value>`. */
 function readBack(store: LogStore, topic: string, partition: number): string[] {
   const stored = partitionOf(store.topics.get(topic), partition);
   const found: string[] = [];

@@ -1,6 +1,9 @@
 import { sqliteTopicLog } from './index.ts';
 
-/** Writes page after page until it is killed, its ids as records and as a series; says each page's number once its transaction is acknowledged. */
+/**
+ * Writes page after page until it is killed, with IDs as single records and as a series. Prints each page's number when its transaction is
+ * acknowledged.
+ */
 const [file = '', records = '20', seriesRecords = '5000'] = process.argv.slice(2);
 const log = await sqliteTopicLog({ file });
 await log.createTopics([
@@ -27,7 +30,7 @@ for (let page = Number(lane.state.get('page') ?? '0') + 1; ; page++) {
   await say(`page ${page}`);
 }
 
-/** Waits while the test reads more slowly than pages are written. */
+/** Prints a line. Waits until the pipe has taken it, in case the test reads more slowly than pages are written. */
 function say(line: string): Promise<void> {
   return new Promise((resolve) => process.stdout.write(`${line}\n`, () => resolve()));
 }

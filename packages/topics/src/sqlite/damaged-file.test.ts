@@ -106,7 +106,7 @@ describe('a damaged file', () => {
   });
 });
 
-/** Without the thread, so that many files can be tried. */
+/** Reads a file without the log's thread, so that many files can be tried, and returns what happened. */
 function readOutcome(file: string): string {
   let store: LogStore | undefined;
   try {

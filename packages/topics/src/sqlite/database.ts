@@ -19,12 +19,13 @@ export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSyn
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(file, { timeout: busyTimeoutMs });
-    // SQLite creates -wal and -shm with the file's mode. Creating and closing the file here would release this process's locks on it.
+    // SQLite creates `-wal` and `-shm` with the file's mode, so set that now. To create and close the file here, before SQLite does, would
+    // release this process's locks on it.
     if (isNew) chmodSync(file, 0o600);
     const files = new LogFiles(file);
     checkSchema(db, file);
     useWriteAheadLog(db, busyTimeoutMs);
-    // fullfsync: without it macOS keeps a "synced" commit in the drive's cache. Elsewhere it changes nothing.
+    // Without `fullfsync`, macOS keeps a "synced" commit in the drive's cache. On other systems, it changes nothing.
     db.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON');
     db.exec('PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = 67108864');
     makeSchema(db, file);
@@ -54,10 +55,10 @@ function openToRead(options: WorkerOptions): ReturnType<typeof openDatabase> {
     try {
       if (mayWrite) return openedToRead(options, 'beside writers');
     } catch (error) {
-      // `mayBe` can report a permission that opening the file then lacks, so continue as without it.
+      // `mayBe` can report a permission that isn't enough to open the file, so continue as if it were missing.
       if (sqliteFailure(error, { file, busyTimeoutMs }).failure.kind !== 'open') throw error;
     }
-    // A clean stop leaves no -wal: the file then contains the whole log, and no process writes it.
+    // Without a `-wal`, the last process has stopped cleanly, so the file contains the whole log, and no process writes to it.
     return openedToRead(options, wal === undefined ? 'unchanging' : 'without rights');
   } catch (error) {
     throw sqliteFailure(error, { file, busyTimeoutMs });
@@ -100,7 +101,7 @@ function preparePath(file: string): boolean {
   let found: Stats | undefined;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    // Look at the -wal first: another process that creates a log creates the file before it writes anything to the -wal.
+    // Look for the `-wal` first, because another process that creates the log creates the file before it writes anything to the `-wal`.
     wal = statSync(`${file}-wal`, { throwIfNoEntry: false });
     found = statSync(file, { throwIfNoEntry: false });
   } catch (error) {
@@ -126,7 +127,7 @@ function leftAlone(file: string): WorkerFailure {
   return new WorkerFailure({ kind: 'open', file, reason, detail: 'a -wal without its database' });
 }
 
-/** SQLite would open a read-only file silently, and fail at the first write. */
+/** Throws if this user can't read and write the file. SQLite would open a read-only file silently, and fail at the first write. */
 function assertWritable(file: string): void {
   try {
     accessSync(file, constants.R_OK | constants.W_OK);
@@ -137,7 +138,10 @@ function assertWritable(file: string): void {
   }
 }
 
-/** The switch to WAL isn't retried by SQLite's own busy handler when several processes open a new file at once. */
+/**
+ * Switches to WAL, and retries that while the file is locked. SQLite's own busy handler doesn't retry the switch when several processes open a new
+ * file at once.
+ */
 function useWriteAheadLog(db: DatabaseSync, busyTimeoutMs: number): void {
   const pause = new Int32Array(new SharedArrayBuffer(4));
   for (let waitedMs = 0; ; waitedMs += 10) {
@@ -160,6 +164,6 @@ function closeQuietly(db: DatabaseSync | undefined): void {
   try {
     db?.close();
   } catch {
-    // Throw the first error.
+    // The caller throws an earlier error, which says more.
   }
 }

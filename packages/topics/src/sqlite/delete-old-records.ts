@@ -1,15 +1,15 @@
 import type { WorkerLink } from './worker-link.ts';
 
-/** Time between two searches for old records. */
+/** Pause between two searches for old records. */
 const LOOK_MS = 60_000;
-/** Pause between two steps of a deletion, in which writers of this process and others get their turn. */
+/** Pause between two steps of a deletion, in which writers of this and other processes get their turn. */
 const STEP_MS = 50;
 
-/** How long records are kept. Offsets don't change: a reader at a deleted offset starts with the first record that exists. */
+/** How long records are kept. Offsets don't change. A reader at a deleted offset starts with the first record that exists. */
 export interface SqliteRetention {
-  /** Records older than this are deleted, milliseconds; those of compacted topics never. */
+  /** Records older than this are deleted, milliseconds. Records of compacted topics are never deleted. */
   readonly maxAgeMs: number;
-  /** Topics of which a record is deleted only after some group has committed past it. Default: none. */
+  /** Returns true for a topic whose records are deleted only before the lowest offset that any group has committed. Default: no topic. */
   readonly untilCommitted?: (topic: string) => boolean;
 }
 
@@ -19,7 +19,7 @@ export interface DeleteOldRecordsOptions {
   readonly now: () => number;
 }
 
-/** Deletes old records in steps of some rows, each a transaction. Space in the file that becomes free is used again. */
+/** Deletes old records in the background, some rows per transaction. The file reuses their space. */
 export function deleteOldRecords({ link, retention, now }: DeleteOldRecordsOptions): { stop(): void } {
   const { maxAgeMs, untilCommitted = () => false } = retention;
   let timer: NodeJS.Timeout | undefined;
@@ -35,7 +35,7 @@ export function deleteOldRecords({ link, retention, now }: DeleteOldRecordsOptio
     return isMore;
   };
   const deleteDue = async (): Promise<void> => {
-    // Writers report a log that can't be written now; deleting can wait.
+    // An error is ignored, because writers report a log that can't be written, and deleting can wait.
     const isMore = await step().catch(() => false);
     if (!isStopped) deleteAfter(isMore ? STEP_MS : LOOK_MS);
   };

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { TopicLogError } from '../topic-log-error.ts';
 import { sqliteTopicLog } from './index.ts';
 
-/** Writes transactions; without room it says so, retries the transaction until there is room, and then writes twenty more. */
+/** Writes transactions. If there is no space, it prints `full`, retries until there is space, and ends after twenty successful ones. */
 const [file = ''] = process.argv.slice(2);
 const log = await sqliteTopicLog({ file });
 await log.createTopics([

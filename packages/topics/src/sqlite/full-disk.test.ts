@@ -7,7 +7,7 @@ import { startChild } from './child.fixture.ts';
 import { sqliteTopicLog } from './index.ts';
 import { temporaryFolder } from './temporary-folder.fixture.ts';
 
-/** Sets a running process's limits, on Linux. */
+/** Linux tool that sets the resource limits of a process. */
 const LIMIT = 'prlimit';
 
 describe('without space to write', () => {
@@ -34,7 +34,7 @@ describe('without space to write', () => {
       expect(done).toBeGreaterThan(2);
       expect(lane.state.get('done')).toBe(String(done));
       expect(await readBack(log)).toEqual(expected(done));
-      // A small one still fits: the log isn't stuck.
+      // A small transaction still fits, so the log isn't stuck.
       await lane.transaction((tx) => tx.checkpoint('small', 'fits'));
     }
     await using log = await sqliteTopicLog({ file });

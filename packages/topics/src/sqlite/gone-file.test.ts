@@ -14,7 +14,6 @@ const CONTENDER = new URL('./lane-contender.fixture.ts', import.meta.url);
 const WAYS: Record<string, (file: string) => string> = {
   'is deleted with all that belongs to it': (file) => {
     for (const part of ['', '-wal', '-shm', '-lanes']) rmSync(file + part, { recursive: true });
-    // Or one of the others, where it looks amid that.
     return `${file} was deleted or moved`;
   },
   'is moved': (file) => {
@@ -152,7 +151,7 @@ describe('a log whose file disappears while it is in use', () => {
 
 const GONE = expect.objectContaining({ failure: expect.objectContaining({ kind: 'gone' }) as unknown }) as Error;
 
-/** Without the thread. */
+/** Opens a store with one topic, without the log's thread. */
 function storeWithTopic(): { readonly file: string; readonly store: LogStore } {
   const file = join(temporaryFolder(), 'log.db');
   const store = new LogStore({ file, busyTimeoutMs: 0, pollMs: 50, tombstoneRetentionMs: 0, maxFileBytes: 0 });

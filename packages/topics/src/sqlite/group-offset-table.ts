@@ -9,7 +9,7 @@ interface GroupOffset {
   readonly next: number;
 }
 
-/** The next offset per group and partition. */
+/** The offset that each group reads next in each partition. */
 export class GroupOffsetTable {
   readonly #db: DatabaseSync;
   readonly #file: string;
@@ -33,7 +33,7 @@ export class GroupOffsetTable {
   }
 
   set(group: string, partitionId: number, next: number): void {
-    // A read-only log may have a view in its place.
+    // The statement is prepared on demand, because a read-only log may have a view in place of the table.
     this.#set ??= this.#db.prepare(
       'INSERT INTO group_offsets (group_name, partition_id, next_offset, checksum) VALUES (?, ?, ?, ?) ' +
         'ON CONFLICT DO UPDATE SET next_offset = excluded.next_offset, checksum = excluded.checksum',
@@ -41,17 +41,17 @@ export class GroupOffsetTable {
     this.#set.run(group, partitionId, next, checksum({ group, partitionId, next }));
   }
 
-  /** Never decreases, because readers may commit out of order. */
+  /** Sets the offset, unless that would decrease it, because readers may commit out of order. */
   advance(group: string, partitionId: number, next: number): void {
     if (next > (this.get(group, partitionId) ?? -1)) this.set(group, partitionId, next);
   }
 
-  /** All rows, because one with a damaged group or partition can't be found under its own. */
+  /** Returns all rows after a check. A query for one group and partition would miss a row in which exactly these are damaged. */
   #verified(): readonly GroupOffset[] {
     return this.#all.all().map((row) => {
       const found = { group: text(row['group_name']), partitionId: integer(row['partition_id']), next: integer(row['next_offset']) };
       const sum = integerOrNull(row['checksum']);
-      // An older release wrote none.
+      // Rows of an older release have no checksum.
       if (sum !== null && sum !== checksum(found))
         throw new WorkerFailure({ kind: 'corrupt', file: this.#file, detail: "the offset of a group doesn't match its checksum" });
       return found;

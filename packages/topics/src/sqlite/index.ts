@@ -1,5 +1,5 @@
 /**
- * The embedded log of topics: a file of SQLite, with nothing to install.
+ * The embedded topic log: one SQLite file, with nothing to install.
  *
  * @packageDocumentation
  */

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 import { LaneHeldError } from '../lane-errors.ts';
 import { sqliteTopicLog } from './index.ts';
 
-/** Opens a new file and its lane at a given time, says how that went, and stays until its stdin ends. */
+/** Opens a log and a lane at a given time, prints whether it got the lane, and stays until its stdin ends. */
 const [file = '', atMs = '0'] = process.argv.slice(2);
 process.stdin.resume();
 const told = new Promise((resolve) => process.stdin.once('end', resolve));

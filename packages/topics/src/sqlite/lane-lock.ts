@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { sqliteFailure } from './sqlite-failure.ts';
 
-/** Two newcomers on a free lane can block each other for a moment; a held lane stays held for longer than this. */
+/** How long to wait for a lock. Two newcomers can block each other for a moment at a free lane, but a held lane stays held for longer. */
 const MEETING_MS = 60;
 
-/** Held: the operating system releases it when the process ends in any way. */
+/** A held lock. The operating system releases it when the process ends, in whatever way. */
 export interface LaneLock {
   release(): void;
 }
 
 /**
- * Takes the lane's lock, or returns null while another holder lives, in this process or any other. The lock is an exclusive transaction on
- * its own empty SQLite database, `<file>-lanes/<lane>-<hash>.lock`. The file stays when the lane is released: removing it would let two
+ * Takes the lane's lock, or returns null while another holder lives, in this process or any other. The lock is an exclusive transaction on a
+ * separate empty SQLite database, `<file>-lanes/<lane>-<hash>.lock`. The file stays when the lane is released, because removing it would let two
  * newcomers lock two different files of that name.
  */
 export function takeLaneLock(options: { readonly file: string; readonly lane: string }): LaneLock | null {
@@ -26,7 +26,7 @@ export function takeLaneLock(options: { readonly file: string; readonly lane: st
     const isNew = !existsSync(lockFile);
     db = new DatabaseSync(lockFile, { timeout: MEETING_MS });
     if (isNew) chmodSync(lockFile, 0o600);
-    // In memory, so that a killed holder leaves no journal.
+    // The journal is in memory, so that a killed holder leaves none.
     db.exec('PRAGMA journal_mode = MEMORY');
     db.exec('BEGIN EXCLUSIVE');
     const held = db;
@@ -39,7 +39,7 @@ export function takeLaneLock(options: { readonly file: string; readonly lane: st
   }
 }
 
-/** Readable, safe on every file system, and different for lanes whose names differ only in case or in characters a file name can't have. */
+/** Returns a readable name that every file system accepts. It also differs for lanes whose names differ only in case or in replaced characters. */
 function laneFileName(lane: string): string {
   const hash = createHash('sha256').update(lane).digest('hex').slice(0, 16);
   return `${lane.replaceAll(/[^A-Za-z0-9._-]/g, '_').slice(0, 80)}-${hash}.lock`;

@@ -3,8 +3,8 @@ import { integer, integerOrNull } from './column.ts';
 import { type LaneHold, WorkerFailure } from './worker-protocol.ts';
 
 /**
- * Each lane's holder and epoch; every opening adds one to the epoch. The lock keeps newcomers out. Each transaction checks the epoch, which
- * fences a holder that has lost its lock (its lock file was deleted).
+ * Each lane's holder and epoch. Every opening of a lane adds one to the epoch. The lock keeps newcomers out. Each transaction checks the epoch,
+ * which fences a holder whose lock file was deleted.
  */
 export class LaneTable {
   readonly #get: StatementSync;
@@ -25,7 +25,7 @@ export class LaneTable {
     return integer(this.#take.get(name, pid, nowMs)?.['epoch']);
   }
 
-  /** Call within a transaction. */
+  /** Throws if another holder has taken the lane. Call within a transaction. */
   verify(hold: LaneHold): void {
     if (this.#get.get(hold.name)?.['epoch'] !== hold.epoch) throw new WorkerFailure({ kind: 'lane-lost', lane: hold.name });
   }

@@ -15,7 +15,7 @@ export interface SqliteLaneWriterOptions {
   readonly epoch: number;
   readonly state: LiveState;
   readonly now: () => number;
-  /** Gets the reason while the lane can't be written and its transactions wait; without a watcher they throw. */
+  /** Gets the reason while the lane can't be written. Its transactions wait then; without a watcher, they throw. */
   readonly availability: AvailabilityWatcher | undefined;
   /** Path of the log. */
   readonly file: string;
@@ -51,7 +51,7 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
     try {
       await link.call('close-lane', { name: lane.name, epoch });
     } catch {
-      // If the log is gone, so is the lane.
+      // A log that can't respond has lost its lanes, too.
     }
   }
 
@@ -61,7 +61,7 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
     const { records, offsets } = collectTransaction(work, lane);
     const batches = new AppendBatches();
     for (const record of records) batches.add(record);
-    // The topic of each record shows which ones are state.
+    // The positions are needed only if a record of the state's topic leaves its partition to its key: it may belong to the lane's state.
     const positions = records.some(({ topic, partition }) => topic === lane.state.topic && partition === undefined);
     const pairs = await this.#untilDone(() =>
       link.call('write', { lane: { name: lane.name, epoch }, batches: batches.list, offsets, nowMs: now(), positions }),
@@ -91,7 +91,7 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
   }
 }
 
-/** The records with their partitions. */
+/** Returns the records with their partitions filled in. */
 function placedRecords(
   records: readonly (NewRecord | RecordSeries)[],
   positions: readonly RecordPosition[],

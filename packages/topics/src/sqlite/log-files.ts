@@ -9,7 +9,7 @@ import { realpathSync, statSync } from 'node:fs';
 export class LogFiles {
   /** The log's own path, with every link resolved. */
   readonly file: string;
-  /** The identity of each file when SQLite opened it, by path. */
+  /** The identity that each file had when SQLite opened it, by path. */
   readonly #opened = new Map<string, string | undefined>();
   #failure: WorkerFailure | undefined;
 
@@ -29,7 +29,7 @@ export class LogFiles {
     return this.#failure !== undefined;
   }
 
-  /** Throws a `gone` failure if one of them is no longer the same file, and from then on always, because a commit may be lost with it. */
+  /** Throws a `gone` failure if a path no longer has the same file. From then on, it always throws, because a commit may be lost. */
   assertExists(): void {
     if (this.#failure !== undefined) throw this.#failure;
     for (const [path, opened] of this.#opened) {

@@ -98,7 +98,7 @@ export class LogStore {
 
   /** Returns the next records of a partition, from `from` to before `end`; an empty chunk if none are left in that range. */
   chunk({ topic, partition }: TopicPartition, from: number, end: number): RecordChunk {
-    // In one transaction, because another process may delete old records between two queries.
+    // Read in one transaction, because another process may delete old records between two queries.
     this.#db.exec('BEGIN');
     try {
       return this.records.chunk(partitionOf(this.topics.get(topic), partition), from, end);
@@ -132,7 +132,7 @@ export class LogStore {
     return true;
   }
 
-  /** Writes a copy, as of now, into a file that is missing or empty; other processes continue writing meanwhile. */
+  /** Writes a copy, as of now, into a file that is missing or empty. Other processes can write meanwhile. */
   backup(to: string): void {
     this.files.assertExists();
     try {
@@ -166,7 +166,7 @@ export class LogStore {
     return found === undefined ? null : this.groups.get(group, found.id);
   }
 
-  /** Changes when another process has committed. */
+  /** Returns a value that changes when another process has committed. */
   dataVersion(): unknown {
     return this.#dataVersion.get()?.['data_version'];
   }
@@ -206,7 +206,7 @@ export class LogStore {
       const next = offset + recordCount(value);
       nextOffsets.set(partition.id, next);
       const common = { partitionId: partition.id, timestampMs, key, headers: batch.headers[index] ?? null };
-      // The records of a series have one key: the last one replaces the others.
+      // The records of a series have the same key, so the last one replaces the others.
       if (topic.compacted && isSeriesValues(value)) rows.push({ ...common, offset: next - 1, value: unpacked(value).at(-1) ?? null });
       else rows.push({ ...common, offset, value });
       positions?.set([partition.partition, offset], index * 2);
@@ -251,7 +251,7 @@ export class LogStore {
   }
 }
 
-/** Key of a lane's lock. It includes the epoch: a lane that this process lost and reopened has two locks until the lost one closes. */
+/** Key of a lane's lock. It includes the epoch, because a lane that this process lost and reopened has two locks until the lost one closes. */
 function lockName(hold: LaneHold): string {
   return `${hold.epoch}/${hold.name}`;
 }

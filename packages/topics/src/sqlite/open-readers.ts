@@ -2,7 +2,7 @@ import type { LogStore } from './log-store.ts';
 import { type StoredPartition, partitionOf } from './topic-table.ts';
 import { type ReaderArgs, type RecordChunk, WorkerFailure } from './worker-protocol.ts';
 
-/** Factor by which the pause between polls grows while there is nothing new, and the maximum pause in multiples of `pollMs`. */
+/** Factor by which the pause between polls grows while there are no new records. `MOST`: maximum pause in multiples of `pollMs`. */
 const GROWTH = 1.1;
 const MOST = 5;
 
@@ -21,7 +21,7 @@ interface OpenReader {
   waiting: ((chunk: RecordChunk | null) => void) | null;
 }
 
-/** The open readers and their positions. `next` reads one chunk, so that a reader never gets ahead of its consumer. */
+/** The open readers and their positions. Each call of `next` reads one chunk, so that a reader never gets ahead of its consumer. */
 export class OpenReaders {
   readonly #store: LogStore;
   readonly #pollMs: number;
@@ -137,8 +137,8 @@ export class OpenReaders {
   }
 
   /**
-   * Adds the partitions that the reader doesn't know yet: all when it is opened, later those that a growing topic gets. Returns the
-   * reader's partitions.
+   * Adds the partitions that the reader doesn't know yet: all of them when it is opened, and later the ones that were added to the topic. Returns
+   * the reader's partitions.
    */
   #addCursors(reader: OpenReader): readonly StoredPartition[] {
     const { args, cursors } = reader;

@@ -15,7 +15,7 @@ describe('opening', () => {
     expect(readFileSync(file).subarray(0, 15).toString()).toBe('SQLite format 3');
   });
 
-  // Windows has other permissions.
+  // Windows doesn't have these permissions.
   it.skipIf(process.platform === 'win32')(
     "makes all that belongs to a log its owner's alone, whatever the umask, and leaves what is there",
     async () => {
@@ -50,7 +50,7 @@ describe('opening', () => {
       (name) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0],
     );
     db.close();
-    // 2: FULL. An acknowledged commit outlives the machine.
+    // `synchronous` 2 is FULL: an acknowledged commit survives a crash of the machine.
     expect(settings).toEqual([2, 1, 1, 'wal']);
   });
 
@@ -110,7 +110,7 @@ describe('opening', () => {
     );
   });
 
-  // root may write everywhere
+  // The root user can write to a read-only file.
   it.skipIf(process.getuid?.() === 0 || process.platform === 'win32')('refuses a read-only file', async () => {
     const file = join(temporaryFolder(), 'log.db');
     await (await sqliteTopicLog({ file })).close();
@@ -125,7 +125,7 @@ describe('opening', () => {
     const db = new DatabaseSync(file);
     const prepare = db.prepare.bind(db);
     db.prepare = (sql) => {
-      // The log is made when the file's marks have been read, and its tables haven't.
+      // The other process creates the log after `checkSchema` has read the version and the application ID, but before it reads the tables.
       if (sql.includes('sqlite_schema')) makeSchema(other, file);
       return prepare(sql);
     };

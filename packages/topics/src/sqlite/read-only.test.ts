@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { sqliteTopicLog } from './index.ts';
 import { temporaryFolder } from './temporary-folder.fixture.ts';
 
-/** Root may write whatever the rights say. */
+/** User ID without rights, because root can write whatever the permissions are. */
 const NOBODY = 65_534;
 
 async function written(): Promise<{ readonly folder: string; readonly file: string }> {

@@ -16,7 +16,7 @@ const AT = { base_offset: 0, timestamp_ms: 1, key: 2, headers: 3, checksum: 4, v
 /** A chunk ends with the row that reaches either limit. `CHUNK_CHARACTERS` counts characters of texts and bytes of binary fields. */
 const CHUNK_RECORDS = 1000;
 const CHUNK_CHARACTERS = 1_000_000;
-/** Number of rows deleted at a time: some megabytes of long series. */
+/** Maximum number of rows deleted at a time in a partition, so that a deletion doesn't block writers for long. */
 const ROWS_PER_DELETION = 50;
 
 type Field = string | Uint8Array;
@@ -78,8 +78,8 @@ export class RecordTable {
   }
 
   /**
-   * Returns the next records of a partition, from `wanted`, or from the first record that is left, to before `end`. The chunk is empty if
-   * there are none. Call within a transaction.
+   * Returns the next records of a partition, from `wanted` to before `end`. If retention has deleted the first of them, the chunk starts with the
+   * first record that exists. It is empty if there are none. Call within a transaction.
    */
   chunk(of: Pick<StoredPartition, 'id' | 'partition' | 'startOffset' | 'compacted'>, wanted: number, end: number): RecordChunk {
     const { id, partition, startOffset, compacted } = of;
@@ -108,8 +108,8 @@ export class RecordTable {
   }
 
   /**
-   * The newest value per key of a partition of a compacted topic, in the order in which they were written. Fails for a value that isn't
-   * text. A key that isn't text belongs to no state.
+   * The newest value per key of a partition of a compacted topic, in the order in which they were written. Throws for a value that isn't text.
+   * Ignores keys that aren't text, because no lane's state has them.
    */
   state(partitionId: number, topicPartition: TopicPartition): StateEntries {
     const keys: string[] = [];
@@ -130,12 +130,12 @@ export class RecordTable {
     return { keys, values, timestampsMs };
   }
 
-  /** The first record appended at this time or later; null if there is none. Times may go back with the machine's clock. */
+  /** The offset of the first record appended at this time or later; null if there is none. Timestamps can decrease if the clock was set back. */
   since(partitionId: number, sinceMs: number): number | null {
     return integerOrNull(this.#since.get(partitionId, sinceMs)?.['first']);
   }
 
-  /** Tombstones are no longer needed once every reader should have seen them. */
+  /** Deletes tombstones that are so old that every reader should have seen them. */
   purgeTombstones(partitionId: number, olderThanMs: number): void {
     this.#purge.run(partitionId, olderThanMs);
   }
@@ -155,7 +155,7 @@ export class RecordTable {
     this.#deleteBefore.run(partitionId, offset);
   }
 
-  /** SQLite doesn't notice a damaged pointer to a valid page. */
+  /** Throws for a missing record. SQLite doesn't notice if a damaged pointer leads to another valid page. */
   #missing(offset: number): never {
     throw new WorkerFailure({ kind: 'corrupt', file: this.#file, detail: `the record at offset ${offset} is missing` });
   }
@@ -209,7 +209,7 @@ function sizeOf(value: NewRow['value']): number {
   return isSeriesValues(value) ? value.middles.length + value.count * (value.prefix.length + value.suffix.length) : (value?.length ?? 0);
 }
 
-/** CRC-32 of the user's data: SQLite notices a damaged page structure, but not a damaged value, or a text that became bytes. */
+/** CRC-32 of the user's data. SQLite notices a damaged page structure, but neither a damaged value nor a text that became bytes. */
 function checksum({ key, value, headers }: Pick<NewRow, 'key' | 'value' | 'headers'>): number {
   const keyed = crcOf(key, 0);
   const valued = isSeriesValues(value) ? crcOfSeries(value, keyed) : crcOf(value, keyed);

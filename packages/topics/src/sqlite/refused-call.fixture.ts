@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { sqliteTopicLog } from './index.ts';
 
-/** Makes a call that can't reach the log's thread, and has nothing more to do. */
+/** A process that makes a call that can't be sent to the log's thread, and then has nothing more to do. */
 const [file = ''] = process.argv.slice(2);
 const log = await sqliteTopicLog({ file });
 const lane = { name: 'lane', state: { topic: 'state', partition: 0 }, onLost: () => {} };

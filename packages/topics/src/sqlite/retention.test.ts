@@ -45,11 +45,11 @@ describe('retention', () => {
     expect((await log.readState('state', 0)).get('k')).toBe('old');
     await log.append(numbered('pages', 1, 123));
     now = 90 * DAY_MS;
-    // Another opening looks at once.
+    // A newly opened log looks for old records at once.
     await using again = await sqliteTopicLog({ file, now: () => now, retention });
     await expect.poll(async () => (await again.listTopics(['pages']))[0]?.offsets[0]).toEqual({ earliest: 124, end: 124 });
     expect(await valuesOf(again, 'pages')).toEqual([]);
-    // A reader that was open before goes on behind them.
+    // A log that was open during the deletion reads on after the deleted records.
     await again.append(numbered('pages', 1, 124));
     expect(await valuesOf(log, 'pages')).toEqual(['124']);
   });

@@ -2,26 +2,26 @@ import { WorkerFailure } from './worker-protocol.ts';
 import type { DatabaseSync } from 'node:sqlite';
 import { integer } from './column.ts';
 
-/** "HdGt": marks the file as a topic log, https://www.sqlite.org/pragma.html#pragma_application_id. */
+/** "HdGt" in ASCII, which marks the file as a topic log: https://www.sqlite.org/pragma.html#pragma_application_id. */
 const APPLICATION_ID = 0x48644774;
 
-/** Increases with each schema. */
+/** Version of this release's schema. */
 const VERSION = 5;
-/** The migration from each older schema to the next one. */
+/** The migration from each older version of the schema to the next one. */
 const MIGRATIONS: Readonly<Record<number, string>> = {
   3: 'ALTER TABLE partitions ADD COLUMN start_offset INTEGER NOT NULL DEFAULT 0',
   4: 'ALTER TABLE group_offsets ADD COLUMN checksum INTEGER',
 };
-/** Replaces a migration if nothing may be written: the tables of each older schema in the form of the next one. */
+/** Used instead of migrations if the file must not be written: views that show a table of an older version as in the next one. */
 const VIEWS: Readonly<Record<number, string>> = {
   3: 'CREATE TEMP VIEW partitions AS SELECT *, 0 AS start_offset FROM main.partitions',
   4: 'CREATE TEMP VIEW group_offsets AS SELECT *, NULL AS checksum FROM main.group_offsets',
 };
 
 /**
- * Records before `start_offset` were deleted because of their age. A text key is stored as text, so that a compacted topic has one record
- * of it, in whichever form it was written. A row of `batches` is one record, or `count` of them with a `prefix`, a `suffix` and in `value`
- * a JSON array of the texts in between. `records` shows each record separately.
+ * Records before `start_offset` were deleted because of their age. A key that is valid UTF-8 is stored as text, even if it was written as bytes, so
+ * that a compacted topic has one record of it. A row of `batches` is one record; or `count` records with a common `prefix` and `suffix`, and with
+ * the texts in between as a JSON array in `value`. `records` shows each record separately.
  */
 const SCHEMA = `
   CREATE TABLE topics (
@@ -76,8 +76,8 @@ const SCHEMA = `
 `;
 
 /**
- * Refuses a file of a newer release, or one that isn't a topic log, and changes nothing. It looks in one transaction: read one by one, the
- * marks and tables of a file that another process is creating could come from before and after its commit.
+ * Refuses a file of a newer release, or one that isn't a topic log, and changes nothing. It reads in one transaction. Otherwise, the version and
+ * the tables of a file that another process is creating could come from before and after that process's commit.
  */
 export function checkSchema(db: DatabaseSync, file: string): void {
   db.exec('BEGIN');
@@ -88,7 +88,7 @@ export function checkSchema(db: DatabaseSync, file: string): void {
   }
 }
 
-/** Creates the tables of a new file, or changes those of an older release, in one transaction; several processes may do so at once. */
+/** Creates the tables of a new file, or migrates those of an older release, in one transaction. Several processes can do this at once. */
 export function makeSchema(db: DatabaseSync, file: string): void {
   if (pragma(db, 'user_version') === VERSION) return;
   db.exec('BEGIN IMMEDIATE');
@@ -113,7 +113,7 @@ export function viewSchema(db: DatabaseSync): void {
   for (let version = pragma(db, 'user_version'); version > 0 && version < VERSION; version++) db.exec(VIEWS[version] ?? '');
 }
 
-/** Call within a transaction. */
+/** Throws unless the file is empty, or a topic log of a version that this release knows. Call within a transaction. */
 function judge(db: DatabaseSync, file: string): void {
   const version = pragma(db, 'user_version');
   const owner = pragma(db, 'application_id');

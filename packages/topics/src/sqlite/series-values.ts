@@ -1,4 +1,4 @@
-/** Texts of consecutive records as stored in a row of the file: their common beginning and end once. */
+/** Texts of consecutive records as stored in one row of the file, with their common beginning and end only once. */
 export interface SeriesValues {
   /** At least 2. */
   readonly count: number;
@@ -9,8 +9,8 @@ export interface SeriesValues {
 }
 
 /**
- * Packs well-formed texts. Undefined for fewer than 2, and if there is a NUL between prefix and suffix: before 3.45, the JSON functions of
- * SQLite, which other programs may use to read the file, end a text there.
+ * Packs well-formed texts. Undefined for fewer than 2, and if there is a NUL between prefix and suffix, because the JSON functions of SQLite before
+ * 3.45 end a text there, and other programs may use them to read the file.
  */
 export function packed(texts: readonly string[]): SeriesValues | undefined {
   if (texts.length < 2) return undefined;
@@ -24,7 +24,7 @@ export function isSeriesValues(value: string | Uint8Array | SeriesValues | null)
   return value !== null && typeof value === 'object' && 'middles' in value;
 }
 
-/** How many records have this value. */
+/** Returns how many records a stored value contains. */
 export function recordCount(value: string | Uint8Array | SeriesValues | null): number {
   return isSeriesValues(value) ? value.count : 1;
 }
@@ -34,7 +34,7 @@ export function unpacked({ prefix, middles, suffix }: SeriesValues): readonly st
   return parts.map((middle) => prefix + middle + suffix);
 }
 
-/** All texts are between the smallest and the largest one, so the common beginning of these two is common to all. */
+/** In sort order, all texts are between the smallest and the largest one, so the common beginning of these two is common to all. */
 function commonPrefix(texts: readonly string[]): string {
   let [least = '', greatest = ''] = [texts[0], texts[0]];
   for (const text of texts) {
@@ -43,7 +43,7 @@ function commonPrefix(texts: readonly string[]): string {
   }
   let length = 0;
   while (length < least.length && least[length] === greatest[length]) length++;
-  // Not the first half of a surrogate pair.
+  // The prefix must not end with the first half of a surrogate pair.
   return /[\ud800-\udbff]$/.test(least.slice(0, length)) ? least.slice(0, length - 1) : least.slice(0, length);
 }
 

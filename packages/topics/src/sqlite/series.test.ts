@@ -15,7 +15,7 @@ import type { RecordChunk } from './worker-protocol.ts';
 type Field = string | Uint8Array;
 type Fields = Pick<NewRecord, 'key' | 'value' | 'headers'>;
 
-/** Any code units: halves of characters are stored as U+FFFD. */
+/** Texts of these code units in any order. They can contain lone surrogates, which are stored as U+FFFD. */
 const units = (...codes: number[]): fc.Arbitrary<string> =>
   fc.array(fc.constantFrom(...codes), { maxLength: 5 }).map((all) => String.fromCharCode(...all));
 const AWKWARD = [0x61, 0xd83d, 0xde00, 0x22, 0x5c, 0x1f, 0x2028];
@@ -25,7 +25,10 @@ const alike = fc
   .tuple(text, fc.array(units(...AWKWARD), { maxLength: 60 }), text)
   .map(([before, all, after]) => all.map((middle) => before + middle + after));
 const values = fc.oneof(fc.array(field, { maxLength: 30 }), alike);
-/** V8 13.6 takes an escaped name for one with a backslash that it has read at the same place: JSON.parse of `{"a":0,"\\\\":0}`, then `{"a":0,"\\n":0}`. */
+/**
+ * Names of headers, without backslashes. V8 13.6 mistakes an escaped name for an earlier one with a backslash at the same place: JSON.parse of
+ * `{"a":0,"\\\\":0}`, then of `{"a":0,"\\n":0}`.
+ */
 const name = text.filter((one) => !one.includes('\\'));
 const common = { partition: fc.nat(1), key: fc.option(field), headers: fc.dictionary(name, field, { maxKeys: 2, noNullPrototype: true }) };
 const appended = fc.oneof(
@@ -170,7 +173,7 @@ describe('a series of the sqlite driver', () => {
       expect([record.offset, record.key, record.value]).toEqual([offset, '@alpha', `${Math.floor(offset / 3_000) + 1}/${offset % 3_000}`]);
       if (offset % 3_000 === 0) counts.add(Number(rows.get()?.['rows']));
       offset += 1;
-      // It writes on.
+      // The writer never stops, so end the loop after some transactions.
       if (counts.size === 5 && offset % 3_000 === 0) break;
     }
     await writer.kill();
@@ -211,6 +214,6 @@ function fieldOf(column: SQLOutputValue | undefined): Field | null {
 function shown({ key, value, headers = {} }: Fields): unknown[] {
   const hex = (one: Field | null): string | null =>
     one === null ? null : Buffer.from(typeof one === 'string' ? Buffer.from(one) : one).toString('hex');
-  // Names of headers, too, are stored as UTF-8.
+  // Header names are stored as UTF-8, too.
   return [hex(key), hex(value), Object.entries(headers).map(([name, header]) => [hex(name), hex(header)])];
 }

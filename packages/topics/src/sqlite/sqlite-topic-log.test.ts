@@ -71,7 +71,7 @@ describe('the sqlite driver', () => {
       expect.objectContaining({ code: 'HEADGATE_TOPIC_LOG_BUSY' }),
     );
     clearInterval(timer);
-    // A thread that was held would fire one timer at most.
+    // If the wait blocked this thread, the timer would fire at most once.
     expect(ticks).toBeGreaterThan(2);
     other.exec('ROLLBACK');
     other.close();

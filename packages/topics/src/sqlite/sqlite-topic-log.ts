@@ -32,12 +32,13 @@ import type { StateEntries } from './worker-protocol.ts';
 /** Options of {@link sqliteTopicLog}. */
 export interface SqliteTopicLogOptions {
   /**
-   * Path of the file. If it is missing, it is created with its folder. Relative paths are the process's. `-wal`, `-shm` and `-lanes/` are
-   * next to it.
+   * Path of the file. If the file is missing, it is created with its folder. A relative path starts at the working directory. `-wal`, `-shm` and
+   * `-lanes/` are next to the file.
    */
   readonly file: string;
   /**
-   * How long a write waits for another process's, milliseconds, before it throws a `TopicLogError` (HEADGATE_TOPIC_LOG_BUSY). Default 5000.
+   * How long a write waits for a write of another process, milliseconds, before it throws a `TopicLogError` (HEADGATE_TOPIC_LOG_BUSY). Default
+   * 5000.
    */
   readonly busyTimeoutMs?: number;
   /**
@@ -49,13 +50,12 @@ export interface SqliteTopicLogOptions {
   readonly tombstoneRetentionMs?: number;
   /** Maximum size of the file, bytes; larger writes throw a `TopicLogError` (HEADGATE_TOPIC_LOG_FULL). Default 0: the disk is the limit. */
   readonly maxFileBytes?: number;
-  /** Opens the file only for reading: it is neither created nor migrated, and this user doesn't need write permission. Default false. */
+  /** True to open the file only for reading: it is neither created nor migrated, and this user doesn't need write permission. Default false. */
   readonly readOnly?: boolean;
   /** Deletes old records while the log is open. Default: all are kept. */
   readonly retention?: SqliteRetention;
   /**
-   * Called when lanes can't be written, and when they can again. With it their transactions wait for space or a lock; without it they
-   * throw.
+   * Called when lanes can't be written, and when they can again. If it is set, their transactions wait for space or a lock. Otherwise, they throw.
    */
   readonly onAvailability?: (change: AvailabilityChange) => void;
   /** The clock for the records' timestamps, in milliseconds since the epoch, rounded down. Default `Date.now`. */
@@ -67,14 +67,14 @@ export interface SqliteTopicLogOptions {
   readonly worker?: URL;
 }
 
-/** SQLite accepts a billion bytes, a JavaScript string half of that in characters. */
+/** SQLite accepts a billion bytes in a value, but a JavaScript string has at most about half a billion characters. */
 const MAX_RECORD_BYTES = 500_000_000;
 
 /**
  * Opens a topic log in one SQLite file: synced at each commit, usable by several processes of one machine at once (not over a network
  * drive). SQLite runs in its own thread. A new holder of a lane is refused with `LaneHeldError` while an older one lives. A record without
- * a key or a partition goes to partition 0. Throws a `TopicLogError`: HEADGATE_TOPIC_LOG_OPEN, _VERSION, _CORRUPT, _FULL or _BUSY; the same
- * may end any later call.
+ * a key or a partition goes to partition 0. Throws a `TopicLogError`: HEADGATE_TOPIC_LOG_OPEN, _VERSION, _CORRUPT, _FULL or _BUSY. Later calls can
+ * throw the same errors.
  */
 export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<TopicLog> {
   const {
@@ -104,7 +104,7 @@ interface InnerOptions {
   readonly link: WorkerLink;
   readonly file: string;
   readonly now: () => number;
-  /** For old records. */
+  /** The deletion of old records, if `retention` is set. */
   readonly deletion: { stop(): void } | undefined;
   readonly availability: Availability | undefined;
 }
@@ -192,7 +192,7 @@ class SqliteTopicLog implements TopicLog {
     return reader;
   }
 
-  /** No partition contains an uncommitted transaction. */
+  /** Always undefined, because readers never see an uncommitted transaction in the file. */
   async openTransaction(_: TopicPartition, signal?: AbortSignal): Promise<undefined> {
     signal?.throwIfAborted();
     await Promise.resolve();
@@ -203,7 +203,7 @@ class SqliteTopicLog implements TopicLog {
     return this.#reading(await this.#link.call('read-state', { topic, partition }));
   }
 
-  /** Every process may work all partitions: the lanes themselves keep another one out. */
+  /** Assigns all partitions to every process, because the locks of the lanes keep other processes out. */
   async joinGroup({ topics, onAssigned }: JoinGroupOptions): Promise<GroupMember> {
     const existing = await this.listTopics(topics);
     onAssigned(

@@ -29,7 +29,7 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
     this.#options = options;
     const { topic, partitions = null, group = null, from = 'earliest', follow = false } = read;
     this.#opened = link.call('open-reader', { reader, topic, partitions, group, from, follow });
-    // The first `next` throws the error. If nobody calls `next`, the error must not become an unhandled rejection.
+    // The first call of `next` throws the error. If there is no such call, the error must not become an unhandled rejection.
     this.#opened.catch(() => {});
     this.closeOnAbort();
   }

@@ -7,16 +7,16 @@ export interface StoredPartition {
   readonly id: number;
   readonly partition: number;
   readonly nextOffset: number;
-  /** Records before it were deleted because of their age. */
+  /** Records before this offset were deleted because of their age. */
   readonly startOffset: number;
-  /** Whether its topic is compacted; otherwise its offsets have no gaps. */
+  /** True if the topic is compacted. Otherwise, the offsets of the partition have no gaps. */
   readonly compacted: boolean;
 }
 
 export interface StoredTopic {
   readonly name: string;
   readonly compacted: boolean;
-  /** By partition number. */
+  /** Partitions by their number. */
   readonly partitions: readonly StoredPartition[];
 }
 
@@ -27,11 +27,11 @@ interface Writes {
   readonly setStartOffset: StatementSync;
 }
 
-/** Kafka's rule for names, so that a topic can move there. */
+/** Kafka's rule for names, so that a topic can move to Kafka. */
 const TOPIC_NAME = /^[A-Za-z0-9._-]{1,249}$/;
 const MAX_PARTITIONS = 10_000;
 
-/** The topics and their partitions. Nothing is remembered between calls: other processes create topics and append, too. */
+/** The topics and their partitions. Nothing is cached between calls, because other processes create topics and append records, too. */
 export class TopicTable {
   readonly #topic: StatementSync;
   readonly #topics: StatementSync;
@@ -48,7 +48,7 @@ export class TopicTable {
     this.#earliest = db.prepare('SELECT min(base_offset) AS earliest FROM batches WHERE partition_id = ?');
   }
 
-  /** Prepared on demand: a read-only log may have views instead of tables. */
+  /** The statements that write. They are prepared on demand, because a read-only log may have views instead of tables. */
   get #write(): Writes {
     const db = this.#db;
     this.#writes ??= {
@@ -72,7 +72,7 @@ export class TopicTable {
     return topic;
   }
 
-  /** All, or those among `names`; sorted by name. */
+  /** All topics, or those among `names`; sorted by name. */
   list(names: readonly string[] | null): readonly TopicInfo[] {
     const topics = names === null ? group(this.#topics.all()) : [...new Set(names)].toSorted().flatMap((name) => this.find(name) ?? []);
     return topics.map((topic) => ({
@@ -86,7 +86,7 @@ export class TopicTable {
     }));
   }
 
-  /** Call it within a transaction. Returns the earlier number of partitions, 0 if the topic was missing. */
+  /** Creates a topic, or adds partitions to it. Returns the earlier number of partitions; 0 if the topic was missing. Call within a transaction. */
   create(spec: TopicSpec): number {
     const { name, partitions, compacted = false } = spec;
     if (!TOPIC_NAME.test(name)) {
@@ -124,7 +124,7 @@ export class TopicTable {
   }
 }
 
-/** The partition with that number, which must exist. */
+/** Returns the partition with this number. Throws if the topic doesn't have it. */
 export function partitionOf(topic: StoredTopic, partition: number): StoredPartition {
   const found = topic.partitions[partition];
   if (found === undefined) {

@@ -3,10 +3,10 @@ import { closedError } from '../topic-log-error.ts';
 import { failedError, failureToError } from './failure-to-error.ts';
 import type { CallKind, WorkerCalls, WorkerOptions, WorkerReply, WorkerRequest } from './worker-protocol.ts';
 
-/** How long `close` waits for the worker, which may still wait for another process's lock. */
+/** How long `close` waits for the worker, which may itself still wait for another process's lock. */
 const CLOSE_MS = 5_000;
 
-/** Calls into the worker; keeps the process alive only while a response is awaited. */
+/** Sends calls to the worker. Keeps the process alive only while a call waits for its response. */
 export class WorkerLink {
   readonly #file: string;
   readonly #worker: Worker;
@@ -17,7 +17,7 @@ export class WorkerLink {
 
   constructor(options: WorkerOptions, entry: URL = workerEntry()) {
     this.#file = options.file;
-    // Node 22 calls node:sqlite experimental, once per thread, on stderr. Deno refuses the flag.
+    // The flag prevents a warning of Node 22, once per thread, that node:sqlite is experimental. Deno refuses the flag.
     const execArgv = process.allowedNodeEnvironmentFlags.has('--disable-warning') ? ['--disable-warning=ExperimentalWarning'] : [];
     this.#worker = new Worker(entry, { workerData: options, name: 'headgate-topics', execArgv });
     this.#worker.unref();
@@ -39,7 +39,7 @@ export class WorkerLink {
         return;
       }
       const request: Pick<WorkerRequest, 'id' | 'kind'> & { args: unknown } = { id, kind, args };
-      // Post first: it throws for a value that can't be cloned, and an unanswered call would keep the process alive.
+      // Post before the call becomes pending: posting throws for a value that can't be cloned, and a pending call keeps the process alive.
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
       this.#worker.postMessage(request);
       this.#pending.set(id, { resolve, reject });
@@ -53,7 +53,7 @@ export class WorkerLink {
     try {
       await this.call('close', null);
     } catch {
-      // A thread that is already dead is closed.
+      // The thread has already ended.
     }
     this.#dead ??= closedError(`The topic log ${this.#file}`);
     this.#worker.ref();

@@ -8,13 +8,13 @@ export interface WorkerOptions {
   readonly busyTimeoutMs: number;
   readonly pollMs: number;
   readonly tombstoneRetentionMs: number;
-  /** 0: only the disk limits it. */
+  /** 0 for no limit except the disk. */
   readonly maxFileBytes: number;
-  /** Nothing is created, changed or migrated. Default false. */
+  /** True to create, change and migrate nothing. Default false. */
   readonly readOnly?: boolean;
 }
 
-/** Every call that the worker answers, in order; `next-chunk` of a following reader may be answered later. */
+/** Every call that the worker answers. It answers in order, except that `next-chunk` of a following reader may wait. */
 export interface WorkerCalls {
   open: { args: null; result: null };
   'create-topics': {
@@ -47,7 +47,7 @@ export type WorkerRequest<K extends CallKind = CallKind> = {
   [P in K]: { readonly id: number; readonly kind: P; readonly args: WorkerCalls[P]['args'] };
 }[K];
 
-/** `result` belongs to the call of that ID; `never` so that only that call's own callback can take it. */
+/** The response to the call with this ID. `result` has the type `never`, so that it fits the callback of every call. */
 export type WorkerReply =
   | { readonly id: number; readonly ok: true; readonly result: never }
   | { readonly id: number; readonly ok: false; readonly failure: Failure };
@@ -67,7 +67,7 @@ export interface LaneHold {
 /** Records of one topic, in order, as lists; an entry with `SeriesValues` is that many records. */
 export interface AppendBatch {
   readonly topic: string;
-  /** Null: by the record's key. */
+  /** Null if the record's key selects the partition. */
   readonly partitions: (number | null)[];
   readonly keys: (string | Uint8Array | null)[];
   readonly values: (string | Uint8Array | SeriesValues | null)[];
@@ -76,7 +76,7 @@ export interface AppendBatch {
 }
 
 export interface WriteArgs {
-  /** Null: outside of any lane. */
+  /** Null for a write outside of any lane. */
   readonly lane: LaneHold | null;
   readonly batches: readonly AppendBatch[];
   readonly offsets: readonly OffsetCommit[];
@@ -96,18 +96,18 @@ export interface ReaderArgs {
 
 export interface DeleteOldArgs {
   readonly topic: string;
-  /** Records written before it are old, milliseconds since the epoch. */
+  /** Records written before this time are old, milliseconds since the epoch. */
   readonly beforeMs: number;
-  /** Delete only records that some group has committed past. */
+  /** True to delete only records before the lowest offset that any group has committed. */
   readonly untilCommitted: boolean;
 }
 
 /** Records of one partition, in order, as lists; an entry with `SeriesValues` is that many records. */
 export interface RecordChunk {
   readonly partition: number;
-  /** Offset at which the reading begins, possibly within the first entry. */
+  /** Offset of the first record to return, possibly within the first entry. */
   readonly from: number;
-  /** Offset at which it continues. */
+  /** Offset at which the next chunk begins. */
   next: number;
   /** For each entry, the offset of its first record. */
   readonly offsets: number[];
@@ -129,13 +129,13 @@ export type Failure =
   | { readonly kind: 'open'; readonly file: string; readonly reason: string; readonly detail: string }
   | { readonly kind: 'full'; readonly file: string; readonly detail: string }
   | { readonly kind: 'corrupt'; readonly file: string; readonly detail: string }
-  /** `path`: the file of the log that is missing or was replaced. */
+  /** `path`: the file, such as the `-wal`, that is missing or was replaced. */
   | { readonly kind: 'gone'; readonly file: string; readonly path: string; readonly replaced: boolean }
   | { readonly kind: 'busy'; readonly file: string; readonly busyTimeoutMs: number; readonly detail: string }
   | { readonly kind: 'closed'; readonly what: string }
   | { readonly kind: 'failed'; readonly file: string; readonly detail: string };
 
-/** Carries a `Failure` through the worker to the reply; never leaves the worker itself. */
+/** Carries a `Failure` through the worker's code to its response. The error itself never leaves the worker. */
 export class WorkerFailure extends Error {
   override readonly name = 'WorkerFailure';
   readonly failure: Failure;

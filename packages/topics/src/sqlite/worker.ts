@@ -16,7 +16,7 @@ type Handlers = {
   readonly [K in CallKind]: (args: WorkerCalls[K]['args']) => WorkerCalls[K]['result'] | Promise<WorkerCalls[K]['result']>;
 };
 
-/** The thread that owns the file, so that SQLite blocks only this thread. */
+/** Answers calls in the thread that owns the file, so that SQLite blocks only this thread. */
 function serve(port: NonNullable<typeof parentPort>, options: WorkerOptions): void {
   let opened: { readonly store: LogStore; readonly readers: OpenReaders } | undefined;
 
@@ -44,7 +44,7 @@ function serve(port: NonNullable<typeof parentPort>, options: WorkerOptions): vo
     },
     write: (args) => {
       const positions = log().store.write(args);
-      // The writer's response goes out first.
+      // Wake readers later, so that the writer's response goes out first.
       setImmediate(() => opened?.readers.wake());
       return positions;
     },
@@ -74,7 +74,7 @@ function serve(port: NonNullable<typeof parentPort>, options: WorkerOptions): vo
       opened = undefined;
       closing?.readers.closeAll();
       closing?.store.close();
-      // Deno's port can't be closed.
+      // In Deno, the port can't be closed, so end the thread instead.
       setImmediate(() => (typeof port.close === 'function' ? port.close() : process.exit()));
       return null;
     },

@@ -40,7 +40,7 @@ describe.skipIf(why !== undefined)(`records of overlapping transactions${because
       await transaction.send({ topic, messages: [{ key: 'k', value: name }] });
     }
     await later.abort();
-    // A new producer begins when the old one's abort has reached the partition.
+    // A new producer with this ID can begin a transaction only after the old one's abort has reached the partition, so wait for that.
     await (await begin('later'))[Symbol.asyncDispose]();
     await earlier.abort();
     await log.append([{ topic, partition: 0, key: 'k', value: 'committed' }]);
@@ -59,7 +59,7 @@ describe.skipIf(why !== undefined)(`records of overlapping transactions${because
     const first = reader[Symbol.asyncIterator]().next();
     await earlier.abort();
     await expect.poll(async () => (await log.listTopics()).find(({ name }) => name === topic)?.offsets[0]?.end).toBe(1);
-    // oxlint-disable-next-line machine/no-sleep -- longer than a reader waits before it looks for news; that it reads nothing has no event
+    // oxlint-disable-next-line machine/no-sleep -- longer than a reader waits between two polls; no event shows that it reads nothing
     await sleep(500);
     await later.abort();
     await log.append([{ topic, partition: 0, key: 'k', value: 'committed' }]);

@@ -15,7 +15,7 @@ describe
     `brokers that cannot be reached at their advertised addresses${why === undefined ? '' : ` (skipped: ${why})`}`,
     { timeout: 600_000 },
     () => {
-      // Takes connections, and answers nothing.
+      // Accepts connections, but never responds.
       const mute = createServer();
       let broker: KafkaBroker;
       let proxied: ProxiedBroker;

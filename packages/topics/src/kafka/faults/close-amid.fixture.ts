@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TopicLog } from '../../topic-log.ts';
 import { kafkaTopicLog } from '../index.ts';
 
-/** Closes a log in the middle of something, says so, and ends when nothing of it is left. */
+/** Closes a log during the work that `order` names, prints `closed`, and `settled` when all calls have ended. */
 const [order = '', waitMs = '0', broker = '', pid = '', lane = '', state = '', topic = ''] = process.argv.slice(2);
 const spec = { name: lane, state: { topic: state, partition: 0 }, writes: [{ topic, partition: 0 }] };
 const record = { topic, partition: 0, key: 'k', value: 'v' };
@@ -12,7 +12,7 @@ function read(log: TopicLog, follow: boolean): Promise<unknown> {
   return log.read({ topic, follow })[Symbol.asyncIterator]().next();
 }
 
-/** Each resolves when the log is to be closed; its calls in flight go on. */
+/** Each function starts its work, and resolves to the calls in flight when it's time to close the log. */
 const orders: Readonly<Record<string, (log: TopicLog) => Promise<readonly Promise<unknown>[]>>> = {
   'first fetches of several readers': async (log) =>
     [await Promise.all(Array.from({ length: 6 }, () => read(log, false))), read(log, true)].map((work) => Promise.resolve(work)),

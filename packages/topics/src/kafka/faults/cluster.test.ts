@@ -36,7 +36,7 @@ describe.skipIf(why !== undefined)(`three brokers${because}`, { timeout: 600_000
     for (let moved = 0; moved < MOVES; moved += PARTITIONS) {
       await writing.further(1);
       const before = await leaders(pages.topic);
-      // No leader is among the next replicas of its partition.
+      // The new replicas of a partition don't include its leader, so each partition gets another leader.
       const partitionAssignment = before.map((leader, partition) => ({ partition, replicas: [1, 2, 3].filter((id) => id !== leader) }));
       await admin.alterPartitionReassignments({ topics: [{ topic: pages.topic, partitionAssignment }] });
       const stayed = async (): Promise<readonly number[]> =>
@@ -50,7 +50,7 @@ describe.skipIf(why !== undefined)(`three brokers${because}`, { timeout: 600_000
 
   it.for([
     { what: 'killed', down: (node: KafkaNode) => node.kill(), rounds: ROUNDS },
-    // A broker that ends in order hands its partitions over first, and refuses what comes for them from then on.
+    // A broker that shuts down in order first hands over its partitions, and from then on refuses requests for them.
     { what: 'restarted', down: ended, rounds: isTorture ? ROUNDS : 0 },
   ])('keep every page once while a lane writes and each in turn is $what, $rounds times', async ({ down, rounds }, { skip }) => {
     if (rounds === 0) skip('only in torture');
@@ -77,7 +77,7 @@ describe.skipIf(why !== undefined)(`three brokers${because}`, { timeout: 600_000
   }
 });
 
-/** By SIGTERM. */
+/** Shuts a node down with SIGTERM, and waits until it has ended. */
 async function ended(node: KafkaNode): Promise<void> {
   if (node.pid !== undefined) process.kill(node.pid, 'SIGTERM');
   await expect.poll(() => node.pid, { timeout: 120_000 }).toBeUndefined();

@@ -14,7 +14,7 @@ export interface SeenRecord {
 const END = '$end';
 const POLL_MS = 200;
 
-/** A client of kafkajs's own, for what the driver under test shall not do itself. */
+/** A plain kafkajs client, for the work that the driver under test shouldn't do itself. */
 export function plainKafka(brokers: readonly string[]): Kafka {
   letQueuesIdle();
   return new Kafka({
@@ -26,8 +26,8 @@ export function plainKafka(brokers: readonly string[]): Kafka {
 }
 
 /**
- * Creates topics, and waits until they have leaders. kafkajs's `waitForLeaders` fails at a broker that hasn't heard of a new topic yet, as a busy one
- * often hasn't. Rejects at once if the brokers refuse a topic.
+ * Creates topics, and waits until they have leaders. kafkajs's own `waitForLeaders` fails if the broker doesn't know the new topic yet, which is
+ * common on a busy machine. Rejects at once if the brokers refuse a topic.
  */
 export async function createTopics(admin: Admin, topics: readonly ITopicConfig[]): Promise<void> {
   await admin.createTopics({ topics: [...topics], waitForLeaders: false });
@@ -39,7 +39,10 @@ export async function createTopics(admin: Admin, topics: readonly ITopicConfig[]
   }
 }
 
-/** Looks again, with a client of its own each time, where kafkajs gives up at a broker that is away for a moment: `look` gets the time left, ms. */
+/**
+ * Repeats `look` until it succeeds, for `withinMs`, because kafkajs gives up on a broker that is away for a moment. `look` should use a new client
+ * each time. It gets the time left, ms.
+ */
 export async function lookPatiently<T>(withinMs: number, look: (leftMs: number) => Promise<T>): Promise<T> {
   for (const deadline = performance.now() + withinMs; ; await sleep(POLL_MS)) {
     try {
@@ -51,8 +54,8 @@ export async function lookPatiently<T>(withinMs: number, look: (leftMs: number) 
 }
 
 /**
- * Reads a topic with a plain consumer, without the driver, up to a record that it appends to every partition first: a hanging transaction
- * hides that record, and the promise rejects after `withinMs` (default 120,000).
+ * Reads a topic with a plain consumer, without the driver, up to a record that it first appends to every partition. If a hanging transaction hides
+ * that record, it rejects after `withinMs` (default 120,000).
  */
 export async function committedRecords(brokers: readonly string[], topic: string, withinMs = 120_000): Promise<readonly SeenRecord[]> {
   return await lookPatiently(withinMs, (leftMs) => readCommitted(brokers, topic, leftMs));
@@ -95,7 +98,7 @@ async function readCommitted(brokers: readonly string[], topic: string, withinMs
   return seen;
 }
 
-/** Answers what was written to each partition, as `<partition> <value>`. */
+/** Appends an end record to each partition. Returns these records as `<partition> <value>`. */
 async function markEnds(kafka: Kafka, topic: string): Promise<Set<string>> {
   const admin = kafka.admin();
   const producer = kafka.producer({ allowAutoTopicCreation: false });

@@ -21,7 +21,7 @@ describe.skipIf(why !== undefined)(`a batch from which compaction has removed${b
   afterEach(() => Object.assign(prototype, { fetch: realFetch }));
   afterAll(() => broker.close());
 
-  /** Makes a topic that is compacted at once, of batches that each lie in a segment of their own, and waits until these keys are left. */
+  /** Creates a topic that is compacted at once, with each batch in a separate segment, and waits until only the keys in `left` remain. */
   const compacted = async (
     topic: string,
     batches: readonly (readonly (readonly [key: string, value: string])[])[],
@@ -40,7 +40,7 @@ describe.skipIf(why !== undefined)(`a batch from which compaction has removed${b
     await admin.connect();
     await createTopics(admin, [{ topic, numPartitions: 1, configEntries }]);
     for (const [i, batch] of batches.entries()) {
-      // A broker keeps the frame of an idempotent producer's last batch, for its sequence number.
+      // The first batch comes from an idempotent producer. A broker keeps the header of such a producer's last batch, for its sequence number.
       const producer = kafka.producer({ idempotent: i === 0, maxInFlightRequests: 1 });
       await producer.connect();
       await producer.send({ topic, messages: batch.map(([key, value]) => ({ key, value })) });

@@ -39,7 +39,7 @@ describe.skipIf(why !== undefined).concurrent(`records that a broker deletes${be
     });
     await writer.transaction((tx) => tx.checkpoint('removed', null));
     await pages.write(writer, 20);
-    // A broker keeps the frame of a producer's last batch, for its sequence number.
+    // A broker keeps the header of an idempotent producer's last batch, for its sequence number, even without records.
     const other = plainKafka(broker.brokers).producer({ idempotent: true, maxInFlightRequests: 1 });
     await other.connect();
     await other.send({ topic, messages: Array.from({ length: 300 }, () => ({ key: 'many', value: 'of one batch' })) });
@@ -75,7 +75,7 @@ describe.skipIf(why !== undefined).concurrent(`records that a broker deletes${be
       await plain.createTopics([{ name: topic, partitions: 1 }]);
       const offsets: number[] = [];
       for (const name of ['first', 'second', 'third', 'fourth']) {
-        // An answer to a fetch holds one of them.
+        // The records are so large that a response to a fetch has space for only one.
         const [position] = await plain.append([{ topic, partition: 0, key: name, value: 'x'.repeat(3_000_000) }]);
         offsets.push(position?.offset ?? -1);
       }
@@ -84,13 +84,13 @@ describe.skipIf(why !== undefined).concurrent(`records that a broker deletes${be
       const take = async (): Promise<string | null> => (await records.next()).value?.key ?? null;
       expect(await take()).toBe('first');
       const offset = String(offsets[2]);
-      // Not before the last commit has reached the partition.
+      // The deletion fails until the last commit has reached the partition.
       const remove = (): Promise<boolean> =>
         admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset }] }).then(
           () => true,
           () => false,
         );
-      // kafkajs removes nothing of a topic whose metadata it hasn't requested.
+      // kafkajs deletes no records from a topic whose metadata it hasn't requested.
       await admin.fetchTopicOffsets(topic);
       await expect.poll(remove).toBe(true);
       expect([await take(), await take()]).toEqual(['third', 'fourth']);

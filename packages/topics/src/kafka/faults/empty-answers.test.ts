@@ -21,7 +21,7 @@ const realFetch = prototype.fetch;
 
 const exchange = Reflect.get(Cluster.prototype, 'exchange');
 
-/** As a broker answers that its controller has lost sight of, for the next so many requests. Answers how many of them are left. */
+/** Makes the next `count` metadata responses list no broker, as if the controller had lost sight of all. Returns a count of those left. */
 function forgeNoBrokers(count: number): () => number {
   let left = count;
   Cluster.prototype.exchange = async function <Options, Answer>(
@@ -37,7 +37,7 @@ function forgeNoBrokers(count: number): () => number {
   return () => left;
 }
 
-/** As brokers answer that have not read their remote storage in time, while `isSlow` says so. */
+/** Empties the responses to fetches while `isSlow` returns true, as from brokers that haven't read their remote storage in time. */
 function forgeSlowRemoteStorage(isSlow: () => boolean): void {
   prototype.fetch = async function (this: KafkajsBroker, options) {
     const { responses } = await realFetch.call(this, options);
@@ -53,7 +53,7 @@ describe.skipIf(why !== undefined)(`a response without brokers${because}`, { tim
     Cluster.prototype.exchange = exchange;
   });
 
-  // kafkajs asks seven times.
+  // kafkajs sends a request at most seven times.
   it.for([1, 10])('is requested again: %i times', async (count, { expect }) => {
     const opening = forgeNoBrokers(count);
     await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
@@ -106,7 +106,7 @@ describe.skipIf(why !== undefined)(`a response without records from a partition 
     await log.createTopics([{ name: topic, partitions: 1 }]);
     const values = ['0', '1', '2'];
     for (const value of values) await log.append([{ topic, key: null, value }]);
-    // A busy broker may have let a transaction wait for the end of the one before.
+    // On a busy machine, a transaction may have waited for the end of the one before, which is reported, too.
     reasons.length = 0;
     isSlow = true;
     const read: (string | null)[] = [];

@@ -8,7 +8,7 @@ import { plainKafka } from './committed-records.fixture.ts';
 
 const { why, ...broker } = inject('kafkaBroker');
 const because = why === undefined ? '' : ` (skipped: ${why})`;
-/** As a schema registry's serializers frame a value. */
+/** A value in the frame of a schema registry's serializers. */
 const FRAMED = Buffer.from([0, 0, 0, 0, 1, 0xff, 0x80, 0x41, 0x42]);
 const TEXT = '\u0000\uFEFFé漢🌊';
 

@@ -30,15 +30,15 @@ const require = createRequire(import.meta.url);
 const createProducer = require('kafkajs/src/producer') as (options: object) => Producer;
 const KafkajsCluster = require('kafkajs/src/cluster') as new (options: object) => Cluster;
 
-/** A broker that lets transactions write where they have not said they would, and that a busy machine doesn't fence. */
+/** Settings of a broker that lets transactions write to partitions that they haven't announced, and that stays in its cluster on a busy machine. */
 export const FORGETFUL = {
   'transaction.partition.verification.enable': 'false',
   ...DEFAULT_SESSION,
 };
 
 /**
- * kafkajs's producer, whose coordinator does not hear of one topic: what it writes there gets no mark when its transaction ends, as from a
- * broker that was killed between the decision and the marks.
+ * A kafkajs producer that doesn't announce one topic to its coordinator. Its records there get no end marker when the transaction ends, as if a
+ * broker was killed after the decision, but before it wrote the markers.
  */
 export function forgottenTopicProducer(brokers: readonly string[], transactionalId: string, forgotten: string): Producer {
   const kafka = plainKafka(brokers);
@@ -63,14 +63,14 @@ export function forgottenTopicProducer(brokers: readonly string[], transactional
   return createProducer({ cluster, logger: kafka.logger(), idempotent: true, transactionalId, transactionTimeout: 60_000 });
 }
 
-/** Of kafkajs's own. */
+/** The methods of a coordinator that kafkajs's producer calls. */
 interface Coordinator {
   initProducerId(request: object): Promise<unknown>;
   endTxn(request: object): Promise<unknown>;
   addPartitionsToTxn(request: { readonly topics: readonly { readonly topic: string }[] }): Promise<unknown>;
 }
 
-/** As such a producer's first transaction, in protocol 2: two topics get a record each, and one of them no mark. */
+/** Does the same in one transaction of protocol 2: two topics get a record each, and `forgotten` gets no end marker. */
 export async function forgottenTopicTransaction(options: {
   readonly brokers: readonly string[];
   readonly transactionalId: string;
@@ -85,7 +85,7 @@ export async function forgottenTopicTransaction(options: {
   const producer = await cluster.ask(initProducerId, { transactionalId, transactionTimeout: 60_000 });
   for (const [{ topic, partition, record }, protocol] of [
     [told, 2],
-    // A broker takes it without a word to the coordinator.
+    // In protocol 1, the broker accepts the batch without announcing the partition to the coordinator.
     [forgotten, 1],
   ] as const) {
     const batch = { records: encodeRecords([record]).bytes, count: 1, timestampMs: Date.now(), codec: 0 };
@@ -96,21 +96,21 @@ export async function forgottenTopicTransaction(options: {
   await cluster.disconnect();
 }
 
-/** Topics and groups of which the next transaction to write to them says nothing to its coordinator, and what it says instead. */
+/** Topics and groups that the next transaction doesn't announce to its coordinator. */
 const armed = new Map<string, Told>();
-/** By client id: the error code that the next request of that name meets, or none. */
+/** By client ID, a function that returns the error code with which a request is refused, or undefined to let it pass. */
 const refusals = new Map<string, (api: string) => number | undefined>();
 let isPatched = false;
 
-/** The topic that a transaction registers where it would register nothing else: without any the coordinator would refuse to end it. */
+/** A topic that the transaction announces instead. Without any announced partition, the coordinator would refuse to end the transaction. */
 interface Told {
   readonly told: string | undefined;
 }
 
 /**
- * The next transaction in this process that writes to one of these topics, or commits offsets of one of these groups, gets no end marker there,
- * as from a broker that skips it. To be called before a lane is opened, or anything appended; `arm` says from when on. It answers whether that
- * has happened.
+ * After `arm`, the next transaction in this process that writes to one of these topics, or commits offsets of one of these groups, gets no end
+ * marker there, as from a broker that skips it. Call this before a lane is opened or a record is appended. The function that `arm` returns tells
+ * whether it has happened for all names.
  */
 export function forgetting(...names: readonly string[]): { readonly arm: (told?: string) => () => boolean } {
   patchBrokers();
@@ -122,13 +122,13 @@ export function forgetting(...names: readonly string[]): { readonly arm: (told?:
   };
 }
 
-/** Has requests of a client, whose brokers it finds from now on, refused by the error codes that `codeFor` answers. */
+/** Refuses a client's requests to coordinators with the error codes that `codeFor` returns. */
 export function refusing(client: string, codeFor: (api: string) => number | undefined): void {
   patchBrokers();
   refusals.set(client, codeFor);
 }
 
-/** While a transaction that writes nothing ends others again. */
+/** Set during `endAgain`, whose empty transaction must reach all partitions. */
 const endingAgain = new AsyncLocalStorage<true>();
 
 function patchBrokers(): void {
@@ -161,7 +161,7 @@ interface Sending {
   readonly send: (request: unknown, options: object) => Promise<Answered<unknown>>;
 }
 
-/** Answers in place of the broker if the request is about something that is to be forgotten. */
+/** Responds in place of the broker if the request is about an armed topic or group; otherwise undefined. */
 async function forget(sending: Sending, request: unknown, options: object): Promise<Answered<unknown> | undefined> {
   if (request === addPartitionsToTxn) return await forgetPartitions(sending, options as TransactionOptions & AboutPartitions);
   if (request === produce[2]) return await forgetRecords(sending, options as ProduceOptions);
@@ -190,7 +190,7 @@ async function forgetRecords(sending: Sending, options: ProduceOptions): Promise
   const told = await sendRest(sending, produce[2], options, rest);
   if (told.refusals.length > 0) return told;
   for (const { topic, batch } of forgotten) await tell(sending, topic, { transactionalId, ...producerOf(batch) });
-  // A broker takes it without a word to the coordinator.
+  // In protocol 1, the broker accepts the batches without announcing the partitions to the coordinator.
   const untold = (await sending.send(produce[1], { ...options, topicPartitions: forgotten })) as Done;
   if (untold.refusals.length === 0) for (const { topic } of forgotten) armed.delete(topic);
   return { ...untold, answer: new Map([...told.answer, ...untold.answer]) };
@@ -218,13 +218,13 @@ async function tell(
   await cluster.ask(addPartitionsToTxn, { transactionalId, producerId, producerEpoch, topicPartitions: [{ topic: told, partition: 0 }] });
 }
 
-/** A batch's header names its producer: id at byte 43, epoch at byte 51. */
+/** Reads the producer from a batch's header: its ID is at byte 43, its epoch at byte 51. */
 function producerOf(pieces: readonly Buffer[]): ProducerEpoch {
   const batch = Buffer.concat(pieces);
   return { producerId: batch.readBigInt64BE(43).toString(), producerEpoch: batch.readInt16BE(51) };
 }
 
-/** The requests of a coordinator. */
+/** Requests that coordinators answer, or that look for one. */
 const COORDINATED: ReadonlySet<string> = new Set([
   'FindCoordinator',
   'InitProducerId',

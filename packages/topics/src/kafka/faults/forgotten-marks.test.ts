@@ -21,7 +21,7 @@ describe.skipIf(why !== undefined)(`a transaction whose end marker is missing in
     await broker.close();
   });
 
-  /** The last holder of the lane aborts its first page: the checkpoint's partition gets the end marker, the records' partition doesn't. */
+  /** As an earlier holder of the lane, aborts the first page. The checkpoint's partition gets the end marker, the records' partition doesn't. */
   async function abortPage(pages: Pages, protocol: number): Promise<void> {
     if (protocol === 2) {
       const told = { ...pages.lane.state, record: { key: 'page', value: '0' } };

@@ -26,7 +26,7 @@ describe.skipIf(why !== undefined)(
       await proxied.close();
     });
 
-    /** Appends a record; the answer to its commit is lost, and `meanwhile` done before it can be looked up. */
+    /** Appends a record. The response to its commit is lost, and `meanwhile` runs before the driver can look for the record. */
     async function appendBlindly(topic: string, key: string, meanwhile: () => Promise<void>): Promise<readonly RecordPosition[]> {
       const clientId = `blind-${topic}`;
       await using log = await kafkaTopicLog({ brokers: proxied.brokers, clientId, replication: 1 });
@@ -44,7 +44,7 @@ describe.skipIf(why !== undefined)(
       await createTopics(admin, [{ topic, numPartitions: 1 }]);
       await admin.fetchTopicOffsets(topic);
       const positions = await appendBlindly(topic, 'k', async () => {
-        // Behind the record and the mark of its transaction.
+        // Offset 2 is after the record and the end marker of its transaction.
         const remove = (): Promise<boolean> =>
           admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '2' }] }).then(
             () => true,

@@ -52,7 +52,7 @@ describe.skipIf(why !== undefined).concurrent(`the offset of a group${because}`,
     await ours.close();
     const theirs = await other.openLane(pages.lane);
     await pages.write(theirs, 2);
-    // A group's coordinator takes note of a transaction a moment after its commit; of our own offset it had done so before.
+    // A group's coordinator learns of a transaction's offset only a moment after the commit, so poll for it.
     await expect.poll(() => log.groupOffset(place)).toBe(3);
     await theirs.close();
   });

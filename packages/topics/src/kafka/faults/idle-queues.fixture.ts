@@ -9,7 +9,10 @@ interface RequestQueue {
 const { prototype } = createRequire(import.meta.url)('kafkajs/src/network/requestQueue') as { readonly prototype: RequestQueue };
 const asDelivered = Reflect.get(prototype, 'scheduleCheckPendingRequests');
 
-/** Lets connections of kafkajs's own clients be idle in this process, as the driver's are: as delivered they take CPU all the time, and Node warns of it. */
+/**
+ * Lets request queues of kafkajs's own clients in this process be idle, like the driver's. Otherwise they use CPU all the time, and Node prints a
+ * warning.
+ */
 export function letQueuesIdle(): void {
   prototype.scheduleCheckPendingRequests = function () {
     if (this.pending.length > 0) asDelivered.call(this);

@@ -20,25 +20,25 @@ const NAMES: Readonly<Record<number, string>> = {
 
 /** The fields of a request's header. */
 export interface RequestHead {
-  /** `#<key>` for the ones without a name here. */
+  /** Name of the request; `#<API key>` for one without a name in this file. */
   readonly api: string;
   readonly correlationId: number;
   readonly client: string;
 }
 
-/** Size, API key, version, correlation id, client id. */
+/** Reads a request's header: after the size, the API key, version, correlation ID and client ID. */
 export function requestHead(frame: Buffer): RequestHead {
   const key = frame.readInt16BE(4);
   const clientBytes = Math.max(0, frame.readInt16BE(12));
   return { api: NAMES[key] ?? `#${key}`, correlationId: frame.readInt32BE(8), client: frame.toString('utf8', 14, 14 + clientBytes) };
 }
 
-/** Size, correlation id. */
+/** Reads the correlation ID of a response, which follows the size. */
 export function answeredId(frame: Buffer): number {
   return frame.readInt32BE(4);
 }
 
-/** Cuts a stream of bytes into frames, each with its size before it. */
+/** Cuts a stream of bytes into frames, each of which begins with its size. */
 export function frames(onFrame: (frame: Buffer) => void): (piece: Buffer) => void {
   let rest: Buffer = Buffer.alloc(0);
   return (piece) => {

@@ -25,7 +25,7 @@ describe.skipIf(why !== undefined)(`a reader whose topic ends before its positio
     await broker.close();
   });
 
-  /** An answer to a fetch holds one of them. */
+  /** Appends records that are so large that a response to a fetch has space for only one. */
   async function append(topic: string, count: number): Promise<void> {
     for (let left = count; left > 0; left -= 1) await log.append([{ topic, key: null, value: 'x'.repeat(3_000_000) }]);
   }
@@ -34,7 +34,7 @@ describe.skipIf(why !== undefined)(`a reader whose topic ends before its positio
     await createTopics(admin, [{ topic, numPartitions: partitions, configEntries: [{ name: 'max.message.bytes', value: '4000000' }] }]);
   }
 
-  /** A broker takes a moment to let go of the name. */
+  /** Deletes a topic and creates it again, which a broker refuses for a moment after the deletion. */
   async function makeAnew(topic: string, partitions = 1): Promise<void> {
     await admin.deleteTopics({ topics: [topic] });
     const made = (): Promise<boolean> =>
@@ -61,7 +61,7 @@ describe.skipIf(why !== undefined)(`a reader whose topic ends before its positio
       await append(topic, 4);
       await using reader = log.read({ topic, follow });
       const records = reader[Symbol.asyncIterator]();
-      // The reading has begun.
+      // An append waits until the reader knows where it starts.
       if (taken === 0) await log.append([{ topic, key: null, value: 'behind its end' }]);
       for (let count = 0; count < taken; count += 1) expect((await records.next()).done).toBe(false);
       await makeAnew(topic);
@@ -86,7 +86,7 @@ describe.skipIf(why !== undefined)(`a reader whose topic ends before its positio
     await madeWith(topic, 1);
     await log.append(['0', '1'].map((value) => ({ topic, key: null, value })));
     const ended = { done: true, value: undefined };
-    // Behind two records and the mark of their transaction.
+    // Offset 3 is after two records and the end marker of their transaction.
     expect(await log.read({ topic, from: 3 })[Symbol.asyncIterator]().next()).toEqual(ended);
     await makeAnew(topic);
     await expect(log.read({ topic, from: 3 })[Symbol.asyncIterator]().next()).rejects.toThrow(TopicLostError);

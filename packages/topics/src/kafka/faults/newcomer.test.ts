@@ -104,7 +104,7 @@ describe.skipIf(why !== undefined).concurrent(`a newcomer to a lane${because}`, 
     await pages.verify(proxied.brokers, one);
   });
 
-  /** The writers whose transaction is committed when all write at once. */
+  /** Lets all writers write at once, and returns those whose transaction was committed. */
   async function holders(writers: readonly LaneWriter[], work: Parameters<LaneWriter['transaction']>[0]): Promise<readonly LaneWriter[]> {
     const done = await Promise.allSettled(writers.map((writer) => writer.transaction(work)));
     expect(otherErrors(done)).toEqual([]);

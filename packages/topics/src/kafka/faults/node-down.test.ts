@@ -17,7 +17,7 @@ describe.skipIf(why !== undefined)(`three brokers of which one is down${because}
     broker = await startKafkaBroker({ nodes: 3 });
     admin = plainKafka(broker.brokers).admin();
     await admin.connect();
-    // A partition on each node, and no copies.
+    // Each node has one partition, without other replicas.
     const replicaAssignment = LONE.map((id, partition) => ({ partition, replicas: [id] }));
     const configEntries = [{ name: 'min.insync.replicas', value: '1' }];
     const topics = ['of-others', 'ours'].map((topic) => ({ topic, replicaAssignment, configEntries }));
@@ -67,7 +67,7 @@ describe.skipIf(why !== undefined)(`three brokers of which one is down${because}
     expect((await listing)[0]?.offsets).toHaveLength(4);
   });
 
-  /** Its node has to have been missed. */
+  /** Waits until the cluster has noticed that the node is down. */
   async function isOffline(): Promise<void> {
     const offline = async (): Promise<string> =>
       await admin.fetchTopicMetadata({ topics: ['of-others'] }).then(

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { kafkaTopicLog } from '../index.ts';
 
-/** Opens and closes logs, each with a lane and readers, says what is left, and ends when nothing is. */
+/** Opens and closes logs, each with a lane and readers, prints `closed`, and ends when nothing keeps the process alive. */
 const [broker = '', times = '1', lane = '', state = '', topic = ''] = process.argv.slice(2);
 for (let time = 0; time < Number(times); time += 1) {
   const log = await kafkaTopicLog({ brokers: [broker], replication: 1 });

@@ -65,7 +65,7 @@ describe
         void other.read({ topic: pages.topic, follow: true })[Symbol.asyncIterator]().next();
         if (other === busy) void others.write(lane).catch(() => undefined);
       }
-      // A busy machine has outages of its own.
+      // On a busy machine, an outage may already have been reported, so wait for its end.
       await expect.poll(() => changes.at(-1)?.available ?? true).toBe(true);
       changes.length = 0;
       node.pause();
@@ -93,7 +93,7 @@ describe
       } finally {
         node.resume();
       }
-      // A broker that wakes may have no leader for a moment, which is reported, too.
+      // After a broker resumes, a partition may have no leader for a moment, which is reported, too.
       expect(changes.at(-1)).toEqual({ available: true });
       await pages.verify(broker.brokers, log);
     });
@@ -127,7 +127,7 @@ describe
         const pausedMs = Date.now();
         listing.log.listTopics().catch(() => undefined);
         await Promise.all(logs.map(({ changes }) => expect.poll(() => changes).toContainEqual(silent)));
-        // The report comes 5 s later, and names the start.
+        // The report comes some 5 s after the start of the outage, but it names the start.
         for (const { changes } of logs) {
           const last = changes.at(-1);
           expect(last?.available === false && last.sinceMs - pausedMs).toBeLessThan(4_500);
@@ -168,7 +168,7 @@ describe
     });
   });
 
-/** True when `work` ends in time; its rejection passes through. */
+/** Resolves to true if `work` resolves within `limitMs`, and otherwise to false. Rejects if `work` rejects in time. */
 async function within(limitMs: number, work: Promise<unknown>): Promise<boolean> {
   const limit = new AbortController();
   const late = sleep(limitMs, false, { signal: limit.signal }).catch(() => false);

@@ -3,31 +3,34 @@ import { expect } from 'vitest';
 import type { LaneSpec, LaneTransaction, LaneWriter, TopicLog } from '../../topic-log.ts';
 import { committedRecords, lookPatiently, plainKafka } from './committed-records.fixture.ts';
 
-/** Numbered pages that a lane writes: each has records in every partition, a checkpoint and a group's offset. */
+/** Numbered pages that a lane writes. Each page has records in every partition, a checkpoint and a group's offset. */
 export interface Pages {
   readonly lane: LaneSpec;
   readonly topic: string;
   readonly group: string;
   /** The number of the next page. */
   next: number;
-  /** Written and acknowledged when it resolves. */
+  /** Writes the next pages. Resolves when they are acknowledged. */
   write(writer: LaneWriter, count?: number): Promise<void>;
-  /** The records and the checkpoint of page `number`. */
+  /** Returns the work of a transaction that writes page `number`. */
   content(number: number): (tx: LaneTransaction) => void;
-  /** Every page up to the last acknowledged one is there once and in order; state and group say the same. Answers how many there are. */
+  /**
+   * Checks that every page up to the last acknowledged one exists once and in order, and that state and group agree with that. Resolves to the
+   * number of pages.
+   */
   verify(brokers: readonly string[], log: TopicLog): Promise<number>;
 }
 
 const RECORDS = 3;
 
 export interface PagesOptions {
-  /** Of the records. Default 2. */
+  /** Number of partitions of the records' topic. Default 2. */
   readonly partitions?: number;
-  /** Of the lane, and the beginning of its topics' names. Default: a random one. */
+  /** Name of the lane, with which the names of its topics begin. Default: a random name. */
   readonly name?: string;
 }
 
-/** Makes the topics of a lane of its own. */
+/** Creates the topics of a new lane. */
 export async function newPages(log: TopicLog, { partitions = 2, name = `pages-${randomUUID()}` }: PagesOptions = {}): Promise<Pages> {
   const [topic, state, requests] = [`${name}.records`, `${name}.state`, `${name}.requests`];
   await log.createTopics([

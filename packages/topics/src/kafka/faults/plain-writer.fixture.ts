@@ -6,15 +6,15 @@ export interface PlainWriterOptions {
   readonly brokers: readonly string[];
   readonly clientId: string;
   readonly topic: string;
-  /** How often kafkajs retries a send, and how soon; default: kafkajs's own. */
+  /** How often and how soon kafkajs retries a send. Default: kafkajs's own default. */
   readonly retry?: ProducerConfig['retry'];
 }
 
-/** A producer of kafkajs, used as its documentation says. */
+/** A producer of kafkajs, used as kafkajs's documentation says. */
 export interface PlainWriter extends AsyncDisposable {
   /**
-   * Writes a page to every partition in one send, in a transaction of its own. Resolves to the offset of the page in each partition that
-   * was acknowledged when every call has succeeded; else the transaction is aborted, and it rejects with why.
+   * Writes a page to every partition with one send, in a separate transaction. Resolves to the page's offset in each acknowledged partition. If a
+   * call fails, it aborts the transaction and rejects with the error.
    */
   write(page: number, partitions: number): Promise<readonly number[]>;
 }

@@ -6,8 +6,9 @@ import type { KafkaBroker } from '@headgate/sandbox/kafka-broker';
 import { type RequestHead, answeredId, frames, requestHead } from './kafka-frames.fixture.ts';
 
 /**
- * The fate of a request: a promise delays it until it resolves; a cut closes the connection before the request, or after the broker has
- * done it; `answered` is called as soon as the answer to a delayed one has been passed on; `answerBytes`: no more of its answer arrives.
+ * What happens to a request. A promise delays it until it resolves. A cut closes the connection before the request reaches the broker, or before its
+ * response reaches the client. `after` delays the request, too, and `answered` is called as soon as the response has been passed on. With
+ * `answerBytes`, only that many bytes of the response arrive before the cut.
  */
 export type Deed =
   | 'pass'
@@ -22,16 +23,16 @@ interface RunningBroker {
   readonly close: () => Promise<void>;
 }
 
-/** A broker whose clients, itself among them, connect through a proxy that decides on each request by `rules`. */
+/** A broker whose clients, including the broker itself, connect through a proxy. `rules` decide what happens to each request. */
 export interface ProxiedBroker extends AsyncDisposable {
   /** The proxy's addresses. */
   readonly brokers: readonly string[];
-  /** By client id: called once for each of its requests. Requests of other clients pass. */
+  /** Rules by client ID. A rule is called once for each request of its client. Requests of other clients pass. */
   readonly rules: Map<string, (request: RequestHead) => Deed>;
   close(): Promise<void>;
 }
 
-/** Starts one node by `start`, behind a proxy on 127.0.0.1. */
+/** Starts one node with `start`, behind a proxy on 127.0.0.1. */
 export async function proxiedBroker(
   start: (options: { readonly settings: Readonly<Record<string, string>> }) => Promise<RunningBroker>,
 ): Promise<ProxiedBroker> {
@@ -42,7 +43,7 @@ export async function proxiedBroker(
   return closable(rules, [proxy], broker);
 }
 
-/** Each node behind a proxy of its own; they are started again for that. */
+/** Puts a separate proxy in front of each node of a cluster, and restarts the nodes for that. */
 export async function proxiedCluster(cluster: RunningBroker & Pick<KafkaBroker, 'nodes' | 'folder'>): Promise<ProxiedBroker> {
   const rules: ProxiedBroker['rules'] = new Map();
   const proxies = await Promise.all(
@@ -92,7 +93,7 @@ function closable(rules: ProxiedBroker['rules'], proxies: readonly Proxy[], brok
   return { brokers: proxies.map(({ address }) => address), rules, close, [Symbol.asyncDispose]: close };
 }
 
-/** Holds the first request of `client` that fits, and no other, from now on. */
+/** Delays the next request of `client` for which `fits` returns true, and no later one, until `letGo` is called. */
 export function holdFirst(
   { rules }: ProxiedBroker,
   client: string,
@@ -111,7 +112,7 @@ export function holdFirst(
 }
 
 function relay(client: Socket, upstream: Socket, rule: (request: RequestHead) => Deed): void {
-  /** How many bytes of an answer arrive before the cut, by the id of its request. */
+  /** How many bytes of a response arrive before the cut, by correlation ID. */
   const cutOff = new Map<number, number>();
   const whenAnswered = new Map<number, () => void>();
   const cut = (): void => {

@@ -16,11 +16,11 @@ const because = why === undefined ? '' : ` (skipped: ${why})`;
 const isTorture = process.env['HEADGATE_TORTURE'] === '1';
 const AT_ONCE = 16;
 
-/** Where an acknowledged transaction has no end marker. */
+/** The places in which an acknowledged transaction gets no end marker. */
 const FORGOTTEN = ['records', 'state', 'records and state', 'offsets', 'everything'] as const;
-/** How the recovery begins: the writer sees for itself that the end is missing, or a cut connection has it begin again. */
+/** How the recovery begins: the writer notices that the end is missing, or a cut connection makes it begin again. */
 const BEGINNINGS = ['looks', 'cut'] as const;
-/** The one that recovers, another one after the first was cut off at that point, or both at the same time. */
+/** The holder that continues after the second fault: the same one, another one because the first was cut off, or both at once. */
 const HOLDERS = ['same', 'another', 'both'] as const;
 const CUTS = ['cut request', 'cut answer'] as const;
 /** COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, CONCURRENT_TRANSACTIONS. */
@@ -31,12 +31,12 @@ interface Case {
   readonly beginning: (typeof BEGINNINGS)[number];
   readonly holder: (typeof HOLDERS)[number];
   readonly api: string;
-  /** Which request of that name is struck, counted from 0. */
+  /** Which request with this name gets the fault, counted from 0. */
   readonly nth: number;
   readonly deed: (typeof CUTS)[number] | (typeof REFUSALS)[number];
 }
 
-/** Each request of a recovery, and how such a recovery begins. */
+/** The requests of a recovery, and the beginnings after which each is sent. */
 const APIS: Readonly<Record<string, { readonly beginnings: readonly Case['beginning'][]; readonly isCoordinated: boolean }>> = {
   ListOffsets: { beginnings: BEGINNINGS, isCoordinated: false },
   DescribeProducers: { beginnings: ['looks'], isCoordinated: false },
@@ -52,19 +52,19 @@ const APIS: Readonly<Record<string, { readonly beginnings: readonly Case['beginn
   Metadata: { beginnings: ['cut'], isCoordinated: false },
 };
 
-/** Every combination. */
+/** Yields every combination that can occur. */
 function* everyCase(): Generator<Case> {
   for (const [api, { beginnings, isCoordinated }] of Object.entries(APIS))
     for (const deed of [...CUTS, ...(isCoordinated ? REFUSALS : [])])
       for (const beginning of beginnings)
         for (const forgotten of FORGOTTEN) {
-          // Partitions don't say that a transaction is open where offsets alone are.
+          // If the end marker is missing only for offsets, no partition is left to ask for open transactions.
           if (api === 'DescribeProducers' && forgotten === 'offsets') continue;
           for (const holder of HOLDERS) for (const nth of [0, 1]) yield { forgotten, beginning, holder, api, nth, deed };
         }
 }
 
-/** Each request with each fault, once: what else may differ takes turns. */
+/** Returns each request with each fault once. The other properties of the cases vary. */
 function representatives(): readonly Case[] {
   const groups = [...Map.groupBy(everyCase(), ({ api, deed, nth }) => (nth === 0 ? `${api} ${deed}` : 'later'))];
   return groups.flatMap(([name, cases], index) =>
@@ -74,17 +74,20 @@ function representatives(): readonly Case[] {
 
 const CASES = isTorture ? [...everyCase()] : representatives();
 
-/** In protocol 2, a recovery names partitions only if their end marker is missing; in protocol 1, the next transaction names its own, too. */
+/**
+ * True if the request of a case is sent at all. In protocol 2, a recovery announces partitions only if their end marker is missing. In protocol 1,
+ * the next transaction announces its partitions, too.
+ */
 function isSent({ api, beginning, forgotten }: Case, protocol: number): boolean {
   return protocol === 1 || api !== 'AddPartitionsToTxn' || beginning !== 'looks' || forgotten !== 'offsets';
 }
 
-/** A list commits no offsets. */
+/** True if a case can occur for a list, which commits no offsets. */
 function isOfLists({ api, forgotten }: Case): boolean {
   return !['OffsetFetch', 'AddOffsetsToTxn', 'TxnOffsetCommit'].includes(api) && (forgotten === 'records' || forgotten === 'state');
 }
 
-/** Nobody else writes under the transactional id of a log's appends, and a record in the log says nothing of them. */
+/** The cases of appends. No other log uses the transactional ID of a log's appends, and the notes of appends aren't in the log. */
 const APPENDS = [...everyCase()].filter(
   ({ api, forgotten, holder, nth }) =>
     !['OffsetFetch', 'AddOffsetsToTxn', 'TxnOffsetCommit', 'Fetch'].includes(api) &&
@@ -108,7 +111,7 @@ describe.skipIf(why !== undefined).for([1, 2])(
       await proxied.close();
     });
 
-    /** A broker with thousands of topics is too slow to stay in its own cluster. */
+    /** Deletes the topics of a case, because a broker with thousands of topics is too slow to stay in its cluster. */
     async function removeTopics(prefix: string): Promise<void> {
       const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(prefix));
       await admin.deleteTopics({ topics });
@@ -118,7 +121,7 @@ describe.skipIf(why !== undefined).for([1, 2])(
       return await kafkaTopicLog({ brokers: proxied.brokers, clientId, replication: 1 });
     }
 
-    /** Has the fault of the case happen as soon as the recovery comes there; `gone`: nothing passes from then on. */
+    /** Makes the second fault of a case happen when the recovery reaches its request. With `isGone`, no request passes after it. */
     function strike({ api, nth, deed, beginning }: Omit<Case, 'forgotten' | 'holder'>, clientId: string, isGone: boolean) {
       const struck = Promise.withResolvers<void>();
       let hasBegun = beginning === 'looks';
@@ -142,7 +145,7 @@ describe.skipIf(why !== undefined).for([1, 2])(
       return { struck: struck.promise, isStruck: () => isStruck };
     }
 
-    /** Answers whether the second fault has come. */
+    /** Writes pages through a case. Resolves to whether the second fault has happened. */
     async function run(one: Case, clientId: string): Promise<boolean> {
       const told = `${clientId}.told`;
       await using log = await open(clientId);
@@ -180,19 +183,20 @@ describe.skipIf(why !== undefined).for([1, 2])(
         await writing.catch((error: unknown) => {
           if (!(error instanceof LaneLostError)) throw error;
         });
-        // The first one may have taken the lane back before it saw the other.
+        // The first holder may have taken the lane back before it noticed the second one.
         await takeOver(nextLog, pages, write);
       }
       proxied.rules.delete(clientId);
       await writer.close();
       pages.next = 4;
-      // A holder that has lost its lane may not learn that its successor has completed its page: that is nobody's twice.
+      // A holder that has lost its lane may not learn that its successor completed its page. Such a page is missing in `counted`, but none is
+      // there twice.
       expect(counted.toSorted()).toEqual([0, 1, 2, 3].filter((page) => counted.includes(page)));
       await pages.verify(proxied.brokers, log);
       return isStruck();
     }
 
-    /** Writes the pages that are left, as another holder of the lane. */
+    /** Writes the remaining pages as another holder of the lane. */
     async function takeOver(log: TopicLog, { lane }: Pages, write: (by: LaneWriter, page: number) => Promise<void>): Promise<void> {
       for (;;) {
         try {
@@ -205,7 +209,10 @@ describe.skipIf(why !== undefined).for([1, 2])(
       }
     }
 
-    /** As lists are enqueued: a lane is opened for what isn't marked there yet, and closed. Answers whether the second fault has come. */
+    /**
+     * Enqueues a list through a case: opens a lane for the entries that its state doesn't contain yet, and closes the lane. Resolves to whether the
+     * second fault has happened.
+     */
     async function runList(one: Case, clientId: string): Promise<boolean> {
       const [topic, state] = [`${clientId}.requests`, `${clientId}.state`];
       await using log = await open(clientId);
@@ -257,7 +264,7 @@ describe.skipIf(why !== undefined).for([1, 2])(
       return fault?.isStruck() ?? false;
     }
 
-    /** Answers whether the second fault has come. */
+    /** Appends records through a case. Resolves to whether the second fault has happened. */
     async function runAppend(one: Case, clientId: string): Promise<boolean> {
       const [told, forgotten] = [`${clientId}.told`, `${clientId}.forgotten`];
       await using log = await open(clientId);
@@ -302,7 +309,7 @@ describe.skipIf(why !== undefined).for([1, 2])(
       };
       await Promise.all(Array.from({ length: AT_ONCE }, work));
       expect(failures).toEqual([]);
-      // How often a partition is asked, and whether records have to be written again, depends on when the answers come.
+      // Only first requests must have been hit. How often a partition is polled, and whether records are written again, depends on timing.
       expect(missed.filter((name) => name.includes('"nth":0'))).toEqual([]);
     });
   },

@@ -10,7 +10,7 @@ import { type ProxiedBroker, proxiedBroker } from './proxied-broker.fixture.ts';
 const why = await whyNoKafkaBroker();
 const because = why === undefined ? '' : ` (skipped: ${why})`;
 const MOVES = process.env['HEADGATE_TORTURE'] === undefined ? 3 : 45;
-/** The last one moves; each node leads one of the others. */
+/** The last partition moves. Each of the three nodes leads one of the other partitions. */
 const PARTITIONS = 4;
 
 describe.skipIf(why !== undefined)(`the page after one whose responses were cut off${because}`, () => {
@@ -34,7 +34,7 @@ describe.skipIf(why !== undefined)(`the page after one whose responses were cut 
     await writer.write(3, 1);
     const seen = await committedRecords(proxied.brokers, topic);
     expect(seen.map(({ value }) => value)).toEqual(['0', '3']);
-    // The offset of the page that was aborted: after the first one and its commit.
+    // The response has the offset of the page that was aborted, which is after the first page and its commit marker.
     expect(lost).toBe(2);
   });
 
@@ -50,7 +50,7 @@ describe.skipIf(why !== undefined)(`the page after one whose responses were cut 
     await pages.verify(proxied.brokers, log);
   });
 
-  /** Cuts the answer to every send, until the client ends its transaction or starts a new producer. Returns the count of cuts so far. */
+  /** Cuts the response to every send, until the client ends its transaction or starts a new producer. The returned function counts the cuts. */
   function cutUntilGivenUp(clientId: string): () => number {
     let cuts = 0;
     let over = false;
@@ -93,7 +93,7 @@ describe.skipIf(why !== undefined)(
           await writer.write(page, PARTITIONS);
           written.push(page);
         } catch {
-          // A failure that shows is none of what is counted here.
+          // This test counts only silent losses, so a visible error is ignored.
           writer = writers.use(await open());
         }
       });
@@ -111,7 +111,7 @@ describe.skipIf(why !== undefined)(
       expect(await pages.verify(broker.brokers, log)).toBe(MOVES + 1);
     });
 
-    /** One page before the first move, and one after each: the writer looks for the last partition where it was before. */
+    /** Writes one page before the first move, and one after each. The writer then still expects the last partition at its former leader. */
     async function afterEachMove(topic: string, write: (page: number) => Promise<void>): Promise<void> {
       let mover = 1;
       await lead(topic, [1, 2, 3, mover]);
@@ -123,10 +123,10 @@ describe.skipIf(why !== undefined)(
       }
     }
 
-    /** Makes these nodes the leaders of the topic's partitions, of which each has two copies then. */
+    /** Makes these nodes the leaders of the topic's partitions, each of which then has two replicas. */
     async function lead(topic: string, wanted: readonly number[]): Promise<void> {
       const before = await leaders(topic);
-      // A leader that keeps its copy stays.
+      // The second replica must not be on the former leader, which would otherwise stay the leader.
       const other = (node: number, partition: number): number => [1, 2, 3].find((id) => id !== node && id !== before[partition]) ?? 1;
       const partitionAssignment = wanted.map((node, partition) => ({ partition, replicas: [node, other(node, partition)] }));
       await admin.alterPartitionReassignments({ topics: [{ topic, partitionAssignment }] });

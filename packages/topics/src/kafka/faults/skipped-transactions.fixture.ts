@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-/** For the environment of a broker: it logs what becomes of the end markers of each transaction. */
+/** Environment variables with which a broker logs what happens to the end markers of each transaction. */
 export const LOGS_MARKERS = {
   JDK_JAVA_OPTIONS: '-Dorg.slf4j.simpleLogger.log.kafka.coordinator.transaction.TransactionMarkerChannelManager=trace',
 };
@@ -13,8 +13,8 @@ const ENDS =
 const HAS_ENDED = /Completed transaction for (?<id>\S+) with coordinator epoch \d+, final state after commit: (?<state>\S+)$/u;
 
 /**
- * The transactions that a broker has called committed without telling some partitions, by its log: each once, named by transactional id, producer
- * id, epoch and start. One that it ends properly after a restart, or that it aborts, isn't among them.
+ * Reads from a broker's log which transactions it has reported as committed, but whose end markers it skipped in some partitions. Each is named by
+ * transactional ID, producer ID, epoch and start. Omits transactions that the broker ended properly after a restart, or aborted.
  */
 export async function skippedTransactions(logFile: string): Promise<ReadonlySet<string>> {
   const found = new Set<string>();

@@ -24,28 +24,28 @@ const isTorture = process.env['HEADGATE_TORTURE'] === '1';
 const whySkipped = why ?? (isTorture ? undefined : 'only in torture');
 const because = whySkipped === undefined ? '' : ` (skipped: ${whySkipped})`;
 const LANES = 10;
-/** As many transactions of ours have to have met a broker that skipped their end markers. */
+/** Minimum number of the driver's transactions whose end markers must have been skipped. */
 const MIN_SKIPPED = 60;
 const MAX_ROUNDS = 200;
-/** Where none is skipped: with brokers before Kafka 4.1. */
+/** Number of rounds if no minimum is required, such as with brokers before Kafka 4.1. */
 const ROUNDS = 30;
 const NO_LEADER = -1;
-/** A recovery has about so many requests. */
+/** Approximate number of requests in a recovery. */
 const RECOVERY = 40;
-/** Begins the transactional ids of Kafka's own producers. */
+/** Prefix of the transactional IDs of Kafka's own producers. */
 const JAVA = 'java-';
 
-/** Writes something again and again. */
+/** A client that writes repeatedly. */
 interface Writing {
-  /** Rejects when it can't go on. */
+  /** Rejects when the client can't continue. */
   readonly work: Promise<void>;
-  /** How much has been acknowledged. */
+  /** Returns how many writes have been acknowledged. */
   readonly acknowledged: () => number;
-  /** From now on: a cut connection at some request, or the log is cut off for good and another one continues. */
+  /** Causes a second fault: a connection is cut at some later request, or the log is cut off for good and another one continues. */
   readonly secondFault: () => Promise<void>;
-  /** Resolves after what is in flight; throws what went wrong. */
+  /** Stops after the write in flight. Rejects if a write failed. */
   readonly end: () => Promise<void>;
-  /** All that was acknowledged is there once and in order. */
+  /** Checks that everything that was acknowledged exists once and in order. */
   readonly verify: () => Promise<void>;
 }
 
@@ -76,7 +76,7 @@ describe.skipIf(whySkipped !== undefined).for([
       const count = found.length - javas;
       return { count, text: `${count} skipped, ${javas} of Kafka's producer, ${place.faults} second faults` };
     };
-    // Only where all replicas are away at once there is no leader.
+    // With several nodes, a partition has no leader only when all its replicas are away at once, so no minimum is required.
     const least = nodes > 1 || isBeforeFault(broker) ? 0 : MIN_SKIPPED;
     let rounds = 0;
     for (let met = 0; rounds < (least === 0 ? ROUNDS : MAX_ROUNDS) && (least === 0 || met < least); rounds += 1) {
@@ -100,12 +100,12 @@ describe.skipIf(whySkipped !== undefined).for([
   });
 });
 
-/** Kafka 4.1 was the first to skip end markers. */
+/** True for Kafka 3. Kafka 4.1 was the first release that skips end markers. */
 function isBeforeFault({ jars }: KafkaBroker): boolean {
   return jars.includes('kafka_2.13-3.');
 }
 
-/** The brokers' clients, and what becomes of their requests. */
+/** The clients of the brokers, and what happens to their requests. */
 class Place {
   readonly proxied: ProxiedBroker;
   readonly #replication: number;
@@ -135,13 +135,13 @@ class Place {
       try {
         return { log: await kafkaTopicLog({ brokers: this.brokers, clientId, replication: this.#replication }), clientId };
       } catch (error) {
-        // The broker is away.
+        // The broker is down, so try again.
         if (!(error instanceof TopicLogError) || error.code !== 'HEADGATE_TOPIC_LOG_OPEN') throw error;
       }
     }
   }
 
-  /** From now on ends of transactions wait until they are let go; `answered` is called when one is acknowledged. */
+  /** Delays the ends of transactions from now on, until the returned function is called. `answered` is called when one is acknowledged. */
   holdEnds(answered: () => void): () => void {
     const gate = Promise.withResolvers<void>();
     this.held = 0;
@@ -187,7 +187,7 @@ async function furtherEach(all: readonly Writing[], count: number): Promise<void
   await Promise.race([caughtUp(), failed]);
 }
 
-/** Ended by SIGTERM while transactions end, or by SIGKILL as soon as one of them has acknowledged the end of one. */
+/** Ends nodes with SIGTERM while transactions end, or with SIGKILL as soon as a node has acknowledged the end of one. */
 async function ended(place: Place, nodes: readonly KafkaNode[], signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
   const isKill = signal === 'SIGKILL';
   let isDone = false;
@@ -202,7 +202,7 @@ async function ended(place: Place, nodes: readonly KafkaNode[], signal: 'SIGTERM
   await expect.poll(() => nodes.map(({ pid }) => pid), { timeout: 120_000 }).toEqual(nodes.map(() => undefined));
 }
 
-/** A broker that stops tells that its partitions have no leaders, and takes ends of transactions for less than a tenth of a second more. */
+/** Stops a broker, and waits until it reports partitions without leaders. After that, it accepts ends of transactions for less than 0.1 s. */
 async function untilLeaderless(address: string, stop: () => void): Promise<void> {
   const cluster = newCluster({ brokers: [address], socketFactory: kafkajsSockets(), retry: { retries: 0 } });
   await cluster.connect();
@@ -214,17 +214,17 @@ async function untilLeaderless(address: string, stop: () => void): Promise<void>
       if (topicMetadata.some(({ partitionMetadata }) => partitionMetadata.some(({ leader }) => leader === NO_LEADER))) return;
     }
   } catch {
-    // It has ended.
+    // The broker has already ended.
   } finally {
     await cluster.disconnect();
   }
 }
 
-/** Something that a log can be asked to write. */
+/** A kind of record sequence that a log writes, with its check. */
 interface Kind {
-  /** What is in flight can't be known to another log. */
+  /** True if another log can't know about a write in flight. */
   readonly isOfOneLog?: boolean;
-  /** Writes on until it is over. */
+  /** Writes until `isOver` returns true. */
   write(log: TopicLog, isOver: () => boolean): Promise<void>;
   acknowledged(): number;
   verify(place: Place, log: TopicLog): Promise<void>;
@@ -253,7 +253,7 @@ async function write(place: Place, newKind: (log: TopicLog) => Promise<Kind>): P
       const gone = client;
       place.cutOff(gone.clientId);
       client = await place.open();
-      // It ends what the log cut off waits for.
+      // Closing the old log ends its calls, which would wait for ever.
       await gone.log.close();
     },
     async end() {
@@ -290,7 +290,7 @@ async function newPagesKind(first: TopicLog): Promise<Kind> {
   };
 }
 
-/** Lists: a lane is opened for what isn't marked there yet, and closed. */
+/** Lists: for each one, a lane is opened, writes the entries that its state doesn't contain yet, and is closed. */
 async function newListKind(first: TopicLog): Promise<Kind> {
   const name = `list-${randomUUID()}`;
   const [topic, state] = [`${name}.requests`, `${name}.state`];
@@ -321,7 +321,7 @@ async function newListKind(first: TopicLog): Promise<Kind> {
   };
 }
 
-/** Appends outside of lanes, to two topics each. Another log knows nothing of them. */
+/** Appends outside of lanes. Each append writes to two topics. Another log knows nothing of them. */
 async function newAppendKind(first: TopicLog): Promise<Kind> {
   const topics = ['a', 'b'].map((letter) => `append-${letter}-${randomUUID()}`);
   await first.createTopics(topics.map((name) => ({ name, partitions: 1 })));
@@ -346,7 +346,7 @@ async function newAppendKind(first: TopicLog): Promise<Kind> {
   };
 }
 
-/** Kafka's own producer, for comparison: its process isn't killed while it writes, as what hangs then would be lost. */
+/** Kafka's own producer, for comparison. Its process isn't killed while it writes, because a hanging transaction would then be lost. */
 async function writeByJava(place: Place, { jars }: KafkaBroker): Promise<Writing> {
   const id = `${JAVA}${randomUUID()}`;
   const { log, clientId } = await place.open();
@@ -368,7 +368,7 @@ async function writeByJava(place: Place, { jars }: KafkaBroker): Promise<Writing
     },
     async end() {
       java.stdin.end();
-      // It may hang for good: a coordinator can refuse its EndTxn until the next restart.
+      // Kafka's producer can hang for good, because a coordinator can refuse its EndTxn until the next restart.
       const late = setTimeout(() => java.kill('SIGKILL'), 60_000);
       if (java.exitCode === null) await once(java, 'exit');
       clearTimeout(late);

@@ -33,7 +33,7 @@ describe.skipIf(why !== undefined)(`topics that others created or deleted${becau
     await createTopics(admin, [{ topic: name, numPartitions, configEntries }]);
   }
 
-  /** A broker takes a moment to let go of the name. */
+  /** Tries to create a deleted topic again, which a broker refuses for a moment. Resolves to whether it succeeded. */
   async function madeAnew(name: string, settings: Readonly<Record<string, string>>): Promise<boolean> {
     return await made(name, settings).then(
       () => true,

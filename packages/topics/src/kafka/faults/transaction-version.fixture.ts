@@ -8,7 +8,7 @@ import { type ProxiedBroker, proxiedBroker } from './proxied-broker.fixture.ts';
 
 const SAFELY = 2;
 
-/** Starts a broker behind a proxy, whose transactions have protocol 2, or 1 as before Kafka 4. */
+/** Starts a broker behind a proxy. Its transactions use protocol 2, or protocol 1 as before Kafka 4. */
 export async function brokerOfProtocol(protocol: number, more: Readonly<Record<string, string>> = {}): Promise<ProxiedBroker> {
   const proxied = await proxiedBroker(({ settings }) => startKafkaBroker({ settings: { ...settings, ...more } }));
   try {
@@ -20,7 +20,7 @@ export async function brokerOfProtocol(protocol: number, more: Readonly<Record<s
   }
 }
 
-/** Lowers the feature `transaction.version` of a cluster: below 2 its transactions have protocol 1. */
+/** Lowers the feature `transaction.version` of a cluster. Below 2, its transactions use protocol 1. */
 export async function setTransactionVersion(brokers: readonly string[], level: number): Promise<void> {
   const cluster = newCluster({ brokers: [...brokers], requestTimeout: 30_000, socketFactory: kafkajsSockets() });
   await cluster.connect();
@@ -41,7 +41,7 @@ const updateTransactionVersion: Request<{ readonly level: number }, void> = {
   flexibleFrom: 0,
   to: 'any',
   needs: () => [],
-  // How long it may take; the feature, two bytes of its level, one of how it is lowered, and no tagged fields; it is done, not only tried.
+  // The timeout; the feature with two bytes of its level, one byte for a safe downgrade, and no tagged fields; `validateOnly`.
   write: (body, { level }) =>
     body
       .int32(30_000)

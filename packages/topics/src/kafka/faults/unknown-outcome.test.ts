@@ -22,9 +22,9 @@ describe.skipIf(why !== undefined).concurrent.for([1, 2])(
 
     interface Writing {
       readonly log: TopicLog;
-      /** Decides what becomes of the log's requests. */
+      /** Sets the rule for the log's requests. */
       readonly rule: (rule?: (request: RequestHead) => Deed) => void;
-      /** Strikes the `nth` request of that name from now on, counted from 0; answers whether that came. */
+      /** Applies `deed` to the `nth` request with this name from now on, counted from 0. The result tells whether that request has come. */
       readonly strike: (blow: { readonly api: string; readonly nth: number; readonly deed: Deed }) => () => boolean;
     }
 
@@ -52,7 +52,7 @@ describe.skipIf(why !== undefined).concurrent.for([1, 2])(
       const pages = await newPages(log);
       const writer = await log.openLane(pages.lane);
       await pages.write(writer, 2);
-      // One request for the partitions of records and of the state: one broker leads them all.
+      // One Produce request contains the partitions of the records and of the state, because one broker leads all of them.
       const announced: Readonly<Record<string, number>> = protocol === 1 ? { AddPartitionsToTxn: 1, AddOffsetsToTxn: 1 } : {};
       const requests = { ...announced, Produce: 1, TxnOffsetCommit: 1, EndTxn: 1 };
       for (const [api, times] of Object.entries(requests)) {
@@ -69,7 +69,8 @@ describe.skipIf(why !== undefined).concurrent.for([1, 2])(
     it.for(deeds)('at any request of an opening: %s', async (deed, { expect, onTestFinished }) => {
       const { log, strike } = await open(onTestFinished);
       const pages = await newPages(log);
-      // A look; a fence with an end marker in each partition, and a look whether it is there; the barrier, likewise; and a look up to that.
+      // An opening reads the state, fences, and writes end markers to all partitions and polls for them. Then it writes the barrier, polls for its
+      // end, and reads the state up to it.
       const ends = { AddPartitionsToTxn: protocol === 1 ? 2 : 1, AddOffsetsToTxn: 1, EndTxn: 2, OffsetFetch: 1 };
       const requests = { Metadata: 1, InitProducerId: 1, ...ends, ListOffsets: 5, Produce: 1, Fetch: 1 };
       for (const [api, times] of Object.entries(requests)) {
@@ -144,7 +145,7 @@ describe.skipIf(why !== undefined).concurrent.for([1, 2])(
   },
 );
 
-/** The same numbers from 0 to 1 for the same seed. */
+/** Returns a generator of numbers from 0 to below 1, always the same ones for the same seed. */
 function lcg(seed: number): () => number {
   let state = seed >>> 0;
   return () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;

@@ -9,7 +9,7 @@ import { plainKafka } from './committed-records.fixture.ts';
 
 const { why, ...broker } = inject('kafkaBroker');
 const because = why === undefined ? '' : ` (skipped: ${why})`;
-/** A broker's answer takes some ms; the query is repeated for 3 s. */
+/** How long a topic stays unknown: longer than a response takes (some ms), and shorter than the driver repeats its query (3 s). */
 const UNKNOWN_FOR_MS = 300;
 const OWN = randomUUID();
 
@@ -27,7 +27,7 @@ describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, ()
 
   async function made(topic: string, compacted = false): Promise<void> {
     const configEntries = compacted ? [{ name: 'cleanup.policy', value: 'compact' }] : [];
-    // To wait is what is tested, and kafkajs gives up where the broker has not heard of the new topic yet.
+    // Don't wait for the leaders here: waiting is the driver's task under test, and kafkajs gives up if the broker doesn't know the topic yet.
     await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }], waitForLeaders: false });
   }
 
@@ -52,7 +52,7 @@ describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, ()
     const topic = `late-${what.replaceAll(' ', '-')}-${OWN}`;
     const asked = ask(topic);
     asked.catch(() => undefined);
-    // oxlint-disable-next-line machine/no-sleep -- that it asks and is told nothing has no event
+    // oxlint-disable-next-line machine/no-sleep -- no event shows that the driver has asked in vain
     await sleep(UNKNOWN_FOR_MS);
     await made(topic, compacted);
     expect(await asked).toEqual(answer);
@@ -67,7 +67,7 @@ describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, ()
     expect(await admin.listTopics()).not.toContain(`nowhere-${OWN}-0`);
   });
 
-  /** Until the broker's metadata no longer lists it: it responds to the deletion earlier. */
+  /** Deletes a topic, and waits until the broker's metadata no longer lists it. The broker responds to the deletion earlier. */
   async function deleted(topic: string, expect: ExpectStatic): Promise<void> {
     await admin.deleteTopics({ topics: [topic] });
     await expect.poll(() => admin.listTopics()).not.toContain(topic);

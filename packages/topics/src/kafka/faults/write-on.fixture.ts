@@ -26,7 +26,7 @@ export function writeOn(pages: Pages, writer: LaneWriter): Writing {
       while (pages.next < goal) await Promise.race([sleep(10), work]);
     },
     end,
-    // A write that waits for a broker ends when its log is closed.
+    // Doesn't wait for a write in flight, which may wait for a broker. That write ends when its log is closed.
     async [Symbol.asyncDispose]() {
       over = true;
       await Promise.resolve();

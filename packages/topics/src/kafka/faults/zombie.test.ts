@@ -123,14 +123,14 @@ describe.skipIf(why !== undefined).concurrent.for([1, 2])(
         const fences = countFences(log.client);
         frozen.letGo();
         await written;
-        // In protocol 2 it begins with what is sent: it may be in time, unless the machine stops for a second.
+        // In protocol 2, a transaction begins when its Produce request arrives, so one that was frozen before may still be in time.
         expect(fences()).toBeGreaterThanOrEqual(protocol === 1 || api === 'EndTxn' ? 1 : 0);
         await pages.write(writer, 2);
         await pages.verify(proxied.brokers, log);
       },
     );
 
-    /** Cuts the answer to the client's next commit, then holds the first request of that name. */
+    /** Cuts the response to the client's next commit, then delays the first request with the name `api`. */
     function holdAfterCutCommit(client: string, api: string): ReturnType<typeof holdFirst> {
       let cut = false;
       const held = holdFirst(proxied, client, (request) => cut && request.api === api);
@@ -143,7 +143,7 @@ describe.skipIf(why !== undefined).concurrent.for([1, 2])(
       return held;
     }
 
-    /** Counts the client's InitProducerId requests from now on; lets everything pass. */
+    /** Counts the client's InitProducerId requests from now on, and lets all requests pass. */
     function countFences(client: string): () => number {
       let fences = 0;
       proxied.rules.set(client, ({ api }) => {
