@@ -6,9 +6,9 @@ export class LaneHeldError extends TopicLogError {
   override readonly name = 'LaneHeldError';
   /** Name of the lane, as in `LaneSpec.name`. */
   readonly lane: string;
-  /** The holder's process ID; null while it has only just taken the lane. */
+  /** Process ID of the holder; null if the holder has only just taken the lane. */
   readonly pid: number | null;
-  /** When the holder took the lane, milliseconds since the epoch; null while it has only just taken it. */
+  /** When the holder took the lane, milliseconds since the epoch; null if `pid` is null. */
   readonly sinceMs: number | null;
 
   constructor(details: { readonly lane: string; readonly pid: number | null; readonly sinceMs: number | null }, options?: ErrorOptions) {
@@ -28,7 +28,10 @@ export class LaneHeldError extends TopicLogError {
   }
 }
 
-/** Another holder has taken the lane: this one's transaction wrote nothing, and later ones won't either. Open the lane again to continue. */
+/**
+ * Another holder has taken the lane, so this holder can't write any more. Open the lane again to continue from its state. On Kafka, the new holder
+ * can still complete the transaction that threw this error.
+ */
 export class LaneLostError extends TopicLogError {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'LaneLostError';

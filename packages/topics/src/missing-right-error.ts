@@ -13,7 +13,7 @@ export interface MissingRight {
   readonly name: string;
 }
 
-/** The brokers know the log's user, but it lacks rights. Retry when they are granted: they take effect at once. */
+/** The brokers know the log's user, but this user lacks rights. A retry succeeds once they are granted, without reopening the log. */
 export class MissingRightError extends TopicLogError {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'MissingRightError';

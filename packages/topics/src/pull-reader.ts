@@ -71,7 +71,7 @@ export abstract class PullReader<Field extends string | Uint8Array>
     else signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
-  /** Returns the next record. Calls don't overlap. It closes the reader at the end, and before it throws. */
+  /** Returns the next record. Calls don't overlap. An implementation closes the reader at the end, and before it throws. */
   protected abstract nextResult(): Promise<IteratorResult<TopicRecord<Field>, undefined>>;
   protected abstract commitOffset(offset: OffsetCommit): Promise<void>;
   /** Releases everything that the reader uses; called once. */

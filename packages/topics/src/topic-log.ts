@@ -46,7 +46,8 @@ export interface TopicLog extends AsyncDisposable {
   groupOffset(topicPartition: TopicPartition & { readonly group: string }): Promise<number | undefined>;
   /**
    * The offset of the first record of a partition that was appended at this time or later, milliseconds since the epoch; undefined if there is
-   * none. A driver lacks this method if timestamps ascend within each partition, so that a binary search finds the offset.
+   * none. Without this method, callers search by timestamp. The driver's timestamps must then ascend within each partition, except for small
+   * differences between clocks.
    */
   offsetSince?(topicPartition: TopicPartition, sinceMs: number): Promise<number | undefined>;
   /**
@@ -134,7 +135,7 @@ export interface TopicPartition {
 
 /** Settings of a topic. */
 export interface TopicSpec {
-  /** Name of the topic. On Kafka, at most 249 letters, digits, `.`, `_` and `-`. */
+  /** Name of the topic: 1 to 249 letters (A to Z, a to z), digits, `.`, `_` and `-`. */
   readonly name: string;
   /** Number of partitions, at least 1. */
   readonly partitions: number;
@@ -182,7 +183,7 @@ export interface TopicGrowth {
 
 /** An existing topic. */
 export interface TopicInfo extends TopicSpec {
-  /** Per partition: the first offset kept, and the offset the next committed record will have. */
+  /** Per partition: the first offset kept, and the end. Readers can read all committed records below `end`; later ones aren't below it. */
   readonly offsets: readonly { readonly earliest: number; readonly end: number }[];
   /** ID of the topic, a new one if the topic is recreated. Absent on the embedded log, and on brokers before Kafka 2.8. */
   readonly id?: string;
@@ -239,7 +240,7 @@ export interface TopicRecord<Field extends string | Uint8Array = string> extends
   readonly value: Field | null;
   /** Headers by name; empty if the record has none. */
   readonly headers: Readonly<Record<string, Field>>;
-  /** When it was appended, milliseconds since the epoch, on the log's clock. */
+  /** When the record was appended, milliseconds since the epoch, on the clock of the log or of the record's writer. */
   readonly timestampMs: number;
 }
 
@@ -251,7 +252,7 @@ export interface LaneSpec {
   readonly state: TopicPartition;
   /** The other partitions that the lane writes to. A driver ends transactions there that a dead predecessor left open. */
   readonly writes?: readonly TopicPartition[];
-  /** The group offsets that the lane commits, for the same reason. */
+  /** The groups and partitions whose offsets the lane commits. A driver also ends a dead predecessor's transactions that commit them. */
   readonly commits?: readonly OffsetPlace[];
   /**
    * True to throw `LaneHeldError` if the holder is, or may be, a living member of a group, even in a driver whose new holders fence the old one.
@@ -267,7 +268,7 @@ export interface LaneWriter extends AsyncDisposable {
   /**
    * Runs `work` to collect the writes, then commits all or none. Resolves when the commit is durable. `work` must be synchronous, so that no
    * transaction stays open while it waits.
-   * Throws `LaneLostError` when another holder has taken the lane: nothing was written, and nothing will be.
+   * Throws `LaneLostError` when another holder has taken the lane, and again at each later call.
    */
   transaction(work: (tx: LaneTransaction) => void): Promise<void>;
   /** Releases the lane. Idempotent. */
@@ -276,7 +277,7 @@ export interface LaneWriter extends AsyncDisposable {
 
 /** Collects the writes of one transaction. After `work` has returned, calls throw a {@link TopicLogError} (HEADGATE_TOPIC_LOG_CLOSED). */
 export interface LaneTransaction {
-  /** Adds records. One for the lane's own state must have a key and a value of text. */
+  /** Adds records. A record for the lane's own state must have text as its key and value. */
   append(records: readonly (NewRecord | RecordSeries)[]): void;
   /** Sets one key of the lane's state; null removes it. */
   checkpoint(key: string, state: string | null): void;
@@ -284,7 +285,7 @@ export interface LaneTransaction {
   commitOffset(commit: OffsetCommit): void;
 }
 
-/** A group and a partition whose offset it commits. */
+/** A partition, and a group that commits offsets in it. */
 export interface OffsetPlace extends TopicPartition {
   /** Name of the group. */
   readonly group: string;

@@ -51,7 +51,7 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
     try {
       await link.call('close-lane', { name: lane.name, epoch });
     } catch {
-      // A log that can't respond has lost its lanes, too.
+      // A log that can't respond no longer holds any lane, so there is nothing to release.
     }
   }
 

@@ -77,7 +77,7 @@ export class WorkerLink {
   }
 }
 
-/** From source, the thread runs the source; from a build, the built file. */
+/** Returns the worker's module: the source if this module runs from source, and otherwise the built file next to it. */
 function workerEntry(): URL {
   return import.meta.url.endsWith('.ts') ? new URL('./worker.ts', import.meta.url) : new URL('./worker.js', import.meta.url);
 }

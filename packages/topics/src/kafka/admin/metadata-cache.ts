@@ -9,7 +9,7 @@ import { messageBytesFor, recordBytes } from '../wire/record-size.ts';
 
 export type WithPartition<Record extends NewRecord | RecordSeries> = Record & { readonly partition: number };
 
-/** Caches descriptions of topics. A topic or partition that isn't in the cache is reported as missing only after a fresh look. */
+/** Caches descriptions of topics. A topic or partition that isn't in the cache is reported as missing only after another request to the brokers. */
 export class MetadataCache {
   readonly #client: ReconnectingClient<Cluster>;
   /** Keeps deleted topics, without partitions: appends in flight to them still need the size limit. */
@@ -53,7 +53,7 @@ export class MetadataCache {
   }
 
   /**
-   * Fetches the metadata of all topics in one request, because one per topic would add up over the lanes. Resolves to the topics that exist.
+   * Fetches the metadata of all topics in one request, because the time of one request per topic would add up. Resolves to the topics that exist.
    */
   async refresh(topicPartitions: readonly TopicPartition[]): Promise<ReadonlyMap<string, TopicDescription>> {
     const wanted = new Map<string, number>();
@@ -91,7 +91,7 @@ export class MetadataCache {
     let last: { readonly topic: string; readonly description: TopicDescription } | undefined;
     for (const record of records) {
       const { topic, key } = record;
-      // Look a topic up once for consecutive records, of which thousands may belong to it.
+      // Look a topic up once for all consecutive records of it, because there can be thousands.
       if (last?.topic !== topic) last = { topic, description: await this.describe(topic) };
       const partition = record.partition ?? (key === null ? 0 : partitionForKey(key, last.description.partitions));
       if (partition >= last.description.partitions || partition < 0)

@@ -20,7 +20,7 @@ const STATE_SETTINGS: Readonly<Record<string, string>> = {
   'min.cleanable.dirty.ratio': '0.1',
   'delete.retention.ms': '86400000',
 };
-/** The record of a book can be far larger than Kafka's default of 1 MiB. Managed clusters allow up to this size. */
+/** Some records, such as one that describes a book, are far larger than Kafka's default limit of 1 MiB. Managed clusters allow this size. */
 const RECORD_SETTINGS: Readonly<Record<string, string>> = { 'max.message.bytes': '8388608' };
 
 /** Settings of a topic that keeps its records: a job can wait in its topic for months, and must still be there when its turn comes. */

@@ -6,7 +6,7 @@ import { brokerOf } from './error-kinds.ts';
 import { metadata as metadataRequest } from '../requests/topics.ts';
 import { withinTime } from './time-limit.ts';
 
-/** Delay before the next broker is tried, too, while earlier ones may still respond. */
+/** Delay until the next broker is tried in addition to the earlier ones, which may still respond. */
 const NEXT_AFTER_MS = 1_000;
 const REACHABLE_WITHIN_MS = 7_000;
 const MAX_NAMED = 3;

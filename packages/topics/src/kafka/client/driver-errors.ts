@@ -10,7 +10,7 @@ interface KafkaJsError extends Error {
   /** The error's name in Kafka's protocol, if a broker returned it. */
   readonly type?: string;
   readonly code?: number | string;
-  /** The topic that a response is about, if any. */
+  /** The topic that a broker's error is about, if any. */
   readonly topic?: string;
   /** `host:port` of the broker, on an error of a connection. */
   readonly broker?: unknown;
@@ -32,7 +32,7 @@ const FINAL_FAULTS: ReadonlySet<string> = new Set([
 /** Errors of the language are defects of Headgate, unless kafkajs threw them (`ofKafkajs`). */
 const OWN = new Set(['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError']);
 
-/** Yields an error and its causes, and of an error that combines several, such as for several topics, each of them with its causes. */
+/** Yields an error, its causes, and the errors that any of these combines (`errors`), each with its own causes. */
 export function* chain(error: unknown): Iterable<KafkaJsError> {
   for (let at = error; at instanceof Error; at = at.cause) {
     yield at;

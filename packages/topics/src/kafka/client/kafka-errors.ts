@@ -15,7 +15,7 @@ export type ErrorKind = 'refresh' | 'retry' | 'later' | 'recreate' | 'fenced' | 
 /** A final error's meaning for the user. */
 export interface Refusal {
   readonly kind: 'final';
-  /** What happened. Default: kafkajs's text, which may call a setting by another name than the brokers' configuration. */
+  /** What happened. Default: kafkajs's text, in which a setting can have another name than in the brokers' configuration. */
   readonly text?: string;
   /** What to do, in a whole sentence. */
   readonly cure: string;

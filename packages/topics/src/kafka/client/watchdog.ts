@@ -25,7 +25,7 @@ export interface WatchdogOptions {
 }
 
 /**
- * Watches for what the broker of a socket owes: to accept the connection, or to answer the oldest request in flight, because brokers answer
+ * Watches a socket for what its broker must do next: accept the connection, or answer the oldest request in flight, because brokers answer
  * in order. It reports a broker that hasn't sent a byte for the time that this request allows. A frozen broker keeps its connections open, so
  * requests to it would fail only much later. It also times out requests, by counting checks. kafkajs would compare wall clock times, which
  * jump when the clock is set, and check ten times a second.

@@ -50,7 +50,7 @@ describe.skipIf(why !== undefined)(`three brokers${because}`, { timeout: 600_000
 
   it.for([
     { what: 'killed', down: (node: KafkaNode) => node.kill(), rounds: ROUNDS },
-    // A broker that shuts down in order first hands over its partitions, and from then on refuses requests for them.
+    // A broker that shuts down cleanly first hands its partitions over to other brokers, and from then on refuses requests for them.
     { what: 'restarted', down: ended, rounds: isTorture ? ROUNDS : 0 },
   ])('keep every page once while a lane writes and each in turn is $what, $rounds times', async ({ down, rounds }, { skip }) => {
     if (rounds === 0) skip('only in torture');

@@ -87,7 +87,7 @@ function isOfLists({ api, forgotten }: Case): boolean {
   return !['OffsetFetch', 'AddOffsetsToTxn', 'TxnOffsetCommit'].includes(api) && (forgotten === 'records' || forgotten === 'state');
 }
 
-/** The cases of appends. No other log uses the transactional ID of a log's appends, and the notes of appends aren't in the log. */
+/** The cases that can occur for appends, which have no state, aren't continued by another log, and keep their notes in memory. */
 const APPENDS = [...everyCase()].filter(
   ({ api, forgotten, holder, nth }) =>
     !['OffsetFetch', 'AddOffsetsToTxn', 'TxnOffsetCommit', 'Fetch'].includes(api) &&

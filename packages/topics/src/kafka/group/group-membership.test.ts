@@ -184,7 +184,7 @@ describe.skipIf(reason !== undefined)(
 
     it('return with what they had after a broker outage that is shorter than a session', async () => {
       await newTopic();
-      // The broker keeps the former members for a session, which is longer than any wait of this test. The new ones must not wait for its end.
+      // The broker keeps the former members for a session, which is longer than any wait of this test. New members must not wait for that.
       const sessionTimeoutMs = 90_000;
       const members = [await join({ sessionTimeoutMs }), await join({ sessionTimeoutMs })];
       await vi.waitFor(() => expect(members.map(({ has }) => has().length)).toEqual([2, 2]), { timeout: 60_000 });

@@ -9,7 +9,7 @@ import { stickyAssigner } from './sticky-assigner.ts';
 const HEARTBEATS = 6;
 /** Interval at which kafkajs checks whether a heartbeat is due, or whether the consumer must stop. */
 const CHECK_MS = 250;
-/** Retries of a failing connection before the consumer ends. They take less time than a session lasts, and more than joins of a busy group. */
+/** Retries of a failing connection before the consumer ends. They are few, because a new consumer then takes over. */
 const RETRY = { retries: 6, initialRetryTime: 50, maxRetryTime: 400, restartOnFailure: async (): Promise<boolean> => false };
 
 export interface MemberConsumerOptions {

@@ -57,7 +57,7 @@ export class LaneLog {
     this.transactionKey = `${OWN_KEYS}${lane.name}/transaction`;
   }
 
-  /** The newest transaction that is known to be committed, and those after it; none if a holder released the lane after them. */
+  /** The newest transaction that is known to be committed, and all later ones. Empty if a holder has released the lane since. */
   get noted(): readonly Noted[] {
     return this.#noted;
   }
@@ -73,7 +73,7 @@ export class LaneLog {
     this.#assertOurs();
   }
 
-  /** Reads up to the holder record with this nonce, which everything that earlier holders committed precedes. Throws like `readToEnd`. */
+  /** Reads up to the holder record with this nonce. Everything that earlier holders committed is before this record. Throws like `readToEnd`. */
   async readTo(nonce: string): Promise<void> {
     this.#awaited = nonce;
     await this.#options.client.once((cluster) => this.#partition.readUntil(cluster, (record) => this.#note(record) === nonce));

@@ -112,7 +112,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       if (!(error instanceof LaneLostError) || this.#log.counted < id.number) throw error;
     });
     this.#state?.apply(stateChanges(content.records, lane.state));
-    // Without this, readers of the last transaction could have to wait for the next one, which may come in a week.
+    // Without this, readers of the last transaction could have to wait for the next one, which can come much later.
     this.#settling = setTimeout(() => {
       this.queued(() => this.#untilDone((session) => session.settle())).catch(() => undefined);
     }, SETTLE_AFTER_MS).unref();

@@ -21,7 +21,8 @@ export interface AppenderOptions {
 type PlacedRecord = NewRecord & { readonly partition: number };
 
 /**
- * Appends records outside of lanes. Each call is one transaction, one after another, under a transactional ID that no other process uses.
+ * Appends records outside of lanes. Each call is one transaction. The transactions run one after another, under a transactional ID that no other
+ * process uses.
  */
 export class Appender {
   readonly #options: AppenderOptions;
@@ -48,7 +49,7 @@ export class Appender {
 
   async #append(records: readonly PlacedRecord[]): Promise<readonly RecordPosition[]> {
     const id = { incarnation: this.#incarnation, number: (this.#number += 1) };
-    /** Earlier attempts at this append, from the newest complete one on. A later attempt may have written only the records that it had lost. */
+    /** Earlier attempts at this append, from the newest complete one on. Attempts after that one write only the records that it has lost. */
     let noted: readonly Noted[] = [];
     const { session: newSession, patience, signal, explained } = this.#options;
     const attempt = async (): Promise<readonly RecordPosition[]> => {

@@ -515,7 +515,7 @@ function visible(log: readonly Entry[]): readonly string[] {
   return texts.filter((text) => text !== '');
 }
 
-/** Returns what is wrong with a state, now or if all writers died and a new one came; undefined if nothing is wrong. */
+/** Returns what is wrong with a state, now or after a new writer has replaced all others; undefined if nothing is wrong. */
 function wrong(state: string, options: ModelOptions, checked: Set<string>): string | undefined {
   const world = JSON.parse(state) as World;
   const { coordinator, logs, acknowledged, hidden } = world;

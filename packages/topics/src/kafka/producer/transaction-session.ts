@@ -175,7 +175,7 @@ export class TransactionSession {
       this.#unended = { topicPartitions: open, offsets: offsets.filter((place) => committed.get(place)?.isPending) };
       if (performance.now() >= deadline) break;
     }
-    // Another client's older transaction may keep these partitions from being stable, so look for this producer's own.
+    // An older transaction of another client may be open in these partitions, so ask whether this producer's own has ended.
     const { topicPartitions, offsets } = this.#unended;
     const ours = await cluster.ask(describeProducers, { topicPartitions, producerId: producer.epoch.producerId });
     this.#unended = { topicPartitions: topicPartitions.filter((place) => ours.get(partitionKey(place))), offsets };

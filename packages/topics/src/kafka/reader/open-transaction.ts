@@ -12,8 +12,8 @@ export async function findOpenTransaction(cluster: Cluster, { topic, partition }
     (data) => data.messages,
     (error: unknown) => (isOutOfRange(error) ? [] : Promise.reject(error)),
   );
-  // The batch can begin before the requested offset. If its record at the offset belongs to no transaction, it was appended after the request for
-  // the last stable offset.
+  // The batch can begin before the requested offset. A record at this offset that belongs to no transaction was appended after the last stable
+  // offset was fetched.
   const first = messages.find((message) => Number(message.offset) >= offset);
   if (first === undefined || first.isControlRecord || !first.batchContext.inTransaction) return undefined;
   return { offset: Number(first.offset), sinceMs: Number(first.timestamp) };

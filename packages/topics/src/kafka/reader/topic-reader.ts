@@ -99,8 +99,8 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
       const start = from === 'earliest' ? first : from === 'latest' ? end : from;
       const resume = group === undefined ? undefined : readYourWrites.groupOffset({ group, topic, partition }, committed?.get(partition));
       const next = Math.max(first, resume ?? start);
-      // The partition must still reach this offset: the group's committed one, or at most the highest that this client has seen. A
-      // caller may start at a higher offset and wait for it.
+      // If the partition ends below `had`, it has lost records. A start above the highest offset that this client has seen proves no loss,
+      // because a caller can wait for records that don't exist yet.
       const had = resume ?? Math.min(next, readYourWrites.highestStable(topic, partition));
       return { partition, next: emptyRanges.behind(topic, partition, next), end, had };
     });

@@ -46,7 +46,7 @@ export function bearerAuthentication(token: () => Promise<BearerToken>): Authent
         wasTaken = true;
         return;
       }
-      // The client must acknowledge the refusal to end the exchange (section 3.2.3). The brokers' error says less than the refusal.
+      // The client must acknowledge the refusal to end the exchange (section 3.2.3). The brokers then respond with an error, which says less.
       await saslAuthenticate({ request: { encode: () => withLength(SEPARATOR) }, response }).catch(() => undefined);
       if (renewedIn !== undefined && (wasTaken || expiryMs <= Date.now() + CLOCKS_APART_MS)) {
         refused = value;

@@ -46,8 +46,8 @@ const MECHANISMS = { plain, 'scram-sha-256': scram256, 'scram-sha-512': scram512
 
 /**
  * Returns the `sasl` option for kafkajs, with Headgate's own authentication for oauthbearer, because kafkajs 2.2.4 doesn't read the brokers'
- * response, so a refused token would look like a closed connection. The other mechanisms are kafkajs's own, but lost connections don't look like
- * refusals.
+ * response, so a refused token would look like a closed connection. For the other mechanisms, it wraps kafkajs's authentication, so that a lost
+ * connection doesn't look like a refusal.
  */
 export function saslForKafkajs(sasl: KafkaSaslOptions): NonNullable<KafkaConfig['sasl']> {
   if (sasl.mechanism === 'oauthbearer') {
@@ -58,8 +58,8 @@ export function saslForKafkajs(sasl: KafkaSaslOptions): NonNullable<KafkaConfig[
 
 /**
  * kafkajs's own authentication. Throws a `TypeError` for an unsupported mechanism. kafkajs itself reports every error as a refusal, even a lost
- * connection or a timeout, and keeps only the message. Here such an error is thrown unchanged. Only the broker's error SASL_AUTHENTICATION_FAILED
- * is a refusal, and a broker that can't prove its identity.
+ * connection or a timeout, and keeps only the message. Here such an error is thrown unchanged. Only two cases are refusals: the broker's error
+ * SASL_AUTHENTICATION_FAILED, and a broker that can't prove its identity.
  */
 export function kafkajsAuthentication(sasl: PlainSasl): Authentication {
   if (!Object.hasOwn(MECHANISMS, sasl.mechanism)) {
