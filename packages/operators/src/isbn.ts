@@ -40,7 +40,7 @@ export function toIsbn10(isbn: string): string | undefined {
   return isbn13.startsWith('978') ? withCheckDigit10(isbn13.slice(3, 12)) : undefined;
 }
 
-/** White space, hyphens, and the dashes that typesetting and copying turn hyphens into. */
+/** White space, hyphens, and the dashes and invisible characters that typesetting and copying put in place of a hyphen or a space. */
 const SEPARATORS = /[\s\u00ad\u200b\u2010-\u2015\u2212\ufe63\uff0d-]/gu;
 
 function charactersOf(text: string): string {

@@ -1,4 +1,4 @@
-/** A set of positions that takes one bit for each. */
+/** A set of positions that takes one bit for each position. */
 export interface PositionSet {
   readonly size: number;
   add(position: number): void;

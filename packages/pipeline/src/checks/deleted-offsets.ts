@@ -4,7 +4,7 @@ import type { Lane } from '../engine/lane.ts';
 
 /** Offsets of a requests topic that the log deleted before a run read them. */
 export interface DeletedOffsets {
-  /** Maximum number of deleted requests. It can include end markers of transactions: once deleted, they look the same. */
+  /** Maximum number of deleted requests. It can include end markers of transactions, because the log no longer tells them apart. */
   readonly count: number;
   /** The last of these offsets. */
   readonly last: number;

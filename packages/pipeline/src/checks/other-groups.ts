@@ -21,9 +21,9 @@ export interface OtherGroupsOptions {
 }
 
 /**
- * Warns of other groups that process a pipeline's requests, because every group writes the records of each request. Finds the groups by
- * their keys in the pipeline's state. A group without state, such as one with a mistyped name, is warned of every earlier group. A group
- * with state is warned only of groups that were active within a day.
+ * Warns of other groups that process a pipeline's requests, because the records of each request are then written once per group. Finds the
+ * groups by their keys in the pipeline's state. A group without state, such as one with a mistyped name, is warned of every earlier group.
+ * A group with state is warned only of groups that were active within a day.
  */
 export function otherGroupsWarnings({ state, group, pipeline, names }: OtherGroupsOptions): readonly string[] {
   const isNew = laneState(group, state).get(STATE_KEYS.finished) === undefined;

@@ -127,7 +127,9 @@ function commonOptions(maxOutstanding: number) {
   };
 }
 
-/** The error for a source whose credentials differ: keys decide which lane gets a job, regardless of that lane's credentials. */
+/**
+ * The error for a source with `credentialsOf` in several lanes: a job's key decides its lane, which might not have the job's credential.
+ */
 function notDivided(pipeline: string, lanes: number): PipelineError {
   const message = `${pipeline}: its source has credentialsOf, so ${lanes} lanes can't divide its credentials. Set lanes to 1, or remove credentials from its definition.`;
   return new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message, pipeline });

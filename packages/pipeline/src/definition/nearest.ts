@@ -14,7 +14,10 @@ function slips({ length }: string): number {
   return Math.max(1, Math.floor(length / 3));
 }
 
-/** Number of changed letters; two swapped letters count as one. */
+/**
+ * Number of inserted, deleted and changed letters. It is one lower if both words have the same letters, so that two swapped letters count
+ * as one.
+ */
 function steps(one: string, other: string): number {
   const letters = (word: string): string => word.split('').toSorted().join('');
   return distance(one, other) - (letters(one) === letters(other) && one !== other ? 1 : 0);

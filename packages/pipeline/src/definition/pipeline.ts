@@ -102,8 +102,9 @@ export interface Pipeline<Request = unknown> {
   /** True if the definition has a probe. */
   readonly canProbe: boolean;
   /**
-   * Opens the probe with the credential at this index of `credentials`, or with 0 if lanes divide none. `value`: JSON of the request to
-   * send. Throws a {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) if that is invalid. Returns undefined if the definition has no probe.
+   * Opens the probe with the credential at this index of `credentials`. If lanes divide none, the index is 0. `value`: JSON of the request
+   * to send. Throws a {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) if that is invalid. Returns undefined if the definition has no
+   * probe.
    */
   probe(io: SharedIo, credential: number, value?: string): Probe | undefined;
   /**

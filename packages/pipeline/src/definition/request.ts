@@ -25,7 +25,7 @@ export const RESUME = 'headgate-resume';
 /** Name of a header of the requests that a family makes once: offset of the family's root in their partition. */
 export const ONCE = 'headgate-once';
 
-/** Returns the offset of the root of a request's family. A request without a root is its own. */
+/** Returns the offset of the root of a request's family. A request without `root` is the root itself. */
 export function rootOf({ root, offset }: Pick<RequestRecord, 'root' | 'offset'>): number {
   return root ?? offset;
 }
@@ -99,7 +99,7 @@ export function requestContent({ value, bytes }: RequestRecord): DeadLetterConte
 const DEEPEST = 50;
 /** Maximum length of a request that is stored whole: characters, or bytes if it is binary. */
 const LARGEST = 32 * 1024 * 1024;
-/** Length that is stored of a larger one. */
+/** Number of characters, or bytes, that are stored of a longer request. */
 const KEPT = 500;
 
 /**

@@ -5,7 +5,7 @@ import { type $ZodType, type $ZodTypes, clone, globalRegistry } from 'zod/v4/cor
 
 /** The symbol is global, because a user's folder can have its own installation of this package. */
 const SCALAR: unique symbol = Symbol.for('headgate.scalar');
-/** Marks a mapping of a configuration file whose values are scalars. Global for the same reason. */
+/** Marks a mapping of a configuration file whose values are scalars. The symbol is global, too. */
 export const OF_FILE: unique symbol = Symbol.for('headgate.of-file');
 
 /** The fields with which a scalar is created. */

@@ -18,15 +18,15 @@ export interface SecretOptions {
   /** Whether the secret can be empty. Default: false. */
   readonly empty?: boolean;
   /**
-   * Whether the secret can have any characters, because it only signs, or is percent-encoded before it is sent. Default: false. A header
-   * carries such a secret unchanged.
+   * Whether the secret can have characters that no header can carry. Set it for a secret that only signs, or is percent-encoded before it
+   * is sent. Default: false.
    */
   readonly encoded?: boolean;
 }
 
 /**
- * Returns the schema of a secret in a pipeline's options. It refuses text that no header can carry, because a header's own error can quote
- * the text.
+ * Returns the schema of a secret in a pipeline's options. It refuses text that no header can carry, because an error about such a header
+ * can quote it.
  */
 export function secret({ empty = false, encoded = false }: SecretOptions = {}): z.ZodType<SecretReader, SecretInput> {
   const flawIn = (value: string): string | undefined => (value === '' && !empty ? 'is empty. Give it a value.' : flawOf(value, encoded));

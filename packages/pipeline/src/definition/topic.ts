@@ -56,7 +56,7 @@ export type TopicMap = Readonly<Record<string, TopicDefinition<any>>>;
 /** The type of a topic's values. */
 export type TopicValue<Definition> = Definition extends TopicDefinition<infer Value> ? Value : never;
 
-/** Create the records of each topic, and further requests of the same pipeline. */
+/** Functions that create the records of each topic, and further requests of the same pipeline. */
 export type RecordMakers<Topics extends TopicMap> = { readonly [Name in keyof Topics]: RecordMaker<TopicValue<Topics[Name]>> } & {
   readonly requests: RequestMaker;
 };

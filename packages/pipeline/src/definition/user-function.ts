@@ -25,7 +25,10 @@ export function callUser<Result>(of: UserFunction, call: () => Result): Result {
   }
 }
 
-/** Returns the result of a function of a definition, whose own errors the caller passes on unchanged. Throws if the result is a promise. */
+/**
+ * Returns the result of a function of a definition, or throws if it is a promise. Unlike with `callUser`, the function's own errors pass
+ * unchanged.
+ */
 export function answered<Result>(of: UserFunction, result: Result): Result {
   if (isPromise(result)) throw misuse(of, 'returns a promise', 'It must return synchronously');
   return result;

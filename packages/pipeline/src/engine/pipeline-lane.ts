@@ -136,7 +136,10 @@ async function closeSources(sources: readonly SourceControls[], warn: (message: 
   }
 }
 
-/** Emits the attempts of a lane's sources. Only the first lane reports that a service states another limit, because all lanes would. */
+/**
+ * Emits the attempts of a lane's sources. Only the first lane reports that a service states another limit, because all lanes learn the
+ * same.
+ */
 function attempts({ emit, tracing }: LaneRun, { name, definition }: Pipeline, number: number): PipelineIo['onAttempt'] {
   const options = Object.keys(definition.options.shape);
   return ({ walk, ...attempt }) => {

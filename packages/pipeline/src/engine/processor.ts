@@ -64,7 +64,7 @@ export type Left =
   /** A lookup. `keys`: how many of its keys have no response yet; `size`: maximum keys of one HTTP request. */
   | { readonly kind: 'lookup'; readonly keys: number; readonly size: number };
 
-/** The surroundings of a worker: its lane, and what the run provides. */
+/** The environment of a worker: its lane, and what the run provides. */
 export interface WorkerContext<Request, Topics extends TopicMap> {
   /** Name of the pipeline. */
   readonly pipeline: string;

@@ -11,8 +11,8 @@ export interface RepeatedRequests {
 }
 
 /**
- * A request with `once` is repeated if an equal one, which isn't repeated itself, lies between its root and it. This depends only on the
- * topic. So every holder of the lane gets the same result, without an entry in the lane's state.
+ * A request with `once` is repeated if an equal one, which isn't repeated itself, comes after its root and before it. This depends only on
+ * the topic. So every holder of the lane gets the same result, without an entry in the lane's state.
  */
 export function repeatedRequests({ log, topic, partition, from: next, signal }: Omit<RequestsInOrderOptions, 'resumed'>): RepeatedRequests {
   /** The newest offset of each request that isn't repeated, by the identity of the request. */

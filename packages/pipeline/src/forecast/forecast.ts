@@ -141,8 +141,8 @@ function doneInTurn(lane: LaneWork, { first, concurrency, ...options }: Paramete
   const lookups = Math.ceil(lane.keys / lane.keysPerRequest);
   return requestsUntilDone(pages, { concurrency, first }).map((turns, i) => {
     const own = pages[i] ?? 1;
-    // If more walks follow, each finished one is replaced, so every round has as many requests. Otherwise, rounds get shorter, and lookups
-    // also take turns.
+    // If more walks follow, each finished walk is replaced, so a round always has one request per walk in `walks`. Otherwise, rounds get
+    // shorter, and lookups also take turns.
     const until = Math.max(0, (isMore ? own * Math.max(1, lane.walks.length) : turns + Math.min(lookups, own)) - inFlight);
     return started({ pages: Math.min(requests, until), keys: 0 }, pace).inMs + own * (options.requestMs ?? 0);
   });

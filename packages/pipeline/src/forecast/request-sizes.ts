@@ -22,7 +22,8 @@ export type RequestSize =
 export type RequestSizes = (record: SizedRecord, request?: unknown) => RequestSize | undefined;
 
 /**
- * Estimates requests by the started walks in a lane's state, and by each key's last complete walk: by default, the last one in that state.
+ * Estimates the work of requests from the started walks in a lane's state, and from each key's last complete walk: by default, the last one
+ * in that state.
  */
 export function requestSizes(
   { requests, expect }: Pick<Pipeline, 'requests' | 'expect'>,
@@ -77,12 +78,12 @@ export interface LaneBacklog {
    */
   countAhead(): void;
   /** Number of walks. */
-  /** Number of walks of unknown size. During the first count, it is one higher, because more can follow. */
   readonly walks: number;
-  /** Total pages of the walks of known size. */
+  /** Number of walks of unknown size. During the first count, it is one higher, because more can follow. */
   readonly unknown: number;
-  /** Number of lookup keys. */
+  /** Total pages of the walks of known size. */
   readonly pages: number;
+  /** Number of lookup keys. */
   readonly keys: number;
   /** False during the first count of the lane's topic. Later counts only add to it. */
   readonly isCounted: boolean;

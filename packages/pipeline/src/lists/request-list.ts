@@ -17,7 +17,7 @@ export interface RequestListOptions {
 }
 
 /**
- * Number of requests in the first transaction. Each later one has twice as many, up to the maximum, because a log needs time for each
+ * Number of requests in the first transaction. Each later one has twice as many, up to `MAX_CHUNK`, because a log needs time for each
  * transaction.
  */
 const FIRST_CHUNK = 1_000;
@@ -29,7 +29,8 @@ const MAX_CHUNK = 8_000;
 const FORGET_AFTER_MS = 30 * 86_400_000;
 
 /**
- * Nothing is due while the wall clock is between these times, epoch ms. Before `from`, the clock was set back: a marker is from its future.
+ * Nothing is due while the wall clock is between these times, epoch ms. If it is before `from`, it was set back: a marker is from the
+ * future.
  */
 export interface NothingDue {
   readonly from: number;

@@ -100,7 +100,7 @@ export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupReq
   /** Returns the changes of the lane's state for a request. A request that one transaction answers completely needs none. */
   const stateOf = (lookup: LookupRequest<Request>): readonly StateChange[] => {
     const { offset, record, keys, valid, answered } = lookup;
-    // Invalid keys needn't be stored, because their dead letters are written before any response arrives.
+    // Invalid keys needn't be stored: their dead letters are committed before any result of a valid key, or together with it.
     const parts = partsOf(keys.slice(0, valid)).map((some, i): StateChange => [`${STATE_KEYS.keys}${offset}/${i}`, some]);
     const texts = textParts(record.value ?? '').map((text, i): StateChange => [`${STATE_KEYS.text}${offset}/${i}`, text]);
     const at = STATE_KEYS.answered + String(offset);

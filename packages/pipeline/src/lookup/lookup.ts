@@ -91,7 +91,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   const { pipeline, lane, notifier, clock, emit, credits, topics, tracing } = context;
   const { source, size } = definition;
   const requests = lookupRequests<Request>(pipeline, lane);
-  /** The batches that have no response yet, each with the controller that takes it back. */
+  /** The batches that have no response yet, each with the controller that aborts it. */
   const underWay = new Map<readonly WaitingKey<Request>[], AbortController>();
   let waiting: WaitingKey<Request>[] = [];
   let cancelTimer: (() => void) | undefined;

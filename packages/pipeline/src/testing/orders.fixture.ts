@@ -62,7 +62,7 @@ export interface Mistakes {
   readonly leavesTimer?: boolean;
   /** A connection is still open after a stop. */
   readonly leavesConnection?: boolean;
-  /** Two records of a page have IDs that records of other pages also have. */
+  /** Records of different pages have the same IDs. */
   readonly sameIds?: boolean;
 }
 

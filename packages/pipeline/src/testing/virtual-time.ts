@@ -12,7 +12,7 @@ export interface DoneInVirtualTimeOptions {
   readonly clock: VirtualClock;
 }
 
-/** Limits of the clock's steps while a run with `follow` has nothing to do. Small steps don't miss a list that becomes due. */
+/** Limits of the clock's steps while a run with `follow` has nothing to do. They are small, because a list can become due at any time. */
 const IDLE_STEP_MS = { least: 1_000, most: 60_000 };
 
 /**

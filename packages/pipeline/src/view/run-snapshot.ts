@@ -69,7 +69,7 @@ export interface PipelineSnapshot {
   readonly attempts: Readonly<Record<string, number>>;
   /** Number of HTTP attempts by the name of their credential, then by outcome. */
   readonly credentials: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  /** Durations of attempts, from the permit to the end of the response. */
+  /** Durations of attempts, from the permit to the end of the attempt. */
   readonly attemptTimes: Histogram;
   /** Time of the last successful attempt. */
   readonly lastSuccessAt?: number;

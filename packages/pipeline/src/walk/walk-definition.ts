@@ -42,8 +42,8 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
   /** Cure in the dead letter of a page with a record that is too large for its topic, such as `take smaller pages`. Default: none. */
   readonly smallerBy?: string;
   /**
-   * Returns true for a request of all pages. Default: true. Other walks don't count as the key's last one: no `after`, nothing carried
-   * over.
+   * Returns true for a request of all pages. Default: every request is one. Other walks don't count as the key's last walk: `after` isn't
+   * called, and nothing is carried over.
    */
   whole?(request: Request): boolean;
   /** Work after a complete walk, such as comparing it with the previous one. */
@@ -76,7 +76,7 @@ export interface WalkPosition<Request, Topics extends TopicMap> {
 
 /** A part of a page that can't be processed. */
 export interface RefusedPart {
-  /** Unique within its request, and the same when the page is requested again. */
+  /** ID of the part. Unique within its request, and the same when the page is requested again. */
   readonly id: string;
   /** The part as a JSON value, as the service returned it. */
   readonly record: unknown;
@@ -87,7 +87,7 @@ export interface RefusedPart {
 /** A walk's change of state, for `WalkDefinition.lifecycle`. */
 export type WalkChange = {
   readonly state: 'started' | 'completed' | 'failed';
-  /** Pages written so far. */
+  /** Number of pages written so far. */
   readonly pages: number;
   readonly items: number;
   /** Why the walk failed. Set only if `state` is `failed`. */
@@ -111,17 +111,17 @@ export type After<Topics extends TopicMap> = (
 export interface Crawl {
   /** Key of its request. */
   readonly key: string;
-  /** `<requests topic>-<partition>-<offset>`. */
+  /** ID of its request: `<requests topic>-<partition>-<offset>`. */
   readonly id: string;
-  /** Pages written, including those before a restart. */
+  /** Number of written pages, including those before a restart. */
   readonly pages: number;
-  /** Items of its pages, as `WalkDefinition.items` counts them. */
+  /** Number of items on these pages, as `WalkDefinition.items` counts them. */
   readonly items: number;
   /** Offsets in the lane's partition, by the topic's name within the pipeline. All records of the walk are at or after them. */
   readonly offsets: Readonly<Record<string, number>>;
 }
 
-/** The means of {@link After}, for the lane that the crawl belongs to. */
+/** Resources that {@link After} can use, for the lane that the crawl belongs to. */
 export interface AfterIo<Topics extends TopicMap> {
   /** The log. To read a crawl back, call `readBytes` with `partition`, from an offset of `Crawl.offsets`. */
   readonly log: TopicLog;

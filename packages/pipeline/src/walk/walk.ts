@@ -186,7 +186,7 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
       leave(current);
       return;
     }
-    // If other code has stopped the source, it sends nothing more, so the lane can't continue either.
+    // A source that other code has stopped also ends the lane, because it sends nothing more.
     if (endsSource(error) || endsLane(error) || (isStop(error) && !isStopping)) {
       // Call this before `leave`, so that the unfinished work of the failed lane still includes this walk.
       notifier.fail(error);
