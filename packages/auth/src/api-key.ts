@@ -19,15 +19,17 @@ export type ApiKeyPlace =
     };
 
 /**
- * Signs with an unchanged key: `Authorization: <key>`, or in the given `place`.
+ * Signs with an unchanged key: `Authorization: <key>`.
  *
  * @param key the key, or a function that returns it for each request, possibly as a promise
  * @throws {@link AuthError} `HEADGATE_INVALID_SECRET` when the key is empty or can't be sent in a header. A function's key is checked at
- * each request. A `TypeError` when `place.header` isn't a valid name of a header.
+ * each request.
  */
 export function apiKey<Given extends Secret | SecretProvider>(key: Given): SignerOf<Given>;
 /**
  * Signs with an unchanged key in the header, the query parameter or the member of the body that `place` names, and without `Authorization`.
+ *
+ * @throws as above; and a `TypeError` when `place.header` isn't a valid name of a header.
  */
 export function apiKey(key: Secret | SecretProvider, place: ApiKeyPlace): Signer;
 export function apiKey(key: Secret | SecretProvider, place?: ApiKeyPlace): Signer {

@@ -32,9 +32,9 @@ export interface PipelineErrorOptions {
   readonly message: string;
   /** True if the same call may succeed later without a change to the program. Default false. */
   readonly retryable?: boolean | undefined;
-  /** The name of the pipeline concerned. */
+  /** Name of the pipeline that the error is about. */
   readonly pipeline?: string | undefined;
-  /** The key of the request concerned. */
+  /** Key of the request that the error is about. */
   readonly key?: string | undefined;
   /** The underlying error. Default: none. */
   readonly cause?: unknown;
@@ -48,9 +48,9 @@ export class PipelineError extends Error {
   readonly code: PipelineErrorCode;
   /** True if the same call may succeed later without a change to the program. */
   readonly retryable: boolean;
-  /** Name of the pipeline concerned. */
+  /** Name of the pipeline that the error is about. */
   readonly pipeline: string | undefined;
-  /** Key of the request concerned. */
+  /** Key of the request that the error is about. */
   readonly key: string | undefined;
 
   constructor({ code, message, retryable = false, pipeline, key, cause }: PipelineErrorOptions) {

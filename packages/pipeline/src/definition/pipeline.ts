@@ -77,7 +77,7 @@ export interface Pipeline<Request = unknown> {
   everyOf(request: unknown): number | undefined;
   /** Maximum items of one lane that are requested or in flight and not yet written. */
   readonly maxOutstanding: number;
-  /** Maximum items of a page of a walk. Undefined: unknown. */
+  /** Maximum items per page of a walk. Undefined: unknown. */
   readonly pageItems: number | undefined;
   /** Usual size of the records of some topics, bytes, by the topics' names within the pipeline. */
   readonly usualBytes: Readonly<Record<string, number | undefined>>;

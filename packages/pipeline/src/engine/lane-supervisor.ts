@@ -57,7 +57,7 @@ interface Supervised extends LaneName {
   ended: boolean;
 }
 
-/** Delay before taking a lane again that another process has taken over, although the group assigns it to this process. */
+/** Delay before another attempt to open a lane that another process has taken over, or whose topic accepts only smaller records now. */
 const LANE_AGAIN_MS = 1_500;
 /** Time that an idle process waits for lanes of a killed one. The group notices a killed process after 6 s, and then assigns its lanes. */
 const OTHERS_LIVE_MS = 8_000;

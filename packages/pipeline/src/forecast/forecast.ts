@@ -23,7 +23,7 @@ export interface LaneWork {
   readonly walks: readonly WalkSize[];
   /** The walks after those in `walks`: their number, how many have an unknown size, and the total pages of the others. Default: none. */
   readonly behind?: { readonly walks: number; readonly unknown: number; readonly pages: number };
-  /** The walks in `behind` that only some credentials may send, an element for each set of credentials. Default: none. */
+  /** The walks in `behind` whose requests only some credentials may send, an element for each set of credentials. Default: none. */
   readonly restricted?: readonly RestrictedWalks[];
   /** Number of lookup keys without a response. */
   readonly keys: number;

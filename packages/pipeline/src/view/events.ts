@@ -66,7 +66,9 @@ export type RunEvent =
       readonly type: 'lane-left';
       readonly pipeline: string;
       readonly lane: number;
-      /** Why the lane was lost, such as `process 12 on host-b since … has taken it over`. Absent if the lane was released normally. */
+      /**
+       * Why this process left the lane, such as `process 12 on host-b since … has taken it over`. Absent if the lane was released normally.
+       */
       readonly reason?: string;
       /** True if the lane has failed: no process resumes it before the cause is fixed and a new run starts. The other lanes continue. */
       readonly failed?: true;
