@@ -71,9 +71,9 @@ export type RequestMaker = (request: unknown, options?: RequestMakerOptions) => 
 /** Options of a {@link RequestMaker}. */
 export interface RequestMakerOptions {
   /**
-   * Work equal requests once: drop this request if the lane's topic has an equal one with `once` after the root of this request's family.
-   * The root is the nearest ancestor without `once`: a request that was listed, enqueued, replayed or created. Without effect in `after` of
-   * a walk. Default: false.
+   * Whether equal requests are worked once: this request is dropped if the lane's topic has an equal one with `once` after the root of this
+   * request's family. The root is the nearest ancestor without `once`: a request that was listed, enqueued, replayed or created. Without
+   * effect in `after` of a walk. Default: false.
    */
   readonly once?: boolean;
 }

@@ -46,7 +46,7 @@ const definition = {
   expect: () => 2,
 } as const;
 
-/** Each job is a day of a shop, with two pages of orders. Each shop has its own token. */
+/** A pipeline whose jobs are days of a shop, each with two pages of orders. Each shop has its own token. */
 const orders = definePipeline({
   ...definition,
   open: ({ baseUrl }, io) =>

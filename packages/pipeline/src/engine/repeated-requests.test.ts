@@ -49,7 +49,7 @@ it('lets a root that was added after the first one request it again', async () =
 });
 
 it('counts only requests that are not repetitions themselves', async () => {
-  // The root of the last x comes after the only x that was worked, but the x in between is a repetition, so the last one isn't.
+  // The last x has the root b. The x after b is itself a repetition, so the last x isn't one.
   const { repeatedFrom } = topicOf([['a'], ['x', 0], ['b'], ['x', 0], ['x', 2]]);
   expect(await repeatedFrom(0)).toEqual([3]);
 });

@@ -316,7 +316,7 @@ test('requests that the log deleted before they were processed fail the run once
   const first = await start({ log: place.log, pipelines: [pipeline()({ shelves: ['a'] })] });
   expect(await first.done).toMatchObject({ outcome: 'done' });
   await place.log.append(['b', 'c', 'd'].map((key) => ({ topic: 'shelves.requests', key, value: JSON.stringify({ shelf: key }) })));
-  // Looks like a broker whose retention has deleted b and c.
+  // Acts like a broker whose retention has deleted b and c.
   const log = logWith(place.log, {
     listTopics: async (names) =>
       (await place.log.listTopics(names)).map((one) =>

@@ -120,7 +120,7 @@ test('a stopped run continues at its page', async () => {
   await using second = await start({ log, pipelines: [counted(options)] });
   const { outcome, snapshot } = await second.done;
   expect(outcome).toBe('done');
-  // The items of all pages, including those of the first run, like the pages.
+  // Pages and items include those of the first run.
   expect(snapshot.work).toMatchObject([{ key: 'a', pages: 10, items: 30 }]);
   expect(snapshot.progress).toMatchObject({ done: 6, left: 0 });
   expect(await values(log, 'catalogue.records')).toEqual(Array.from({ length: 30 }, (_, i) => ({ item: `a-${i}` })));
@@ -156,7 +156,7 @@ test('a stop starts no further request while the log still owes the lane its job
   const pipelines = [counted({ baseUrl: service.baseUrl, token: 't', shelves: ['a'] })];
   await using running = await start({ log, pipelines, signal: stop.signal });
   const before = await stoppedAt.promise;
-  // Gives the run enough turns to request more pages, if it did.
+  // Give the run time to request more pages, in case it didn't stop.
   for (let turn = 0; turn < 100; turn += 1) await own.listTopics();
   owed.resolve();
   expect((await running.done).outcome).toBe('stopped');

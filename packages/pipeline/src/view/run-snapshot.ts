@@ -73,7 +73,7 @@ export interface PipelineSnapshot {
   readonly attemptTimes: Histogram;
   /** Time of the last successful attempt. */
   readonly lastSuccessAt?: number;
-  /** Durations of the log's transactions. */
+  /** Durations of the transactions of the pipeline's lanes. */
   readonly commitTimes: Histogram;
   /** Number of attempts that were rate-limited or failed transiently, by the HTTP status of their response, or `none`. */
   readonly faults: Readonly<Record<string, number>>;
