@@ -87,7 +87,7 @@ export interface PipelineDefinition<
   expect?(request: z.output<RequestSchema>, last: CrawlSize | undefined): number | undefined;
 }
 
-/** A request that only checks a credential. */
+/** One request, which checks a credential, or which `headgate try` shows. */
 export interface Probe {
   /** The source that sends the request. Headgate closes it afterward. */
   readonly source: SourceControls;

@@ -20,7 +20,7 @@ export interface LaneGaugesOptions {
   readonly now: number;
 }
 
-/** Wait that counts as none, ms, because displays refresh less often than that. */
+/** Maximum wait that counts as none, ms, because displays refresh less often than that. */
 const NO_WAIT_MS = 20;
 
 /** Returns the gauges of a lane. Its sources report the activity of each request in work. */

@@ -78,7 +78,7 @@ export interface PipelineSnapshot {
   /** Number of attempts that were rate-limited or failed transiently, by the HTTP status of their response, or `none`. */
   readonly faults: Readonly<Record<string, number>>;
   /**
-   * Set while every attempt fails: the start, the number of failures, the last reason, and the time of the next attempt, if known.
+   * Set while every attempt fails transiently: the start, the number of failures, the last reason, and the time of the next attempt, if known.
    * `waiting`: number of requests that wait during an outage while another request tests the service.
    */
   readonly failing?: {
