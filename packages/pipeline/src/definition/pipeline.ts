@@ -39,9 +39,9 @@ export interface DefinitionInfo {
   readonly request: z.ZodType;
   /** Parses requests in the same way as `enqueue` and `replay`. */
   readonly requests: PipelineRequests;
-  /** Its topics by their names within the pipeline. */
+  /** The pipeline's topics, by their names within the pipeline. */
   readonly topics: TopicMap;
-  /** True if lanes divide its credentials; otherwise it has one lane. */
+  /** True if lanes divide the pipeline's credentials. If not, the pipeline has one lane. */
   readonly splitsCredentials: boolean;
 }
 
@@ -67,7 +67,7 @@ export interface Pipeline<Request = unknown> {
   secretIssues(): readonly OptionIssue[];
   /** Name of the pipeline's items, for displays. */
   readonly unit: string;
-  /** Its topics by their names within the pipeline. */
+  /** The pipeline's topics, by their names within the pipeline. */
   readonly topics: TopicMap;
   /** True if the pipeline's records can include further requests of the same pipeline. */
   readonly makesRequests: boolean;

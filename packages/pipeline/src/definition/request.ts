@@ -11,7 +11,10 @@ export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'val
   readonly timestampMs?: number;
   /** Value of the header `headgate-resume`: the position at which the replay of a dead letter continues its walk. */
   readonly resume?: string;
-  /** Value of the header `headgate-once`: offset of its family's root, if the family makes this request once. Absent for a root. */
+  /**
+   * Value of the header `headgate-once`: offset of the root of the request's family, if the family makes the request once. Absent for a
+   * root.
+   */
   readonly root?: number;
   /** Why the record can't be a request, found before parsing. Absent if it can. */
   readonly refusal?: unknown;
@@ -25,7 +28,10 @@ export const RESUME = 'headgate-resume';
 /** Name of a header of the requests that a family makes once: offset of the family's root in their partition. */
 export const ONCE = 'headgate-once';
 
-/** Returns the offset of the root of a request's family. A request without `root` is the root itself. */
+/**
+ * Returns the offset of the root of a request's family: the request that the family's other members come from. Without `root`, the request
+ * is the root.
+ */
 export function rootOf({ root, offset }: Pick<RequestRecord, 'root' | 'offset'>): number {
   return root ?? offset;
 }

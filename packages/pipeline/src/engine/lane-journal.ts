@@ -29,11 +29,11 @@ const MIN_LEASE_MS = 1_000;
 const MAX_LEASE_MS = 60_000;
 
 /**
- * Keeps the budgets of a lane's credentials in the lane's state. A grant is in the next transaction, usually that of the previous page, so
- * that it costs no extra transaction. The settlement of a request is in the next transaction that follows, at the latest the last one of
- * the lane; evidence in a response without a page is written immediately. The journal contains durations that count from their commit by
- * the log's clock, so machines needn't agree on the time. On the machine that wrote the journal, durations count by the time since boot,
- * because an embedded log's clock is the machine's wall clock, which can be set.
+ * Keeps the budgets of a lane's credentials in the lane's state. A grant is written in the next transaction, usually that of the previous
+ * page, so it costs no extra one. The end of a request also changes its budgets: that change is in whichever transaction follows, at the
+ * latest the lane's last one, or is written immediately if the response calls for a retry. The state contains durations that count from
+ * their commit by the log's clock, so machines needn't agree on the time. On the machine that wrote them, they count by the time since
+ * boot, because an embedded log's clock is the machine's wall clock, which can be set.
  */
 export function laneJournal({ lane, clock, inherited = [], lanes = 1 }: LaneJournalOptions): Journal {
   const openedMs = clock.monotonicMs();

@@ -38,13 +38,13 @@ export function laneState(group: string, reading: StateReading): LaneState {
 
 /** The keys of a lane's state, without the group's prefix. */
 export const STATE_KEYS = {
-  /** Which offsets of the requests topic are finished. */
+  /** Finished offsets of the requests topic. */
   finished: 'lane',
-  /** Name of the topic of those requests. */
+  /** Name of the requests topic. */
   requests: 'requests',
-  /** ID of that topic. */
+  /** ID of the requests topic. */
   requestsId: 'requests-id',
-  /** `budget/<credential>`: the state of its budgets. */
+  /** `budget/<credential>`: the state of the credential's budgets. */
   budget: 'budget/',
   /** `walk/<offset>`: where the walk of the request at that offset continues. */
   walk: 'walk/',

@@ -58,7 +58,7 @@ export interface LaneLeft extends LaneWork {
 
 /** An unfinished walk, and where it continues. */
 export interface WalkLeft extends WalkSize {
-  /** Key of its request. */
+  /** Key of the walk's request. */
   readonly key: string;
   /** The request, JSON. */
   readonly request: string;

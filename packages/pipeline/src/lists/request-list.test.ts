@@ -175,7 +175,7 @@ test('waits for another process that writes a list, until a signal', async () =>
   expect(await stopped).toEqual({ from: -Infinity, until: Infinity });
   expect([await count(), clock.pending]).toEqual([[0, 0], 1]);
   await held.close();
-  // It waits at least 100 ms before it tries to take the lane again.
+  // `enqueueLists` waits at least 100 ms before it tries to take the lane again.
   await clock.advance(99);
   expect([await count(), clock.pending]).toEqual([[0, 0], 1]);
   await clock.advance(401);

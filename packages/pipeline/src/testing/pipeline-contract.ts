@@ -38,9 +38,9 @@ export interface PipelineContractOptions<Service extends ContractService> {
   /** A request for which the service has no response. */
   readonly failing: {
     readonly request: unknown;
-    /** The code of its dead letter. */
+    /** Code of the request's dead letter. */
     readonly code: string;
-    /** Number of records that its replay adds, by topic, if the service is `mended`. */
+    /** Number of records that a replay of the request adds, by topic, if the service is `mended`. */
     readonly records: Readonly<Record<string, number>>;
   };
   /** Invalid values for the requests topic. Default: none, broken JSON, and a list. */

@@ -94,7 +94,7 @@ export async function openTracing(clock: Clock): Promise<Tracing | undefined> {
       tracer
         .startSpan(
           `${pipeline} transaction`,
-          // A span has one parent at most. If the transaction has records of several requests, it links to all of them instead.
+          // A span has one parent at most. If the transaction has records of several requests, the span links to all of them instead.
           {
             startTime: endedAt - ms,
             attributes: { 'headgate.pipeline': pipeline, 'headgate.lane': lane },

@@ -109,9 +109,9 @@ export type After<Topics extends TopicMap> = (
 
 /** A complete walk. */
 export interface Crawl {
-  /** Key of its request. */
+  /** Key of the walk's request. */
   readonly key: string;
-  /** ID of its request: `<requests topic>-<partition>-<offset>`. */
+  /** ID of the walk's request: `<requests topic>-<partition>-<offset>`. */
   readonly id: string;
   /** Number of written pages, including those before a restart. */
   readonly pages: number;

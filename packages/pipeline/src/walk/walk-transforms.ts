@@ -4,7 +4,7 @@ import { callUser, callUserList } from '../definition/user-function.ts';
 /** The transforms between a walk's pages and its records. */
 export interface WalkTransforms<Page, Value> {
   values(page: Page): Value[];
-  /** Their states, by name. Undefined if none has a state. */
+  /** Returns the states of the transforms, by name. Undefined if none has a state. */
   state(): Readonly<Record<string, Json>> | undefined;
 }
 
