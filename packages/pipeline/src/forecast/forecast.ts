@@ -187,7 +187,6 @@ function concurrencyOf({ budgets }: LaneWork): number {
   return each.size === 0 ? Infinity : [...each.values()].reduce((sum, own) => sum + own, 0);
 }
 
-/** An amount of work: pages of walks, and keys of lookups. */
 interface Work {
   readonly pages: number;
   readonly keys: number;

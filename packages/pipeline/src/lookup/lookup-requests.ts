@@ -47,7 +47,7 @@ export interface LookupRequests<Request> {
   finish(request: LookupRequest<Request>): Promise<void>;
 }
 
-/** Maximum bytes of keys in one entry of the state: half of the record size that every state topic must accept. */
+/** Maximum bytes of keys in one entry of the state: just below half of the record size that every state topic must accept. */
 const PART_BYTES = 32_000;
 
 /** Maximum characters of a request in one entry of the state. In JSON, each takes six bytes at most. */

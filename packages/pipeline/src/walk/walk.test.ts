@@ -56,7 +56,6 @@ interface DeadLetter {
 
 const GOOD = ['good-0', 'good-1', 'good-2', 'good-3', 'good-4'];
 
-/** Throws for the shelf `bad`. */
 function boom(of: { readonly shelf: string }): void {
   if (of.shelf === 'bad') throw new TypeError('boom');
 }
