@@ -103,7 +103,7 @@ function observer(service: string, onAttempt: (event: AttemptEvent) => void = ()
       if (warned) return;
       warned = true;
       process.emitWarning(
-        `${service}: onAttempt threw ${thrown(readable(error))}. Its requests continue. Fix it: its further errors aren't shown.`,
+        `${service}: onAttempt threw ${thrown(readable(error))}. Requests continue. Fix onAttempt: its further errors aren't shown.`,
       );
     }
   };

@@ -522,7 +522,7 @@ test('an observer that throws is reported once, as a warning of the process', as
   expect(onAttempt).toHaveBeenCalledTimes(2);
   await idle();
   expect(warnings.map(({ message }) => message)).toEqual([
-    "toy: onAttempt threw Error: no such metric. Its requests continue. Fix it: its further errors aren't shown.",
+    "toy: onAttempt threw Error: no such metric. Requests continue. Fix onAttempt: its further errors aren't shown.",
   ]);
 });
 
