@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Cluster } from '../client/cluster.ts';
+import { FakeCluster } from '../client/fake-cluster.fixture.ts';
 import type { TopicToCreate } from '../requests/topics.ts';
 import { warnings } from './topic-requirements.ts';
-import { createTopics } from './topics.ts';
+import { createTopics, deletedStateWarnings } from './topics.ts';
 
 const PARTITION = { partitionId: 0, leader: 1, replicas: [1] };
 
@@ -49,6 +50,22 @@ test.for([
 ])('a topic gets $copies copies on $brokers brokers', ({ copies, brokers, replication, says }) => {
   const found = { partitions: 1, copies, settings: new Map<string, string>() };
   expect(warnings({ name: 'pages', partitions: 1 }, found, { replication, brokers })).toEqual(says);
+});
+
+test('a compacted topic that starts after offset 0 causes a warning for each such partition', async () => {
+  const starts = new Map([
+    ['a.state-0', 0],
+    ['a.state-1', 111],
+  ]);
+  const cluster = new FakeCluster(() => ({ answer: starts }));
+  const description = { id: undefined, partitions: 2, maxMessageBytes: 1_000_000 };
+  const topics = new Map([
+    ['a.state', { ...description, compacted: true }],
+    ['a.pages', { ...description, compacted: false }],
+  ]);
+  expect(await deletedStateWarnings(cluster, topics)).toEqual([
+    expect.stringMatching(/^Topic "a\.state" starts at offset 111 in partition 1: .* restore the topic if you have a backup\.$/u),
+  ]);
 });
 
 /** A cluster of two brokers that are used in turn. The first never learns of a new topic. */

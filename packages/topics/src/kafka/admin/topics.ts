@@ -6,7 +6,9 @@ import type { CreatedTopics, NewTopicSpec, TopicInfo, TopicSpec } from '../../to
 import type { Cluster } from '../client/cluster.ts';
 import type { Broker } from '../client/send-request.ts';
 import { chain, refusalText, verdictOf } from '../client/driver-errors.ts';
+import { partitionKey } from '../../topic-partition.ts';
 import { assertPartitions, partitionOffsets } from '../reader/fetch.ts';
+import { listOffsets } from '../requests/offsets.ts';
 import { createPartitions, createTopics as createTopicsRequest, describeConfigs } from '../requests/topics.ts';
 import { type FoundTopic, READ_SETTINGS, isCompacted, maxMessageBytes, mismatches, warnings } from './topic-requirements.ts';
 import { type FoundTopics, certainTopicMetadata, topicMetadata } from '../client/topic-metadata.ts';
@@ -172,6 +174,27 @@ export async function topicOffsets(
   const earliest = await partitionOffsets(cluster, name, partitions, 'earliest');
   const stable = await partitionOffsets(cluster, name, partitions, 'stable');
   return partitions.map((partition) => ({ earliest: earliest.get(partition) ?? 0, end: stable.get(partition) ?? 0 }));
+}
+
+/**
+ * Returns a warning for each partition of a compacted topic that doesn't start at offset 0. Compaction doesn't move the start, so retention or
+ * somebody else has deleted records.
+ */
+export async function deletedStateWarnings(cluster: Cluster, topics: ReadonlyMap<string, TopicDescription>): Promise<readonly string[]> {
+  const topicPartitions = [...topics].flatMap(([topic, { compacted, partitions }]) =>
+    compacted ? Array.from({ length: partitions }, (_, partition) => ({ topic, partition })) : [],
+  );
+  if (topicPartitions.length === 0) return [];
+  const starts = await cluster.ask(listOffsets, { topicPartitions, which: 'earliest' });
+  return topicPartitions.flatMap((place) => {
+    const start = starts.get(partitionKey(place)) ?? 0;
+    if (start === 0) return [];
+    return [
+      `Topic "${place.topic}" starts at offset ${start} in partition ${place.partition}: brokers have deleted older records, which compaction ` +
+        'alone never does. State may be missing, so finished work may run again. Keep cleanup.policy=compact, and restore the topic if you have ' +
+        'a backup.',
+    ];
+  });
 }
 
 function descriptionsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<string, TopicDescription> {

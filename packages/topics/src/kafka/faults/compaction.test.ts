@@ -55,6 +55,7 @@ describe.skipIf(why !== undefined).concurrent(`records that a broker deletes${be
     await expect.poll(states, { interval: 500 }).toBe(1);
 
     await using another = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+    expect((await another.createTopics([{ name: topic, partitions: 1, compacted: true }])).warnings).toEqual([]);
     const newest = { kept: 'yes', page: '19', many: 'newest' };
     const onlyOurs = (state: ReadonlyMap<string, string>): object => Object.fromEntries([...state].filter(([key]) => key !== '$end'));
     expect(onlyOurs(await another.readState(topic, 0))).toEqual(newest);

@@ -113,6 +113,19 @@ describe.skipIf(why !== undefined)(`topics that others created or deleted${becau
     ]);
   });
 
+  it('a state topic from which brokers have deleted records is accepted with a warning', async ({ expect }) => {
+    const name = `cut-${OWN}`;
+    const settings = { 'cleanup.policy': 'compact,delete', 'message.timestamp.type': 'LogAppendTime' };
+    await made(name, settings);
+    await log.append(['a', 'b'].map((key) => ({ topic: name, key, value: '1' })));
+    await admin.fetchTopicOffsets(name);
+    await admin.deleteTopicRecords({ topic: name, partitions: [{ partition: 0, offset: '1' }] });
+    const configEntries = Object.entries({ ...settings, 'cleanup.policy': 'compact' }).map(([key, value]) => ({ name: key, value }));
+    await admin.alterConfigs({ validateOnly: false, resources: [{ type: ConfigResourceTypes.TOPIC, name, configEntries }] });
+    const create = (): Promise<unknown> => log.createTopics([{ name, partitions: 1, compacted: true }], { validateOnly: true });
+    await expect.poll(create).toMatchObject({ warnings: [expect.stringMatching(/^Topic "cut-\S+ starts at offset 1 in partition 0: /u)] });
+  });
+
   it('a lane whose state is deleted ends with an error that says so', async ({ expect }) => {
     const pages = await newPages(log);
     const writer = await log.openLane(pages.lane);
