@@ -41,7 +41,8 @@ export interface PlainAdmin extends Connected {
       readonly partitions: readonly { readonly partitionId: number; readonly leader: number; readonly replicas: readonly number[] }[];
     }[];
   }>;
-  fetchTopicOffsets(topic: string): Promise<unknown>;
+  createPartitions(options: { readonly topicPartitions: readonly { readonly topic: string; readonly count: number }[] }): Promise<unknown>;
+  fetchTopicOffsets(topic: string): Promise<readonly { readonly partition: number; readonly offset: string }[]>;
   /** The offset -1 means the end. kafkajs accepts only topics whose offsets were fetched before. */
   deleteTopicRecords(options: {
     readonly topic: string;

@@ -17,6 +17,7 @@ describe.skipIf(WHY_NOT !== undefined)(`what check and run report about topics o
     expect(await said(place, 'check')).toEqual([0, expect.stringMatching(/answers, all topics exist$/mu)]);
     await fewerLanes(place);
     await littleRoom(place, admin);
+    await sparePartitions(place, admin);
     await withoutState(place, admin);
     await requestsMadeAnew(place, admin);
     await otherGroup(place);
@@ -129,7 +130,7 @@ async function moreLanes(place: KafkaPlace): Promise<void> {
 
 /** Tests that following the advice resolves the problem. */
 async function fewerLanes(place: KafkaPlace): Promise<void> {
-  const count = /followers\.requests" has 2 partitions, .*followers\.state 2: more than topics\.lanes \(1\) can use/u;
+  const count = /followers\.requests" has 2 partitions, .*followers\.state 2, but topics\.lanes is 1: no lane would work the others/u;
   await configure(place, { lanes: 1, credentials: 2 });
   await expectTheSame(place, new RegExp(`${count.source}.* Set topics\\.lanes to 2\\.$`, 'mu'));
   await configure(place, { lanes: 1, credentials: 1 });
@@ -138,6 +139,17 @@ async function fewerLanes(place: KafkaPlace): Promise<void> {
     /Add followers credentials \(there is 1\) and set topics\.lanes to 2\. Or: Start over with another topics\.prefix/u,
   );
   await configure(place, {});
+}
+
+/** Tests that partitions which somebody adds to a topic of records stay empty, and that runs continue. */
+async function sparePartitions(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
+  await admin.createPartitions({ topicPartitions: [{ topic: 'followers.pages', count: 5 }] });
+  const warning = /Topic "followers\.pages" has 5 partitions, but records go only to partitions 0 to 1\./u;
+  expect(await said(place, 'check')).toEqual([0, expect.stringMatching(new RegExp(`warning: ${warning.source}`, 'u'))]);
+  expect((await place.work.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
+  expect(await said(place, 'run')).toEqual([0, expect.stringMatching(warning)]);
+  const offsets = await admin.fetchTopicOffsets('followers.pages');
+  expect(offsets.flatMap(({ partition, offset }) => (partition > 1 ? [offset] : []))).toEqual(['0', '0', '0']);
 }
 
 /** Tests that a run doesn't start if dead letters don't fit into their topic, and warns if pages don't fit into theirs. */
