@@ -48,7 +48,7 @@ describe('a refusal for the rate', () => {
   });
 });
 
-test('what a response without a page says about budgets is written at once; a page writes it itself', async () => {
+test('a signer that is slower than the permit lasts gets more time, and a fast one less again', async () => {
   const leases: number[] = [];
   const journal: Journal = {
     leaseMs: 1_000,
@@ -100,8 +100,8 @@ test('what a response without a page says about the budgets is written at once; 
   expect(written).toHaveLength(2);
 });
 
-describe('is retried until the time is over, then given up with all that is known', () => {
-  test('is given up at once, with a message, if the service requests a longer wait', async () => {
+describe('a transient failure', () => {
+  test('is retried until the time is over, then given up with all that is known', async () => {
     const scene = await play([], { otherwise: said('transient', { reason: 'it is tired' }), retryForMs: 10_000, random: () => 0.9 });
     const requested = scene.query().catch((error: unknown) => error);
     const error = await scene.drive(requested, 100);
@@ -115,7 +115,7 @@ describe('is retried until the time is over, then given up with all that is know
     expect(scene.events.at(-1)).not.toHaveProperty('retryInMs');
   });
 
-  test('is not given up while it waits for budget', async () => {
+  test('is given up at once if the service requests a longer wait, and says so', async () => {
     const scene = await play([said('transient', { reason: 'it is tired', retryInMs: 3_600_000 })], { retryForMs: 600_000 });
     await expect(scene.query()).rejects.toMatchObject({
       code: 'HEADGATE_GAVE_UP',
@@ -128,7 +128,7 @@ describe('is retried until the time is over, then given up with all that is know
     expect(scene.server.requests).toHaveLength(1);
   });
 
-  test('waits without holding capacity', async () => {
+  test('is not given up while it waits for budget', async () => {
     const scene = await play([said('transient'), said('transient'), ok], {
       retryForMs: 5_000,
       limit: { requests: 1, windowMs: MINUTE_MS },
@@ -137,7 +137,7 @@ describe('is retried until the time is over, then given up with all that is know
     expect(scene.clock.monotonicMs()).toBeGreaterThan(2 * MINUTE_MS);
   });
 
-  test('waits without holding room', async () => {
+  test('waits without holding capacity', async () => {
     const scene = await play([said('transient'), ok], { random: () => 0.999 });
     const requested = scene.query();
     await expect.poll(() => scene.events.length).toBe(1);
@@ -146,7 +146,7 @@ describe('is retried until the time is over, then given up with all that is know
     expect(scene.credits.outstanding).toBe(4);
   });
 
-  test('a connection that died while idle', async () => {
+  test('of a timeout: the injected clock decides, and the token is not returned before the service must have counted it', async () => {
     const scene = await play([hang, ok], { timeoutMs: 30_000, limit: { requests: 1, windowMs: MINUTE_MS }, maxDelayMs: 5_000 });
     const requested = scene.query();
     await scene.requests(1);
@@ -163,8 +163,8 @@ describe('is retried until the time is over, then given up with all that is know
   });
 });
 
-describe('is replaced at once, without a pause', () => {
-  test('and so are all other idle ones', async () => {
+describe('a connection that died while idle', () => {
+  test('is replaced at once, without a pause', async () => {
     const scene = await play([ok, reset, ok], { random: () => 0.999 });
     (await scene.query()).credit.release();
     await idle();
@@ -176,7 +176,7 @@ describe('is replaced at once, without a pause', () => {
     expect(scene.server.requests[2]?.socket).not.toBe(scene.server.requests[0]?.socket);
   });
 
-  test('a new one that is reset is a failure like others', async () => {
+  test('and so are all other idle ones', async () => {
     const scene = await play([ok, ok, reset, ok]);
     const [first, second] = await Promise.all([scene.query(), scene.query()]);
     first.credit.release();
@@ -188,7 +188,7 @@ describe('is replaced at once, without a pause', () => {
     expect(sockets.slice(0, 3).filter((socket) => socket === sockets[3])).toHaveLength(0);
   });
 
-  test('a fresh one that is reset is a failure like others', async () => {
+  test('a new one that is reset is a failure like others', async () => {
     const scene = await play([reset, ok], { random: () => 0.999 });
     const requested = scene.query();
     await expect.poll(() => scene.events).toMatchObject([{ outcome: 'transient', retryInMs: 499.5 }]);
@@ -208,8 +208,8 @@ describe('is replaced at once, without a pause', () => {
   });
 });
 
-describe('is removed, and the others continue', () => {
-  test('leaves, and the others continue', async () => {
+describe('a refused credential', () => {
+  test('is removed, and the others continue', async () => {
     const scene = await play([said('unauthorized'), ok, ok], { credentials: [credential('a'), credential('b')] });
     (await scene.query()).credit.release();
     (await scene.query()).credit.release();
@@ -221,14 +221,14 @@ describe('is removed, and the others continue', () => {
     expect(scene.source.gauges().budgets.map((budget) => budget.credential)).toEqual(['b']);
   });
 
-  test('waits for its secret, and so does the request, without a time limit', async () => {
+  test('was the last: all waiting requests reject with the reason', async () => {
     const scene = await play([], { otherwise: said('unauthorized'), limit: { requests: 1, windowMs: MINUTE_MS } });
     const queries = await Promise.allSettled([scene.query(), scene.query(), scene.query()]);
     for (const requested of queries) expect(requested).toMatchObject({ status: 'rejected', reason: { code: 'HEADGATE_TOY' } });
     expect(scene.server.requests).toHaveLength(1);
   });
 
-  test('has to wait for its secret: so does the request, for as long as that takes', async () => {
+  test('waits for its secret, and so does the request, without a time limit', async () => {
     let secret: string | undefined;
     const token = (): string => {
       if (secret === undefined) throw Object.assign(new Error('./token is empty.'), { code: 'HEADGATE_SECRET_AWAITED' });
@@ -259,7 +259,7 @@ describe('is removed, and the others continue', () => {
 });
 
 describe('a clock that the service refuses', () => {
-  test('by more than a day is not believed', async () => {
+  test('is corrected, and again after it was set right', async () => {
     const scene = await play([said('clock-wrong'), ok, said('clock-wrong', { offsetMs: 0 }), ok], { credentials: [late()] });
     (await scene.query()).credit.release();
     (await scene.query()).credit.release();
@@ -272,7 +272,7 @@ describe('a clock that the service refuses', () => {
     ]);
   });
 
-  test('three times in a row removes the credential, and reports the attempts', async () => {
+  test('by more than a day is not corrected, and the request is retried', async () => {
     const scene = await play([said('clock-wrong', { offsetMs: 251_606_980_416_000 }), said('clock-wrong', { offsetMs: -3_000 }), ok], {
       credentials: [late()],
     });
@@ -284,7 +284,7 @@ describe('a clock that the service refuses', () => {
     });
   });
 
-  test('three times in a row takes the credential out, with what was tried', async () => {
+  test('three times in a row removes the credential, and reports the attempts', async () => {
     const scene = await play([], { otherwise: said('clock-wrong'), credentials: [late()] });
     await expect(scene.query()).rejects.toMatchObject({
       code: 'HEADGATE_TOY',
@@ -365,9 +365,9 @@ test('words of a classifier that throws are shown without the secret that they q
 
 test.each([
   ['no verdict', undefined, "reading 'kind'"],
-  ['a verdict of a kind that there is not', { kind: 'fine' }, 'unknown kind fine'],
-  ['a verdict whose error is none of ours', { kind: 'unauthorized', error: new Error('no') }, "isn't a SourceError"],
-])('a classifier that gives %s ends that query alone', async (_, verdict, words) => {
+  ['a verdict of an unknown kind', { kind: 'fine' }, 'unknown kind fine'],
+  ['a verdict whose error is not a SourceError', { kind: 'unauthorized', error: new Error('no') }, "isn't a SourceError"],
+])('a classifier that returns %s ends that query alone', async (_, verdict, words) => {
   let calls = 0;
   const scene = await play([], {}, { classify: () => ((calls += 1) === 1 ? (verdict as never) : { kind: 'ok', value: 'good' }) });
   await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_CLASSIFY', message: expect.stringContaining(words) });
@@ -375,7 +375,7 @@ test.each([
 });
 
 test.each(['toRequest', 'classify', 'subject', 'items', 'itemsOf', 'weights', 'evidence'] as const)(
-  '%s that returns %j is an error of the definition, and is named',
+  '%s that returns a promise ends that query, and its rejection ends no process',
   async (name) => {
     const asynchronous = () => Promise.reject(new Error('too late'));
     const scene = await play([], {}, { [name]: asynchronous as never });
@@ -390,7 +390,7 @@ test.each([
   ['items', NaN],
   ['itemsOf', -1],
   ['weights', { rate: 1.5 }],
-] as const)('%s that gives %j is a fault of the definition, and named so', async (name, given) => {
+] as const)('%s that returns %j is an error of the definition, and is named', async (name, given) => {
   const scene = await play([], {}, { [name]: () => given });
   const message = expect.stringMatching(new RegExp(`: ${name} of the toy source threw RangeError: it returned .*whole number`));
   await expect(scene.query()).rejects.toMatchObject({ code: 'HEADGATE_DEFINITION', message });
@@ -488,20 +488,20 @@ test('what costs more than a budget holds is refused instead of waiting for ever
   expect(scene.server.requests).toHaveLength(0);
 });
 
-describe('a request uses one that can afford it', () => {
+describe('of credentials with different limits', () => {
   const credentials = [
     { ...credential('small'), budgets: { rate: { requests: 5, windowMs: MINUTE_MS } } },
     { ...credential('large'), budgets: { rate: { requests: 300, windowMs: MINUTE_MS } } },
   ];
 
-  test('a waiting request is refused when the last one that could afford it is removed', async () => {
+  test('a request uses one that can afford it', async () => {
     const scene = await play([ok, ok], { credentials });
     await scene.query('/costly');
     await scene.query('/costly');
     expect(scene.events.map((event) => event.credential)).toEqual(['large', 'large']);
   });
 
-  test('a request that waits is refused when the last one leaves that could bear it', async () => {
+  test('a waiting request is refused when the last one that could afford it is removed', async () => {
     const scene = await play([said('unauthorized')], { credentials });
     await expect(scene.query('/costly')).rejects.toMatchObject({ code: 'HEADGATE_OVER_BUDGET', subject: '/costly' });
     expect((await scene.query()).value).toBe('good');
@@ -527,7 +527,7 @@ test('an observer that throws is reported once, as a warning of the process', as
 });
 
 describe('aborting', () => {
-  test('before it starts: no request', async () => {
+  test('while it waits for budget, for its response, or for the next attempt: nothing is held and no timer is left', async () => {
     for (const [script, eventsFirst] of [
       [[hang], 0],
       [[said('rate-limited')], 1],
@@ -545,14 +545,14 @@ describe('aborting', () => {
     }
   });
 
-  test('while connecting: no byte is sent, and the token is free again', async () => {
+  test('before it starts: no request', async () => {
     const scene = await play([ok]);
     const reason = new Error('enough');
     await expect(scene.query('/x', AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(scene.server.requests).toHaveLength(0);
   });
 
-  test('while the connection comes about: not a byte is sent and the token is back', async () => {
+  test('while connecting: no byte is sent, and the token is free again', async () => {
     const scene = await play([ok]);
     const abort = new AbortController();
     const requested = scene.query('/x', abort.signal).catch((error: unknown) => error);
@@ -579,12 +579,12 @@ describe('aborting', () => {
   });
 });
 
-describe('end the source: the last of them fails like the others, and later requests send nothing', () => {
+describe('equal failures in a row', () => {
   const refuse = (kind: 'not-found' | 'fatal', times: number) => Array.from({ length: times }, () => said(kind));
   const ends = { code: 'HEADGATE_FAILURES_IN_A_ROW', endsSource: true };
   const own = { code: 'HEADGATE_TOY', endsSource: false };
 
-  test('end the source: the last of them fails as the others do, and later requests send nothing', async () => {
+  test('end the source: the last of them fails like the others, and later requests send nothing', async () => {
     const scene = await play(refuse('fatal', 9), { stopAfterFailures: 3 });
     for (let i = 0; i < 3; i += 1) await expect(scene.query()).rejects.toMatchObject(own);
     await expect(scene.query()).rejects.toMatchObject(ends);
@@ -609,7 +609,7 @@ describe('end the source: the last of them fails like the others, and later requ
     for (let i = 0; i < 9; i += 1) await expect(late.query()).rejects.toMatchObject(own);
   });
 
-  test('walks from page to page, again for each iteration, and continues where an earlier walk stopped', async () => {
+  test('change nothing by default', async () => {
     const scene = await play(refuse('fatal', 20));
     for (let i = 0; i < 20; i += 1) await expect(scene.query()).rejects.toMatchObject(own);
     await scene.query();
@@ -619,7 +619,7 @@ describe('end the source: the last of them fails like the others, and later requ
 describe('pages', () => {
   const straight = (count: number) => pageNumbers<string, string>({ query: (page) => `/${page}`, isLast: (_, page) => page >= count });
 
-  test('ends a loop after the page that leads into it, with an error that names service and subject', async () => {
+  test('walks from page to page, again for each iteration, and continues where an earlier walk stopped', async () => {
     const scene = await play(Array.from({ length: 7 }, () => ok));
     const pages = scene.source.pages(straight(3));
     const got: WalkedPage<string, number>[] = [];
@@ -634,7 +634,7 @@ describe('pages', () => {
     expect(scene.server.requests.map(({ url }) => url)).toEqual(['/1', '/2', '/3', '/1', '/2', '/3']);
   });
 
-  test('refuses an invalid share of the turns', async () => {
+  test('ends a loop after the page that leads into it, with an error that names service and subject', async () => {
     const scene = await play([ok, ok]);
     const got: number[] = [];
     const circle = { ...straight(3), next: (_: string, page: number) => ({ cursor: 3 - page }) };
@@ -646,7 +646,7 @@ describe('pages', () => {
     expect(scene.server.requests.map(({ url }) => url)).toEqual(['/1', '/2']);
   });
 
-  test('refuses a share of the turns that is none', async () => {
+  test('refuses an invalid share of the turns', async () => {
     const scene = await play([]);
     expect(() => scene.source.pages(straight(1), { share: 0 })).toThrow('share must be a number above 0, got 0');
   });
@@ -702,7 +702,7 @@ describe('options', () => {
     [{ retryForMs: -1 }, 'retryForMs must be'],
     [{ proxy: 'hidden' }, 'proxy must be'],
     [{ userAgent: 'a\nb' }, 'userAgent must be'],
-  ])('a service without its own budget needs one', (given, words) => {
+  ])('%j is refused', (given, words) => {
     const make = defineSource<string, string>(toy([]));
     const error = thrown(() => make({ ...base, ...given }));
     expect(error).toMatchObject({ code: 'HEADGATE_INVALID_OPTION', service: 'toy' });
@@ -710,13 +710,13 @@ describe('options', () => {
     expect(String(error)).not.toContain('hidden');
   });
 
-  test('gauges show which queries are in flight, and which pause, why and until when', () => {
+  test('a service without its own budget needs one', () => {
     const { limit: _, ...without } = base;
     expect(() => defineSource<string, string>(toy([]))(without)).toThrow('limit must be given');
   });
 });
 
-test('gauges say which queries are in flight, and which pause, why and until when', async () => {
+test('gauges show which queries are in flight, and which pause, why and until when', async () => {
   const scene = await play([said('transient', { reason: 'it is tired' }), hang], { random: () => 0.5 });
   const walk = {};
   const given = new AbortController();

@@ -251,7 +251,7 @@ function redirected(to: string, status: number, about: About): SourceError {
 }
 
 function tooManyRedirects(to: URL, status: number, about: About): SourceError {
-  const message = `${about.subject}: ${about.service} redirected more than ${MOST_REDIRECTS} times in a row (${status}), last within ${to.origin}. Check that the path exists.`;
+  const message = `${about.subject}: ${about.service} redirected more than ${MOST_REDIRECTS} times (${status}), last within ${to.origin}. Check that the path exists.`;
   return new SourceError({ ...about, code: 'HEADGATE_REDIRECTED', retryable: false, status, message });
 }
 
