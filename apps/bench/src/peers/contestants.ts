@@ -41,9 +41,9 @@ export interface Contestant {
 }
 
 export interface ContestantsOptions {
-  /** The folder of the peers that npm installed; they find one another there. */
+  /** The folder in which npm installed the peers. They find one another there. */
   readonly peers: string;
-  /** The Python that has the peers in Python. */
+  /** The Python in which the peers written in Python are installed. */
   readonly python: string;
   /** Path of the installed `headgate`. */
   readonly installed: string;
@@ -79,7 +79,7 @@ export function contestants({ peers, python, installed, compression }: Contestan
       headgate(INSTALLED, shape, [installed], 'kafka'),
       headgate(CLONE, shape, clone, 'kafka'),
       headgate(EMBEDDED, shape, [installed], 'embedded'),
-      // kafkajs has no zstd of its own.
+      // kafkajs doesn't include zstd.
       ...(compression === 'zstd' ? [] : [peer(TWITTER_API, node('twitter-api-v2.mjs')), peer(BOTTLENECK, node('bottleneck.mjs'))]),
       peer(TWEEPY, [python, program('tweepy_librdkafka.py')]),
       ...(shape === 'ids' ? [peer(TWEEPY_SAME, [python, program('tweepy_librdkafka.py')], 'same')] : []),
@@ -88,12 +88,12 @@ export function contestants({ peers, python, installed, compression }: Contestan
   });
 }
 
-/** The topics that have to be there before a peer starts. Headgate makes its own, but for the one that a reader waits at before. */
+/** The topics that must exist before the program starts, or before a reader waits for its records. Headgate creates all others itself. */
 export function topicsOf({ isHeadgate, topic }: Contestant): readonly string[] {
   return isHeadgate ? [topic] : [topic, 'peer.state'];
 }
 
-/** The programs that run beside npm's packages. */
+/** The programs that need the packages that npm installed. They are copied next to them. */
 export const NODE_PROGRAMS: readonly string[] = ['twitter-api-v2.mjs', 'bottleneck.mjs'].map(program);
 
 function headgate(name: string, shape: Shape, argv: readonly [string, ...string[]], log: Contestant['log']): Contestant {
@@ -113,7 +113,7 @@ function headgate(name: string, shape: Shape, argv: readonly [string, ...string[
 
 export const EMBEDDED_FILE = 'log.db';
 
-/** A budget so large that nothing waits for it. Each folder is a group of its own, so that none finds what another has left in the broker. */
+/** A configuration with so large a budget that nothing waits for it. Each folder has its own group, so a run finds no state of an earlier one. */
 function headgateYaml(shape: Shape, log: Contestant['log'], { origin, brokers, compression, folder }: Job): string {
   const kafka = `driver: kafka, brokers: [${brokers.join(', ')}], group: ${folder.replaceAll(/\W/gu, '')}, replication: 1, compression: ${compression}`;
   return `topics: { ${log === 'kafka' ? kafka : `driver: sqlite, file: ./${EMBEDDED_FILE}`} }

@@ -20,11 +20,11 @@ export interface LoadConfigOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reads a file as UTF-8 by its absolute path. Default: `readTextFile`. */
   readonly readFile?: (path: string) => Promise<string>;
-  /** Called to load a user's module, whose code can block the thread. Default: loads the module without further measures. */
+  /** Called to load a user's module, whose code can block the thread. Default: a function that only loads the module. */
   readonly importing?: Importing;
 }
 
-/** Calls the function that loads a module, and resolves to the module's default export. */
+/** Calls the function that loads a module, and resolves to the result of that function: the module's default export. */
 export type Importing = (load: () => Promise<unknown>) => Promise<unknown>;
 
 export interface LoadedConfig {

@@ -304,7 +304,10 @@ export function isIdle({ lanes, now, lastEventAt }: RunView): boolean {
   return now - lastEventAt > IDLE_AFTER_MS && lanes.every(({ inWork, behind }) => inWork + behind === 0);
 }
 
-/** The held lanes: `lane 2`, `lanes 0 1 2 3`, `lanes followers 0 to 7, books 0`, `no lane`. Empty for one lane per pipeline that never moved. */
+/**
+ * The held lanes: `lane 2`, `lanes 0 1 2 3`, `lanes followers 0 to 7, books 0`, `no lane`. Empty for one lane per pipeline, unless this
+ * process has left a lane.
+ */
 export function lanesWords({ lanes, isLaneLeft }: Pick<RunView, 'lanes' | 'isLaneLeft'>): string {
   const byPipeline = Map.groupBy(lanes, ({ pipeline }) => pipeline);
   const numbers = [...byPipeline].map(([name, own]) => [name, numbersWords(own.map(({ lane }) => lane))] as const);

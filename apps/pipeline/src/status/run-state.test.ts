@@ -8,7 +8,7 @@ const times = createTimeWords({ timeZone: 'UTC' });
 const busy = busyView();
 const { now } = busy;
 
-/** Every walk waits for the two budgets of followers; books has nothing to do. */
+/** Every crawl waits for the two budgets of followers; books has nothing to do. */
 function waiting(windowMs: number): Partial<RunView> {
   const budgets = busy.budgets.filter(({ pipeline }) => pipeline === 'followers');
   return {

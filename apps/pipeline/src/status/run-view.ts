@@ -12,7 +12,7 @@ export interface RunView extends RunSnapshot {
   readonly logUnavailable?: LogUnavailable;
   /** Duration of the run. Changes of the wall clock have no effect on it. */
   readonly elapsedMs: number;
-  /** Whether the run has started, so that `attach` was called. */
+  /** Whether `attach` was called, which means that the run has started. */
   readonly isStarted: boolean;
   /** Whether the run was told to stop. It then writes the work in flight, and ends. */
   readonly isStopping: boolean;
