@@ -12,7 +12,7 @@ export interface HeadgateConfig {
    * closes it when it ends.
    */
   readonly topics?: z.input<typeof topicsSection> | z.input<typeof ownLogSection> | TopicLog | OpenLog;
-  /** Address of the status page; false turns it off. Default: 127.0.0.1:9464. */
+  /** Settings of the status page; `false` turns it off. Default: a page at 127.0.0.1:9464. */
   readonly status?: z.input<typeof statusSection>;
   /** Pipelines with distinct names: `followers({ … })`, `books({ … })`, or the result of `definePipeline`, called with its options. */
   readonly pipelines: readonly Pipeline[];

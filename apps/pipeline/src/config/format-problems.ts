@@ -1,7 +1,7 @@
 import type { Problem } from './problem.ts';
 
 export interface FormatProblemsOptions {
-  /** The file as the user named it: the first line. */
+  /** The file as the user named it. It becomes the first line. */
   readonly fileName: string;
   readonly problems: readonly Problem[];
   /** Shown among the problems, marked as warnings. Default: none. */
@@ -11,8 +11,8 @@ export interface FormatProblemsOptions {
 }
 
 /**
- * Formats problems under their file's name, one per line, in the file's order: `  12:14  followers.count  must be …`, each with its line of
- * the file below. Ends with a line feed.
+ * Formats problems in the order of the file, below the file's name: `  12:14  followers.count  must be …`. Each is followed by its excerpt
+ * of the file, if it has one. Ends with a line feed.
  */
 export function formatProblems({ fileName, problems, warnings = [], messageColumn = 0 }: FormatProblemsOptions): string {
   const plain = warnings.map((warning) => ({ ...warning, message: `warning: ${warning.message}` }));

@@ -25,7 +25,7 @@ const page = z.strictObject({
     .describe('Allow a host that other machines can reach, without a warning. The page has no password.'),
 });
 
-/** Address of the status page, or false. */
+/** The schema of the `status` section: the settings of the status page, or `false` for none. */
 export const statusSection = z
   .union([z.literal(false), page])
   .prefault({})
