@@ -17,7 +17,7 @@ const destination = resolve(process.env.INIT_CWD ?? process.cwd(), given[0]);
 mkdirSync(destination, { recursive: true });
 
 const published = publishedPackages(root);
-// An earlier build, for example of another branch, can have left modules that this one doesn't have. Turbo's cache can contain them, too.
+// An earlier build, for example of another branch, may have left modules that this build doesn't create. Turbo's cache can contain them, too.
 for (const { folder } of published) rmSync(join(folder, 'dist'), { recursive: true, force: true });
 run(root, 'turbo', ['run', 'build', '--force']);
 for (const { folder } of published) run(folder, 'pnpm', ['pack', '--pack-destination', destination]);

@@ -25,7 +25,7 @@ it.each([
 });
 
 it('ends when a slow reader has all that was written, where pipes are asynchronous', () => {
-  // A stdout that accepts each chunk later than the time for which the command lingers.
+  // A stdout that takes 700 ms for each chunk. A command that has ended waits only 500 ms for open handles.
   const slow = `import { writeSync } from 'node:fs';
     import { Writable } from 'node:stream';
     const write = (chunk, _, done) => setTimeout(() => { writeSync(1, chunk); done(); }, 700);

@@ -1,11 +1,11 @@
 import { enableCompileCache } from 'node:module';
 import { createStop } from './stop.ts';
 
-// Without it, Node compiles the same code at every start, which takes half of the start time.
+// Without this cache, Node compiles the same code at every start, which takes half of the start time.
 enableCompileCache();
 /** If the process hasn't exited after this time (ms), a thread blocks the exit. */
 const EXIT_WITHIN_MS = 300;
-/** A command closes everything it opened before it has its exit code. Anything still open after this is forgotten. */
+/** A command closes everything that it opened before it has its exit code. After this time (ms), the process exits even if anything is open. */
 const LINGER_MS = 500;
 
 // Handle signals first, so that a command that is stopped during its start ends like any other.

@@ -55,7 +55,7 @@ function basicOf(user: string, password: string): string {
 
 type Token = NonNullable<RestCredential['token']>;
 
-/** A token is renewed this long before it expires, or after nine tenths of its lifetime if that is later. */
+/** A token is renewed this long (ms) before it expires, or after nine tenths of its lifetime if that is later. */
 const EARLY_MS = 60_000;
 
 /** Requests a token (OAuth 2, RFC 6749 sections 4.4 and 6, or a login), and keeps it until it is refused or about to expire. */

@@ -15,7 +15,7 @@ export async function runCut({ log, ...share }: LogShare, pipeline: Pipeline, al
   }
 }
 
-/** The values in a topic of a test's share of the log. */
+/** The values of a topic in a test's share of the log. */
 export async function valuesOf({ log, topics: { prefix } }: LogShare, topic: string): Promise<unknown[]> {
   return (await Array.fromAsync(log.read({ topic: prefix + topic }))).map(({ value }) => JSON.parse(value ?? 'null') as unknown);
 }

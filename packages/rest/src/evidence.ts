@@ -14,7 +14,10 @@ export function saidAt(place: Said, { headers }: Pick<HttpResponse, 'headers'>, 
   return 'header' in place ? headers[place.header.toLowerCase()] : place.first(body());
 }
 
-/** Reads each budget's state at the section's places. Without places, the first budget uses the usual headers. Undefined if no budget has places. */
+/**
+ * Returns a function that reads the state of each budget from a response, at the places that the section sets. If the first budget has no
+ * places, the function reads the usual headers for it. Undefined if no budget has places.
+ */
 export function evidenceOf({ limit, budgets = {} }: Pick<RestOptions, 'limit' | 'budgets'>) {
   const all = Object.entries(limit === undefined ? budgets : { rate: limit });
   if (all.every(([, { left }]) => left === undefined)) return undefined;

@@ -104,7 +104,7 @@ function lowerCased(headers: NonNullable<Stream['headers']> = {}, valueOf: Value
   return Object.fromEntries(Object.entries(rendered(headers, valueOf)).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** The body with a value at a path of names. A member on that path that isn't an object is replaced by one. */
+/** A copy of the body with a value at a path of member names. Replaces members on that path that aren't objects with objects. */
 function withMember(body: unknown, [name = '', ...rest]: readonly string[], value: unknown): Record<string, unknown> {
   const members = typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as Record<string, unknown>) : {};
   return { ...members, [name]: rest.length === 0 ? value : withMember(members[name], rest, value) };
@@ -120,7 +120,7 @@ function bodyOf(body: unknown, form: Record<string, string> | undefined): { read
   return body === undefined ? {} : { body: JSON.stringify(body) };
 }
 
-/** The address of the next page. A Link and a bare query are relative to the request (RFC 8288, 3.2), other relative texts to `baseUrl`. */
+/** The address of the next page. A Link header or `?page=2` is relative to the request (RFC 8288, 3.2), any other text to `baseUrl`. */
 function addressOf(given: string, { link }: Pages, baseUrl: string, path: string): string {
   if (given.startsWith('/') || /^https?:/i.test(given)) return given;
   return new URL(given, baseUrl.replace(/\/?$/, link !== undefined || given.startsWith('?') ? path : '/')).href;

@@ -10,7 +10,7 @@ const list = lister();
 const TEXT = readFileSync(new URL('rest-examples.fixture.yaml', import.meta.url), 'utf8');
 const SECTIONS = parse(withLines(TEXT.replaceAll(/\$\{(\w+)\}/g, 'secret-$1'))) as Readonly<Record<string, { use: string } & Section>>;
 
-/** Puts the lines of the files into the YAML, as the command does when it reads a configuration. */
+/** Replaces each `{ file: … }` in the YAML with the lines of the file, as the command does when it reads a configuration. */
 function withLines(yaml: string): string {
   const files: Readonly<Record<string, string>> = { databases: 'd1', users: 'beta', authors: 'x y', isbns: 'i1, i2, i3' };
   return yaml.replaceAll(/\{ file: (\w+)\.txt \}/g, (_, name: string) => files[name] ?? '');

@@ -216,7 +216,10 @@ function pipelineOf(name: string, section: RestOptions) {
     },
   });
 
-  /** The record for the stream's topic, and its child jobs. With `since`, a returning record has changed, so its child jobs are created again. */
+  /**
+   * The record for the stream's topic, and its child jobs. In a stream with `since`, a record that comes again has changed, so its child jobs
+   * are created again.
+   */
   function recordsOf(stream: Stream, record: unknown, request: RestRequest, make: RecordMakers<TopicMap>): PendingRecord[] {
     const maker = make[topicOf(request.stream)];
     if (maker === undefined) throw new TypeError(`there is no topic of ${request.stream}`);
@@ -258,7 +261,7 @@ function childRequests({ stream, with: own, at, fields }: Child, record: unknown
   });
 }
 
-/** The reason why a record can't be written; undefined if it can. The reason quotes no text of the record. */
+/** The reason why a record can't be written; undefined if it can. The reason never contains text of the record. */
 function flawOf(stream: Stream, record: unknown, fields: Fields): string | undefined {
   const { key, since, schema } = stream;
   const whole = withFields(stream, record, fields);
@@ -331,7 +334,7 @@ function costOf({ limit, budgets = {} }: RestOptions, { cost = 1 }: Stream): Rea
   return Object.fromEntries(names.map((name) => [name, cost]));
 }
 
-/** `issues/nodejs/node`: the stream, and its fields in the order of their names. */
+/** The key of a job, such as `issues/nodejs/node`: the stream, and the values of the job's fields in the order of their names. */
 function requestKey({ stream, ...fields }: RestRequest): string {
   const values = Object.entries(fields).toSorted(([one], [other]) => (one < other ? -1 : 1));
   return [stream, ...values.map(([, value]) => encodeURIComponent(value))].join('/');
@@ -358,7 +361,7 @@ function requestSchema(streams: Readonly<Record<string, Stream>>): z.ZodType<Res
   return z.discriminatedUnion('stream', [first, ...rest]);
 }
 
-/** The jobs of a stream that no other one creates: one for each combination of the lists in `for`. */
+/** The jobs that the stream itself lists: one for each combination of the lists in `for`. None if another stream's records create its jobs. */
 function listed(stream: string, { for: of }: Stream): RestRequest[] {
   if (of === undefined) return [{ stream }];
   if (isEach(of)) return [];
@@ -368,7 +371,7 @@ function listed(stream: string, { for: of }: Stream): RestRequest[] {
   return all.map((fields) => ({ stream, ...fields }));
 }
 
-/** The key of a record. If the stream sets no `key`, it is the key of the record's request. */
+/** The key of a record. If the stream sets no `key`, the key of the job that requested the record. */
 function recordKey(stream: Stream, record: unknown, request: RestRequest): string {
   const { key } = stream;
   if (key === undefined) return requestKey(request);

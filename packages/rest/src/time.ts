@@ -8,7 +8,10 @@ const DATE = /^\d{4}-\d\d-\d\d$/;
 const ZONE = /(?:z|[+-]\d\d:?\d\d)$/i;
 /** Dates that start with a weekday: RFC 9110, RFC 5322, and `Wed Oct 10 20:19:24 +0000 2018`. */
 const WORDS = /^[A-Z][a-z]{2},? .*(?:GMT|[+-]\d{4})/;
-/** `2024` to `20240131T103000Z` are dates: counted as seconds, the short forms would be in 1970, and as milliseconds the long ones after 2500. */
+/**
+ * Digits from `2024` to `20240131T103000Z` are dates. As seconds, the short forms would be in 1970. As milliseconds, the long forms would be
+ * after 2500.
+ */
 const DIGITS = /^((?:19|20)\d\d)(?:(\d\d)(?:(\d\d)(?:T?(\d\d)(\d\d)(\d\d)Z?)?)?)?$/;
 const DOT_NET = /^\/Date\((-?\d+)(?:[+-]\d{4})?\)\/$/;
 

@@ -3,7 +3,7 @@ export interface QueuedEvent {
   readonly order: number;
   /** Undefined after a cancellation. */
   callback: (() => void) | undefined;
-  /** Whether the event belongs to the client's process, and is dropped when that is killed. */
+  /** Whether the event belongs to the client's process, and is dropped when that process is killed. */
   readonly ofProcess: boolean;
   /** Whether the event can settle promises. */
   readonly wakes: boolean;

@@ -18,7 +18,7 @@ export interface Probe {
 /** The result of a probe. */
 export interface ProbeResult {
   readonly ok: boolean;
-  /** What was found and, if it isn't ok, what to do. */
+  /** The result in words and, if `ok` is false, advice on what to do. */
   readonly message: string;
   /** Warnings about settings that work but are unwise. Default: none. */
   readonly warnings?: readonly string[];
@@ -27,9 +27,9 @@ export interface ProbeResult {
 }
 
 export interface CheckOptions extends LoadConfigOptions {
-  /** Whether the check may spend requests, which it then reports. Default: false. */
+  /** Whether the text report notes that the probes send requests to the services. Default: false. */
   readonly online?: boolean;
-  /** Chooses the checks, from the sections of the configuration that have no problems. */
+  /** Returns the probes for the sections of the configuration that have no problems. */
   readonly probes: (valid: ValidSections) => readonly Probe[];
   /** Stream for the report. */
   readonly output: { readonly write: (text: string) => unknown };

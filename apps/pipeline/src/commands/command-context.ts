@@ -40,7 +40,7 @@ export interface CommandContext {
   readonly importing?: Importing;
 }
 
-/** Returns command lines as the user must type them. In a clone of the repository, the command has another name. */
+/** Returns a function that creates command lines as the user must type them. In a clone of the repository, the command has another name. */
 export function commandsFor({ env, file, cwd }: Pick<CommandContext, 'env' | 'file' | 'cwd'>): CommandFor {
   const program = env['HEADGATE_COMMAND'] ?? 'headgate';
   return (command, argument) => `${program} ${command} ${argument}${file === defaultConfigFile(cwd) ? '' : ` --config ${file}`}`;
@@ -57,7 +57,10 @@ export async function readConfig(context: CommandContext): Promise<Config> {
   return config;
 }
 
-/** Creates the missing topics, and then prints what a run would warn of: later commands find these topics. Throws as `prepareTopics` does. */
+/**
+ * Creates the missing topics. If there were any, prints the warnings, because later commands find these topics and can't warn that they
+ * were missing. Throws as `prepareTopics` does.
+ */
 export async function createTopics({ stderr }: Pick<CommandContext, 'stderr'>, options: PrepareTopicsOptions): Promise<void> {
   const { created, warnings } = await prepareTopics(options);
   if (created.length > 0) for (const message of warnings) stderr.write(`${message}\n`);
@@ -73,7 +76,7 @@ export async function openLog(
   let isOpen = false;
   let isReported = false;
   const onAvailability = (change: AvailabilityChange): void => {
-    // While the log is being opened, the driver has its own time limit and error.
+    // While the log is being opened, an outage ends in the driver's own error, so it isn't reported here.
     if (change.available ? !isReported : !isOpen) return;
     isReported = !change.available;
     stderr.write(

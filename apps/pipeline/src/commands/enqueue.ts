@@ -14,7 +14,7 @@ export interface EnqueueOptions {
   readonly authors: readonly string[];
 }
 
-/** Adds jobs to a requests topic. Each is a new one, even if the topic already contains the same. Resolves to the exit code. */
+/** Adds jobs to a requests topic. Each becomes a new job, even if the topic already contains an equal one. Resolves to the exit code. */
 export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, context: CommandContext): Promise<number> {
   const { topics, pipelines, definitions, configured } = await readLogConfig(context);
   const definition = definitions.find(({ name }) => name === pipeline);

@@ -22,7 +22,7 @@ export interface ExportOptions extends Omit<RecordChoice, 'follow'> {
   readonly topic: string;
   /** Default: the format of `out`'s extension, or ndjson. */
   readonly format?: Format;
-  /** Output file, written atomically. Default: stdout. */
+  /** Path of the output. A file is replaced atomically, and a pipe is written directly. Default: stdout. */
   readonly out?: string;
 }
 

@@ -78,7 +78,7 @@ interface Planned {
   readonly left: PipelineLeft;
   readonly forecast: Forecast;
   readonly savedMs: number | undefined;
-  /** The crawls of each lane. The first ones have finish times if all sizes are known. */
+  /** The crawls of all lanes. `inMs` is set for the first crawls of a lane if the sizes of all its crawls are known. */
   readonly walks: readonly { readonly walk: WalkLeft; readonly lane: LaneLeft; readonly inMs: number | undefined }[];
 }
 

@@ -24,7 +24,7 @@ export interface RunSandboxOptions {
 const FOLDER = '.headgate';
 
 /**
- * Users for everything that a crawl can meet: a list that shifts, short pages, a small account and an empty one. Their 34 pages fill two
+ * Users with every kind of list: one that shifts, one with short pages, a small one and an empty one. Their 34 pages fill two
  * windows of the budget and begin a third.
  */
 const USERS: Readonly<Record<string, FollowersUser>> = {

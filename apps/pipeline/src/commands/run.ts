@@ -62,7 +62,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
   // A log that can't be reached must not keep the summary from being written.
   const abandoned = untilAborted(deadline?.closed);
   try {
-    // Waits until a missing right is granted, as it does for an unreachable broker.
+    // Waits until a missing right is granted, in the same way as for an unreachable broker.
     log = await openTopicLog(config.topics, (change) => emit(logEvent(driver, change)), { onMissingRight: 'wait', deleteOld: true });
     const { pipelines } = config;
     const units = Object.fromEntries(pipelines.map(({ name, unit }) => [name, unit]));
@@ -136,7 +136,7 @@ async function serveStatus(
   try {
     const server = await startStatusServer({ port, host, names, ...shown });
     const isMoved = port !== 0 && server.port !== port;
-    // Probes and Prometheus can still use the configured port.
+    // Probes and Prometheus may still use the configured port, so the message names it.
     const moved = isMoved ? ` (port ${port} is in use, perhaps by another run: give each run its own status.port)` : '';
     emit({ type: 'notice', level: isMoved ? 'warn' : 'info', message: `status at ${server.url}${moved}` });
     return server;
@@ -168,7 +168,7 @@ async function conclude({ view, wasStopped, failures, names, commandFor, failsOn
   const didFail =
     failures.length > 0 || view.deadLetters.total > 0 || (failsOnOlder && Object.values(open).some((counts) => totalOf(counts) > 0));
   const code = signal.aborted ? 130 : didFail ? 1 : 0;
-  // Several lanes can have had the same error.
+  // Several lanes may have failed with the same error.
   const messages = [...new Set(failures.map(failureText))];
   if (json) {
     const [{ jsonLog, progressFields }, { snakeCased }] = await Promise.all([

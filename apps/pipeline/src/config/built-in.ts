@@ -13,7 +13,7 @@ export interface AnyPipeline {
 /** The pipelines that need no module, in the order of a file that `headgate init` writes. */
 export const BUILT_IN: readonly AnyPipeline[] = [followers, books];
 
-/** The definitions of the built-in pipelines, and of others. One of `own` replaces a built-in one of the same name. */
+/** The definitions of the built-in pipelines and of `own`. A definition in `own` replaces a built-in definition of the same name. */
 export function withBuiltIn(own: readonly DefinitionInfo[]): readonly DefinitionInfo[] {
   const all = [...BUILT_IN.map(({ definition }) => definition), ...own];
   return [...new Map(all.map((one) => [one.name, one])).values()];

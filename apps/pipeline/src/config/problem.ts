@@ -29,8 +29,9 @@ export function formatKey(path: KeyPath, isShown: (key: string) => boolean): str
 }
 
 /**
- * Returns whether a message may show a key. If a colon or the space after it is missing, a secret becomes part of a key without a value, so
- * such a key is shown only if it resembles a known one. `withValue` contains the keys that have a value.
+ * Returns a function that decides whether a message may show a key. If the user has forgotten a colon or the space after it, a secret
+ * becomes part of a key without a value. Such a key is shown only if it resembles a known one. `withValue` contains the keys that have a
+ * value.
  */
 export function shownKeys(known: readonly string[], withValue: ReadonlySet<string>): (key: string) => boolean {
   return (key) => /^[\w.-]+$/.test(key) && ((withValue.has(key) && isShowable(key)) || nearest(key, known) !== undefined);

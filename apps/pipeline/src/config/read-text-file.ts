@@ -54,7 +54,7 @@ async function bytesOf(
       spokeAtMs = clock.monotonicMs();
       continue;
     }
-    // A pipe that no writer has opened yet also looks like one at its end.
+    // A pipe that no writer has opened yet also reads as empty, so wait for its first bytes.
     if (chunk !== undefined && (bytes > 0 || !stat.isFIFO())) return Buffer.concat(chunks, bytes);
     if (clock.monotonicMs() - spokeAtMs >= silenceMs)
       throw new UnfitFileError(

@@ -4,7 +4,7 @@ import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import * as z from 'zod';
 import { isLoopback } from './address.ts';
 
-/** RFC 6750, section 2.1. */
+/** The syntax of a bearer token (RFC 6750, section 2.1). */
 const TOKEN = /^[\w.~+/-]+=*$/;
 
 function name(): z.ZodString {
@@ -160,7 +160,7 @@ const kafka = z.strictObject({
     .meta({ examples: [{ mechanism: 'scram-sha-512', username: 'headgate', password: '${KAFKA_PASSWORD}' }] }),
 });
 
-/** Where records go. */
+/** The schema of the `topics` section, which says where records go. */
 export const topicsSection = z
   .discriminatedUnion('driver', [sqlite, kafka])
   .describe('Log for all records: an embedded file, or Kafka.')

@@ -10,7 +10,7 @@ const OURS = /^(headgate|@headgate\/[\w-]+|rxjs|zod)(\/|$)/;
 const LOADED_WITHIN_MS = 120_000;
 /** Whether this process has registered its module hooks, which apply to every import. */
 let isHooked = false;
-/** By a package's name, the URL of the configuration file that uses it. Node searches for the package from there. */
+/** For the name of a package, the URL of the configuration file that uses the package. Node searches for the package from that file. */
 const namedBy = new Map<string, string>();
 
 /**

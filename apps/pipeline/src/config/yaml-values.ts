@@ -53,7 +53,7 @@ export interface YamlSection {
 /** The values of a file, and where each comes from. */
 export interface YamlValues {
   section(name: string): YamlSection;
-  /** Where a value comes from, or would come from. */
+  /** The origin of a value. If the value is missing, the place where it belongs. */
   originOf(path: KeyPath): Origin;
 }
 

@@ -68,7 +68,7 @@ describe('headgate', () => {
     const env = { NODE_OPTIONS: `--import=${join(place.folder, 'open.mjs')}` };
     const codes = [['--version'], ['run']].map(async (args) => (await place.headgateWith({ env }, ...args)).code);
     expect(await Promise.all(codes)).toEqual([0, 2]);
-    // No command is left, and neither is the process that a command starts to end itself.
+    // The commands have ended, and so have the child processes that end a command whose exit hangs.
     expect((await readFile(pids, 'utf8')).split('\n').filter((pid) => pid !== '' && isThere(Number(pid)))).toEqual([]);
   });
 

@@ -124,7 +124,7 @@ const options = z
 /** The options of the books pipeline, as its schema gives them. */
 export type BooksOptions = z.output<typeof options>;
 
-/** Reads `maxOutstanding`, which the schema of books lacks because every pipeline has that option. Default: no limit. */
+/** Reads `maxOutstanding`, which isn't in the schema of books because it is a common option of all pipelines. Default: no limit. */
 function maxOutstandingOf(given: object): number {
   return 'maxOutstanding' in given && typeof given.maxOutstanding === 'number' ? given.maxOutstanding : Infinity;
 }
@@ -134,7 +134,7 @@ function baseUrlOf({ plan, baseUrl, baseUrls }: BooksOptions): string {
   return baseUrl ?? baseUrls?.[plan] ?? '';
 }
 
-/** ISBNs of one request: a batch larger than the daily quota would never start. */
+/** Maximum ISBNs of a request. A batch larger than the daily budget of ISBNs could never start. */
 function batchOf({ maxBatch, perDay }: BooksOptions): number {
   return Math.min(maxBatch, perDay?.isbns ?? Infinity);
 }

@@ -7,7 +7,7 @@ import { type RecordOf, recordSchemas } from '../records/schemas.ts';
 
 type Io = AfterIo<{ readonly changes: TopicDefinition<RecordOf<'followers.changes'>> }>;
 
-/** The users who followed or unfollowed between a user's last two crawls, those who followed first. None for a first crawl. */
+/** The users who followed or unfollowed between a user's last two crawls, starting with the users who followed. None for a first crawl. */
 export async function* followerChanges(crawl: Crawl, previous: Crawl | undefined, io: Io): AsyncGenerator<PendingRecord> {
   if (previous === undefined) return;
   const { key, id } = crawl;

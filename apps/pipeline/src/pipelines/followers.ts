@@ -174,7 +174,7 @@ const options = z
   })
   .superRefine((given, context) => {
     const { emit, count } = given;
-    // This schema lacks `maxOutstanding`, because every pipeline has that option.
+    // `maxOutstanding` isn't in this schema, because it is a common option of all pipelines.
     const { maxOutstanding = Infinity } = given as { readonly maxOutstanding?: number };
     if (emit.includes('changes') && !emit.includes('pages')) {
       const message = 'changes need pages. Write, for example, [pages, changes].';

@@ -63,7 +63,7 @@ it('the forecast for each crawl is less than 5 % off if the sizes of all are kno
   await run.finish(({ work, progress }) => {
     for (const row of work) {
       if (row.kind !== 'walk') continue;
-      // After a fifth of the requests.
+      // Keeps the first forecast of each crawl after a fifth of the requests.
       if (progress.done >= 23 && !said.has(row.key) && row.doneAt !== undefined) said.set(row.key, row.doneAt);
       if (row.state === 'working') came.set(row.key, 0);
       else if (came.get(row.key) === 0) came.set(row.key, here.clock.epochMs());

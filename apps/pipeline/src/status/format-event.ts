@@ -195,6 +195,6 @@ export function reasonWithout(subject: string, error: Reason): string {
 function names(message: string, name: string): boolean {
   const at = message.indexOf(name);
   if (at < 0 || name === '') return false;
-  // The user 12 is not named by "412 pages".
+  // "412 pages" doesn't name the user 12.
   return !/[\p{L}\p{N}_@]/u.test(message.charAt(at - 1)) && !/[\p{L}\p{N}_]/u.test(message.charAt(at + name.length));
 }

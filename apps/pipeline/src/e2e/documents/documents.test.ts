@@ -236,7 +236,7 @@ function withSections(sections: Readonly<Record<string, unknown>>): unknown {
   return all;
 }
 
-/** The module that the README of @headgate/pipeline tells its readers to create from its definition. */
+/** The module that a reader of @headgate/pipeline's README creates from the definition in that README. */
 function moduleOfPipelines(): string {
   const { text = '' } = programs.find(({ document }) => document === 'packages/pipeline/README.md') ?? {};
   return text.replace(/await using log[\s\S]*/, '').replace('const issues = definePipeline', 'export default definePipeline');

@@ -108,7 +108,7 @@ function overruns({ requests, waits }: HostileService, { limit, windowMs }: { re
   }
   for (const { credential, url, until, after } of waits) {
     const again = requests.slice(after).find((request) => request.credential === credential && request.url === url);
-    // Batches go to the same address, so another one can have been in flight.
+    // All batches go to the same address, so this request may belong to another batch that was in flight.
     if (again !== undefined && again.at < until && !url.endsWith('/books')) {
       throw new Error(`asked again ${until - again.at} ms before a Retry-After is over`);
     }

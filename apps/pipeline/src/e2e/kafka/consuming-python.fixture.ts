@@ -39,7 +39,7 @@ async function makeIn(cache: string, folder: string): Promise<string | undefined
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--retries=1', '--timeout=10', '--only-binary=:all:'];
     const installed = await run(cache, join(unfinished, 'bin', 'python'), ...pip, REQUIREMENT);
     if (installed.why !== undefined) return `pip installs no ${REQUIREMENT} (${installed.why})`;
-    // Another process can have created it meanwhile.
+    // Another process may have created the environment in the meantime.
     await rename(unfinished, folder).catch((error: unknown) => {
       if (!existsSync(folder)) throw error;
     });

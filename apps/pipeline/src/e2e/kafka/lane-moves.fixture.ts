@@ -93,8 +93,8 @@ export function pagesAsked({ service }: Pick<KafkaPlace, 'service'>): number {
 }
 
 /**
- * Pages that were requested twice without a reason. The only reason is that a process was killed or frozen: each of its crawls can have
- * had one request in flight.
+ * Pages that were requested twice without a reason. The only valid reason is a process that was killed or frozen: each of its crawls may
+ * have had one request in flight.
  */
 export function needlessRepeats({ service, lanes }: Pick<KafkaPlace, 'service' | 'lanes'>, blows: readonly Blow[]): readonly string[] {
   const firsts = new Map<string, number>();

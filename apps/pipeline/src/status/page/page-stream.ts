@@ -39,7 +39,7 @@ const RETRY_MS = 2_000;
 interface Client {
   readonly response: ServerResponse;
   readonly filter: JobFilter;
-  /** The frame that was sent last. A page that doesn't read it gets no further frame until it has, and then all changes at once. */
+  /** The last frame that was sent. A page that reads slowly gets no other frame until it has read this one, and then gets all changes at once. */
   sent: PageFrame | undefined;
   fullSinceMs: number | undefined;
 }
