@@ -57,7 +57,7 @@ export function verdictOf(
   return pageVerdict(stream, { value, answer, context }, keyParameters);
 }
 
-/** The verdict on a response in another format than JSON. Undefined for HTML, plain text and broken JSON, because gateways can send those. */
+/** The verdict on a body in another format than JSON. Undefined for HTML, plain text and broken JSON, because a gateway may have sent those. */
 function foreignVerdict(
   { status, headers }: HttpResponse,
   { service, subject }: ClassifyContext<RestQuery>,

@@ -18,7 +18,7 @@ interface Dated {
   readonly digests: readonly string[];
 }
 
-/** The state after a page. */
+/** The state `before`, with the records of a page added. Undefined for a stream without `since`. */
 export function carriedOn(stream: Stream, { records, digests }: Dated, before: Carried | undefined): Carried | undefined {
   const { since } = stream;
   if (since === undefined) return undefined;

@@ -5,7 +5,7 @@
  */
 export type { RestErrorCode } from './answer.ts';
 export { type Condition, type RestOptions, restOptions } from './language.ts';
-// The type of `restOptions` refers to the exported types below.
+// The type of `restOptions` refers to `Path` and to the types of template.ts.
 export type { Path } from './path.ts';
 export { rest, type RestRequest, type RestSection } from './rest.ts';
 export type { TriedStream } from './try.ts';

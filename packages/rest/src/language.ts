@@ -487,7 +487,7 @@ function ownFields(of: ForEach | undefined): readonly string[] {
 
 type ForEach = z.output<typeof forEach>;
 
-/** True for a stream whose jobs another stream's records create. */
+/** True for the `for` of a stream whose jobs the records of another stream create. */
 export function isEach(of: ForEach): of is Extract<ForEach, { readonly each: string }> {
   return 'each' in of && typeof of.each === 'string';
 }
@@ -552,7 +552,7 @@ function addressFlaw(text: string): string | undefined {
   return url.username !== '' || url.password !== '' ? 'has a user or password. Write them into credentials, as basic.' : undefined;
 }
 
-/** A section with `use: rest`. */
+/** The schema of a section with `use: rest`. */
 export const restOptions = z
   .strictObject({
     baseUrl: z

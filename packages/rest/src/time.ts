@@ -1,4 +1,7 @@
-/** A time as a service writes it: ISO 8601, a date of HTTP or mail, `/Date(ms)/` of .NET, digits as in `20240131`, or seconds or milliseconds since 1970. */
+/**
+ * A time as a service writes it: ISO 8601, a date of HTTP or mail, `/Date(ms)/` of .NET, digits as in `20240131`, or seconds or
+ * milliseconds since 1970.
+ */
 export type Time = string | number;
 
 /** A larger number counts milliseconds instead of seconds: in seconds, it would be after the year 5138. */
@@ -9,8 +12,8 @@ const ZONE = /(?:z|[+-]\d\d:?\d\d)$/i;
 /** Dates that start with a weekday: RFC 9110, RFC 5322, and `Wed Oct 10 20:19:24 +0000 2018`. */
 const WORDS = /^[A-Z][a-z]{2},? .*(?:GMT|[+-]\d{4})/;
 /**
- * Digits from `2024` to `20240131T103000Z` are dates. As seconds, the short forms would be in 1970. As milliseconds, the long forms would be
- * after 2500.
+ * Digits from `2024` to `20240131T103000Z` are dates. As seconds, the short forms would be in 1970. As milliseconds, the long forms would
+ * be after 2500.
  */
 const DIGITS = /^((?:19|20)\d\d)(?:(\d\d)(?:(\d\d)(?:T?(\d\d)(\d\d)(\d\d)Z?)?)?)?$/;
 const DOT_NET = /^\/Date\((-?\d+)(?:[+-]\d{4})?\)\/$/;

@@ -34,7 +34,7 @@ interface Measured {
 }
 
 const IDS_PER_PAGE = 100;
-/** Time after which a start has no effect on the CPU anymore. */
+/** Time after which a start has no effect on the CPU anymore, ms. */
 const AT_REST_AFTER_MS = 5_000;
 const WAITING_MS = 10_000;
 const STOPPED = 130;

@@ -38,7 +38,7 @@ const MEASURED_PROCESS = fileURLToPath(new URL('./measured_process.py', import.m
 /** Environment variables of the bench and of npm, which a user's shell doesn't have. */
 const FOREIGN = /^(?:npm_|HEADGATE_|NODE_COMPILE_CACHE$|NODE_OPTIONS$|INIT_CWD$)/iu;
 
-/** Starts a command with the environment of a user's shell. `python` can be any Python 3: it measures, because Node can't measure a child. */
+/** Starts a command with the environment of a user's shell. `python`: any Python 3, which measures the command, because Node can't. */
 export function measuredProcess(python: string, { argv, folder }: Command): MeasuredProcess {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !FOREIGN.test(name)));
   const child = spawn(python, [MEASURED_PROCESS, ...argv], { cwd: folder, env, stdio: ['pipe', 'ignore', 'pipe', 'pipe'] });

@@ -90,7 +90,7 @@ async function measure(
     {
       await using broker = await countedBroker();
       for (const { contestant, counted } of all) {
-        // The first run of a program isn't timed, because Node and Python then fill their caches of compiled code.
+        // This first run of a program only counts requests. It isn't timed, because Node and Python fill their caches of compiled code.
         say(`counting requests: ${contestant.shape}, ${contestant.name}`);
         counted.push(await measureRun(contestant, task(broker, least)));
       }

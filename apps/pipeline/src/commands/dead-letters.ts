@@ -71,7 +71,8 @@ export async function deadLetters(choice: DeadLetterFilter, context: CommandCont
 
 /**
  * Re-enqueues the jobs of open dead letters, each once. A job that no run could process stays open, with its reason on stderr. Resolves to
- * the exit code, which is always 0: the run that wrote the dead letter has already failed.
+ * the exit code: 130 if it was stopped, otherwise 0, even if jobs stay open, because the run that wrote their dead letters has already
+ * failed.
  */
 export async function replay(choice: CloseOptions, context: CommandContext): Promise<number> {
   const { stderr } = context;

@@ -113,7 +113,7 @@ it('warns like a run if it recreates the group state, of which no later run coul
   expect(await told('beta')).toBe('1 job added to followers.requests\n');
 });
 
-/** A function that enqueues users in a new folder, and resolves to what the command prints. `topics`: those that exist before. */
+/** Creates a folder and a log with these topics. Resolves to a function that enqueues users there, and resolves to what the command prints. */
 async function newPlace(topics: readonly NewTopicSpec[] = []): Promise<(...entries: readonly string[]) => Promise<string>> {
   const cwd = await configFolder({ 'headgate.yaml': `topics: { driver: sqlite, file: ./headgate.db }\n${FOLLOWERS}` });
   await using log = await sqliteTopicLog({ file: `${cwd}/headgate.db` });

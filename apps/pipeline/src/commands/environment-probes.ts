@@ -86,7 +86,7 @@ async function probeLog(config: ConfigOfLog, context: CommandContext): Promise<P
   return result.ok ? await probeRoom(folder, result) : result;
 }
 
-/** A file that can be opened for writing may still have no space for a page. */
+/** Adds a problem or a warning if the disk is almost full. A file that can be opened for writing may still have no space for a page. */
 async function probeRoom(folder: string, result: ProbeResult): Promise<ProbeResult> {
   const { bavail, blocks, bsize } = await statfs(folder);
   const megabytes = (bavail * bsize) / 1e6;
@@ -98,7 +98,8 @@ async function probeRoom(folder: string, result: ProbeResult): Promise<ProbeResu
 }
 
 /**
- * Permissions don't show whether a file can be created: root has all of them, even on a read-only disk. Leaves nothing behind on the disk.
+ * Creates and removes a temporary folder, because permissions don't show whether a file can be created: root has all of them, even on a
+ * read-only disk.
  */
 async function probeFolder(folder: string): Promise<ProbeResult> {
   try {

@@ -80,7 +80,7 @@ function fittingCells(text: string | null | undefined, columns: readonly ExportC
   }
 }
 
-/** Undefined if the text isn't a JSON object. */
+/** Parses a JSON object. Undefined for any other text. */
 function objectOf(text: string | null | undefined): Readonly<Record<string, unknown>> | undefined {
   if (text === null || text === undefined) return undefined;
   try {
@@ -99,7 +99,7 @@ function exact(this: unknown, _: string, value: unknown, { source }: { readonly 
   return typeof value === 'number' && source !== undefined && String(value) !== source ? raw.rawJSON(source) : value;
 }
 
-/** Undefined if the value doesn't fit the column. */
+/** The cell for a property's value. Undefined if the value doesn't fit the column. */
 function cellOf(value: unknown, type: ExportColumn['type']): Cell | undefined {
   if (type === 'json') return value === undefined ? null : JSON.stringify(value);
   if (value === null) return null;

@@ -59,7 +59,7 @@ function schemaOf({ name, type }: ExportColumn): SchemaElement[] {
     case 'whole':
       return [{ name, type: 'INT64', repetition_type: 'OPTIONAL' }];
     case 'time':
-      // Readers that know only the converted type treat its times as local ones.
+      // The logical type says that the times are UTC. Given only the converted type, some readers treat them as local times.
       return [
         {
           name,

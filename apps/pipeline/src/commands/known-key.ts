@@ -15,7 +15,7 @@ export interface KnownKeyOptions {
   readonly signal: AbortSignal;
 }
 
-/** Maximum keys to compare. */
+/** Maximum other keys that are kept in memory, to suggest one that resembles a misspelled key. */
 const COMPARED = 10_000;
 
 /** Throws a `UsageError` if no job of the pipeline has the key, finished or not. Reads the requests topic from its start. */

@@ -66,7 +66,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     log = await openTopicLog(config.topics, (change) => emit(logEvent(driver, change)), { onMissingRight: 'wait', deleteOld: true });
     const { pipelines } = config;
     const units = Object.fromEntries(pipelines.map(({ name, unit }) => [name, unit]));
-    // If anything fails before this point, the error alone is enough.
+    // The display starts only now, because an error before this point is shown without one.
     reporter = await createReporter({ stderr: terminal, live, json, color, clock, view: () => viewer.view(), units, header, commandFor });
     for (const event of unreported.splice(0)) reporter.event(event);
     const forget = onAbort(signal, () => void log?.close());

@@ -38,7 +38,7 @@ export interface SandboxCommandOptions {
   readonly replay?: string;
 }
 
-/** Runs the emulators until it is stopped. Writes their addresses to stdout as parts of a headgate.yaml. Resolves to the exit code. */
+/** Runs the emulators until a signal stops them. Writes their addresses to stdout as parts of a headgate.yaml. Resolves to the exit code. */
 export async function sandbox(options: SandboxCommandOptions, context: CommandContext): Promise<number> {
   const { cwd, stdout, stderr, signal } = context;
   const brokers = options.kafka === true ? await import('./sandbox-broker.ts') : undefined;

@@ -137,14 +137,14 @@ async function lastOf(
   return [];
 }
 
-/** `now`: epoch ms. Throws a `UsageError` if `since` isn't a time. */
+/** Converts a choice on the command line into a selection. `now`: epoch ms. Throws a `UsageError` if `since` isn't a time. */
 export function selectionOf({ since, ...others }: RecordChoice, now: number): RecordSelection {
   return { ...others, ...(since !== undefined && { sinceMs: momentOf(since, now) }) };
 }
 
 /**
- * Parses a time of the command line as epoch ms: an age (`15m`, `24h`), or a date with an optional time of day; without a zone, in the
- * machine's.
+ * Parses a time of the command line as epoch ms: an age (`15m`, `24h`), or a date with an optional time of day. A time without a zone is in
+ * the machine's zone.
  */
 export function momentOf(text: string, now: number): number {
   const ago = duration().safeParse(text);
@@ -157,7 +157,7 @@ export function momentOf(text: string, now: number): number {
   return ms;
 }
 
-/** `Date` would accept 30 February as 2 March. */
+/** Whether a date exists. `Date` would accept 30 February as 2 March. */
 function isDay(date: string): boolean {
   const day = new Date(`${date}T00:00Z`);
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(date);

@@ -23,7 +23,7 @@ export interface ConfigErrorOptions {
   readonly cause?: unknown;
 }
 
-/** A configuration file that is missing, unreadable or wrong: the command ends with exit code 2. */
+/** Thrown for a configuration file that is missing, unreadable or wrong. The command then ends with exit code 2. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly code = 'HEADGATE_CONFIG';

@@ -14,7 +14,7 @@ import { yamlConfig } from './yaml-config.ts';
 export interface LoadConfigOptions {
   /** The file as the user named it. Default: headgate.yaml, or headgate.config.ts, .mjs or .js if only that exists. */
   readonly file?: string;
-  /** The folder of a relative file. Default: the process's working folder. */
+  /** The folder that a relative `file` starts from. Default: the process's working folder. */
   readonly cwd?: string;
   /** The environment, which overrides `.env` next to the file. */
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -79,7 +79,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     const read = values.section(name);
     if (uses.has(name)) Reflect.deleteProperty(Object(read.value) as object, 'use');
     if (read.hasLists) {
-      // Only the schema knows which `{ file }` entries stand for the lines of a file, so it first marks them.
+      // Only the schema knows which `{ file }` entries stand for the lines of a file. This first parse marks them.
       parseOptions(schema, read.value);
       await read.readLists();
     }

@@ -51,7 +51,7 @@ export function yamlFile(text: string): YamlFile {
   };
 }
 
-/** The keys of a mapping as written, with their values. A key that isn't a single word has no name. */
+/** The keys of a mapping as written, with their values. A key that isn't a scalar has no name. */
 export function pairsOf(
   map: YAMLMap.Parsed,
 ): readonly { readonly name: string | undefined; readonly key: ParsedNode; readonly value: ParsedNode | null }[] {

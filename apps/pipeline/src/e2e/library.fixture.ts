@@ -14,10 +14,10 @@ function entriesOf(path: string): readonly { readonly id: string }[] {
   return level === 'books' ? numbered(BOOKS, `${above}-b`) : [{ id: `${above}/${book}` }];
 }
 
-/** Every list of the library, by level. */
 const halls = numbered(HALLS, 'h').map(({ id }) => `/shelves/${id}`);
 const shelves = halls.flatMap(entriesOf).map(({ id }) => `/books/${id}`);
 const books = shelves.flatMap((list) => entriesOf(list).map(({ id }) => `/copies/${list.slice('/books/'.length)}/${id}`));
+/** The paths of all lists of the library, by level. */
 const LISTS: Readonly<Record<string, readonly string[]>> = { shelves: halls, books: shelves, copies: books };
 
 /** Minimum requests to read each list of the library once. */

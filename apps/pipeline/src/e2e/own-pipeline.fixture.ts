@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A service of shelves. Each has `pages` pages of 10 books, except those in `gone`. */
+/** A service of shelves. Each shelf has `pages` pages of 10 books. A shelf in `gone` gets status 404. */
 export interface ShelfService extends AsyncDisposable {
   readonly url: string;
   /** Paths of the requests received so far. */

@@ -41,7 +41,10 @@ export async function openTopicLog(
   }
 }
 
-/** Returns whether a topic holds jobs. Includes pipelines that the configuration no longer has, whose jobs wait until it has them again. */
+/**
+ * Returns a function that tells whether a topic holds jobs. It recognizes the topics of pipelines that the configuration no longer has,
+ * too, because their jobs wait until the configuration has the pipelines again.
+ */
 function requestsTopics({ names }: TopicsConfig): (topic: string) => boolean {
   const isRequests = (topic: string): boolean => topic.endsWith('.requests');
   const renamed = new Set(Object.entries(names).flatMap(([topic, name]) => (isRequests(topic) ? [name] : [])));

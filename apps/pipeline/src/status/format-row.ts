@@ -261,7 +261,10 @@ function waitWords(holds: string): string {
   return holds === 'everything' ? 'everything waits' : `${holds} waits`;
 }
 
-/** For each pipeline whose open work all waits for budget: the budget that delays its next request, and the name of what that blocks. */
+/**
+ * For each pipeline whose open work all waits for budgets: the budget that delays the next request, and as its value the name of the work
+ * that the budget blocks.
+ */
 export function holdingBudgets({ work, budgets, now }: RunView): ReadonlyMap<Budget, string> {
   const open = work.filter(({ doing }) => doing !== undefined);
   const pipelines = [...new Set(open.map(({ pipeline }) => pipeline))];

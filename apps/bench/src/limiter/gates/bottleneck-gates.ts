@@ -9,7 +9,7 @@ interface Module {
   readonly default: new (options: Readonly<Record<string, number>>) => Limiter;
 }
 
-/** A reservoir that is refilled in every window, as in "Reservoir Intervals" of bottleneck's README. */
+/** A limiter with a reservoir that is refilled in every window, as in "Reservoir Intervals" of bottleneck's README. */
 export async function bottleneckReservoirGate(folder: string): Promise<GateFactory> {
   const { default: Bottleneck } = await importPeer<Module>(folder, 'bottleneck');
   return ({ limit, windowMs }) => {
@@ -18,7 +18,7 @@ export async function bottleneckReservoirGate(folder: string): Promise<GateFacto
   };
 }
 
-/** A minimum time between two requests. */
+/** A limiter with a minimum time between two requests. */
 export async function bottleneckMinTimeGate(folder: string): Promise<GateFactory> {
   const { default: Bottleneck } = await importPeer<Module>(folder, 'bottleneck');
   return ({ limit, windowMs }) => {

@@ -3,7 +3,7 @@ import type { Gate, GateFactory, GateOptions } from '../gate.ts';
 
 /** Items of a page. The credit pool has no limit. */
 const ITEMS = 5_000;
-/** The slowest simulated response, ms: twice Headgate's default. */
+/** The slowest simulated response, ms. It is twice Headgate's default of `maxDelayMs`. */
 const MAX_DELAY_MS = 10_000;
 const LEASE_MS = 1_000;
 

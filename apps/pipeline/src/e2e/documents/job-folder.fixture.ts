@@ -49,9 +49,9 @@ echo "npm $*: not run here" >&2
 exit 1
 `;
 
-/** Folders for the examples, in the state that a user has after following a page so far. */
+/** Folders in which examples run. Each starts as the folder of a user who has run the job of docs/first-job.md. */
 export interface JobFolders extends AsyncDisposable {
-  /** The folder of a page. Each page has its own one with these files, and the page's blocks change it one after another. */
+  /** Creates the folder of a page, with these files added. The blocks of the page then change it one after another. */
   of(page: string, files?: Readonly<Record<string, string>>): Promise<string>;
   /** Runs a shell script in a folder, with `headgate` as the published command. */
   sh(folder: string, script: string): Promise<Ended>;

@@ -4,8 +4,8 @@ import { startBooks, startFollowers } from '@headgate/sandbox';
 
 const FREELY = { kind: 'rolling', limit: 1_000, windowMs: 1_000 } as const;
 const ISSUES = [{ number: 1, title: 'one' }];
-/** With `?page=`, a page of issues names the next one in its body, otherwise in a Link header. */
 const COMMENTS = { comments: [{ id: '7', text: 'Same here.' }], next: null };
+/** The last page of issues. With `?page=`, its body says so with `next: null`. Otherwise, it has no Link header. */
 const issuesAt = (url: string): string => {
   if (url.includes('/comments')) return JSON.stringify(COMMENTS);
   return JSON.stringify(url.includes('?page=') ? { issues: ISSUES, next: null } : ISSUES);

@@ -69,7 +69,7 @@ export async function fuzzedRun(options: FuzzedRunOptions): Promise<readonly Fuz
     for (const topic of topics) {
       for await (const { key, value, headers } of log.read({ topic })) {
         const { record, ...own } = JSON.parse(value ?? '{}') as FuzzedRecord['value'];
-        // A record contains what the service sent, which can repeat a secret, so it isn't searched.
+        // `record` isn't searched for secrets, because it is what the service sent, and the service may have repeated a secret in it.
         told.push(JSON.stringify({ key, value: own, headers }));
         records.push({ topic, key, value: { ...own, record } });
       }

@@ -120,5 +120,5 @@ export function needlessRepeats({ service, lanes }: Pick<KafkaPlace, 'service' |
   return needless;
 }
 
-/** The service counts a request at any time before its answer, which can be this long (ms) after its sender was killed or frozen. */
+/** Maximum time (ms) from the kill or freeze of a process until the service counts the last request that the process had sent. */
 const COUNTED_WITHIN_MS = 1_500;
