@@ -155,8 +155,8 @@ export interface NewTopicSpec extends TopicSpec {
    */
   readonly keepsRecords?: boolean;
   /**
-   * Every record names its partition. Additional partitions stay empty, so a driver may accept them with a warning. Default false: they are
-   * refused, because a key may belong to one of them.
+   * True if every record names its partition. Additional partitions of an existing topic then stay empty, so a driver can accept them with a
+   * warning. Default false: they are refused, because a key can belong to one of them.
    */
   readonly namesPartitions?: boolean;
 }

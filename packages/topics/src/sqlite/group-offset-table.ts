@@ -41,7 +41,7 @@ export class GroupOffsetTable {
     this.#set.run(group, partitionId, next, checksum({ group, partitionId, next }));
   }
 
-  /** Sets the offset, unless that would decrease it, because readers may commit out of order. */
+  /** Sets the offset, unless that would decrease it, because readers can commit out of order. */
   advance(group: string, partitionId: number, next: number): void {
     if (next > (this.get(group, partitionId) ?? -1)) this.set(group, partitionId, next);
   }

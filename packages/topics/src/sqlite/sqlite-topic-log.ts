@@ -48,7 +48,7 @@ export interface SqliteTopicLogOptions {
   readonly pollMs?: number;
   /** How long a tombstone of a compacted topic stays readable, milliseconds. Default 86,400,000 (a day). */
   readonly tombstoneRetentionMs?: number;
-  /** Maximum size of the file, bytes; larger writes throw a `TopicLogError` (HEADGATE_TOPIC_LOG_FULL). Default 0: the disk is the limit. */
+  /** Maximum size of the file, bytes. A write beyond it throws a `TopicLogError` (HEADGATE_TOPIC_LOG_FULL). Default 0: the disk is the limit. */
   readonly maxFileBytes?: number;
   /** True to open the file only for reading: it is neither created nor migrated, and this user doesn't need write permission. Default false. */
   readonly readOnly?: boolean;

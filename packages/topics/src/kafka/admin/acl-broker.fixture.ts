@@ -34,7 +34,6 @@ export interface AclBroker extends AsyncDisposable {
   take(user: string, rights: readonly Rights[]): Promise<void>;
 }
 
-/** Options of a broker with an authorizer. */
 interface SecuredBrokerOptions {
   readonly listeners: Readonly<Record<string, 'SASL_PLAINTEXT'>>;
   readonly settings: Readonly<Record<string, string>>;

@@ -105,8 +105,8 @@ export class Cluster extends BaseCluster {
 
   /**
    * Sends a request to the broker that answers it, or its parts to several leaders at once. If all refusals are errors that pass soon
-   * (`kafka-errors.ts`), it repeats the request for 2 s, with fresh metadata if needed; leaders get only the partitions again that they
-   * haven't accepted. Throws other refusals, each with the topic that it is about, or as a `MissingRightError`.
+   * (`kafka-errors.ts`), it repeats the request for 2 s, with fresh metadata if needed. Repeated requests to leaders contain only the partitions
+   * that no leader has accepted yet. Throws other refusals, each with the topic that it is about, or as a `MissingRightError`.
    */
   async ask<Options, Answer>(request: AnyRequest<Options, Answer>, options: Options, { signal, broker }: AskOptions = {}): Promise<Answer> {
     if (broker !== undefined) return await this.#send(broker, request, options);

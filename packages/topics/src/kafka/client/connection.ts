@@ -17,7 +17,7 @@ const POLL_MS = 10;
  * - In the last seconds of a session that can't be extended, the connection authenticates before each request. Brokers refuse that
  *   (ILLEGAL_SASL_STATE), and each refusal closes the connection.
  * - If a response breaks off, the connection keeps the first bytes, and takes them for the beginning of a response after it has reconnected.
- *   It then throws because of an impossible size in the socket's handler, where nothing catches the error.
+ *   The impossible size of that response makes it throw in the socket's handler, where nothing catches the error.
  * - The request queue keeps a timer with a negative delay running, even when it is idle. That costs CPU all the time, and Node prints a
  *   TimeoutNegativeWarning (tulios/kafkajs#1704, #1751).
  */

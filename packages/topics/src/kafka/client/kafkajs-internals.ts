@@ -1,5 +1,5 @@
-// Everything that the driver uses of kafkajs, whose public consumers join a group for every read and whose public producer loses records. No
-// other source file imports a file inside kafkajs. kafkajs's index would also load its producer, and bundlers can follow these static imports.
+// Internals of kafkajs that the driver uses, because kafkajs's public consumers join a group for every read, and its public producer loses records.
+// No other source file imports a file inside kafkajs. kafkajs's index would also load its producer, and bundlers can follow these static imports.
 import type { Socket } from 'node:net';
 import type * as kafkajs from 'kafkajs';
 import description from 'kafkajs/package.json' with { type: 'json' };

@@ -21,7 +21,7 @@ const realFetch = prototype.fetch;
 
 const exchange = Reflect.get(Cluster.prototype, 'exchange');
 
-/** Makes the next `count` metadata responses list no broker, as if the controller had lost sight of all. Returns a count of those left. */
+/** Makes the next `count` metadata responses list no broker. The returned function tells how many are left; negative numbers count later ones. */
 function forgeNoBrokers(count: number): () => number {
   let left = count;
   Cluster.prototype.exchange = async function <Options, Answer>(
@@ -106,7 +106,7 @@ describe.skipIf(why !== undefined)(`a response without records from a partition 
     await log.createTopics([{ name: topic, partitions: 1 }]);
     const values = ['0', '1', '2'];
     for (const value of values) await log.append([{ topic, key: null, value }]);
-    // On a busy machine, a transaction may have waited for the end of the one before, which is reported, too.
+    // On a busy machine, a transaction may have waited for the end of the previous one. Such a wait is reported, too.
     reasons.length = 0;
     isSlow = true;
     const read: (string | null)[] = [];

@@ -145,7 +145,7 @@ describe.skipIf(why !== undefined).for([1, 2])(
       return { struck: struck.promise, isStruck: () => isStruck };
     }
 
-    /** Writes pages through a case. Resolves to whether the second fault has happened. */
+    /** Writes pages while the two faults of a case occur. Resolves to whether the second fault has occurred. */
     async function run(one: Case, clientId: string): Promise<boolean> {
       const told = `${clientId}.told`;
       await using log = await open(clientId);
@@ -210,8 +210,8 @@ describe.skipIf(why !== undefined).for([1, 2])(
     }
 
     /**
-     * Enqueues a list through a case: opens a lane for the entries that its state doesn't contain yet, and closes the lane. Resolves to whether the
-     * second fault has happened.
+     * Enqueues a list while the two faults of a case occur: opens a lane, writes the entries that its state doesn't contain yet, and closes the
+     * lane. Resolves to whether the second fault has occurred.
      */
     async function runList(one: Case, clientId: string): Promise<boolean> {
       const [topic, state] = [`${clientId}.requests`, `${clientId}.state`];
@@ -264,7 +264,7 @@ describe.skipIf(why !== undefined).for([1, 2])(
       return fault?.isStruck() ?? false;
     }
 
-    /** Appends records through a case. Resolves to whether the second fault has happened. */
+    /** Appends records while the two faults of a case occur. Resolves to whether the second fault has occurred. */
     async function runAppend(one: Case, clientId: string): Promise<boolean> {
       const [told, forgotten] = [`${clientId}.told`, `${clientId}.forgotten`];
       await using log = await open(clientId);
@@ -309,7 +309,7 @@ describe.skipIf(why !== undefined).for([1, 2])(
       };
       await Promise.all(Array.from({ length: AT_ONCE }, work));
       expect(failures).toEqual([]);
-      // Only first requests must have been hit. How often a partition is polled, and whether records are written again, depends on timing.
+      // Only the first request of each kind must have been hit. Whether later ones are sent depends on timing, such as repeated polls.
       expect(missed.filter((name) => name.includes('"nth":0'))).toEqual([]);
     });
   },

@@ -220,9 +220,9 @@ async function untilLeaderless(address: string, stop: () => void): Promise<void>
   }
 }
 
-/** A kind of record sequence that a log writes, with its check. */
+/** One way to write records with a log, and the check of what was written. */
 interface Kind {
-  /** True if another log can't know about a write in flight. */
+  /** True if a write in flight can only be completed by the log that began it. */
   readonly isOfOneLog?: boolean;
   /** Writes until `isOver` returns true. */
   write(log: TopicLog, isOver: () => boolean): Promise<void>;
@@ -253,7 +253,7 @@ async function write(place: Place, newKind: (log: TopicLog) => Promise<Kind>): P
       const gone = client;
       place.cutOff(gone.clientId);
       client = await place.open();
-      // Closing the old log ends its calls, which would wait for ever.
+      // Closing the old log ends its calls, which would otherwise wait forever.
       await gone.log.close();
     },
     async end() {
@@ -346,7 +346,7 @@ async function newAppendKind(first: TopicLog): Promise<Kind> {
   };
 }
 
-/** Kafka's own producer, for comparison. Its process isn't killed while it writes, because a hanging transaction would then be lost. */
+/** Kafka's own producer, for comparison. Its process isn't killed while it writes, because it couldn't end a hanging transaction then. */
 async function writeByJava(place: Place, { jars }: KafkaBroker): Promise<Writing> {
   const id = `${JAVA}${randomUUID()}`;
   const { log, clientId } = await place.open();

@@ -49,7 +49,7 @@ export interface GroupMembershipOptions {
 export interface GroupMembership {
   /**
    * Resolves after the first assignment, which may be empty. Rejects with a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT) if the group works under
-   * another agreement; members that have just died don't count once the group has noticed. Also rejects if `leave` is called first.
+   * another agreement; members that have just died count until the group notices. Also rejects if `leave` is called first.
    */
   readonly joined: Promise<void>;
   /** This member's ID; undefined while it isn't in the group. The ID changes when the member joins again after an error. */
@@ -235,7 +235,7 @@ export class Member implements GroupMembership {
   }
 }
 
-/** Waits for a consumer to end, but at most for `limitMs`. If its broker doesn't respond, it takes longer, but owns nothing after a session. */
+/** Waits at most `limitMs` for a consumer to end. A consumer whose broker doesn't respond ends later, but owns no partition after a session. */
 async function atMost(ending: Promise<void>, limitMs: number): Promise<void> {
   const enough = new AbortController();
   await Promise.race([ending, sleep(limitMs, undefined, { signal: enough.signal }).catch(() => undefined)]);

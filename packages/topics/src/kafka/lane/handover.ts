@@ -17,8 +17,8 @@ export interface HandoverOptions {
 }
 
 /**
- * Waits for a living holder of the lane, which its group has told that the lane moves, to finish its transactions in flight. The wait only avoids
- * requesting a page twice, because the fence stops any remaining holder.
+ * Waits until a living holder has finished its transactions in flight and released the lane, because its group has told it that the lane moves.
+ * The wait only avoids that both holders request the same page. Without it, the fence would still stop the older one.
  */
 export async function awaitHandover({ handoverMs, ...options }: HandoverOptions & { readonly handoverMs: number }): Promise<void> {
   const deadline = performance.now() + handoverMs;

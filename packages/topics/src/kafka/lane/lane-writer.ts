@@ -150,7 +150,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     });
   }
 
-  /** Fence every other holder FIRST, then read what is committed. In the other order, this writer could believe an older state. */
+  /** Fences all other holders, and only then reads the state to continue from. In the other order, the state could already be outdated. */
   async #take(): Promise<TransactionSession> {
     // This read throws if another process has taken the lane. It comes before the fence, so that this writer doesn't take the lane back.
     await this.#log.readToEnd();

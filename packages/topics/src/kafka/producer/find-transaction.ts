@@ -32,7 +32,7 @@ export interface FoundPart {
   readonly records: readonly TopicRecord<Uint8Array>[];
 }
 
-/** How long a broker may wait for records that exist, ms. */
+/** How long a broker can wait before it responds without the records, ms. */
 const WAIT_MS = 100;
 /** Type of a commit marker: the second half of a control record's key. */
 const COMMIT = 1;
@@ -51,7 +51,7 @@ async function findPart(cluster: Cluster, producer: ProducerEpoch, part: Transac
       (error: unknown) => (isOutOfRange(error) ? undefined : Promise.reject(error)),
     );
     if (fetched === undefined) {
-      // Retention has deleted the records up to the earliest offset, maybe all of the part.
+      // Retention has deleted the records before the earliest offset, possibly all records of this part.
       const earliest = (await partitionOffsets(cluster, topic, [partition], 'earliest')).get(partition) ?? 0;
       if (earliest <= offset) return { part, isCommitted: false, records };
       offset = earliest;
@@ -64,8 +64,8 @@ async function findPart(cluster: Cluster, producer: ProducerEpoch, part: Transac
       } else if (records.length > 0) return { part, isCommitted: message.key?.readInt16BE(2) === COMMIT, records };
     }
     const next = nextOffset(fetched.data, fetched.offset);
-    // No marker has followed up to the end of the log. This happens if the transactional ID has expired: markers for its new producer ID don't
-    // end transactions of the old one.
+    // The log ends without a marker for this transaction. This happens if the transactional ID has expired, because the markers of its new
+    // producer ID don't end transactions of the old one.
     if (next === offset || next >= Number(fetched.data.highWatermark)) return { part, isCommitted: false, records };
     offset = next;
   }

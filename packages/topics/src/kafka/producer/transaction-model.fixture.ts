@@ -23,7 +23,7 @@ export interface ModelOptions {
 
 /** Texts by partition. */
 export type Content = Readonly<Record<number, string>>;
-/** A step of the law that was used before: it asks the coordinator how the last transaction has ended. */
+/** A step of the previous law, which asks the coordinator how the last transaction has ended. */
 export interface Describe {
   readonly do: 'describe';
   wasCommitted: boolean;
@@ -180,7 +180,7 @@ function* successors(state: string, options: ModelOptions): Generator<readonly [
   const world = parse();
   for (const [index, writer] of world.writers.entries()) {
     const { name, mode } = writer;
-    // Absent writers are all alike, so they come in order.
+    // Absent writers are all alike, so only the first of them can start.
     if (mode === 'absent' && world.writers[index - 1]?.mode !== 'absent') {
       const next = parse();
       at(next.writers, index).mode = 'begin';

@@ -141,7 +141,7 @@ export class TransactionSession {
     for (const { topic, partition } of places) wanted.set(topic, Math.max(partition + 1, wanted.get(topic) ?? 0));
     const found = await certainTopicMetadata(this.#options.cluster, wanted);
     this.#deleted = new Set(places.filter(({ topic, partition }) => partition >= partitionCount(found.get(topic))).map(partitionKey));
-    // Group offsets outlive their topic: they lie in an internal topic of the brokers, so a transaction may still be open there.
+    // Group offsets outlive their topic, because brokers store them in an internal topic. A transaction may still be open there.
     return { topicPartitions: topicPartitions.filter(this.#exists), offsets };
   }
 

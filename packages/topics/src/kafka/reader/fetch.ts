@@ -110,7 +110,7 @@ export async function fetchRecords(cluster: Cluster, options: FetchOptions): Pro
   return { records, aborted, next: nextOffset(data, offset), lastStable: Number(data.lastStableOffset) };
 }
 
-/** The messages at an offset, with transaction markers and aborted records. */
+/** Messages of a partition from an offset on, with transaction markers and aborted records. */
 export interface FetchedMessages {
   /** The requested offset, or a later one if compaction has removed the records in between. */
   readonly offset: number;

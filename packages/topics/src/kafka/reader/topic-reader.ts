@@ -246,8 +246,8 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
 }
 
 /**
- * The last range of offsets without a record in each partition, such as the end marker of a transaction. All readers of a log share these
- * ranges, so later readers needn't fetch them again.
+ * The most recently found range of offsets without a record in each partition, such as the end marker of a transaction. All readers of a log
+ * share these ranges, so later readers needn't fetch them again.
  */
 export class EmptyRanges {
   readonly #ranges = new Map<string, { readonly from: number; readonly to: number }>();
