@@ -12,6 +12,11 @@ export interface FoundTopic {
   readonly settings: ReadonlyMap<string, string>;
 }
 
+/** Limits on how far a record's timestamp may be from the broker's clock, ms. */
+const TIMESTAMP_LIMITS: readonly string[] = ['message.timestamp.before.max.ms', 'message.timestamp.after.max.ms'];
+/** Below this, a busy broker may refuse records, and even its own end markers, which it then never writes. */
+const MIN_TIMESTAMP_LIMIT_MS = 60_000;
+
 /** Names of the topic settings that `mismatches` and `warnings` check. */
 export const READ_SETTINGS: readonly string[] = [
   'cleanup.policy',
@@ -20,6 +25,7 @@ export const READ_SETTINGS: readonly string[] = [
   'min.insync.replicas',
   'retention.ms',
   'retention.bytes',
+  ...TIMESTAMP_LIMITS,
 ];
 /** The `message.max.bytes` of a broker with default settings. */
 const KAFKA_MAX_MESSAGE_BYTES = 1_048_588;
@@ -57,6 +63,12 @@ export function mismatches(
       `has message.timestamp.type=${stamps}, but needs LogAppendTime, so that record age depends on the brokers' clock. Change it on the topic.`,
       { settings: { 'message.timestamp.type': 'LogAppendTime' } },
     );
+  }
+  for (const limit of stamps === 'LogAppendTime' ? [] : TIMESTAMP_LIMITS) {
+    const limitMs = Number(settings.get(limit) ?? Infinity);
+    if (limitMs >= MIN_TIMESTAMP_LIMIT_MS) continue;
+    const reason = `has ${limit}=${limitMs}, so brokers may refuse records, and then can't end their transactions. Raise it on the topic to at least ${MIN_TIMESTAMP_LIMIT_MS}; 3600000 suits most uses.`;
+    add(reason, { settings: { [limit]: '3600000' } });
   }
   if (inSync > found.copies) {
     const reason = `has min.insync.replicas=${inSync} and ${copies(found.copies)}, so nothing can be written. Lower min.insync.replicas.`;

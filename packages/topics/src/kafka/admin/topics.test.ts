@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Cluster } from '../client/cluster.ts';
 import { FakeCluster } from '../client/fake-cluster.fixture.ts';
 import type { TopicToCreate } from '../requests/topics.ts';
-import { warnings } from './topic-requirements.ts';
+import { mismatches, warnings } from './topic-requirements.ts';
 import { createTopics, deletedStateWarnings } from './topics.ts';
 
 const PARTITION = { partitionId: 0, leader: 1, replicas: [1] };
@@ -66,6 +66,18 @@ test('a compacted topic that starts after offset 0 causes a warning for each suc
   expect(await deletedStateWarnings(cluster, topics)).toEqual([
     expect.stringMatching(/^Topic "a\.state" starts at offset 111 in partition 1: .* restore the topic if you have a backup\.$/u),
   ]);
+});
+
+test.for([
+  { type: 'CreateTime', before: '1', refused: true },
+  { type: 'CreateTime', before: '60000', refused: false },
+  { type: 'CreateTime', before: '9223372036854775807', refused: false },
+  { type: 'LogAppendTime', before: '1', refused: false },
+])('a topic with $type and a limit of $before ms on timestamps is refused: $refused', ({ type, before, refused }) => {
+  const settings = new Map(Object.entries({ 'message.timestamp.type': type, 'message.timestamp.before.max.ms': before }));
+  const found = mismatches({ name: 'pages', partitions: 1 }, { partitions: 1, copies: 1, settings });
+  const wanted = [{ settings: { 'message.timestamp.before.max.ms': '3600000' } }];
+  expect(found).toMatchObject(refused ? wanted : []);
 });
 
 /** A cluster of two brokers that are used in turn. The first never learns of a new topic. */

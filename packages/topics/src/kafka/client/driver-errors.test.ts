@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import { MissingRightError } from '../../missing-right-error.ts';
 import { TopicLostError } from '../../topic-errors.ts';
-import { driverError, kindOf, ofKafkajs, refusal, verdictOf } from './driver-errors.ts';
+import { driverError, failureText, kindOf, ofKafkajs, refusal, verdictOf } from './driver-errors.ts';
 import { KAFKA_ERRORS } from './kafka-errors.ts';
 
 const require = createRequire(import.meta.url);
@@ -74,6 +74,12 @@ describe('an error response of a broker', () => {
       expect(driverError(error)).toMatchObject({ code: 'HEADGATE_BROKERS_REFUSE', message: expect.stringMatching(says), retryable: false });
       expect(refusal(error)).toMatch(says);
     }
+  });
+
+  it('says what to do if it is waited out, but may last', () => {
+    expect(failureText(wrapped(answer('CONCURRENT_TRANSACTIONS')))).toBe(
+      "a broker hasn't ended a transaction yet; if this lasts, run check and see the broker logs (CONCURRENT_TRANSACTIONS)",
+    );
   });
 
   it('names the topic that it is about', () => {

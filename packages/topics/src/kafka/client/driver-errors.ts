@@ -81,6 +81,11 @@ export function ofKafkajs<Thrown>(error: Thrown): Thrown {
   return error;
 }
 
+/** Texts that say more than kafkajs's about an error that is waited out, but may last until someone changes a setting. */
+const LASTING: Readonly<Record<string, string>> = {
+  CONCURRENT_TRANSACTIONS: "a broker hasn't ended a transaction yet; if this lasts, run check and see the broker logs",
+};
+
 /**
  * Returns the innermost cause in one readable line, because kafkajs nests it three levels deep. If one of Headgate's own errors comes first, it
  * returns that message instead, which says more than its cause.
@@ -89,7 +94,7 @@ export function failureText(error: unknown): string {
   let text = String(error);
   for (const { message, type, code } of chain(error)) {
     if (isOurs(code)) return message;
-    text = type === undefined ? message : `${message} (${type})`;
+    text = type === undefined ? message : `${LASTING[type] ?? message} (${type})`;
   }
   return text.trim();
 }

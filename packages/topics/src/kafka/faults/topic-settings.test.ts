@@ -59,6 +59,11 @@ describe.skipIf(why !== undefined)(`topics that others created or deleted${becau
       spec: { minRecordBytes: 10_000 },
       says: /max\.message\.bytes=1000, but needs at least 10228/u,
     },
+    {
+      what: 'a limit that refuses timestamps of a moment ago',
+      settings: { 'message.timestamp.before.max.ms': '1' },
+      says: /message\.timestamp\.before\.max\.ms=1, so brokers may refuse records/u,
+    },
   ])(
     '$what is refused, also with validateOnly, and accepted with the settings that the error names',
     async ({ what, settings, spec, says }, { expect }) => {
