@@ -44,7 +44,7 @@ export class LaneLostError extends TopicLogError {
     super(
       {
         code: 'HEADGATE_LANE_LOST',
-        message: `Lane "${details.lane}" was taken over by ${details.by ?? 'another holder'}; nothing was written. Open the lane again and continue from its state.`,
+        message: `Lane "${details.lane}" was taken over by ${details.by ?? 'another holder'}. Open the lane again and continue from its state, which shows what was written.`,
       },
       options,
     );

@@ -115,7 +115,7 @@ describe('opening', () => {
     const file = join(temporaryFolder(), 'log.db');
     await (await sqliteTopicLog({ file })).close();
     chmodSync(file, 0o444);
-    await expect(sqliteTopicLog({ file })).rejects.toThrow(/not readable and writable/);
+    await expect(sqliteTopicLog({ file })).rejects.toThrow(/this user can.t read and write it/);
   });
 
   it('reads a file consistently while another process creates the log in it', () => {
