@@ -2,7 +2,7 @@ import type { SQLOutputValue } from 'node:sqlite';
 
 /** Returns a column's number. A damaged file can contain anything, so it throws for any other type. */
 export function integer(value: SQLOutputValue | undefined): number {
-  if (typeof value === 'number') return value;
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
   throw new DamagedColumnError('an integer', value);
 }
 
