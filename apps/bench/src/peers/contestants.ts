@@ -93,7 +93,7 @@ export function topicsOf({ isHeadgate, topic }: Contestant): readonly string[] {
   return isHeadgate ? [topic] : [topic, 'peer.state'];
 }
 
-/** The programs that need the packages that npm installed. They are copied next to them. */
+/** The programs that import packages installed by npm. Each is copied into the folder of these packages. */
 export const NODE_PROGRAMS: readonly string[] = ['twitter-api-v2.mjs', 'bottleneck.mjs'].map(program);
 
 function headgate(name: string, shape: Shape, argv: readonly [string, ...string[]], log: Contestant['log']): Contestant {

@@ -44,7 +44,7 @@ export interface RunAbout {
   /** Address of the log: a file, or Kafka with its brokers. */
   readonly log: string;
   readonly group: string;
-  /** Partitions of the requests topics. */
+  /** Number of partitions of each requests topic. */
   readonly lanes: number;
   readonly pipelines: readonly {
     readonly name: string;
