@@ -11,7 +11,7 @@ const SAME_SIGNAL_MS = 1_000;
 export interface StopOptions {
   /** Milliseconds of a clock that only runs forward. */
   readonly now: () => number;
-  /** Calls after `ms`; must not keep the process alive. */
+  /** Calls `call` after `ms` milliseconds. Must not keep the process alive. */
   readonly schedule: (ms: number, call: () => void) => void;
   /** Ends the process at once. */
   readonly exit: (code: number) => void;

@@ -80,7 +80,7 @@ interface AuthorService extends AsyncDisposable {
   readonly url: string;
   /** Each request as `name page/pageSize`. */
   readonly asked: readonly string[];
-  /** Never answers the nth request. */
+  /** Makes the service never answer the nth request. */
   hold(n: number): void;
 }
 

@@ -80,7 +80,7 @@ const STATUSES = [
   200, 201, 204, 206, 301, 302, 304, 307, 400, 401, 403, 404, 408, 410, 413, 418, 420, 422, 425, 429, 451, 500, 502, 503, 504, 599,
 ];
 
-/** A quarter of these are refusals because of the rate limit. */
+/** At least a quarter of these statuses are 429, which refuses a request because of the rate limit. */
 const status = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...STATUSES) }, { weight: 1, arbitrary: fc.constant(429) });
 
 export const hostileAnswer: fc.Arbitrary<HostileAnswer> = fc.oneof(
