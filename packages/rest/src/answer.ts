@@ -64,7 +64,7 @@ function foreignVerdict(
 ): Verdict<RestPage> | undefined {
   const [type = ''] = (headers['content-type'] ?? '').split(';');
   if (/^$|\bjson$|html|^text\/plain/i.test(type)) return undefined;
-  const message = `${subject}: ${service} answers ${type.slice(0, 60)}, and a section reads JSON alone. If the service has JSON, ask for it by a header or a parameter.`;
+  const message = `${subject}: ${service} returned ${type.slice(0, 60)}, but a section reads only JSON. If the service has JSON, request it with a header or a parameter.`;
   return { kind: 'fatal', error: new SourceError({ code: 'HEADGATE_UNFIT_ANSWER', message, retryable: false, service, subject, status }) };
 }
 

@@ -156,7 +156,7 @@ describe('mistakes, each with its path and fix', () => {
     [{ credentials: [{ name: 'a', header: 'x-key' }] }, 'credentials.0.header: needs a key. Add key: "${KEY}".'],
     [
       { limit: { requests: 1, window: '1s', reset: '$.wait' } },
-      'limit.reset: needs left beside it. Write both, or neither: Headgate reads the usual headers itself.',
+      'limit.reset: needs left as well. Write both, or neither: Headgate reads the usual headers itself.',
     ],
   ])('%j', (section, message) => {
     expect(issuesOf({}, section)).toContain(message);

@@ -72,7 +72,7 @@ const token = z
     const refuse = (key: string, message: string): void => context.addIssue({ code: 'custom', path: [key], message });
     if (given.form !== undefined && given.json !== undefined) refuse('json', "can't be combined with form. Keep one of them.");
     if ((given.id === undefined) !== (given.secret === undefined))
-      refuse(given.id === undefined ? 'secret' : 'id', `needs ${given.id === undefined ? 'id' : 'secret'} beside it.`);
+      refuse(given.id === undefined ? 'secret' : 'id', `needs ${given.id === undefined ? 'id' : 'secret'} as well.`);
   });
 
 const credential = z
@@ -148,7 +148,7 @@ const budget = z.union([limit, quota]).superRefine(({ left, reset }, context) =>
   context.addIssue({
     code: 'custom',
     path: [there],
-    message: `needs ${missing} beside it. Write both, or neither: Headgate reads the usual headers itself.`,
+    message: `needs ${missing} as well. Write both, or neither: Headgate reads the usual headers itself.`,
   });
 });
 
@@ -271,7 +271,7 @@ const since = z.strictObject({
   from: path({ singular: true }).describe('Path of the time at which a record changed.'),
   first: z
     .union([z.string(), z.number()])
-    .refine((first) => timeOf(first) !== undefined, 'is no time. Write it as in 2024-01-01 or 2024-01-01T12:00:00Z.')
+    .refine((first) => timeOf(first) !== undefined, "isn't a time. Write it like 2024-01-01 or 2024-01-01T12:00:00Z.")
     .exactOptional()
     .describe('Start time of the first listing. Default: none is sent.'),
   overlap: duration()
@@ -385,7 +385,7 @@ const stream = z
       .describe('File of a JSON Schema. A record that does not fit becomes a dead letter, and the rest of its page is written.'),
     every: duration().exactOptional().describe('Interval after which this stream is requested again. Default: `every` of the section.'),
     cost: z.int().positive().exactOptional().describe('Units that a request uses in each budget.'),
-    to: z.string().regex(NAME, 'is no name of a topic.').exactOptional().describe('Topic of the records. Default: the name of the stream.'),
+    to: z.string().regex(NAME, "isn't a topic name.").exactOptional().describe('Topic of the records. Default: the name of the stream.'),
     ...everyStream,
   })
   .superRefine((given, context) => {
@@ -576,7 +576,7 @@ export const restOptions = z
     ...httpOptions,
     ...everyStream,
     streams: z
-      .record(z.string().regex(NAME, 'is no name of a stream. Write letters, digits and dashes.'), stream)
+      .record(z.string().regex(NAME, "isn't a stream name. Write letters, digits and dashes."), stream)
       .describe('Streams by name, each with its own topic.'),
   })
   .superRefine((section, context) => {

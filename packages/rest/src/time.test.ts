@@ -28,7 +28,7 @@ it.each([
 });
 
 it.each(['Mon, 01 Jan', 'Mon', '/Date()/', '/Date(x)/', 'Mon, 99 Foo 2024 10:00:00 GMT', 'monday, 01 Jan 2024 10:00:00 GMT'])(
-  '%j is no time',
+  '%j is not a time',
   (text) => {
     expect(timeOf(text)).toBeUndefined();
   },

@@ -234,7 +234,7 @@ describe('a page that is not JSON is a dead letter at once', () => {
     const { codes, asked, deadLetters } = await outcome({ items: stream }, always({ headers: { 'content-type': type }, body }));
     expect({ codes, asked }).toEqual({ codes: ['HEADGATE_UNFIT_ANSWER'], asked: 1 });
     expect(deadLetters[0]?.message).toBe(
-      `items: api answers ${type.split(';')[0]}, and a section reads JSON alone. If the service has JSON, ask for it by a header or a parameter.`,
+      `items: api returned ${type.split(';')[0]}, but a section reads only JSON. If the service has JSON, request it with a header or a parameter.`,
     );
   });
 });

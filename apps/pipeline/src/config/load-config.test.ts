@@ -173,8 +173,8 @@ test.each([
 test('an unknown section is reported with the closest name', async () => {
   expect(await problemsOf(`${BOOKS}folowers: {}\nxyz: 1\nabc:\n`, { env: ENV })).toEqual([
     '4:1 folowers: unknown key. Did you mean followers?',
-    '5:1 xyz: unknown key. Here stand: topics, status, followers, books. To add your own pipeline, write use: ./its-module.ts under its name.',
-    '6:1 (hidden: it may be a secret): unknown key. Here stand: topics, status, followers, books. To add your own pipeline, write use: ./its-module.ts under its name.',
+    '5:1 xyz: unknown key. Known keys: topics, status, followers, books. To add your own pipeline, write use: ./its-module.ts under its name.',
+    '6:1 (hidden: it may be a secret): unknown key. Known keys: topics, status, followers, books. To add your own pipeline, write use: ./its-module.ts under its name.',
   ]);
 });
 

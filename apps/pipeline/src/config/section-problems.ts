@@ -84,7 +84,7 @@ export function optionProblems(issues: readonly OptionIssue[], name: readonly st
 export function unknownKeyMessage(key: string, known: readonly string[]): string {
   const meant = nearest(key, known);
   if (meant !== undefined) return `unknown key. Did you mean ${meant}?`;
-  return known.length === 0 || known.length > 12 ? 'unknown key. Remove it.' : `unknown key. Here stand: ${known.join(', ')}.`;
+  return known.length === 0 || known.length > 12 ? 'unknown key. Remove it.' : `unknown key. Known keys: ${known.join(', ')}.`;
 }
 
 /** The value that a message is about, or its variables; undefined if it may contain a secret, or isn't a single value. */

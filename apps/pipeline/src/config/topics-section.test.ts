@@ -63,7 +63,7 @@ test.each([
   [
     '{ driver: kafka, brokers: [a:1], file: x }',
     [
-      '1:42 topics.file: unknown key. Here stand: driver, brokers, group, lanes, prefix, names, clientId, replication, compression, ssl, sasl.',
+      '1:42 topics.file: unknown key. Known keys: driver, brokers, group, lanes, prefix, names, clientId, replication, compression, ssl, sasl.',
     ],
   ],
   [
@@ -86,15 +86,15 @@ test.each([
   [
     '{ driver: kafka, brokers: [a:1], sasl: { mechanism: plain, username: u, password: "${KEY}", token: x, tokenFile: y } }',
     [
-      '1:101 topics.sasl.token: unknown key. Here stand: mechanism, username, password.',
-      '1:111 topics.sasl.tokenFile: unknown key. Here stand: mechanism, username, password.',
+      '1:101 topics.sasl.token: unknown key. Known keys: mechanism, username, password.',
+      '1:111 topics.sasl.tokenFile: unknown key. Known keys: mechanism, username, password.',
     ],
   ],
   [
     '{ driver: kafka, brokers: [a:1], sasl: { mechanism: oauthbearer, username: u, password: p, token: "${KEY}" } }',
     [
-      '1:74 topics.sasl.username: unknown key. Here stand: mechanism, token, tokenFile.',
-      '1:87 topics.sasl.password: unknown key. Here stand: mechanism, token, tokenFile.',
+      '1:74 topics.sasl.username: unknown key. Known keys: mechanism, token, tokenFile.',
+      '1:87 topics.sasl.password: unknown key. Known keys: mechanism, token, tokenFile.',
     ],
   ],
   [

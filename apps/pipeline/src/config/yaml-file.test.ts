@@ -93,7 +93,7 @@ test('a file nested without end is refused', async () => {
 
 test('__proto__ is a key like any other', async () => {
   expect(await problemsOf(`${BOOKS}__proto__: { x: 1 }\n`, { env: ENV })).toEqual([
-    '4:1 __proto__: unknown key. Here stand: topics, status, followers, books. To add your own pipeline, write use: ./its-module.ts under its name.',
+    '4:1 __proto__: unknown key. Known keys: topics, status, followers, books. To add your own pipeline, write use: ./its-module.ts under its name.',
   ]);
   expect((await problemsOf(`${BOOKS}  __proto__: { x: 1 }\n`, { env: ENV })).join('')).toContain('4:3 books.__proto__: unknown key.');
 });

@@ -113,7 +113,7 @@ export function liveFrame({ header, view, columns, rows, color, times, commandFo
     .filter((block) => block.length > 0)
     .flatMap((block, index) => (index === 0 || spaced === 0 ? block : [plain(''), ...block]))
     .slice(0, rows)
-    .map((line) => coloured({ ...line, text: fitWidth(line.text, columns) }, color));
+    .map((line) => colored({ ...line, text: fitWidth(line.text, columns) }, color));
 }
 
 function headerLine(header: string, { elapsed, lanes }: Screen, columns: number): TableLine {
@@ -144,9 +144,9 @@ function plain(text: string): TableLine {
   return { text, toneFrom: text.length };
 }
 
-function coloured(line: TableLine, color: boolean): string {
+function colored(line: TableLine, color: boolean): string {
   const end = line.text.slice(line.toneFrom);
   if (!color || line.tone === undefined || end === '') return line.text;
-  const colours = { good: 'green', wait: 'yellow', bad: 'red' } as const;
-  return line.text.slice(0, line.toneFrom) + styleText(colours[line.tone], end, { validateStream: false });
+  const colors = { good: 'green', wait: 'yellow', bad: 'red' } as const;
+  return line.text.slice(0, line.toneFrom) + styleText(colors[line.tone], end, { validateStream: false });
 }

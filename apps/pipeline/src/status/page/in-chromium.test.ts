@@ -133,7 +133,7 @@ it('the page shows that the connection is lost when the run is killed, and conti
   await connection(page).toBe('Live');
   expect(await page.locator('#about').textContent()).toContain('Version1.0.0');
   killed.child.kill('SIGKILL');
-  await connection(page).toMatch(/^No connection since \d\d:\d\d:\d\d: tries again by itself/u);
+  await connection(page).toMatch(/^No connection since \d\d:\d\d:\d\d. Trying again\./u);
   expect(await page.title()).toBe('connection lost · headgate');
   expect(await names(page)).toHaveLength(7);
   await page.evaluate('window.isThis = true');

@@ -8,11 +8,11 @@ const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 const SILENT_MS = 10_000;
 const AGAIN_MS = 5_000;
 
-const COLOURS = { good: '1f9d4d', wait: 'd98200', bad: 'd1242f' };
+const COLORS = { good: '1f9d4d', wait: 'd98200', bad: 'd1242f' };
 
 /** A dot in the color of the run's state. */
 function iconOf(tone) {
-  const dot = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="7" fill="#${COLOURS[tone] ?? '6e7781'}"/></svg>`;
+  const dot = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="7" fill="#${COLORS[tone] ?? '6e7781'}"/></svg>`;
   return `data:image/svg+xml,${encodeURIComponent(dot)}`;
 }
 
@@ -158,7 +158,7 @@ function lost() {
     icon.href = iconOf();
     announcement.textContent = 'connection lost';
   }
-  say(`No connection since ${clock.format(lostAt)}: tries again by itself. This is how the run stood then.`, 'bad');
+  say(`No connection since ${clock.format(lostAt)}. Trying again. The page shows the run as it was then.`, 'bad');
   // A browser doesn't reconnect after an error response.
   if (source?.readyState !== EventSource.CLOSED) return;
   clearTimeout(again);
