@@ -38,7 +38,7 @@ describe('headgate run, for its budgets,', () => {
     await sleep(1_100);
     await place.write('headgate.yaml', withStatus(yaml('{ requests: 3, window: 15m }', ['a', 'b', 'c', 'd'])));
     const run = place.start('run');
-    const { budgets, work } = await statusWhere(run, ({ work }) => work.some(isToldWhen));
+    const { budgets, work } = await statusWhere(run, ({ work }) => service.requests.length === 3 && work.some(isToldWhen));
     run.child.kill('SIGTERM');
     await run.ended;
     expect(service.requests).toHaveLength(3);

@@ -49,13 +49,17 @@ function onTerminal(line: string, cwd: string): OnTerminal {
 
 /** The part of a text that is the same in every session: without numbers, durations, bars, gaps and line breaks. */
 function shape(text: string): string {
-  return text
-    .replace(CTRL_C, '')
-    .replaceAll(/[█░]+/gu, '')
-    .replaceAll(/(?:\d[\d,.]* (?:ms|s|min)\b ?)+/gu, 'a while ')
-    .replaceAll(/\d[\d,.:]*/gu, '0')
-    .replaceAll(/\s+/gu, ' ')
-    .trim();
+  return (
+    text
+      .replace(CTRL_C, '')
+      .replaceAll(/[█░]+/gu, '')
+      .replaceAll(/(?:\d[\d,.]* (?:ms|s|min)\b ?)+/gu, 'a while ')
+      .replaceAll(/\d[\d,.:]*/gu, '0')
+      .replaceAll(/\s+/gu, ' ')
+      // Another process of this machine can listen on the default port.
+      .replaceAll(/ \(port 0 is in use[^)]*\)/gu, '')
+      .trim()
+  );
 }
 
 /** Lines that the page shows, but the command doesn't. */

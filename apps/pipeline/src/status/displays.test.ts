@@ -352,7 +352,7 @@ describe('the progress', () => {
     const isbns = Array.from({ length: 1_200 }, (_, i) => sampleIsbn(i));
     const run = await here.run([books({ baseUrl: api.urls.default, key: 'a-key', isbns })]);
     await run.shows(/books keys +█+░+ +100 of 1,200 +1 missing, 99 records +waits for budget/u);
-    expect(lines(run)).toMatch(/^ {2}8\.3 % of 12 requests, done at 10:00:1[01]$/mu);
+    await run.shows(/^ {2}8\.3 % of 12 requests, done at 10:00:1[01]$/mu);
     await run.finish();
     expect(lines(run)).toMatch(/books keys +█+ +1,200 of 1,200 +1 missing, 1,199 records +done/u);
   });

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { bearer } from '@headgate/auth';
 import { SourceError, defineSource, jsonBody } from '@headgate/sources';
 import * as z from 'zod';
@@ -85,10 +86,10 @@ export function orders(mistakes: Mistakes = {}): DefinedPipeline<typeof options>
     credentials: () => CREDENTIALS,
     open({ baseUrl }, io) {
       const source = sourceOf(baseUrl, io);
-      const kept = mistakes.leavesConnection === true ? { ...source, close: () => Promise.resolve(), stop: () => undefined } : source;
+      if (mistakes.leavesConnection === true) connect(Number(new URL(baseUrl).port), '127.0.0.1').on('error', () => undefined);
       if (mistakes.leavesTimer === true) io.clock.schedule(60_000, () => undefined);
       return walk({
-        source: kept,
+        source,
         paging({ customer }) {
           let isResumed = true;
           return {

@@ -69,7 +69,7 @@ describe('a pipeline that breaks it fails:', () => {
     [{ startsAnew: true }, /^cut off/, /seed 7, cut at operation/],
     [{ sharesCredentials: true }, /two lanes/, /two lanes use one credential: .*io\.credentials/],
     [{ leavesTimer: true }, /^stopped/, /left open[^]*timers/],
-    [{ leavesConnection: true }, /^stopped/, /left open|lane/],
+    [{ leavesConnection: true }, /^stopped/, /left open[^]*connections/],
     [{ sameIds: true }, /^an undisturbed run/, /two records have the id/],
   ])('%j', async ([mistake, name, says], { expect }) => {
     const check = checksOf(mistake).find((one) => name.test(one.name));

@@ -33,6 +33,11 @@ describe.skipIf(why !== undefined)(`topics that others created or deleted${becau
     await createTopics(admin, [{ topic: name, numPartitions, configEntries }]);
   }
 
+  /** The end of a topic's first partition. A new topic's is 0 only when its leader has created it, too, and no longer serves the old one. */
+  async function endOf(name: string): Promise<string | undefined> {
+    return (await admin.fetchTopicOffsets(name))[0]?.high;
+  }
+
   /** Tries to create a deleted topic again, which a broker refuses for a moment. Resolves to whether it succeeded. */
   async function madeAnew(name: string, settings: Readonly<Record<string, string>>): Promise<boolean> {
     return await made(name, settings).then(
@@ -152,6 +157,7 @@ describe.skipIf(why !== undefined)(`topics that others created or deleted${becau
     await pages.write(writer, 2);
     await admin.deleteTopics({ topics: [pages.topic] });
     await expect.poll(() => madeAnew(pages.topic, {})).toBe(true);
+    await expect.poll(() => endOf(pages.topic)).toBe('0');
     for (let again = 0; again < 3; again += 1) await expect(pages.write(writer)).rejects.toThrow(TopicLostError);
     await writer.close();
     expect((await log.readState(pages.lane.state.topic, 0)).get('page')).toBe('1');
@@ -165,6 +171,7 @@ describe.skipIf(why !== undefined)(`topics that others created or deleted${becau
     await admin.deleteTopics({ topics: [topic] });
     const settings = { 'cleanup.policy': 'compact', 'message.timestamp.type': 'LogAppendTime' };
     await expect.poll(() => madeAnew(topic, settings)).toBe(true);
+    await expect.poll(() => endOf(topic)).toBe('0');
     for (let again = 0; again < 3; again += 1) await expect(pages.write(writer)).rejects.toThrow(TopicLostError);
     await writer.close();
     expect((await log.readState(topic, 0)).get('page')).toBeUndefined();
