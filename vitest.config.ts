@@ -34,6 +34,8 @@ export default defineConfig({
   ssr: { resolve: { conditions: ['@headgate/source'] } },
   test: {
     expect: { poll: { timeout: MINUTE } },
+    // The error of a test that is red once, on a machine that is gone, must show what the test saw.
+    chaiConfig: { truncateThreshold: 4_000 },
     env: { TZ: 'UTC' },
     // Most tests wait most of their time: for brokers and processes to start, and for sessions and windows to end. Eight keep two cores busy.
     maxWorkers: 8,

@@ -68,7 +68,7 @@ function whatItSays(error = '') {
   const stack = lines.findIndex((line) => /^ +at /u.test(line));
   return (
     lines
-      .slice(0, Math.min(5, stack === -1 ? lines.length : stack))
+      .slice(0, Math.min(40, stack === -1 ? lines.length : stack))
       .join('\n')
       .trimEnd() || 'no error'
   );
