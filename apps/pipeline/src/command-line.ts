@@ -18,15 +18,15 @@ import { jsonMessage } from './status/text/json-message.ts';
 import { plainOutput } from './status/text/plain-output.ts';
 import { version } from './version.ts';
 
-/** The process around a command. `clock` loads its module on demand, because some commands need none. */
+/** The parts of the process that commands use. `clock` loads its module on demand. */
 type World = Omit<CommandContext, 'file' | 'json' | 'stderr' | 'terminal' | 'clock'> & {
   readonly stderr: Terminal;
   readonly clock: () => Promise<Clock>;
 };
 
 /**
- * Runs a command line. Loads a command's code on demand, because most commands need only a part and `--help` needs nothing. Resolves to the
- * exit code: 0 done, 1 something failed, 2 usage or config, 130 stopped.
+ * Runs a command line, and loads only the code that its command needs. Resolves to the exit code: 0 done, 1 something failed, 2 usage or
+ * configuration, 130 stopped.
  */
 export async function runCommandLine(args: readonly string[], world: World): Promise<number> {
   let exitCode = 0;
@@ -46,7 +46,7 @@ export async function runCommandLine(args: readonly string[], world: World): Pro
   }
 }
 
-/** Reports each problem of a configuration separately. */
+/** The messages of an error: one for each problem of a configuration, otherwise the message of the error itself. */
 function messagesOf(error: unknown): readonly string[] {
   if (!(error instanceof ConfigError) || error.problems.length === 0) return [errorText(error)];
   return error.problems.map((problem) => sayProblem(error.fileName, problem));
@@ -61,7 +61,7 @@ interface RunFlags {
   readonly maxRequests?: number;
 }
 
-/** The arguments of each command's two examples. */
+/** Two examples for the help of each command, without `headgate` and the command's name. */
 const EXAMPLES = {
   init: ['', ' --config jobs/books.yaml'],
   check: ['', ' --online --json'],
@@ -82,7 +82,7 @@ const EXAMPLES = {
   sandbox: [' --user alpha=12000 --limit 15/60s', ' --fault cut@3 --port 0'],
 } as const;
 
-/** Describes an option in `--help`. Leaves out a default that is a list, because it is always empty. */
+/** Describes an option in `--help`. Leaves out the empty list that is the default of a repeatable option. */
 function optionDescription(this: Help, option: Option): string {
   const { defaultValue } = option as { readonly defaultValue: unknown };
   return Array.isArray(defaultValue) ? option.description : Help.prototype.optionDescription.call(this, option);
@@ -115,7 +115,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     );
 
   const command = (name: keyof typeof EXAMPLES, description: string): Command =>
-    // Global options can also follow the command.
+    // `--config` and `--json` can also follow the command.
     program
       .command(name)
       .description(description)

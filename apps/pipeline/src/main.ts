@@ -1,19 +1,19 @@
 import { enableCompileCache } from 'node:module';
 import { createStop } from './stop.ts';
 
-// Without this cache, Node compiles the same code at every start, which takes half of the start time.
+// Without this cache, Node compiles the code at every start.
 enableCompileCache();
-/** If the process hasn't exited after this time (ms), a thread blocks the exit. */
+/** A process that hasn't exited after this time (ms) is killed, because a thread blocks its exit. */
 const EXIT_WITHIN_MS = 300;
-/** A command closes everything that it opened before it has its exit code. After this time (ms), the process exits even if anything is open. */
+/** After this time (ms), the process exits even if a library has left something open. */
 const LINGER_MS = 500;
 
-// Handle signals first, so that a command that is stopped during its start ends like any other.
+// Handle signals first, so that a command can also be stopped while it starts.
 const stop = createStop({ now: () => performance.now(), schedule: (ms, call) => void setTimeout(call, ms).unref(), exit });
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const onSignal = (name: string): void => stop.onSignal(name);
 for (const signal of SIGNALS) process.on(signal, onSignal);
-/** Imports a user's module without our signal handlers. A signal then ends the process even if the module loops. Nothing is open yet. */
+/** Imports a user's module without our signal handlers. A signal then ends the process even if the module loops. */
 const importing = async (load: () => Promise<unknown>): Promise<unknown> => {
   for (const signal of SIGNALS) process.off(signal, onSignal);
   try {
@@ -49,7 +49,7 @@ if (cwd !== undefined && !stop.signal.aborted) {
   });
 }
 process.exitCode ??= code;
-// If a pipe is asynchronous, output may still be on its way to a slow reader.
+// If a pipe is asynchronous, output can still be on its way to a slow reader.
 await Promise.all([stdout, stderr].map(async (stream) => await new Promise<void>((resolve) => void stream.write('', () => resolve()))));
 // A connection that a library left open must not keep a command from ending.
 setTimeout(() => exit(), LINGER_MS).unref();

@@ -1,6 +1,6 @@
 import type { StopDeadline } from '@headgate/pipeline';
 
-/** Times (ms after the first signal) at which a stop gives up writing and closing. Nothing else in this app limits how long a stop takes. */
+/** Times (ms after the first signal) at which a stop gives up writing and closing. */
 const WRITTEN_MS = 8_000;
 const CLOSED_MS = 9_000;
 /** After this time (ms), a process that still hangs is ended. Committed data is safe. */
@@ -22,7 +22,9 @@ export interface Stop {
   /** Aborted by the first signal. */
   readonly signal: AbortSignal;
   readonly deadline: StopDeadline;
-  /** Handles a signal: the first one asks to stop, a further one ends the process at once. */
+  /**
+   * Handles a signal: the first one asks to stop, and a later one ends the process, unless it repeats the first within `SAME_SIGNAL_MS`.
+   */
   onSignal(name: string): void;
 }
 

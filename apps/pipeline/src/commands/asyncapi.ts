@@ -7,14 +7,14 @@ import { runTopics } from '../run/topics.ts';
 import { version } from '../version.ts';
 import { type CommandContext, type LogConfig, readLogConfig } from './command-context.ts';
 
-/** Writes an AsyncAPI document of all topics of the configuration to stdout. Secrets may be missing. Resolves to the exit code. */
+/** Writes an AsyncAPI document of the pipelines' topics to stdout, even if secrets are missing. Resolves to the exit code. */
 export async function asyncapi(context: CommandContext): Promise<number> {
   const config = await configOrBuiltIn(context);
   context.stdout.write(`${JSON.stringify(asyncapiDocument(config), undefined, 2)}\n`);
   return 0;
 }
 
-/** The configuration. If there is none, the topics of the built-in pipelines. */
+/** Reads the configuration. If the default file can't be read, uses the built-in pipelines instead. */
 async function configOrBuiltIn(context: CommandContext): Promise<Pick<LogConfig, 'topics' | 'definitions' | 'configured'>> {
   try {
     return await readLogConfig(context);
@@ -95,7 +95,7 @@ function servers({ brokers, ssl }: Extract<LogConfig['topics'], { driver: 'kafka
   return Object.fromEntries(brokers.map((host, i) => [`broker-${i + 1}`, { host, protocol }]));
 }
 
-/** The name of a topic's schema: `FollowersDeadLetters`. Generators name types after it. */
+/** The name of a topic's schema, such as `FollowersDeadLetters`. Code generators can use it as the name of a type. */
 function schemaName(topic: string): string {
   return topic.replaceAll(/(?:^|[^A-Za-z\d]+)([A-Za-z\d])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -7,11 +7,11 @@ import type { Problem } from '../config/problem.ts';
 import type { OpenDeadLetters } from '../status/open-dead-letters.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 
-/** A check of something outside the file that a run needs. It has its own time limit. */
+/** A check of something outside the configuration file that a run needs. */
 export interface Probe {
   /** What is checked: `kafka 127.0.0.1:9092`. */
   readonly name: string;
-  /** A rejection counts as not ok, with the error's message. */
+  /** Runs the check. A rejection counts as `ok: false`, with the error's message. */
   readonly run: () => Promise<ProbeResult>;
 }
 
@@ -48,7 +48,7 @@ interface CheckReport {
   readonly warnings: readonly PlainProblem[];
   /** The probes' results. */
   readonly environment: readonly (Outcome & { readonly name: string })[];
-  /** Open dead letters by pipeline and code; absent if the log wasn't read. */
+  /** Open dead letters by pipeline and code; absent if no probe counted them. */
   readonly open_dead_letters?: OpenDeadLetters;
 }
 
@@ -57,8 +57,8 @@ type Outcome = Required<Omit<ProbeResult, 'openDeadLetters'>>;
 type PlainProblem = Pick<Problem, 'line' | 'column' | 'key' | 'message'>;
 
 /**
- * Reports on the configuration and what it needs. Resolves to the exit code: 0, 1 if only the environment fails, 2 for a wrong
- * configuration.
+ * Reports on the configuration and its environment. Resolves to the exit code: 0, 1 if only the environment has problems, 2 if the
+ * configuration is wrong or can't be read.
  */
 export async function check({ online = false, probes, output, json = false, ...load }: CheckOptions): Promise<number> {
   const reading = await read(load);
@@ -129,7 +129,7 @@ interface Reading {
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
   readonly valid: ValidSections;
-  /** The error, if the file has no single problems to list: for example, it can't be read. */
+  /** The error's message, if the error lists no problems. For example, the file can't be read. */
   readonly message?: string;
 }
 

@@ -3,8 +3,8 @@ import { readFile, readlink } from 'node:fs/promises';
 import type { CommandContext } from './command-context.ts';
 
 /**
- * Warns if a command writes its data to a closed stdout. Node opens /dev/null instead, for reading and writing, so nothing fails. A user
- * who discards the data on purpose opens it only for writing, as shells do. Works on Linux only, because it reads /proc.
+ * Warns if stdout is closed, because the command's data would be lost. Node then opens /dev/null for reading and writing, so nothing fails.
+ * A shell that redirects stdout to /dev/null opens it only for writing. Works on Linux only, because it reads /proc.
  */
 export async function warnOfClosedStdout({ stdout, stderr }: Pick<CommandContext, 'stdout' | 'stderr'>): Promise<void> {
   if (!('fd' in stdout) || typeof stdout.fd !== 'number') return;

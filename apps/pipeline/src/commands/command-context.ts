@@ -17,15 +17,15 @@ import { jsonMessage } from '../status/text/json-message.ts';
 import type { Output } from '../status/text/plain-output.ts';
 import type { Terminal } from '../status/terminal.ts';
 
-/** Everything that commands get from outside. */
+/** The global options and the parts of the process that commands use. */
 export interface CommandContext {
-  /** The config file as the user named it. */
+  /** The configuration file, as the user named it. */
   readonly file: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
-  /** The stream for messages. It removes everything that a terminal would interpret. */
+  /** Stream for messages: stderr without the terminal control characters that a message could contain. */
   readonly stderr: Output;
   /** The original `stderr`, to move the cursor or ask a question. */
   readonly terminal: Terminal;
@@ -40,7 +40,7 @@ export interface CommandContext {
   readonly importing?: Importing;
 }
 
-/** Returns a function that creates command lines as the user must type them. In a clone of the repository, the command has another name. */
+/** Returns a function that creates a command line as the user types it. In a clone of the repository, the command has another name. */
 export function commandsFor({ env, file, cwd }: Pick<CommandContext, 'env' | 'file' | 'cwd'>): CommandFor {
   const program = env['HEADGATE_COMMAND'] ?? 'headgate';
   return (command, argument) => `${program} ${command} ${argument}${file === defaultConfigFile(cwd) ? '' : ` --config ${file}`}`;
@@ -58,15 +58,15 @@ export async function readConfig(context: CommandContext): Promise<Config> {
 }
 
 /**
- * Creates the missing topics. If there were any, prints the warnings, because later commands find these topics and can't warn that they
- * were missing. Throws as `prepareTopics` does.
+ * Creates the missing topics. Prints the warnings of `prepareTopics` to stderr only if it has created a topic. Throws as `prepareTopics`
+ * does.
  */
 export async function createTopics({ stderr }: Pick<CommandContext, 'stderr'>, options: PrepareTopicsOptions): Promise<void> {
   const { created, warnings } = await prepareTopics(options);
   if (created.length > 0) for (const message of warnings) stderr.write(`${message}\n`);
 }
 
-/** Opens the log for a command that shows nothing else while it waits for brokers or for a file. Throws the driver's error. */
+/** Opens the log, and reports its later outages to stderr. A signal closes the log. Throws the driver's error. */
 export async function openLog(
   { stderr, signal }: Pick<CommandContext, 'stderr' | 'signal'>,
   topics: TopicsConfig,
@@ -76,7 +76,7 @@ export async function openLog(
   let isOpen = false;
   let isReported = false;
   const onAvailability = (change: AvailabilityChange): void => {
-    // While the log is being opened, an outage ends in the driver's own error, so it isn't reported here.
+    // An outage before the log is open isn't reported here: opening the log fails with the driver's own error.
     if (change.available ? !isReported : !isOpen) return;
     isReported = !change.available;
     stderr.write(
@@ -88,7 +88,7 @@ export async function openLog(
   signal.throwIfAborted();
   const opening = openTopicLog(topics, onAvailability, { readOnly });
   const log = await orAborted(signal, opening).catch(async (error: unknown) => {
-    // The caller no longer waits, so the log is closed as soon as it opens.
+    // The caller no longer waits. If the log still opens, close it.
     opening.then(
       (late) => late.close(),
       () => undefined,
@@ -100,7 +100,7 @@ export async function openLog(
   return log;
 }
 
-/** Like `openLog`, for a command that writes nothing; undefined if there is no embedded log yet. */
+/** Like `openLog`, but opens the log only for reading. Resolves to undefined if there is no embedded log yet. */
 export async function openLogToRead(
   context: Pick<CommandContext, 'stderr' | 'signal'>,
   topics: TopicsConfig,
@@ -108,7 +108,7 @@ export async function openLogToRead(
   return (await logExists(topics)) ? await openLog(context, topics, { readOnly: true }) : undefined;
 }
 
-/** The part of the configuration that read-only commands need. */
+/** The parts of a configuration that `readLogConfig` reads even if other parts have errors. */
 export interface LogConfig {
   readonly topics: TopicsConfig;
   /** The pipelines of the sections without errors. An unset variable is an error of the section that names it. */

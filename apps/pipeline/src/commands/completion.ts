@@ -5,7 +5,7 @@ export type Shell = 'bash' | 'zsh' | 'fish';
 /** Words for arguments and values without a fixed choice, by placeholder: `topic` for `<topic>`. */
 export type Suggestions = Readonly<Record<string, readonly string[]>>;
 
-/** A shell script that completes a program's commands, options and their values, generated from their definitions. Elsewhere, it offers files. */
+/** Returns a shell script that completes a program's commands, options and values. Where it knows no words, it offers files. */
 export function completionScript(shell: Shell, program: Command, suggestions: Suggestions): string {
   const tree = treeOf(program, suggestions);
   switch (shell) {
@@ -35,7 +35,6 @@ interface OptionWords {
 interface Tree {
   readonly program: string;
   readonly commands: readonly CommandWords[];
-  /** Options without a command, and those that can also follow each command. */
   readonly options: readonly OptionWords[];
 }
 
@@ -207,7 +206,7 @@ function valued(options: readonly OptionWords[]): readonly OptionWords[] {
   return options.filter(({ takesValue }) => takesValue);
 }
 
-/** `--format=ndjson,csv,parquet`, for each name of each option with values. */
+/** Words like `--format=ndjson,csv,parquet`, one for each name of each option with values. */
 function valuesOf(options: readonly OptionWords[]): string {
   return options
     .flatMap(({ names: typed, values }) => (values.length === 0 ? [] : typed.map((name) => `${name}=${values.join(',')}`)))

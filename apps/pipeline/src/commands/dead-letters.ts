@@ -40,7 +40,7 @@ export interface CloseOptions extends DeadLetterFilter {
   readonly dryRun?: boolean;
 }
 
-/** If more dead letters than this stay open, the rest is only counted. */
+/** Maximum skipped dead letters that `replay` reports one by one. */
 const LISTED = 10;
 /** Maximum keys in a line. */
 const NAMED = 3;
@@ -70,9 +70,8 @@ export async function deadLetters(choice: DeadLetterFilter, context: CommandCont
 }
 
 /**
- * Re-enqueues the jobs of open dead letters, each once. A job that no run could process stays open, with its reason on stderr. Resolves to
- * the exit code: 130 if it was stopped, otherwise 0, even if jobs stay open, because the run that wrote their dead letters has already
- * failed.
+ * Re-enqueues the jobs of open dead letters, each once. A job that no run could process is skipped, and its dead letter stays open.
+ * Resolves to the exit code: 130 if stopped, otherwise 0, even if jobs were skipped.
  */
 export async function replay(choice: CloseOptions, context: CommandContext): Promise<number> {
   const { stderr } = context;
@@ -140,7 +139,7 @@ async function closing(
   }
 }
 
-/** Finds the pipeline by its name, or by that of its topic of dead letters. */
+/** Finds the pipeline by its name or by the name of its dead-letters topic. */
 async function chosen(
   command: string,
   of: string,

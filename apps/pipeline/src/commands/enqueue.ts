@@ -8,7 +8,10 @@ import { UsageError, noPipeline } from './usage-error.ts';
 
 export interface EnqueueOptions {
   readonly pipeline: string;
-  /** Jobs, each as a line of text. Read from stdin, one per line, if there are none or the only one is `-`. */
+  /**
+   * Jobs, each as a line of text. If there are neither entries nor authors, or the only entry is `-`, jobs are read from stdin, one per
+   * line.
+   */
   readonly entries: readonly string[];
   /** Names of authors (books only). */
   readonly authors: readonly string[];
@@ -62,7 +65,7 @@ interface RepeatedKeysOptions {
   readonly signal: AbortSignal;
 }
 
-/** The keys that more than one of these jobs has, or that an unfinished job of the group already has. */
+/** Finds keys that repeat among these jobs, or that a waiting job of the group has. Reads at most `MAX_COMPARED` waiting jobs. */
 async function repeatedKeys({ log, topic, group, requests, signal }: RepeatedKeysOptions): Promise<readonly string[]> {
   const wanted = new Set<string>();
   const repeated = new Set<string>();
@@ -83,7 +86,7 @@ async function repeatedKeys({ log, topic, group, requests, signal }: RepeatedKey
 
 interface RequestLine {
   readonly text: string;
-  /** For messages: `stdin, line 3: `. */
+  /** Prefix for messages: `stdin, line 3: `, or empty for an argument. */
   readonly place: string;
 }
 

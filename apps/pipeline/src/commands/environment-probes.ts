@@ -28,7 +28,7 @@ const GIVE_RIGHTS = 'Grant these on the brokers (kafka-acls.sh --add). A run wai
 /** `check` warns if the disk of the embedded log has less free space than this. */
 const SMALL_ROOM_MB = 100;
 
-/** Checks what a run needs from its environment: the log, and with `online` the services. */
+/** Returns probes of what a run needs from its environment, such as the log, and with `online` the services. */
 export function environmentProbes({ valid, online, context }: EnvironmentProbesOptions): Probe[] {
   const probes: Probe[] = [];
   let isLogUsable = false;
@@ -50,7 +50,7 @@ export function environmentProbes({ valid, online, context }: EnvironmentProbesO
   return [...probes, ...onlineProbes({ valid, context, isLogUsable: () => isLogUsable })];
 }
 
-/** One probe for each secret that returns nothing a request could carry: its file is missing, or its function returns an empty text. */
+/** A failed probe for each secret that can't be used, for example because its file is missing. */
 function secretProbes(pipeline: Pipeline): Probe[] {
   return pipeline.secretIssues().map(({ path, message }) => {
     const name = [pipeline.name, ...path].join('.').replaceAll(/\.(\d+)(?=\.|$)/g, '[$1]');
@@ -59,14 +59,13 @@ function secretProbes(pipeline: Pipeline): Probe[] {
 }
 
 /**
- * Probes that explain why a pipeline's source can't be opened, such as an invalid proxy address in the environment, or several lanes if it
- * works with one only. Empty if it can.
+ * A probe that fails with the reason why a pipeline's source can't be opened, such as an invalid proxy address. Empty if it can be opened.
  */
 function failedProbe(pipeline: Pipeline, lanes: number, { clock, env, signal }: CommandContext): Probe[] {
   const credits = creditPool({ max: pipeline.maxOutstanding });
   const io = { clock, env, signal, credits, journal: unwrittenJournal(), onAttempt: () => undefined };
   try {
-    // Opens the source with all of its credentials, and then as one lane of a run.
+    // Tries a single lane with all credentials, and then the lanes of a run.
     for (const count of new Set([1, lanesOf(pipeline, lanes)])) {
       for (const source of pipeline.open(io, { lane: 0, lanes: count }).sources) void source.close();
     }
@@ -86,7 +85,7 @@ async function probeLog(config: ConfigOfLog, context: CommandContext): Promise<P
   return result.ok ? await probeRoom(folder, result) : result;
 }
 
-/** Adds a problem or a warning if the disk is almost full. A file that can be opened for writing may still have no space for a page. */
+/** Adds a problem or a warning if the disk is almost full. A log that can be opened for writing can still lack space for more records. */
 async function probeRoom(folder: string, result: ProbeResult): Promise<ProbeResult> {
   const { bavail, blocks, bsize } = await statfs(folder);
   const megabytes = (bavail * bsize) / 1e6;
@@ -117,7 +116,7 @@ async function probeFolder(folder: string): Promise<ProbeResult> {
 async function checkOpenLog(log: TopicLog, config: ConfigOfLog, context: CommandContext): Promise<ProbeResult> {
   const { topics } = config;
   const missing = [...(await log.missingRights(accessOfRun(config)))];
-  // Report missing rights before mismatches, because they can cause those.
+  // Missing rights can cause other errors, so those are reported only if no right is missing.
   const made = await prepareTopics({ log, config, validateOnly: true }).catch((error: unknown) => {
     if (error instanceof MissingRightError) missing.push(...error.rights);
     else if (missing.length === 0) throw error;

@@ -26,7 +26,10 @@ const RECORD: readonly ExportColumn[] = [
 /** Contains the whole value of a record that doesn't fit the other columns, so that nothing is lost. */
 const REST: ExportColumn = { name: 'record_value', type: 'text' };
 
-/** The columns of a topic: the record's partition and offset, and the properties of its values. `schema`: JSON Schema of the values. */
+/**
+ * The columns of a topic: the record's own, such as its offset, those for properties of its value, and one for values that don't fit.
+ * `schema`: JSON Schema of the values.
+ */
 export function exportColumns(schema: object): readonly ExportColumn[] {
   const { properties = {} } = schema as { readonly properties?: Readonly<Record<string, JsonType>> };
   const own = Object.entries(properties)
@@ -47,7 +50,7 @@ function typeOf({ type, items }: JsonType): ExportColumn['type'] {
   return type === 'array' && items?.type === 'string' ? 'texts' : 'json';
 }
 
-/** A number that JavaScript may write differently: a long one, one with a fraction or an exponent, or a negative zero. */
+/** Finds numbers that JavaScript might write differently: long ones, those with a fraction or an exponent, and zeros. */
 const RESPELLED_NUMBER = /[:[,]\s*-?(?:\d[\d.eE+-]{15}|\d+[.eE]|0)/;
 
 /** The cells of a record, in the order of the columns. */

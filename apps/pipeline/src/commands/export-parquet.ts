@@ -3,7 +3,7 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { Cell, ExportColumn, RowWriter } from './export-columns.ts';
 import type { Sink } from './paced-output.ts';
 
-/** Maximum rows and approximate bytes of a row group, which stays in memory until it is complete. */
+/** A row group is written when it has this many rows or about this many bytes. Until then, it stays in memory. */
 const GROUP = { rows: 50_000, bytes: 8 * 2 ** 20 };
 
 /** Writes Parquet, compressed by Snappy. IDs are text, because they are unsigned 64-bit integers, and the columns would be signed. */

@@ -27,8 +27,8 @@ export interface ExportOptions extends Omit<RecordChoice, 'follow'> {
 }
 
 /**
- * Writes the committed records of a topic as a table. Each record is a row with its partition, offset, time and key, and a column for each
- * property of its value. Keeps one record in memory, for Parquet one row group. Resolves to the exit code.
+ * Writes the committed records of a topic as a table. Each record is a row with its partition, offset, time and key, and with the
+ * properties of its value. Resolves to the exit code.
  */
 export async function exportTopic(
   { topic: requested, out, format = formatOf(out), ...choice }: ExportOptions,
@@ -55,7 +55,7 @@ export async function exportTopic(
   const path = target?.path;
   if (path !== undefined && topics.driver === 'sqlite' && (await isFileOfLog(path, topics.file)))
     throw new UsageError(`export: ${shown(String(out))} is the log, which the export would overwrite. Name another file.`);
-  // Unique to this export, because another export can write to the same file.
+  // Two exports can write to the same file at the same time, so each has its own partial file.
   const partial = target?.isStream === true ? target.path : `${path}.${process.pid}-${randomBytes(4).toString('hex')}.part`;
   const stream: NodeJS.WritableStream & { destroy?(): unknown } = path === undefined ? stdout : createWriteStream(partial);
   const output = pacedOutput({ stream, signal, failsWhenClosed: path !== undefined });

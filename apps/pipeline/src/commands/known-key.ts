@@ -18,7 +18,7 @@ export interface KnownKeyOptions {
 /** Maximum other keys that are kept in memory, to suggest one that resembles a misspelled key. */
 const COMPARED = 10_000;
 
-/** Throws a `UsageError` if no job of the pipeline has the key, finished or not. Reads the requests topic from its start. */
+/** Throws a `UsageError` if no record in the requests topic has the key. Reads the topic from its start. */
 export async function assertKnownKey({ log, pipeline, topics, key, commandFor, signal }: KnownKeyOptions): Promise<void> {
   const topic = topicNames(topics)(`${pipeline.name}.requests`);
   const others = new Set<string>();

@@ -14,12 +14,13 @@ import { ANSWER_WITHIN_MS, type Within, withLog } from './with-log.ts';
 export interface OnlineProbesOptions {
   readonly valid: ValidSections;
   readonly context: CommandContext;
-  /** Whether the log is ready for a run. */
+  /** Returns whether the log can be used. */
   readonly isLogUsable: () => boolean;
 }
 
 /**
- * Sends one request per credential. Its permit is recorded in the journal of the credential's lane, as in a run, so the next run counts it.
+ * Returns probes that send one request per credential. Each request is recorded in the journal of the credential's lane, so the next run
+ * counts it.
  */
 export function onlineProbes({ valid, context, isLogUsable }: OnlineProbesOptions): Probe[] {
   const { topics, pipelines = [] } = valid;
@@ -63,7 +64,10 @@ async function probeNoted(options: NotedOptions & { readonly context: CommandCon
   return { ok: true, message: `not tested: ${by} uses it and counts its requests. Check that run's output for errors of this credential.` };
 }
 
-/** Sends a request with a journal, so that the next run counts it. Returns the error if a run holds the lane. */
+/**
+ * Calls `ask` with the journal of the credential's lane, so that the next run counts its requests. Resolves to the error if a run holds the
+ * lane.
+ */
 export async function noted<Result>(
   { pipeline, credential, config, context: { clock, signal } }: NotedOptions,
   ask: (journal: Journal, within: Within) => Promise<Result>,
@@ -88,7 +92,7 @@ export async function noted<Result>(
   });
 }
 
-/** Maximum time for a service to respond, ms. By default, a source waits less for an attempt. */
+/** Maximum time for a service to respond, ms. */
 export const PROBED_WITHIN_MS = 45_000;
 
 async function answerOf(
@@ -99,7 +103,7 @@ async function answerOf(
 ): Promise<ProbeResult> {
   const credits = creditPool({ max: 1 });
   const refused = Promise.withResolvers<ProbeResult>();
-  // The source would retry after a refusal, but the command promises one request per credential.
+  // The source would retry after it reached the rate limit, but the command promises one request per credential.
   const onAttempt = ({ outcome, reason = 'the rate limit is reached' }: AttemptEvent): void => {
     if (outcome === 'rate-limited') refused.resolve({ ok: true, message: `responds: ${reason}, so another program uses its budget` });
   };
@@ -114,10 +118,10 @@ async function answerOf(
   }
 }
 
-/** Shorter waits (ms) are only the difference between two readings of the clock. */
+/** A shorter wait (ms) is only the difference between two readings of the clock. */
 const NO_WAIT_MS = 20;
 
-/** Describes when the budgets allow the next request; undefined if they allow one now. */
+/** Describes when the budgets allow the next request: empty if that is unknown; undefined if they allow one now. */
 export function fullUntil({ budgets }: ReturnType<PipelineProbe['source']['gauges']>, clock: Clock): string | undefined {
   const now = clock.epochMs();
   const freeAt = Math.max(...budgets.map(({ freeAt: at = Infinity }) => at));
@@ -125,7 +129,7 @@ export function fullUntil({ budgets }: ReturnType<PipelineProbe['source']['gauge
   return freeAt < Infinity ? ` until ${createTimeWords().when(freeAt, now)}` : '';
 }
 
-/** A credential is valid if the service responds to it, whatever it says about the user. */
+/** A credential is valid if the service accepts it, even if the response is an error about something else. */
 async function answers(query: () => Promise<unknown>): Promise<ProbeResult> {
   try {
     await query();
@@ -133,7 +137,7 @@ async function answers(query: () => Promise<unknown>): Promise<ProbeResult> {
   } catch (error) {
     // The SourceError of a user's pipeline can come from another copy of the package.
     const { endsSource, retryable, message } = error as Partial<SourceError> & Error;
-    // A stopped check has no result.
+    // An error without this property, such as that of an abort, says nothing about the credential.
     if (retryable === undefined) throw error;
     if (endsSource !== true && !retryable) return { ok: true, message: `answers: ${message}` };
     // The end of the message addresses programs that use the library, so it is replaced.

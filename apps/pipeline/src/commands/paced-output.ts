@@ -8,7 +8,7 @@ export interface PacedOutputOptions {
   readonly failsWhenClosed?: boolean;
 }
 
-/** Thrown if records were lost on their way to a file or to stdout. */
+/** Thrown if records couldn't be written to a file or to stdout. */
 export class OutputError extends Error {
   override readonly name = 'OutputError';
   readonly code = 'HEADGATE_OUTPUT';
@@ -21,11 +21,11 @@ export class OutputError extends Error {
 
 /** A stream that is written no faster than its reader accepts. */
 export interface PacedOutput {
-  /** Aborts with `signal`, and when the stream accepts no more data. */
+  /** Aborts with `signal`, and when the stream fails or is closed by its reader. */
   readonly over: AbortSignal;
-  /** Why the stream accepts no more data; undefined while it does, and if its reader has read enough. */
+  /** The stream's error. A pipe that its reader has closed counts only with `failsWhenClosed`. */
   readonly failure: NodeJS.ErrnoException | undefined;
-  /** Resolves when the stream has capacity again; does nothing after the end. */
+  /** Resolves when the stream accepts more data, or `over` aborts. Writes nothing after `over` has aborted. */
   write(chunk: string | Uint8Array): Promise<void>;
 }
 

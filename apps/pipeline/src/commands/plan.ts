@@ -24,7 +24,7 @@ import { rateWords } from '../status/format-row.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
 import { type CommandContext, commandsFor, openLogToRead, readConfig } from './command-context.ts';
 
-/** Maximum crawls with their own line. One line sums up the others. */
+/** Maximum crawls of a pipeline with their own line. One line sums up the others. */
 const LISTED = 50;
 /** Minimum time (ms) that another credential must save before `plan` suggests it. */
 const WORTH_SAVING_MS = 60_000;
@@ -56,7 +56,7 @@ export async function plan(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** Reads a log without creating anything there. `partitions` has the number of partitions of each existing topic. */
+/** A view of the log in which a missing topic is empty. `partitions`: number of partitions of each existing topic. */
 function logView(log: TopicLog | undefined, partitions: ReadonlyMap<string, number>): LogView {
   const exists = (topic: string, partition: number): boolean => partition < (partitions.get(topic) ?? 0);
   return {
@@ -93,7 +93,7 @@ function planned(left: PipelineLeft, pipeline: Pipeline | undefined, now: number
   return { pipeline, left, forecast: forecast(left.lanes, { now }), savedMs, walks };
 }
 
-/** The plan for `--json`, with everything that the text says. `done_at` is the earliest time if `is_exact` is false. */
+/** The plan for `--json`. `done_at` is the earliest time if `is_exact` is false. */
 function planJson(plans: readonly Planned[], now: number): object {
   const at = (inMs: number): string => new Date(now + inMs).toISOString();
   const pipelines = plans.map(
@@ -146,7 +146,6 @@ function credentialsOf(lanes: readonly LaneLeft[]): readonly string[] {
   return [...new Set(lanes.flatMap(({ budgets }) => budgets.flatMap(({ credential = [] }) => credential)))];
 }
 
-/** The plan as text. */
 function planText(plans: readonly Planned[], now: number): string {
   const rows = plans.flatMap((one) => rowsOf(one, now));
   const after = plans.reduce((sum, { left }) => sum + left.after, 0);
@@ -195,7 +194,7 @@ function rowsOf(of: Planned, now: number): string[][] {
   }
   if (walks.length === 0) return rows;
   const isExact = all.unknown === 0;
-  // With unknown sizes, there is no finish time while the budget has capacity for all known jobs.
+  // With unknown sizes, the time is only a minimum. A minimum of no time says nothing, so it is left out.
   const done = isExact ? when(now, all.inMs) : all.inMs < 1_000 ? '' : `${when(now, all.inMs)}, or later`;
   return [...rows, [`all of ${left.pipeline}`, isExact ? '' : 'at least', groupedNumber(all.requests), every, done]];
 }
@@ -205,7 +204,7 @@ function where({ page, whole }: WalkLeft): string {
   return whole ? 'from the start' : 'a part';
 }
 
-/** Names of credentials: `app, reader`. */
+/** Names of up to three credentials, such as `app, reader`; the number of more. */
 function withWords(names: readonly string[]): string {
   return names.length > 3 ? countWords(names.length, 'credential') : names.map((name) => safeText(name, 40)).join(', ');
 }

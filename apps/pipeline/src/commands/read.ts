@@ -33,7 +33,7 @@ export async function read(
   const selection = selectionOf(choice, clock.epochMs());
   await warnOfClosedStdout(context);
   const { topics, pipelines, definitions } = await readLogConfig(context);
-  // If one of the built-in pipelines is configured, the topics of the other one are known, too.
+  // Topics of the built-in pipelines are known, unless the configuration has only pipelines of the user.
   const knowsBuiltIn = pipelines.length === 0 || BUILT_IN.some(({ definition: { name } }) => pipelines.some((one) => one.name === name));
   const own = runTopics({ topics, pipelines, ...(knowsBuiltIn && { definitions }) }).map(({ name }) => name);
   await using log = await openLogToRead(context, topics);
@@ -69,7 +69,7 @@ function isChoice({ since, key, from }: RecordChoice): boolean {
   return since !== undefined || key !== undefined || from !== undefined;
 }
 
-/** A record as one line of JSON. A JSON value is inserted unchanged, so that its numbers keep their spelling. */
+/** A record as one line of JSON. A value that is one line of JSON is inserted unchanged, so that its numbers keep their spelling. */
 function jsonLine({ topic, partition, offset, timestampMs, key, headers, value }: BytesRecord): string {
   const texts = Object.entries(headers).map(([name, bytes]) => [name, textOf(bytes), bytes] as const);
   const others = texts.filter(([, text]) => text === undefined).map(([name, , bytes]) => [name, base64(bytes)] as const);

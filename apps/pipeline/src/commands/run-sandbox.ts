@@ -16,16 +16,16 @@ import type { SandboxBroker } from './sandbox-broker.ts';
 export interface RunSandboxOptions {
   /** Whether to keep running when no work is left. */
   readonly follow: boolean;
-  /** Whether to use a real Kafka, which runs until the command is stopped. */
+  /** Whether to write to a real Kafka broker. */
   readonly kafka: boolean;
 }
 
-/** Location of the sandbox's config and log; git ignores the folder. */
+/** Folder of the sandbox's configuration and log. */
 const FOLDER = '.headgate';
 
 /**
- * Users with every kind of list: one that shifts, one with short pages, a small one and an empty one. Their 34 pages fill two
- * windows of the budget and begin a third.
+ * Users with different lists: one that shifts, one with short pages, a small one and an empty one. Their 34 pages fill two windows of the
+ * budget and begin a third.
  */
 const USERS: Readonly<Record<string, FollowersUser>> = {
   alpha: { followers: 68_210, shiftEvery: 3 },
@@ -42,8 +42,8 @@ const AUTHORS = ['Charlotte Vale Allen', 'Ada & Bert / Söhne?'];
 const LIMIT = { requests: 15, windowMs: 6_000 };
 
 /**
- * Starts emulators of both services and runs a small job on them, always from the start. Its users were crawled before, so their sizes, and
- * the finish time of the job, are known. Resolves to the exit code.
+ * Starts emulators of both services and runs a small job on them. First crawls its users in an earlier state, so that their sizes, and the
+ * finish time of the job, are known. Resolves to the exit code.
  */
 export async function runSandbox({ follow, kafka }: RunSandboxOptions, context: CommandContext): Promise<number> {
   const { cwd, signal } = context;
@@ -78,7 +78,7 @@ function say({ stderr, json }: Pick<CommandContext, 'stderr' | 'json'>, text: st
   if (!json) stderr.write(`${text}\n`);
 }
 
-/** Crawls the same users and authors in their earlier state, silently and as fast as possible. */
+/** Crawls the same users and authors in their earlier state, silently and with a large budget. */
 async function crawlBefore(
   { file, broker }: { readonly file: string; readonly broker: SandboxBroker | undefined },
   context: CommandContext,
@@ -133,7 +133,7 @@ interface EndOptions {
   readonly file: string;
 }
 
-/** Compares the forecast with the result, and suggests what to try next. */
+/** Compares the forecast with the finish time, and suggests what to try next. */
 function endWords({ plannedAt, kafka, file }: EndOptions, { clock, env }: Pick<CommandContext, 'clock' | 'env'>): string {
   const command = env['HEADGATE_COMMAND'] ?? 'headgate';
   const times = createTimeWords();
@@ -161,7 +161,7 @@ async function writeForOwner(file: string, text: string): Promise<void> {
   await chmod(file, 0o600);
 }
 
-/** Deletes the log of an earlier sandbox run, so that this one starts from the beginning. Throws if another run is writing to the log. */
+/** Deletes the log of an earlier sandbox run. Throws if a run still holds the lane of followers. */
 async function startAfresh(file: string): Promise<void> {
   const log = await sqliteTopicLog({ file });
   try {
@@ -179,7 +179,7 @@ interface SandboxYamlOptions {
   readonly followersUrl: string;
   readonly booksUrl: string;
   readonly limit: { readonly requests: number; readonly windowMs: number };
-  /** Whether the configuration also lists the users, ISBNs and authors to request. */
+  /** Whether to write the configuration of the main run, with the users, ISBNs and authors to request, or that of the earlier crawl. */
   readonly lists: boolean;
 }
 

@@ -34,7 +34,7 @@ export interface RunOptions {
   readonly maxRequests?: number;
 }
 
-/** Processes all jobs. Resolves to the exit code: 0, 1 if something failed in this run, 130 if it was stopped. */
+/** Processes the configured jobs. Resolves to the exit code: 130 after a signal, 1 after a failure or a dead letter, otherwise 0. */
 export async function run(options: RunOptions, context: CommandContext): Promise<number> {
   const { follow, failOnDeadLetters = false, maxRequests } = options;
   const { config, key } = chosen(options);
@@ -55,18 +55,18 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     else reporter.event(event);
   };
   const { driver, group, lanes } = config.topics;
-  // Start the page before waiting for anything, so that probes get a response from the first moment on.
+  // Start the status page before opening the log, so that probes get a response while the log can't be reached.
   const status = await serveStatus(config, { view: () => viewer.view(), clock, commandFor, emit });
   let log: TopicLog | undefined;
   let result: RunResult | undefined;
-  // A log that can't be reached must not keep the summary from being written.
+  // Past this deadline, the run doesn't wait for the log to close, and writes its summary.
   const abandoned = untilAborted(deadline?.closed);
   try {
     // Waits until a missing right is granted, in the same way as for an unreachable broker.
     log = await openTopicLog(config.topics, (change) => emit(logEvent(driver, change)), { onMissingRight: 'wait', deleteOld: true });
     const { pipelines } = config;
     const units = Object.fromEntries(pipelines.map(({ name, unit }) => [name, unit]));
-    // The display starts only now, because an error before this point is shown without one.
+    // The display starts only now. An error before this point is shown without one.
     reporter = await createReporter({ stderr: terminal, live, json, color, clock, view: () => viewer.view(), units, header, commandFor });
     for (const event of unreported.splice(0)) reporter.event(event);
     const forget = onAbort(signal, () => void log?.close());
@@ -98,7 +98,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     viewer.end(result?.outcome ?? 'stopped', result?.snapshot);
   } catch (error) {
     viewer.end(signal.aborted ? 'stopped' : 'failed');
-    // If a signal ends a start, that is a stop like any other.
+    // An error after a signal is part of the stop.
     if (!signal.aborted) throw withStateAdvice(error, config.topics);
   } finally {
     deadLetters?.close();
@@ -136,7 +136,7 @@ async function serveStatus(
   try {
     const server = await startStatusServer({ port, host, names, ...shown });
     const isMoved = port !== 0 && server.port !== port;
-    // Probes and Prometheus may still use the configured port, so the message names it.
+    // Probes and Prometheus might still use the configured port, so the message names it.
     const moved = isMoved ? ` (port ${port} is in use, perhaps by another run: give each run its own status.port)` : '';
     emit({ type: 'notice', level: isMoved ? 'warn' : 'info', message: `status at ${server.url}${moved}` });
     return server;
@@ -168,7 +168,7 @@ async function conclude({ view, wasStopped, failures, names, commandFor, failsOn
   const didFail =
     failures.length > 0 || view.deadLetters.total > 0 || (failsOnOlder && Object.values(open).some((counts) => totalOf(counts) > 0));
   const code = signal.aborted ? 130 : didFail ? 1 : 0;
-  // Several lanes may have failed with the same error.
+  // Several lanes can fail with the same error.
   const messages = [...new Set(failures.map(failureText))];
   if (json) {
     const [{ jsonLog, progressFields }, { snakeCased }] = await Promise.all([
@@ -204,6 +204,6 @@ async function closeAll(closers: readonly (() => unknown)[], signal: AbortSignal
       failures.push(error);
     }
   }
-  // Committed records are safe. A resource that can't be closed after a signal must not delay the exit.
+  // Committed records are safe, so after a signal an error of closing doesn't matter.
   if (failures.length > 0 && !signal.aborted) throw failures[0];
 }

@@ -16,8 +16,8 @@ export interface SandboxBroker extends AsyncDisposable {
 const WITHOUT = 'With Docker, `docker compose up` of the repository starts a broker on 127.0.0.1:9092.';
 
 /**
- * Starts a real Kafka in a temporary folder, which lasts as long as this process. `port`: 0 picks a free one. Throws a `UsageError` that
- * says what to do if Java or Kafka is missing, or the port is in use.
+ * Starts a real Kafka broker in a temporary folder. `port`: 0 picks a free one. Throws a `UsageError` that says what to do if the broker
+ * can't be started, for example because Java is missing.
  */
 export async function startSandboxBroker(
   { port }: { readonly port: number },

@@ -21,7 +21,7 @@ const SERVICES_PORT = 8701;
 export interface SandboxCommandOptions {
   /** First of four ports, or of five with a Kafka broker; 0 picks free ones. Default: 8701, or 9092 with a broker. */
   readonly port?: number;
-  /** Also start a real Kafka broker, on the first port. */
+  /** Whether to also start a real Kafka broker, on the first port. Default: false. */
   readonly kafka?: boolean;
   /** `name=followers`, `name=protected` or `name=suspended`. */
   readonly user: readonly string[];
@@ -83,7 +83,7 @@ export async function sandbox(options: SandboxCommandOptions, context: CommandCo
   }
 }
 
-/** Accounts of every kind, if the user names none. */
+/** The accounts if the user names none. */
 const USERS: NonNullable<FollowersSandboxOptions['users']> = {
   alpha: { followers: 57_345 },
   beta: { followers: 12_001, shiftEvery: 1 },

@@ -9,7 +9,7 @@ import { topicSchemas } from '../records/topic-schemas.ts';
 import { type CommandContext, readLogConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Writes the keys of a configuration to stdout: as JSON Schema, or as a page in Markdown. Resolves to the exit code. */
+/** Writes the settings of a configuration to stdout: as JSON Schema, or as a page in Markdown. Resolves to the exit code. */
 export async function schema({ reference }: { readonly reference: boolean }, context: CommandContext): Promise<number> {
   const own = (await configuredDefinitions(context)).filter((one) => !BUILT_IN.some(({ definition }) => definition === one));
   const all = withBuiltIn(own);

@@ -25,15 +25,12 @@ export interface RecordChoice extends Omit<RecordSelection, 'sinceMs'> {
 
 type BytesRecord = TopicRecord<Uint8Array>;
 
-/** Maximum difference between the clocks of consecutive leaders of a partition, ms. */
+/** Assumed maximum difference between the clocks of consecutive leaders of a partition, ms. */
 const CLOCKS_APART_MS = 60_000;
-/** Maximum number of offsets that are read one by one instead of being searched. */
+/** A range of at most this many offsets is read through instead of being searched. */
 const SEARCHED = 1_000;
 
-/**
- * Reads the selected records. Keeps one record in memory, and with `tail` also the offset and time of each selected one. With `sinceMs` or
- * `tail`, records come partition by partition, until the topic's end is reached.
- */
+/** Reads the selected records. With `sinceMs` or `tail`, existing records come partition by partition. */
 export async function* selectedRecords(
   log: TopicLog,
   { name: topic, offsets }: TopicInfo,
@@ -65,7 +62,7 @@ export async function* selectedRecords(
   for await (const record of later) if (record.offset >= (ends[record.partition] ?? 0) && fits(record)) yield record;
 }
 
-/** A part of a partition. */
+/** The offsets of a partition from `start` to `end`, without `end`. */
 interface Part {
   readonly start: number;
   readonly end: number;
@@ -80,13 +77,13 @@ async function* within({ start, end, open }: Part, fits: (record: BytesRecord) =
   }
 }
 
-/** An offset before which each record of the partition is older than `sinceMs`. */
+/** The offset from which to look for records that aren't older than `sinceMs`. */
 async function startSince(log: TopicLog, of: TopicPartition, part: Part, sinceMs: number): Promise<number> {
   if (log.offsetSince === undefined) return await startAt(part, sinceMs - CLOCKS_APART_MS);
   return (await log.offsetSince(of, sinceMs)) ?? part.end;
 }
 
-/** An offset before which all records are older than `ms`, if times ascend within the partition. */
+/** An offset in the part before which all records are older than `ms`, if times ascend within the partition. */
 async function startAt(part: Part, ms: number): Promise<number> {
   let { start, end } = part;
   while (end - start > SEARCHED) {

@@ -9,7 +9,7 @@ export interface TerminalPromptOptions {
   readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean };
 }
 
-/** A prompt on a terminal; undefined without one, so that no command waits for answers that can't come. */
+/** Creates a prompt; undefined without a terminal, so that no command waits for answers that can't come. */
 export function terminalPrompt({ input, output }: TerminalPromptOptions): Prompt | undefined {
   if (input.isTTY !== true || output.isTTY !== true) return undefined;
   return async (question) => {

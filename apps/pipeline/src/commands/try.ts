@@ -17,7 +17,9 @@ export interface TryOptions {
   readonly fields: readonly string[];
 }
 
-/** Sends one request of a stream, and shows its records and the next request. Resolves to the exit code: 1 if the request failed. */
+/**
+ * Sends one request of a stream, and shows its records and the next request. Resolves to the exit code: 1 if there is no response to show.
+ */
 export async function tryStream({ stream: of, fields }: TryOptions, context: CommandContext): Promise<number> {
   const { stdout, stderr, clock, env, signal } = context;
   const config = await readConfig(context);

@@ -1,4 +1,4 @@
-/** Thrown for an invalid command line. The command then ends with exit code 2. */
+/** Thrown if a command can't do what its command line says. The command then ends with exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
   readonly code = 'HEADGATE_USAGE';

@@ -7,10 +7,10 @@ import { openTopicLog } from '../run/open-topic-log.ts';
 /** Maximum time for the log to respond, ms. The log waits for unreachable brokers without a limit, but a check must report them. */
 export const ANSWER_WITHIN_MS = 14_000;
 
-/** Waits for work with the log, at most `ms`. Then rejects with the reason why the log can't be reached, if known. */
+/** Waits for work with the log, at most `ms`. After that, rejects with the reason why the log can't be reached, if known. */
 export type Within = <Value>(ms: number, work: Promise<Value>) => Promise<Value>;
 
-/** Opens the log for work with a time limit, and closes it, which ends anything unfinished. */
+/** Opens the log, passes it to `work`, and closes it. Closing the log ends unfinished work. */
 export async function withLog<Value>(
   { topics, clock }: { readonly topics: TopicsConfig; readonly clock: Clock },
   work: (log: TopicLog, within: Within) => Promise<Value>,

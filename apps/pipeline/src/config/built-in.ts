@@ -2,7 +2,7 @@ import { type DefinitionInfo, InvalidOptionsError, type Pipeline } from '@headga
 import { books } from '../pipelines/books.ts';
 import { followers } from '../pipelines/followers.ts';
 
-/** A pipeline's definition, whatever its options are. */
+/** A defined pipeline that still needs its options. */
 export interface AnyPipeline {
   (options: never): Pipeline;
   readonly definition: DefinitionInfo;
@@ -10,7 +10,7 @@ export interface AnyPipeline {
   named?(name: string): AnyPipeline;
 }
 
-/** The pipelines that need no module, in the order of a file that `headgate init` writes. */
+/** The built-in pipelines, in the order in which `headgate init` writes their sections. */
 export const BUILT_IN: readonly AnyPipeline[] = [followers, books];
 
 /** The definitions of the built-in pipelines and of `own`. A definition in `own` replaces a built-in definition of the same name. */
@@ -20,8 +20,8 @@ export function withBuiltIn(own: readonly DefinitionInfo[]): readonly Definition
 }
 
 /**
- * Whether a module's default export is the result of `definePipeline`. Checks its shape, because the module's folder may have its own
- * installation, with its own classes.
+ * Whether a value, such as a module's default export, is the result of `definePipeline`. Checks the shape, because a module can use the
+ * classes of another installation.
  */
 export function isDefinedPipeline(value: unknown): value is AnyPipeline {
   return (

@@ -31,7 +31,10 @@ const whole = z.strictObject({
     .min(1, 'is empty. Add at least one, such as followers({ … }).'),
 });
 
-/** Loads a headgate.config.ts, after adding `.env` next to it to `process.env`. Throws a `ConfigError` if it can't be loaded. */
+/**
+ * Loads a headgate.config.ts, after adding missing variables from `settings` to `process.env`. Throws a `ConfigError` if it can't be loaded
+ * or is invalid.
+ */
 export async function codeConfig({ file, path, settings, importing }: CodeConfigOptions): Promise<ReadConfig> {
   for (const [name, value] of Object.entries(settings)) process.env[name] ??= value;
   const refuse = (problems: readonly Problem[]): never => {

@@ -12,7 +12,7 @@ export type ValidSections = Partial<Config> & {
 export interface ConfigErrorOptions {
   /** The file as the user named it. */
   readonly fileName: string;
-  /** All errors in the file, in order. Default: none, if the file itself could not be read. */
+  /** All errors in the file, in order. Default: none, for example if the file itself could not be read. */
   readonly problems?: readonly Problem[];
   /** Places in the file that work but are probably a mistake. Default: none. */
   readonly warnings?: readonly Problem[];

@@ -9,7 +9,7 @@ import { UnfitFileError } from './read-text-file.ts';
 export interface ReadConfigFileOptions {
   /** The configuration, as the user named it. */
   readonly file: string;
-  /** Absolute path of the file. */
+  /** Absolute path of the file to read. */
   readonly path: string;
   readonly readFile: (path: string) => Promise<string>;
 }
@@ -18,7 +18,7 @@ export interface ReadConfigFileOptions {
 const MAX_CONFIG = 4 * 2 ** 20;
 const TOO_LONG = 'is larger than 4 MiB. Put long lists into separate files, for example users: [{ file: users.txt }].';
 
-/** The text of the configuration. Throws a `ConfigError` that says how to create one if it is missing. */
+/** The text of the configuration. Throws a `ConfigError` if it is missing, unreadable or too large. */
 export async function readConfigText({ file, path, readFile }: ReadConfigFileOptions): Promise<string> {
   try {
     const text = await readFile(path);

@@ -60,7 +60,7 @@ function sectionText(name: string, schema: JsonSchema): string {
   return [`## \`${name}\``, ...(schema.description === undefined ? [] : [schema.description]), ...text].join('\n\n');
 }
 
-/** The table's rows for a mapping. `above` holds the enclosing mappings, so that a mapping that contains itself is listed only once. */
+/** The table's rows for a mapping. `above` holds the enclosing mappings, so that a mapping within itself isn't listed again. */
 function rows(schema: JsonSchema, before: string, above: readonly JsonSchema['properties'][] = []): string[] {
   const { properties = {}, required = [] } = schema;
   const around = [...above, schema.properties];

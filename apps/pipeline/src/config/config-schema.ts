@@ -8,7 +8,7 @@ function sections(definitions: readonly DefinitionInfo[]): readonly (readonly [n
   return [['topics', topicsSection], ['status', statusSection], ...definitions.map(({ name, options }) => [name, options] as const)];
 }
 
-/** The sections of a headgate.yaml with these pipelines, in their order. */
+/** The schemas of the sections of a headgate.yaml with these pipelines, by name. */
 export function sectionSchemas(definitions: readonly DefinitionInfo[]): ReadonlyMap<string, JsonSchema> {
   return new Map(sections(definitions).map(([name, schema]) => [name, jsonSchemaOf(schema)]));
 }

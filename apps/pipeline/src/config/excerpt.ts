@@ -14,14 +14,14 @@ export interface ExcerptOptions {
 
 /** Maximum characters of a shown line. */
 const WIDTH = 68;
-/** Maximum problems with details. The others are only counted, because each entry of a long list may be wrong. */
+/** Maximum problems with details. The others are only counted, because each entry of a long list can be wrong. */
 const MOST = 50;
-/** Replaces a letter that may be part of a secret. */
+/** Replaces a letter that might be part of a secret. */
 const HIDDEN = '\u00b7';
 
 /**
- * Returns the first problems, each with its line and `^^^` under the place, and counts the others. Shows keys, variables and the values in
- * `open`. Each letter of another word becomes a dot.
+ * Returns the first problems, each with its line and `^^^` under the place, and counts the others. The line shows variables, the values in
+ * `open`, and keys that may be shown. Other words become dots.
  */
 export function withExcerpts(problems: readonly Problem[], { text, isKeyShown, open = new Map() }: ExcerptOptions): Problem[] {
   const lines = linesOf(text);

@@ -11,8 +11,8 @@ export interface FormatProblemsOptions {
 }
 
 /**
- * Formats problems in the order of the file, below the file's name: `  12:14  followers.count  must be …`. Each is followed by its excerpt
- * of the file, if it has one. Ends with a line feed.
+ * Formats problems in the order of the file, below the file's name: `  12:14  followers.count  must be …`. A problem's excerpt of the file
+ * follows it. Ends with a line feed.
  */
 export function formatProblems({ fileName, problems, warnings = [], messageColumn = 0 }: FormatProblemsOptions): string {
   const plain = warnings.map((warning) => ({ ...warning, message: `warning: ${warning.message}` }));
@@ -29,7 +29,7 @@ export function formatProblems({ fileName, problems, warnings = [], messageColum
   return [fileName, ...lines].join('\n') + '\n';
 }
 
-/** Compares problems by line and column. Problems without a position come last. */
+/** Compares problems by line, column and key. Problems without a position come last. */
 export function inOrder(a: Problem, b: Problem): number {
   const [here, there] = [a, b].map(({ line = Infinity, column = Infinity }) => [line, column] as const);
   if (here === undefined || there === undefined || (here[0] === there[0] && here[1] === there[1])) return a.key.localeCompare(b.key);

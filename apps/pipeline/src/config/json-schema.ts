@@ -25,7 +25,7 @@ export interface JsonSchema {
   readonly anyOf?: readonly JsonSchema[];
   readonly oneOf?: readonly JsonSchema[];
   readonly allOf?: readonly JsonSchema[];
-  /** Reference to a schema that contains itself, or has an `id`. */
+  /** Reference to a schema that occurs more than once. */
   readonly $ref?: string;
   readonly $defs?: Readonly<Record<string, JsonSchema>>;
   /** The target of `$ref`. JSON.stringify omits it, because its key is a symbol. */
@@ -40,7 +40,7 @@ export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
     io: 'input',
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
-      // zod omits the examples of a transformed value, because it takes them for values of the output.
+      // zod omits the examples of a transformed value, because it takes them for examples of the output.
       const { examples } = z.globalRegistry.get(zodSchema) ?? {};
       if (Array.isArray(examples)) jsonSchema.examples = examples;
       if (becomesSecret(zodSchema)) jsonSchema.writeOnly = true;
@@ -134,7 +134,7 @@ export function asInFile(schema: JsonSchema): JsonSchema {
   return Object.assign(schema, { anyOf: [Object.fromEntries(value), VARIABLE] });
 }
 
-/** Whether lines of a file can replace entries of a list: only if its entries can be any text. */
+/** Whether a list's entries can be any text, so that the lines of a file can replace an entry. */
 export function takesLines(schema: JsonSchema): boolean {
   const items = alternatives(schema).flatMap(({ prefixItems, items: every }) => (prefixItems === undefined ? (every ?? []) : []));
   return items.flatMap(alternatives).some((one) => one.type === 'string' && one.enum === undefined && one.const === undefined);
@@ -203,7 +203,7 @@ export function usualOf(schema: JsonSchema): string | undefined {
   return schema.default === '' ? '""' : flow(schema.default);
 }
 
-/** True for a duration and a size, whose default already shows the notation. */
+/** Whether the schema is that of a duration or a size, whose default already shows the notation. */
 export function isUnit({ format }: JsonSchema): boolean {
   return format === 'headgate-duration' || format === 'byte-size';
 }

@@ -29,11 +29,11 @@ export type Importing = (load: () => Promise<unknown>) => Promise<unknown>;
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Warnings: secrets in plain text, or readable by all users. */
+  /** Warnings about settings that work but are unwise, such as a secret in plain text. */
   readonly warnings: readonly Problem[];
 }
 
-/** Reads a configuration, in YAML or as a module. Throws a `ConfigError` with all problems, each with its place and key. */
+/** Reads a configuration, in YAML or as a module. Throws a `ConfigError` if it has problems or can't be read. */
 export async function loadConfig({
   cwd = process.cwd(),
   file = defaultConfigFile(cwd),

@@ -24,8 +24,7 @@ const POLL_MS = 20;
 
 /**
  * Reads a file, or a pipe that another process writes to, as UTF-8 without its byte order mark. Rejects with the system's error, or with an
- * `UnfitFileError`. Gives up on a pipe without a writer and on an endless device, and leaves nothing open that would keep the process
- * alive.
+ * `UnfitFileError`, for example for a silent pipe or an endless device.
  */
 export async function readTextFile(path: string, options: ReadTextFileOptions = {}): Promise<string> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -25,12 +25,12 @@ export interface SectionProblemsOptions {
   readonly areWarnings?: boolean;
 }
 
-/** Maximum characters of a message. Only schemas of users' pipelines have longer ones. */
+/** Maximum characters of a message. */
 const LONGEST = 500;
 /** Maximum problems shown for the lines of one file. Further ones are only counted. */
 const MAX_LINES = 20;
 
-/** The errors and warnings of a section, with their place in the file and the valid values. */
+/** The errors or warnings of a section, with their places in the file and advice on what to write. */
 export function sectionProblems(
   issues: readonly OptionIssue[],
   { schema, originOf, hidden, areWarnings = false }: SectionProblemsOptions,
@@ -62,7 +62,7 @@ export function sectionProblems(
   return findings;
 }
 
-/** The path, as JSON, of the key that the user probably meant instead of an unknown one. Empty if no key is close. */
+/** The path, as JSON, of the known key that resembles an unknown one. Empty if none does. */
 function meantBy({ path, code, known }: OptionIssue): readonly string[] {
   const key = code === 'unknown-key' ? nearest(String(path.at(-1)), known ?? []) : undefined;
   return key === undefined ? [] : [JSON.stringify([...path.slice(0, -1), key])];
@@ -72,7 +72,7 @@ function listName(node: ParsedNode | null | undefined): string {
   return isScalar(node) ? shownPath(node.source) : 'the file';
 }
 
-/** The problems of options outside of a YAML file, with keys but without positions. `name` precedes each key. */
+/** The problems of options that aren't in a YAML file, with keys but without positions. `name` precedes each key. */
 export function optionProblems(issues: readonly OptionIssue[], name: readonly string[], schema: JsonSchema = {}): Problem[] {
   return issues.map((issue) => {
     const key = [...name, ...issue.path].join('.').replaceAll(/\.(\d+)(?=\.|$)/g, '[$1]');
@@ -87,7 +87,7 @@ export function unknownKeyMessage(key: string, known: readonly string[]): string
   return known.length === 0 || known.length > 12 ? 'unknown key. Remove it.' : `unknown key. Known keys: ${known.join(', ')}.`;
 }
 
-/** The value that a message is about, or its variables; undefined if it may contain a secret, or isn't a single value. */
+/** The value that a message is about, or its variables; undefined if it might contain a secret, or isn't a single value. */
 function subject(node: ParsedNode | null | undefined, schemas: readonly JsonSchema[], line: string | undefined): string | undefined {
   const isSecret = schemas.flatMap(alternatives).some(({ writeOnly, format }) => writeOnly === true || format === 'uri');
   if (line !== undefined) return isSecret ? undefined : shown(line);
@@ -102,7 +102,7 @@ function withSubject(message: string, before: string | undefined): string {
   return `${before}${/^\p{Lu}/u.test(message) ? ':' : ''} ${message}`;
 }
 
-/** The message, with advice on what to write instead if it has none yet. */
+/** The message, with advice on what to write instead if the issue's code calls for it. */
 function withAdvice({ path, message, code, known = [] }: OptionIssue, schema: JsonSchema | undefined, node?: ParsedNode | null): string {
   const example = exampleOf(schema);
   switch (code) {
@@ -127,7 +127,10 @@ function withAdvice({ path, message, code, known = [] }: OptionIssue, schema: Js
   return example === undefined ? message : `${message} Write ${example}.`;
 }
 
-/** Hides secrets in a message, because a user's schema can quote the value. Texts under 8 characters stay: they can be ordinary words. */
+/**
+ * Hides secrets in a message, because a user's schema can quote the value. Texts under 8 characters stay, because they can be ordinary
+ * words.
+ */
 function withoutHidden(message: string, hidden: readonly string[]): string {
   return hidden.reduce((text, one) => (one.length < 8 ? text : text.replaceAll(one, '(hidden: it may be a secret)')), message);
 }

@@ -40,7 +40,7 @@ const sqlite = z.strictObject({
   file: z
     .string()
     .min(1)
-    // The operating system ends a path at a NUL, so this would name another file.
+    // The operating system ends a path at a NUL, so this path would name another file.
     .refine((path) => !path.includes('\0'), "has a NUL character, which a path can't contain. Remove it.")
     .default('./headgate.db')
     .describe('Log file, relative to the configuration file.')
@@ -195,7 +195,7 @@ export type SqliteTopicsConfig = z.output<typeof sqlite>;
 export type KafkaTopicsConfig = z.output<typeof kafka>;
 export type SaslConfig = z.output<typeof sasl>;
 
-/** Warns if a password or token would cross a network unencrypted. */
+/** Warns if a password or token would cross a network unencrypted. SCRAM doesn't send the password. */
 export function* topicsWarnings(topics: TopicsConfig): Generator<OptionIssue> {
   if (topics.driver !== 'kafka' || topics.sasl === undefined || topics.ssl !== false) return;
   if (topics.brokers.every((one) => isLoopback(one.replace(/:\d+$/, '')))) return;

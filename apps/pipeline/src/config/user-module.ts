@@ -6,11 +6,11 @@ import type { Place } from './yaml-file.ts';
 
 /** Packages that a user's module finds in this installation if its own folder has none. */
 const OURS = /^(headgate|@headgate\/[\w-]+|rxjs|zod)(\/|$)/;
-/** Maximum time for a module to load, ms. On a busy machine, a correct module can take half a minute. */
+/** Maximum time for a module to load, ms. It is long because a busy machine needs long even for a correct module. */
 const LOADED_WITHIN_MS = 120_000;
 /** Whether this process has registered its module hooks, which apply to every import. */
 let isHooked = false;
-/** For the name of a package, the URL of the configuration file that uses the package. Node searches for the package from that file. */
+/** For the name of a package, the URL of the configuration file that uses it. Node searches for the package from that file. */
 const namedBy = new Map<string, string>();
 
 /**
@@ -50,7 +50,7 @@ export async function defaultExportOf(module: string, from?: string): Promise<un
   }
 }
 
-/** The line of a user's module in which an error occurred, from its stack. */
+/** The place in a user's module that an error's stack names. */
 export function placeInModule(error: unknown, path: string): Place | undefined {
   const stack = error instanceof Error ? (error.stack ?? '') : '';
   const escaped = basename(path).replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
@@ -58,7 +58,7 @@ export function placeInModule(error: unknown, path: string): Place | undefined {
   return line === undefined ? undefined : { line: Number(line), column: Number(column ?? 1) };
 }
 
-/** Why a module can't be loaded, in one line. */
+/** The reason why a module can't be loaded, in one line. */
 export function loadingReason(error: unknown): string {
   const words = error instanceof Error && typeof error.message === 'string' ? error.message : inspect(error);
   const [first = ''] = words.split('\n');

@@ -1,12 +1,12 @@
 export interface SubstituteVariablesOptions {
   readonly text: string;
-  /** The value of a variable; undefined if it isn't set. */
+  /** Returns the value of a variable; undefined if it isn't set. */
   readonly lookup: (name: string) => string | undefined;
 }
 
 export interface Substitution {
   readonly text: string;
-  /** Names of all variables in the text, in order, set or not. */
+  /** The names of the variables in the text, in order, set or not. */
   readonly names: readonly string[];
   readonly unset: readonly string[];
   /** Whether any `${` isn't followed by a name and `}`. */
@@ -32,7 +32,7 @@ export function substituteVariables({ text, lookup }: SubstituteVariablesOptions
   return { text: result, names, unset, malformed };
 }
 
-/** A variable's name as `${NAME}` for a message. A text that doesn't look like a name may be a secret, so it isn't shown. */
+/** A variable's name as `${NAME}` for a message. A text that doesn't look like a name might be a secret, so it isn't shown. */
 export function shownVariable(name: string): string {
   const isPlain = name.length <= 40 && (name === name.toUpperCase() || name === name.toLowerCase()) && !/\d.*\d.*\d.*\d/.test(name);
   return isPlain ? `\${${name}}` : "a variable (its name isn't shown)";

@@ -4,7 +4,7 @@ import type { StatusConfig } from './status-section.ts';
 import type { TopicsConfig } from './topics-section.ts';
 import type { KeyPath, Problem } from './problem.ts';
 
-/** The sections of a configuration, each checked alone. */
+/** The sections of a configuration, each checked separately. */
 export interface ReadConfig {
   /** Undefined if it has errors. */
   readonly topics: TopicsConfig | undefined;
@@ -15,13 +15,13 @@ export interface ReadConfig {
   readonly definitions: readonly DefinitionInfo[];
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
-  /** Creates a problem about a place. */
+  /** Creates a problem about the value at a path, or about its key. */
   problemAt(path: KeyPath, message: string, at?: 'key' | 'value'): Problem;
-  /** Adds the lines of the file to problems; undefined if there is no file. */
+  /** Adds excerpts of the file to problems; absent for a configuration in code. */
   readonly withExcerpts?: (problems: readonly Problem[]) => Problem[];
 }
 
-/** Errors that appear only if valid sections are combined. */
+/** Finds the errors between sections that are valid on their own. */
 export function crossProblems(read: ReadConfig): Problem[] {
   const { topics, pipelines, definitions } = read;
   const problems: Problem[] = [];

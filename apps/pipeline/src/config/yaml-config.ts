@@ -28,13 +28,13 @@ export interface YamlConfigOptions {
   /** Absolute path of the file. */
   readonly path: string;
   readonly source: string;
-  /** The value of an environment variable (or of .env); undefined if it isn't set. */
+  /** Returns the value of a variable; undefined if it isn't set. */
   readonly lookup: (name: string) => string | undefined;
   readonly readText: (path: string) => Promise<string>;
   readonly importing: Importing;
 }
 
-/** Reads the sections of a headgate.yaml. Throws a `ConfigError` for a file that isn't a mapping. */
+/** Reads the sections of a headgate.yaml. Throws a `ConfigError` if the file isn't YAML, is empty or isn't a mapping. */
 export async function yamlConfig({ file, path, source, lookup, readText, importing }: YamlConfigOptions): Promise<ReadConfig> {
   const yaml = yamlFile(source);
   const { root } = yaml;
@@ -95,7 +95,9 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
     return problems.length > before ? undefined : parsed.value;
   }
 
-  /** Uses the notes that the schema left on each value: hides and checks secrets, and allows messages to show other values. */
+  /**
+   * Uses the notes that the schema left on each value: hides secrets, warns of secrets in plain text, and lets messages show other values.
+   */
   function readNotes(name: string, { scalars, hidden }: YamlSection, schema: () => JsonSchema): void {
     for (const { scalar, node, origin } of scalars) {
       if (!scalar.isSecret) {
@@ -211,7 +213,7 @@ export async function yamlConfig({ file, path, source, lookup, readText, importi
   };
 }
 
-/** Every key that a file with these pipelines may have. */
+/** The keys that messages may show in a file with these pipelines. */
 function keysWith(pipelines: readonly AnyPipeline[]): readonly string[] {
   const schemas = [topicsSection, statusSection, ...pipelines.map(({ definition }) => definition.options)];
   const names = BUILT_IN.map(({ definition }) => definition.name);
@@ -223,14 +225,14 @@ function lazily<Value>(make: () => Value): () => Value {
   return () => (made ??= { value: make() }).value;
 }
 
-/** Whether the value of a secret setting isn't itself secret: an address without a password, or a path instead of the key's text. */
+/** Whether the value of a secret setting isn't itself a secret: an address without a password, or a path instead of the key's text. */
 function isHarmless({ text, isPath }: { readonly text: string; readonly isPath: boolean }): boolean {
   if (isPath) return !isPem(text);
   const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
   return url !== null && url.password === '';
 }
 
-/** All keys that have a value. A secret that lacks its colon becomes a key without a value. */
+/** The keys that have a value. A secret whose colon is missing becomes a key without a value. */
 function keysWithValue(node: ParsedNode | null): string[] {
   if (isSeq(node)) return node.items.flatMap(keysWithValue);
   if (!isMap(node)) return [];
@@ -266,7 +268,7 @@ function packageOf(use: string): string {
   return use.split('/', use.startsWith('@') ? 2 : 1).join('/');
 }
 
-/** True if the package itself is missing, but not if a module that it loads is. */
+/** Whether the package itself is missing, rather than a package that it imports. */
 function isMissing(error: unknown, name: string): boolean {
   return (
     error instanceof Error &&

@@ -3,7 +3,7 @@ import { foreignBlank, slipIn, yamlSyntaxMessage } from './yaml-syntax.ts';
 
 /** A configuration file in YAML 1.2. */
 export interface YamlFile {
-  /** Undefined if the text is empty, or isn't YAML. */
+  /** The document; undefined if the text is empty or isn't valid YAML. */
   readonly root: ParsedNode | undefined;
   readonly syntax: readonly YamlProblem[];
   placeAt(range: Range): Place;
@@ -24,7 +24,7 @@ export interface Place {
   readonly length?: number;
 }
 
-/** Parses the text. Describes errors in its own words, because the parser's messages quote the text, which may contain a secret. */
+/** Parses the text. Its messages replace the parser's, which quote the text, because the text can contain a secret. */
 export function yamlFile(text: string): YamlFile {
   const lineCounter = new LineCounter();
   // With the log level `silent`, the parser would ignore a second document without an error.
@@ -42,7 +42,7 @@ export function yamlFile(text: string): YamlFile {
   const slip = foreignBlank(text) ?? slipIn(text, codes);
   return {
     root: syntax.length > 0 || slip !== undefined ? undefined : (document.contents ?? undefined),
-    // One mistake can cause several errors on a line, and the first one describes it best.
+    // One mistake can cause several errors on a line. The first one usually describes it best.
     syntax:
       slip === undefined
         ? syntax.filter(({ line }, i) => syntax[i - 1]?.line !== line)

@@ -7,7 +7,7 @@ export interface YamlSyntaxMessageOptions {
   readonly offset: number;
 }
 
-/** Describes a YAML error in its own words, because the parser's messages may repeat the text, and the text may be a secret. */
+/** Describes a YAML error. Replaces the parser's message, which can quote the text, because the text can contain a secret. */
 export function yamlSyntaxMessage({ code, text, offset }: YamlSyntaxMessageOptions): string {
   if (text[offset] === '{' && text[offset - 1] === '$') {
     if (isTypographicQuote(text[offset - 2])) return TYPOGRAPHIC;
@@ -35,7 +35,7 @@ interface Slip {
   readonly message: string;
 }
 
-/** The mistake that explains all errors of the parser: an unclosed bracket or quote, or a tab as indentation. */
+/** A mistake that explains the parser's errors: an unclosed bracket or quote, or a tab as indentation. */
 export function slipIn(text: string, codes: readonly ErrorCode[]): Slip | undefined {
   const [first] = codes;
   if (codes.includes('TAB_AS_INDENT')) return blankSlip(text, /^(?: *)(\t)/gm, "a tab can't indent. Use spaces");
@@ -43,7 +43,7 @@ export function slipIn(text: string, codes: readonly ErrorCode[]): Slip | undefi
   return undefined;
 }
 
-/** A character that looks like a space, at a place where YAML requires a real one. Texts can contain such characters. */
+/** Finds a character that looks like a space in a place where YAML requires a plain one. */
 export function foreignBlank(text: string): Slip | undefined {
   return (
     blankSlip(text, /^(?: *)([\u00a0\u2000-\u200b\u202f\u205f\u3000])/gmu, "a non-breaking space can't indent. Use plain spaces") ??

@@ -8,13 +8,13 @@ import { type Range, pairsOf } from './yaml-file.ts';
 import { typographicQuotes } from './yaml-syntax.ts';
 
 export interface YamlValuesOptions {
-  /** The value of an environment variable (or of .env); undefined if it isn't set. */
+  /** Returns the value of a variable; undefined if it isn't set. */
   readonly lookup: (name: string) => string | undefined;
   /** Absolute path that relative paths start from. */
   readonly folder: string;
   /** Reads a file by its absolute path; rejects with the system's error. */
   readonly readText: (path: string) => Promise<string>;
-  /** Called for a value that can't be read at all. */
+  /** Called for a value that can't be used. */
   readonly problem: (origin: Origin, message: string) => void;
   /** Called for a value that is valid but unwise. */
   readonly warning: (origin: Origin, message: string) => void;
@@ -42,11 +42,11 @@ export interface Origin {
 export interface YamlSection {
   readonly value: unknown;
   readonly scalars: readonly { readonly scalar: Scalar; readonly node: ScalarNode.Parsed; readonly origin: Origin }[];
-  /** Texts of variables, which no message may contain. */
+  /** Texts of variables and secrets, which no message may contain. */
   readonly hidden: string[];
   /** True if a list has an entry such as `{ file: list.txt }`. */
   readonly hasLists: boolean;
-  /** Replaces each such entry that a schema accepts by the lines of its file. */
+  /** Replaces each such entry that a schema has recognized with the lines of its file. */
   readLists(): Promise<void>;
 }
 
@@ -212,7 +212,7 @@ function bareValue(text: string): number | boolean | undefined {
   return text === 'true' || (text === 'false' ? false : undefined);
 }
 
-/** Maximum lines of a list's file. A run keeps about a kilobyte in memory for each entry. */
+/** Maximum lines that a section may read from files. A run keeps about a kilobyte in memory for each entry. */
 const MAX_LINES = 1_000_000;
 
 function newlinesIn(text: string): number {

@@ -124,12 +124,12 @@ const options = z
 /** The options of the books pipeline, as its schema gives them. */
 export type BooksOptions = z.output<typeof options>;
 
-/** Reads `maxOutstanding`, which isn't in the schema of books because it is a common option of all pipelines. Default: no limit. */
+/** Reads `maxOutstanding`, which isn't in the schema of books because it is a common option of all pipelines. Infinity if it isn't set. */
 function maxOutstandingOf(given: object): number {
   return 'maxOutstanding' in given && typeof given.maxOutstanding === 'number' ? given.maxOutstanding : Infinity;
 }
 
-/** A key works at its own plan's address only (service document, Authentication 3). */
+/** The address of the plan. A key works only at its own plan's address (service document, Authentication 3). */
 function baseUrlOf({ plan, baseUrl, baseUrls }: BooksOptions): string {
   return baseUrl ?? baseUrls?.[plan] ?? '';
 }
@@ -169,7 +169,7 @@ function isbnOf(line: string): string {
   }
 }
 
-/** Why a text isn't an ISBN. Throws any other error. */
+/** Why a text isn't an ISBN. Rethrows an error that isn't about the text. */
 function isbnFlaw(text: string, error: unknown): string {
   if (!(error instanceof OperatorError)) throw error;
   return `${shown(text)} ${error.reason}.`;
@@ -308,7 +308,10 @@ function perhapsThere(isbn: string, unreadable: number): SourceError {
   return new SourceError({ code: 'HEADGATE_INVALID_RECORD', message, retryable: true, service: 'books', subject: isbn });
 }
 
-/** The error of an unreadable record, without the source's remark that ISBNs without a record are missing: a run dead-letters them. */
+/**
+ * The error of an unreadable record for a dead letter. The source's own message says that ISBNs without a record are missing, but a run
+ * dead-letters them.
+ */
 function ofNone({ code, retryable }: SourceError, count: number): SourceError {
   const message =
     `books: a record in the response for ${count} ISBNs isn't an object or names no ISBN, so it can't be matched to any of them. ` +

@@ -7,7 +7,7 @@ import { type RecordOf, recordSchemas } from '../records/schemas.ts';
 
 type Io = AfterIo<{ readonly changes: TopicDefinition<RecordOf<'followers.changes'>> }>;
 
-/** The users who followed or unfollowed between a user's last two crawls, starting with the users who followed. None for a first crawl. */
+/** The users who followed or unfollowed between a user's last two crawls. None for a first crawl. */
 export async function* followerChanges(crawl: Crawl, previous: Crawl | undefined, io: Io): AsyncGenerator<PendingRecord> {
   if (previous === undefined) return;
   const { key, id } = crawl;
@@ -19,7 +19,7 @@ export async function* followerChanges(crawl: Crawl, previous: Crawl | undefined
 const POLL_MS = 1_000;
 
 /**
- * Reads the IDs of a crawl back, one page at a time. Waits while an open transaction blocks pages. Throws if pages were deleted, and throws
+ * Reads the IDs of a crawl back, one page at a time. Waits while an open transaction blocks pages. Throws if a page is missing, and throws
  * `signal.reason` if the signal aborts.
  */
 async function* idsOf(

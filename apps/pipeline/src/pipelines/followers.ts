@@ -190,7 +190,9 @@ const options = z
 /** The options of the followers pipeline, as its schema gives them. */
 export type FollowersOptions = z.output<typeof options>;
 
-/** Parses an entry of `users`. Returns an error message if the entry is invalid, or bare digits, which may be an ID or a screen name. */
+/**
+ * Parses an entry of `users`. Returns an error message if the entry is invalid, or is bare digits, which could be an ID or a screen name.
+ */
 function listedUser(text: string): UserChoice | string {
   if (/^\d+$/.test(text)) {
     const asName = `@${text}`;
@@ -259,7 +261,7 @@ export const followers: DefinedPipeline<typeof options> = definePipeline({
   topics: followersTopics,
   unit: 'ids',
   pageItems: ({ count }) => count,
-  // Per ID: 20 digits, quotes and a comma. The first number covers the rest of the page.
+  // An ID takes at most 20 digits, two quotes and a comma. The first number covers the rest of the page.
   usualBytes: ({ emit, count }) => (emit.includes('pages') ? { pages: 16_384 + 23 * count } : {}),
   // Crawls with the same key are compared with each other.
   keyOf: userLabel,

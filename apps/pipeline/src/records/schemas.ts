@@ -3,7 +3,7 @@ import { deadLetter, reason, valueJsonSchema } from './topic-schemas.ts';
 
 /** The value of each topic's records. IDs and cursors are strings of digits, because they can exceed the range of a JavaScript number. */
 export interface RecordValues {
-  /** A page of followers, as the service sent it: `page` is 1-based, `ids` in the service's order. */
+  /** A page of followers. `page` is 1-based, and `ids` are in the service's order. */
   'followers.pages': CrawlPart & { page: number; cursor: string; nextCursor: string; previousCursor: string; ids: readonly string[] };
   /** One follower. `page`: the page that the ID came with, 1-based. */
   'followers.ids': CrawlPart & { page: number; id: string };
@@ -24,7 +24,7 @@ export interface RecordValues {
   'books.missing': { isbn: string };
   /** A user who can't be crawled, with the job. */
   'followers.dead-letters': DeadLetterValue;
-  /** An invalid job, or an unreadable part of a response. */
+  /** A job, or a part of a response, that couldn't be processed. */
   'books.dead-letters': DeadLetterValue;
 }
 

@@ -71,7 +71,7 @@ export function topicSchemas(
 
 export interface ValueJsonSchemaOptions {
   readonly target?: 'draft-7' | 'draft-2020-12';
-  /** Whether the schema describes what is written or what is read. Default: output. */
+  /** `input` describes a value before the schema parses it, `output` afterwards. Default: output. */
   readonly io?: 'input' | 'output';
 }
 

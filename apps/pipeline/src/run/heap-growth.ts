@@ -1,7 +1,4 @@
-/**
- * Percentage by which the heap can grow before V8 collects garbage. By default, V8 lets it grow to four times its size. Reading a list
- * creates as much garbage as the list occupies, and thousands of pages are created and dropped.
- */
+/** Percentage by which the heap can grow before V8 collects garbage, by kind of work. V8's own limit would use more memory. */
 const GROWTH = { lists: 100, pages: 50 } as const;
 
 /** Limits the growth of the heap from now on, to the percentage for this kind of work. */

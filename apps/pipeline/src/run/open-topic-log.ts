@@ -4,11 +4,11 @@ import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { kafkaOptions } from './kafka-options.ts';
 
-/** How a process that works lanes opens the log. */
+/** Options for opening the log. */
 export interface OpenToWorkOptions {
   /** If the broker denies a right: reject, or wait until the right is granted. Only Kafka denies rights. Default: `'throw'`. */
   readonly onMissingRight?: 'throw' | 'wait';
-  /** Opens the log only for reading: an embedded log is neither created nor migrated. Default: false. */
+  /** Whether to open the log only for reading: an embedded log is neither created nor migrated. Default: false. */
   readonly readOnly?: boolean;
   /** Whether an embedded log deletes records that are older than `retain`, except unfinished jobs. Default: false. */
   readonly deleteOld?: boolean;

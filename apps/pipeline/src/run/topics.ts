@@ -38,8 +38,8 @@ function withoutGroupState(topic: string): string {
 }
 
 /**
- * Number of partitions of each existing topic of a run. Creates nothing, and needs no permission to. Throws the `TopicMismatchError` of
- * `prepareTopics`.
+ * Number of partitions of each existing topic of a run. Creates nothing, and needs no permission to create topics. Throws a
+ * `TopicMismatchError` for topics that don't fit.
  */
 export async function partitionsOf({ log, config }: Pick<PrepareTopicsOptions, 'log' | 'config'>): Promise<ReadonlyMap<string, number>> {
   const specs = runTopics(config);

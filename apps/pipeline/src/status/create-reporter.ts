@@ -3,7 +3,7 @@ import { plainOutput } from './text/plain-output.ts';
 
 /** Creates the display of a run: JSON lines with `json`, a live display with `live`, plain lines otherwise. Loads only that module. */
 export async function createReporter(options: ReporterOptions): Promise<Reporter> {
-  // If the reader of stderr has closed the pipe, the run continues without a display.
+  // An error of stderr, such as a pipe that its reader has closed, doesn't end the run.
   options.stderr.on('error', () => {});
   if (options.json) return (await import('./json-lines.ts')).createJsonLines(options);
   if (options.live) return (await import('./live-display.ts')).createLiveDisplay(options);

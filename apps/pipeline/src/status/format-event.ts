@@ -65,7 +65,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
       return `${safeText(subject, 100)}: ${again === '' ? said : said.replace(/\.$/, '')}${again}`;
     },
     level: ({ outcome }) => (outcome === 'ok' || outcome === 'gone' ? 'info' : 'warn'),
-    // An error without a retry appears as a dead letter.
+    // A request that isn't retried after an error is reported by another event, such as a dead letter.
     plain: ({ outcome, retryInMs }) => (outcome !== 'ok' && (retryInMs !== undefined || outcome === 'rate-limited') ? 'each' : 'never'),
   },
   'service-unavailable': {
@@ -116,7 +116,7 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
   'log-available': { words: logEventWords, level: 'info', plain: 'each', isKept: always },
 };
 
-/** Every event that a run reports. */
+/** The types of all events. */
 export const EVENT_TYPES: readonly string[] = Object.keys(EVENTS);
 
 export interface EventText {
@@ -126,7 +126,7 @@ export interface EventText {
   readonly isKept: boolean;
 }
 
-/** An event for displays. Its text is created on demand, because most pages never need it. */
+/** An event for displays. Its text is created on demand, because many events are never shown one by one. */
 export function eventText(event: DisplayEvent, units: Units): EventText {
   const entry = EVENTS[event.type] as EventWords<DisplayEvent>;
   return {

@@ -67,10 +67,10 @@ export function logLines({ clock }: { readonly clock: Clock }): (event: LogEvent
 
 type Failing = NonNullable<RunView['pipelines'][string]['failing']>;
 
-/** An outage shorter than this is usually over after one retry, so the display leaves it out. */
+/** An outage shorter than this (ms) is usually over after one retry, so displays leave it out. */
 const FAILING_AFTER_MS = 2_000;
 
-/** The pipelines whose attempts have failed for longer than one retry takes. */
+/** The pipelines whose attempts have failed for at least `FAILING_AFTER_MS`. */
 export function failingPipelines({
   pipelines,
   now,

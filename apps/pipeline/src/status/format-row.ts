@@ -302,7 +302,7 @@ function freeAt(budget: Budget): number {
 
 const IDLE_AFTER_MS = 2_000;
 
-/** Whether no job is in work or waiting, and no event has occurred for 2 s. */
+/** Whether no job is in progress or waiting, and no event has occurred for 2 s. */
 export function isIdle({ lanes, now, lastEventAt }: RunView): boolean {
   return now - lastEventAt > IDLE_AFTER_MS && lanes.every(({ inWork, behind }) => inWork + behind === 0);
 }

@@ -17,8 +17,8 @@ import type { Reporter, ReporterOptions } from './reporter.ts';
 const REDRAW_MS = 200;
 
 /**
- * A display that is redrawn in place: up to 5 times a second during events, otherwise once a second. Failures, notices, lost lanes and
- * ended outages scroll above it and stay. The cursor stays visible, so that a killed process leaves the terminal usable.
+ * A display that is redrawn in place: up to 5 times a second during events, otherwise once a second. Important events, such as dead letters
+ * and notices, scroll above it and stay. The cursor stays visible, so that a killed process leaves the terminal usable.
  */
 export function createLiveDisplay(options: Omit<ReporterOptions, 'json' | 'live'>): Reporter {
   const { stderr, clock, view, color, header, commandFor, units } = options;
@@ -78,7 +78,7 @@ export interface LiveFrameOptions {
   readonly commandFor: CommandFor;
 }
 
-/** Cells reserved for notes such as `waits for budget until 11:15:00`, and `next at 11:15:00  <- everything waits for this`. */
+/** Cells reserved for the note of a job, such as `waits for budget until 11:15:00`. */
 const WORK_NOTE = 32;
 const BUDGET_NOTE = 46;
 /** Cells of `next at 11:15:00`, which a budget's row shows even on a narrow terminal. */
@@ -86,7 +86,7 @@ const NEXT_NOTE = 16;
 /** Minimum rows for blank lines between the parts of a frame. */
 const ROOMY_ROWS = 16;
 
-/** One frame of a run: what each request does, what the budgets allow, and why nothing happens. */
+/** One frame of the display: the jobs, the budgets, and the reasons why nothing happens. */
 export function liveFrame({ header, view, columns, rows, color, times, commandFor }: LiveFrameOptions): readonly string[] {
   const screen = screenOf(view, { times, commandFor, jobs: { text: '', state: 'all', most: rows } });
   const { progress, faults, notes: reasons } = screen;

@@ -5,7 +5,7 @@ import { totalOf } from './text/number-words.ts';
 
 /** Interval at which the watch decides whether to count again. */
 const COUNT_NEW_MS = 10_000;
-/** Maximum age of a count while dead letters are open, because another process can replay or dismiss them. */
+/** Age (ms) at which a count is repeated while dead letters are open, because another process can replay or dismiss them. */
 const COUNT_AGAIN_MS = 60_000;
 /** After a count that took t ms, the next one starts at least 20 × t ms later. */
 const SHARE = 20;
@@ -23,7 +23,7 @@ export interface OpenDeadLettersWatch {
   close(): void;
 }
 
-/** Counts the open dead letters at once and then periodically, because other processes write and close them, too. */
+/** Counts the open dead letters at once, and again after this run has written more, or while any are open. */
 export function watchOpenDeadLetters(options: OpenDeadLettersWatchOptions): OpenDeadLettersWatch {
   const { clock, onCounted, ...where } = options;
   const over = new AbortController();

@@ -15,8 +15,8 @@ const QUIET_MS = 3_000;
 const SPACING_MS = 1_000;
 
 /**
- * Writes one line per event: `10:31:04 @alpha page 412: 5,000 ids`. Each request gets at most one line per second, which sums up its pages
- * since the line before. Errors are never delayed. If nothing happens for 3 s, a line says why.
+ * Writes events as lines, such as `10:31:04 @alpha page 412: 5,000 ids`. The progress of a request takes at most one line per second. If no
+ * line was written for 3 s, writes what the run waits for.
  */
 export function createPlainLines(
   options: Pick<ReporterOptions, 'clock' | 'view' | 'units' | 'header' | 'timeZone'> & { readonly stderr: Output },

@@ -13,7 +13,7 @@ export interface ReporterOptions {
   /** Whether the live display uses colors. The other displays never do. */
   readonly color: boolean;
   readonly clock: Clock;
-  /** The current state of the run, read at most 5 times a second. */
+  /** Returns the current state of the run. */
   readonly view: () => RunView;
   /** Names of the pipelines' items. */
   readonly units: Units;

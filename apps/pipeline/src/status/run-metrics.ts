@@ -19,7 +19,7 @@ export function runMetrics(view: RunView, figures: ProcessFigures): { readonly c
   };
 }
 
-// No label has more values when there are more jobs. Series start at 0; otherwise the first event wouldn't show as an increase.
+// Series exist for each of these values from the start, with 0. Otherwise the first event wouldn't show as an increase.
 const OUTCOMES = Object.keys({
   ok: true,
   'rate-limited': true,

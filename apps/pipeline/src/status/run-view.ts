@@ -161,7 +161,7 @@ export function logEvent(driver: LogDriver, change: AvailabilityChange): LogEven
   return { type: 'log-unavailable', driver, reason, since, ...(refused && { refused }) };
 }
 
-/** Calls `run` every `ms` milliseconds. Returns a function that ends this. */
+/** Calls `run` every `ms` milliseconds. Returns a function that ends the calls. */
 export function every(clock: Clock, ms: number, run: () => void): () => void {
   let cancel = clock.schedule(ms, again);
   function again(): void {

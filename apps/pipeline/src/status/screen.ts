@@ -20,7 +20,7 @@ import { safeText } from './text/safe-text.ts';
 import type { Tone } from './text/table.ts';
 import type { TimeWords } from './text/time-words.ts';
 
-/** The state of a run in words, shared by the terminal, the plain lines, `/readyz` and the page. */
+/** The state of a run in words, for displays. */
 export interface Screen {
   readonly state: RunState;
   /** Progress and forecast. `words` is empty until a number is known; `share` (0 to 1) is absent unless it is exact. */
@@ -33,7 +33,7 @@ export interface Screen {
   readonly faults: readonly Fault[];
   /** Open dead letters, each line with the command to read them. */
   readonly deadLetterLines: readonly string[];
-  /** The lanes that this process holds; empty if it simply holds the only lane of each pipeline. */
+  /** The lanes that this process holds; empty if it holds one lane of each pipeline and has never left a lane. */
   readonly lanes: string;
   readonly elapsed: string;
 }

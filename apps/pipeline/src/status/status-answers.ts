@@ -11,7 +11,7 @@ import { faultsOf } from './screen.ts';
 export interface StatusAnswersOptions {
   /** Accepted names in the Host header, in lowercase. `localhost` and IP addresses are always accepted. */
   readonly names: readonly string[];
-  /** Reads the current state of the run. `/readyz` responds with 503 before the start, and while a fault with the tone `bad` lasts. */
+  /** Reads the current state of the run. */
   readonly view: () => RunView;
   /** The clock for updates of open pages. */
   readonly clock: Clock;
@@ -29,7 +29,7 @@ export interface StatusAnswers {
 
 /**
  * Answers requests about the state of a run: `/` for people (JSON if `Accept` prefers it), kept up to date by `/events`, `/status.json`,
- * `/livez`, `/readyz`, `/metrics` (Prometheus). Only reads. Repeats nothing of a request except the page's filter, as text.
+ * `/livez`, `/readyz`, `/metrics` (Prometheus). Only reads.
  */
 export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
   const { view, names } = options;

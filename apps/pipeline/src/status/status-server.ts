@@ -20,7 +20,7 @@ export interface StatusServer {
 /** Serves the state of a run on its own port. Throws a `StatusPortError` if no port is free. */
 export async function startStatusServer({ host, port: wanted, names = [], ...shown }: StatusServerOptions): Promise<StatusServer> {
   const answers = statusAnswers({ ...shown, names: [host.toLowerCase(), ...names] });
-  // Importing node:http would read all of its exports, some of which load Node's own undici: 60 ms and 10 MB.
+  // Importing node:http would read all of its exports, some of which load Node's own undici.
   const { createServer } = process.getBuiltinModule('node:http');
   const limits = { requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 5_000 };
   const server = createServer(limits, (request, response) => answers.answer(request, response));

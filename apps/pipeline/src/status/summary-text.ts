@@ -25,10 +25,7 @@ export interface SummaryOptions {
 
 const NAMED_FAILURES = 10;
 
-/**
- * Describes the end of a run: its results and their topics, failures with their reasons, and what to do next. Takes about ten lines, however
- * long the run was.
- */
+/** Describes the end of a run: its results and their topics, failures with their reasons, and what to do next. */
 export function summaryText(options: SummaryOptions): string {
   const { view, outcome, canContinue = true, names = (topic) => topic } = options;
   const isOver = outcome === 'done';

@@ -43,7 +43,7 @@ export interface Chart {
   }[];
 }
 
-/** A chart of the minutes of the run, or of its last 6 hours if it is longer. */
+/** A chart of the minutes of the run, at least 15 of them, and at most those of the last 6 hours. */
 export function minutesChart({ what, series, minutes, startedAt, now, times }: ChartOptions): Chart {
   const last = Math.floor(now / MINUTE_MS);
   const width = Math.min(KEPT_MINUTES, Math.max(FEWEST, last - Math.floor(startedAt / MINUTE_MS) + 1));

@@ -12,7 +12,7 @@ export type PageFrame = PageScreen & PageJobs;
 
 export interface PageStreamsOptions {
   readonly clock: Clock;
-  /** Reads the run once for all pages. Returns the current page of each filter. */
+  /** Reads the run. Returns a function that creates the current page for a filter. */
   readonly frames: () => (filter: JobFilter) => PageFrame;
   /** Hash of the page's HTML, script and style. An open page with another version reloads. */
   readonly version: string;
@@ -24,7 +24,7 @@ export interface PageStreams {
   readonly hasRoom: boolean;
   /** Reads the run. The returned function sends a page its whole content, and later what changes. `query` is that of the page's address. */
   open(query: string): (response: ServerResponse) => void;
-  /** Sends the end of the run to every page. Resolves when the pages have received it, or after half a second. */
+  /** Sends the end of the run to every page. Resolves when their connections are closed, or after half a second. */
   close(): Promise<void>;
 }
 

@@ -4,7 +4,7 @@ const [connection, announcement, pause, filter] = ['connection', 'announcement',
 const icon = document.querySelector('link[rel=icon]');
 const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 
-/** Maximum time without a message. After that, the connection counts as lost, even if the browser reports it as open. */
+/** Maximum time without a message, ms. After that, the connection counts as lost, even if the browser reports it as open. */
 const SILENT_MS = 10_000;
 const AGAIN_MS = 5_000;
 
@@ -98,7 +98,7 @@ const PARTS = {
   about: ({ about }) => about.map(([name, value], i) => h('div', { 'data-key': i }, h('dt', {}, name), h('dd', {}, value))),
 };
 
-/** The screen as the run has sent it last. */
+/** The latest screen that the run has sent. */
 const screen = {};
 let source;
 let heardAt = Date.now();
@@ -170,7 +170,7 @@ function say(words, tone = '') {
   connection.className = tone;
 }
 
-/** Gives an element these children, which have keys, and leaves alone what is already right. */
+/** Replaces an element's children with these, which have keys. Reuses the nodes that are already there. */
 function update(parent, children) {
   const existing = new Map([...parent.children].map((child) => [child.dataset.key, child]));
   const wanted = children.map((fresh) => {
@@ -237,7 +237,7 @@ pause.addEventListener('click', () => {
   say(`Paused at ${clock.format(Date.now())}.`);
 });
 
-// A frozen process keeps its connections, and so does a laptop that slept.
+// The connection to a frozen process, or of a laptop that has slept, can stay open without bringing messages.
 setInterval(() => {
   if (source === undefined || Date.now() - heardAt < SILENT_MS) return;
   lost();

@@ -27,7 +27,7 @@ export function padWidth(text: string, width: number): string {
   return fitted + ' '.repeat(Math.max(0, width - displayWidth(fitted)));
 }
 
-/** A bar of `width` characters, filled by `share` (0 to 1). It is empty only at 0, and full only at 1. */
+/** A bar of `width` characters, filled by `share` (0 to 1). With two or more characters, it is empty only at 0 and full only at 1. */
 export function bar(share: number, width: number): string {
   const part = Math.max(Math.min(1, width - 1), Math.min(width - 1, Math.round(share * width)));
   const filled = !(share > 0) || width <= 0 ? 0 : share >= 1 ? width : part;

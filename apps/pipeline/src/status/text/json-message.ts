@@ -1,7 +1,7 @@
 import { escapedControls } from './escaped-controls.ts';
 import { safeText } from './safe-text.ts';
 
-/** A log line in JSON, for messages before the reporter exists or after it has ended. */
+/** A log line in JSON, for messages that don't go through a reporter. */
 export function jsonMessage({ level, at, event, message }: JsonMessage): string {
   return `${escapedControls(JSON.stringify({ level, time: new Date(at).toISOString(), event, msg: safeText(message, 2_000) }))}\n`;
 }

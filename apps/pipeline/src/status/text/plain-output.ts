@@ -9,7 +9,7 @@ export interface Output {
   write(text: string): unknown;
 }
 
-/** Maximum characters of a line. A longer line can only come from text that Headgate received. */
+/** Maximum characters of a line. */
 const MAX_LINE = 16_384;
 
 /**

@@ -5,7 +5,7 @@ const unsafe = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061C\u200E\u200F\u202A-\u202E\u2066-\
 
 /**
  * Makes external text (names, reasons) printable: one line, no terminal control characters, at most `maxLength` characters. Removes escape
- * sequences, replaces line breaks and tabs with blanks, and anything else that isn't text with U+FFFD.
+ * sequences, replaces line breaks and tabs with blanks, and other unsafe characters with U+FFFD.
  */
 export function safeText(text: string, maxLength = 300): string {
   // Cut first, so that a hostile megabyte isn't searched.

@@ -14,7 +14,7 @@ const MAPS = new Set([
 ]);
 const CAMEL_CASE = /^[a-z\d]+(?:[A-Z][a-z\d]*)+$/;
 
-/** A value with its keys in snake case, as JSON output has them: `retry_in_ms`. */
+/** A value with its keys in snake case, as JSON output has them: `retry_in_ms`. The keys of maps stay as they are. */
 export function snakeCased(value: object, isMap?: boolean): object;
 export function snakeCased(value: unknown, isMap?: boolean): unknown;
 export function snakeCased(value: unknown, isMap = false): unknown {

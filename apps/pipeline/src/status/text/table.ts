@@ -29,8 +29,8 @@ const narrowestAmount = 10;
 
 /**
  * Arranges rows in columns of at most `width` cells in total. Bars take the remaining cells, and are dropped first on a narrow terminal.
- * `notes`: cells reserved for notes even if there are none, so that bars keep their width when a note appears. A longer note is cut.
- * `least`: cells of a note for which numbers are dropped.
+ * `notes`: cells reserved for notes even if there are none, so that bars keep their width when a note appears. `least`: cells that notes
+ * keep on a narrow terminal, where numbers are dropped instead.
  */
 export function tableLines(rows: readonly TableRow[], width: number, notes: number, least = notes): readonly TableLine[] {
   const names = Math.min(widestName, widest(rows, 'name'));

@@ -15,7 +15,7 @@ const dayMs = 86_400_000;
 const lastInstant = 8.64e15 - 2 * dayMs;
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sept', 'Oct', 'Nov', 'Dec'];
 
-/** Formats instants in one time zone. `Intl` does the same, but loads 8 MB. */
+/** Formats instants in one time zone. `Intl` would need more memory. */
 export function createTimeWords({ timeZone }: TimeWordsOptions = {}): TimeWords {
   /** A time in the chosen zone, in ISO form: `2026-11-24T14:20:00.000Z`. The Z has no meaning here. */
   const shown = (at: number): string => {
