@@ -57,7 +57,7 @@ export function verdictOf(
   return pageVerdict(stream, { value, answer, context }, keyParameters);
 }
 
-/** The verdict on a body in another format than JSON. Undefined for HTML, plain text and broken JSON, because a gateway may have sent those. */
+/** The verdict on a body in another format than JSON. Undefined for HTML, plain text and broken JSON, because a gateway can send those. */
 function foreignVerdict(
   { status, headers }: HttpResponse,
   { service, subject }: ClassifyContext<RestQuery>,
@@ -206,7 +206,7 @@ type NextAt = { readonly at: Cursor['at'] | undefined } | { readonly unfit: stri
 
 const LAST: NextAt = { at: undefined };
 
-/** The cursor, address, number or offset of the next page (undefined after the last page), or the reason why there is none. */
+/** The cursor, address, number or offset of the next page (undefined after the last page), or the reason why it can't be determined. */
 function nextOf(stream: Stream, { value, answer, context }: Answered, records: readonly unknown[], digest: string | undefined): NextAt {
   const { cursor } = context.query;
   const { pages } = stream;
@@ -223,7 +223,7 @@ function nextOf(stream: Stream, { value, answer, context }: Answered, records: r
     const given = valueAt(from);
     const ends: readonly unknown[] = pages.end === undefined ? [] : Array.isArray(pages.end) ? pages.end : [pages.end];
     const at = cursorAt(given, stream);
-    // Compared as text, because one service writes the same cursor both as a number and as text.
+    // Compared as text, because a service can write the same cursor both as a number and as text.
     if (given === undefined || given === null || given === '' || ends.some((end) => String(end) === spelled(at))) return LAST;
     if (at !== undefined) return { at: pages.base === undefined ? at : addressAfter(pages.base, spelled(at), value) };
     return { unfit: `${from !== undefined && 'text' in from ? from.text : 'the cursor'}: expected text or a number, got ${kindOf(given)}` };
@@ -289,7 +289,10 @@ function numberOf(value: unknown): number | undefined {
   return Number.isFinite(number) ? number : undefined;
 }
 
-/** The page and its next cursor. Drops records older than `{since}`, and those of the previous page, of earlier windows, or before a restart. */
+/**
+ * The page and its next cursor. Drops records that were returned before or are older than `{since}`, as far as the stream's settings ask
+ * for that.
+ */
 function dropRepeated(
   stream: Stream,
   { cursor, fields }: RestQuery,
@@ -326,7 +329,7 @@ function dropRepeated(
   return { records, digests, next };
 }
 
-/** The time (epoch ms) before which records are dropped. If no parameter sends `{since}`, the service returns older records again. */
+/** The time (epoch ms) before which records are dropped. Without a parameter with `{since}`, the service returns older records again. */
 function olderThan(stream: Stream, { since }: Cursor): number {
   if (since === undefined || [...placeholders(stream)].some(([, { name }]) => name === 'since')) return -Infinity;
   return timeOf(since) ?? -Infinity;

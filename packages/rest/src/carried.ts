@@ -2,11 +2,11 @@ import { scalarOf } from './json-value.ts';
 import { type Stream, placeholders } from './language.ts';
 import { type Time, roughness, shifted, timeOf } from './time.ts';
 
-/** State that a complete listing leaves for the next listing with the same key: its newest records. */
+/** The newest records of a listing. The next listing with the same key begins after them. */
 export type Carried = {
   /** The newest time of a record, as the service wrote it. */
   readonly newest: Time;
-  /** Digests of the records that a listing from `newest` minus the overlap returns again. */
+  /** Digests of records that a listing from `newest` minus the overlap returns again. */
   readonly digests: readonly string[];
 };
 

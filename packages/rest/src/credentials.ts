@@ -92,7 +92,7 @@ function tokenSigner(name: string, token: Token, options: TokenOptions): Signer 
   };
 }
 
-/** Thrown if the service returned no token. The message says why. */
+/** Thrown if a token couldn't be requested. The message says why. */
 class TokenError extends Error {
   readonly code = 'HEADGATE_TOKEN_UNAVAILABLE';
   readonly retryable: boolean;

@@ -2,7 +2,7 @@ import { type Pipeline, start } from '@headgate/pipeline';
 import { type CutLogOptions, cutLog } from '@headgate/pipeline/testing';
 import type { LogShare } from './shared-log.fixture.ts';
 
-/** Runs a pipeline with its log failing at each given cut, and then again to its end. */
+/** Runs a pipeline once for each cut, with a log that fails there, and then once more to its end. */
 export async function runCut({ log, ...share }: LogShare, pipeline: Pipeline, all: readonly CutLogOptions[]): Promise<void> {
   for (const cut of [...all, { at: Infinity, isDurable: false }]) {
     try {

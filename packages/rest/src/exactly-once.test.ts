@@ -113,7 +113,7 @@ interface Version extends Entry {
 
 const MINUTE = 60_000;
 const OVERLAP = 5;
-/** Start of the test data. A listing in windows reaches up to now, so the data begins 40 minutes ago. */
+/** Start of the test data. A listing in windows reaches up to now, so the data begins about 40 minutes ago. */
 const BEGAN = Math.floor(Date.now() / MINUTE - 40) * MINUTE;
 const timeOf = (minute: number): string => new Date(BEGAN + minute * MINUTE).toISOString();
 

@@ -14,7 +14,7 @@ import { lister, pairs, some } from './list.fixture.ts';
 
 const list = lister();
 
-// These tests run against real servers from npm instead of emulators.
+// These tests use real servers from npm.
 
 interface JsonServer {
   create(): RequestListener & { use(handler: unknown): void };

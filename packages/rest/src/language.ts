@@ -112,10 +112,10 @@ const credential = z
 
 /** A place of one value in a response: a path in the body, or a header. */
 const given = z.union([path({ singular: true }), z.strictObject({ header: headerName })]);
-/** The same, but the path can select several values. The first one counts. */
+/** A place like `given`, but its path can select several values. The first one counts. */
 const said = z.union([path(), z.strictObject({ header: headerName })]);
 
-/** Settings of every limit: whether all credentials share it, and the places in a response that state what is left of it. */
+/** Settings of every limit: whether all credentials share it, and the places in a response with its state. */
 const everyLimit = {
   shared: z
     .boolean()
@@ -156,7 +156,7 @@ const statuses = z.union([z.int().min(100).max(599), z.array(z.int().min(100).ma
 
 /** A condition of an error rule. */
 export interface Condition {
-  /** Path in the response body; it may select several values. */
+  /** Path in the response body; it can select several values. */
   readonly path: Path;
   /** At least one of the selected values must be one of these. Default: any value matches. */
   readonly oneOf?: readonly (string | number | boolean | null)[];
@@ -416,7 +416,7 @@ type SectionStreams = Pick<z.output<typeof stream>, 'pages' | 'query' | 'headers
   readonly streams: Readonly<Record<string, z.output<typeof stream>>>;
 };
 
-/** The streams, with the settings of the section added to each. A stream's own settings come first. */
+/** The streams, with the settings of the section added to each. A stream's own settings take precedence. */
 export function wholeStreams({
   streams,
   pages,

@@ -578,7 +578,7 @@ function freshdesk(): PublicService {
   };
 }
 
-/** More public services. Emulators and sections were written from the services' documentation and docs/any-api.md alone. */
+/** More emulated public services. */
 export const MORE_PUBLIC_SERVICES: Readonly<Record<string, () => PublicService>> = {
   zendesk,
   klaviyo,

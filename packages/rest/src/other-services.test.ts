@@ -4,7 +4,7 @@ import { type Section, bearer, knowsBearer, lister } from './list.fixture.ts';
 
 const list = lister();
 
-// Each service here has a peculiarity that the twelve services of rest-examples.fixture.yaml don't have.
+// Each service here has its own peculiarity.
 
 const items = Array.from({ length: 5 }, (_, i) => ({ id: String(i + 1) }));
 const ids = items.map(({ id }) => id);

@@ -3,7 +3,7 @@ import * as z from 'zod';
 
 /** A JSONPath (RFC 9535), compiled. */
 export interface Path {
-  /** The path as it was written. */
+  /** The path as it was written; empty for a path in `lists`. */
   readonly text: string;
   /** Every value that the path selects, in the order of the document. */
   all(value: unknown): readonly unknown[];

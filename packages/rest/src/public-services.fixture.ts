@@ -1,6 +1,6 @@
 import type { ApiAnswer, ApiCall, ApiOptions } from './api.fixture.ts';
 
-/** An emulator of a public service, written from its documentation, and the records that its topics must contain. */
+/** An emulator of a public service, and the records that its topics must contain. */
 export interface PublicService extends Pick<ApiOptions, 'routes' | 'knows'> {
   /** Every record of each topic with its key, in any order. */
   readonly truth: Readonly<Record<string, readonly (readonly [key: string, value: unknown])[]>>;

@@ -120,7 +120,10 @@ function bodyOf(body: unknown, form: Record<string, string> | undefined): { read
   return body === undefined ? {} : { body: JSON.stringify(body) };
 }
 
-/** The address of the next page. A Link header or `?page=2` is relative to the request (RFC 8288, 3.2), any other text to `baseUrl`. */
+/**
+ * The address of the next page. An absolute address or path stays as it is. A Link header or `?page=2` is otherwise relative to the request
+ * (RFC 8288, 3.2), and any other text to `baseUrl`.
+ */
 function addressOf(given: string, { link }: Pages, baseUrl: string, path: string): string {
   if (given.startsWith('/') || /^https?:/i.test(given)) return given;
   return new URL(given, baseUrl.replace(/\/?$/, link !== undefined || given.startsWith('?') ? path : '/')).href;

@@ -261,7 +261,7 @@ function childRequests({ stream, with: own, at, fields }: Child, record: unknown
   });
 }
 
-/** The reason why a record can't be written; undefined if it can. The reason never contains text of the record. */
+/** The reason why a record can't be written; undefined if it can. The reason contains no value of the record. */
 function flawOf(stream: Stream, record: unknown, fields: Fields): string | undefined {
   const { key, since, schema } = stream;
   const whole = withFields(stream, record, fields);
@@ -361,7 +361,10 @@ function requestSchema(streams: Readonly<Record<string, Stream>>): z.ZodType<Res
   return z.discriminatedUnion('stream', [first, ...rest]);
 }
 
-/** The jobs that the stream itself lists: one for each combination of the lists in `for`. None if another stream's records create its jobs. */
+/**
+ * The jobs that the stream itself lists: one for each entry of `for`, or for each combination of its lists. None if another stream's
+ * records create its jobs.
+ */
 function listed(stream: string, { for: of }: Stream): RestRequest[] {
   if (of === undefined) return [{ stream }];
   if (isEach(of)) return [];

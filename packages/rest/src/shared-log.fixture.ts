@@ -14,8 +14,8 @@ export interface LogShare {
 }
 
 /**
- * One embedded log for the tests of a file, and a function that returns a share of it for each test. Starting a log's thread takes longer
- * than most tests do. Call this outside of any test.
+ * One embedded log for the tests of a file, and a function that returns a share of it for each test. Starting a log for each test would be
+ * slow. Call this outside of any test.
  */
 export function sharedLog(): () => LogShare {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>;

@@ -20,7 +20,7 @@ export interface Placeholder {
   readonly format: string | undefined;
 }
 
-/** The value of a placeholder; undefined if it has none. */
+/** Returns the value of a placeholder; undefined if it has none. */
 export type ValueOf = (placeholder: Placeholder) => string | number | boolean | readonly string[] | undefined;
 
 const PLACEHOLDER = /\{\{|\}\}|\{([A-Za-z_]\w*)(?::([^{}]+))?\}|[{}]/g;

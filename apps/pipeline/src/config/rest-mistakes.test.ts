@@ -134,7 +134,7 @@ test('an invalid section is refused with the position and fix of each problem, a
   );
 });
 
-/** Problems with the answer to a configuration: an unexpected error, a secret in a message, or a message without a place or a full sentence. */
+/** Flaws in the refusal of a configuration: an unexpected error, a secret in a message, or a message without a place or a full sentence. */
 async function flaws(yaml: string): Promise<readonly string[]> {
   try {
     const { config } = await load(yaml, { env: ENV, files: FILES });

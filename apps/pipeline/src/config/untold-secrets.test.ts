@@ -9,7 +9,7 @@ import { loadConfig } from './load-config.ts';
 const SECRET = 'S3cr3t-kEy';
 const ENV = { TOKEN: 'one', OTHER: 'two', KEY: 'three' };
 
-/** Everything that a command prints about a configuration. */
+/** The problems and warnings of a configuration, as a command prints them. */
 async function said(yaml: string, files: Readonly<Record<string, string>> = {}): Promise<string> {
   const all: Readonly<Record<string, string>> = { 'headgate.yaml': yaml, ...files };
   const readFile = async (path: string): Promise<string> =>

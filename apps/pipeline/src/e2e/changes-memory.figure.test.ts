@@ -16,7 +16,7 @@ const BOOTSTRAP = fileURLToPath(new URL('../../../../scripts/bootstrap.mjs', imp
 const TORTURE = process.env['HEADGATE_TORTURE'] === '1';
 const IDS = 10_000_000;
 const PAGE_SIZE = 5_000;
-/** Maximum memory of the command's processes together. */
+/** Maximum memory of each process of the command. */
 const MAX_MB = 250;
 
 describe('headgate run, as the repository starts it', () => {
@@ -70,7 +70,7 @@ async function startService(first: number): Promise<AsyncDisposable & { readonly
   };
 }
 
-/** Runs Headgate until it ends. Resolves to its peak memory and its duration. */
+/** Runs Headgate until it ends. Resolves to its duration, and to the peak memory of its largest process. */
 async function peakOfRun(folder: string): Promise<{ readonly mb: number; readonly seconds: number }> {
   const began = performance.now();
   const env = { PATH: process.env['PATH'] ?? '', HOME: folder, INIT_CWD: folder, ...SECRETS };

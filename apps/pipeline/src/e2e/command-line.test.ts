@@ -170,7 +170,7 @@ describe('headgate', () => {
     expect(users.stderr).toContain('8:19  followers.users[0].file   "fifo" isn\'t a plain file');
     expect(endless.stdout).toBe('/dev/zero has more than 256 MiB, or is endless. Name a smaller file.\n');
 
-    // By now, the run is blocked in the call that opens the pipe.
+    // By now, the command is blocked in the call that opens the pipe.
     hanging.child.kill('SIGTERM');
     expect((await hanging.ended).signal).toBe('SIGKILL');
   });

@@ -74,7 +74,7 @@ describe('headgate run, killed', () => {
     run.child.kill('SIGTERM');
     const { code, stderr } = await run.ended;
     expect(code).toBe(130);
-    // A stop that is cut short after 9.5 s prints nothing.
+    // A stop that takes too long ends without this message.
     expect(stderr).toContain('Stopped after');
     // The response of the request in flight was still written.
     expect(await place.records('followers.pages')).toHaveLength(service.requests.length);
@@ -137,7 +137,7 @@ function tick(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** The random generator Mulberry32, so that every run kills at the same times. */
+/** The random generator Mulberry32, so that every run of the test uses the same delays. */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {

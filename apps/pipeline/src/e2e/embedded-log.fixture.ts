@@ -4,7 +4,7 @@ import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { runTopics } from '../run/topics.ts';
 import type { Workplace } from './headgate-process.fixture.ts';
 
-/** Opens the log of a workplace. No run may hold it at the same time. */
+/** Opens the log of a workplace, and creates the topics of a run. */
 export async function embeddedLog(place: Workplace): Promise<TopicLog> {
   const file = join(place.folder, 'headgate.db');
   const log = await sqliteTopicLog({ file });

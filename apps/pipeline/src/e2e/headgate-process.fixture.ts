@@ -134,7 +134,7 @@ export async function workplace(config: string, { processes = false }: Workplace
         child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
         child.on('close', (code) => resolve({ code, stderr }));
       }),
-    // Reads the SQL view that other programs use, because opening the log here would start a thread for each topic.
+    // Reads the SQL view that other programs use, because opening the log would start a thread.
     async records(topic) {
       using log = new DatabaseSync(join(folder, 'headgate.db'), { timeout: 5_000 });
       if (log.prepare('SELECT 1 FROM topics WHERE name = ?').get(topic) === undefined) throw new Error(`There is no topic ${topic}.`);

@@ -16,7 +16,7 @@ import { shellCommands } from './shell-commands.fixture.ts';
 const RUN_BESIDE_A_BROKER = 'docs/consuming.md';
 /** A folder in the app, whose programs can import all packages. Git, builds and type checks skip it, because its name begins with a dot. */
 const FOLDER = join(ROOT, 'apps/pipeline/src', `.readme-${process.pid}`);
-/** The tools that a script can call if it is run. None of them changes anything outside of its folder. */
+/** The tools that a script can call if it is run. */
 const TOOLS = [
   'cat',
   'chmod',
@@ -45,7 +45,7 @@ const blocks = (await allBlocks()).filter(({ document }) => document !== RUN_BES
 const programs = blocks.filter(({ language }) => language === 'ts');
 const scripts = blocks.filter(({ language }) => language === 'sh');
 const configs = blocks.filter(({ language }) => language === 'yaml');
-/** The configuration of the job that all pages continue. */
+/** The configuration of the job in docs/first-job.md, which other pages continue. */
 const JOB = configs.find(({ document }) => document === 'docs/first-job.md')?.text ?? '';
 
 let services: Services;

@@ -1,7 +1,7 @@
 import type { Content } from './hostile-service.fixture.ts';
 
 export interface FollowersContent extends Content {
-  /** The lists of IDs that were sent as JSON, by user and cursor. */
+  /** The sent lists of IDs, as JSON, by user and cursor. */
   readonly told: ReadonlyMap<string, ReadonlySet<string>>;
 }
 

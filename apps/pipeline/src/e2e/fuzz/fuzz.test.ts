@@ -19,7 +19,7 @@ const MAX_BODY = 2 ** 20;
 /** Maximum bytes of an answer that sockets buffer after its reader has stopped. */
 const IN_SOCKETS = 8 * 2 ** 20;
 
-/** Maximum bytes that all runs together may keep. */
+/** Maximum bytes that all runs together can keep after they have ended. */
 const KEPT = 48 * 2 ** 20;
 
 let before = Infinity;

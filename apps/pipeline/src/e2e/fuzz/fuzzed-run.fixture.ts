@@ -31,7 +31,7 @@ export interface FuzzedRunOptions {
   readonly windowMs: number;
 }
 
-/** Maximum memory in use at any time, garbage included. */
+/** Maximum growth of the memory in use, garbage included. */
 const MAX_BYTES = 256 * 2 ** 20;
 const HANGS_AFTER_MS = 120_000;
 /** Runs a pipeline until a run finds nothing to do. Returns the written records. Throws if a run hangs, shows a secret, or exceeds a limit. */
@@ -108,7 +108,7 @@ function overruns({ requests, waits }: HostileService, { limit, windowMs }: { re
   }
   for (const { credential, url, until, after } of waits) {
     const again = requests.slice(after).find((request) => request.credential === credential && request.url === url);
-    // All batches go to the same address, so this request may belong to another batch that was in flight.
+    // All batches go to the same address, so this request can belong to another batch that was in flight.
     if (again !== undefined && again.at < until && !url.endsWith('/books')) {
       throw new Error(`asked again ${until - again.at} ms before a Retry-After is over`);
     }

@@ -52,7 +52,7 @@ export interface HostileService extends AsyncDisposable {
   readonly requests: readonly CountedRequest[];
   /** The waits that the service asked for. */
   readonly waits: readonly Wait[];
-  /** Maximum bytes of one answer that were sent before the connection was closed. */
+  /** Maximum bytes that were sent for one answer. */
   readonly mostBytes: number;
   /** Called at each request with its number, from 1. */
   onRequest: (count: number) => void;

@@ -89,7 +89,7 @@ async function readLikeAnybody(place: SharedKafkaPlace): Promise<void> {
     });
     expect(code).toBe(0);
     const seen = await committed(broker.brokers, topic);
-    // `read` shows a value that isn't JSON as a string, and a tombstone as null.
+    // `read` shows a tombstone as null.
     const spelled = seen.map(({ value, ...place }) => ({ ...place, value: value ?? 'null' }));
     expect(byPlace(own)).toEqual(byPlace(spelled));
   }

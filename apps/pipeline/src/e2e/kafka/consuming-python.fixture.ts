@@ -35,11 +35,11 @@ async function makeIn(cache: string, folder: string): Promise<string | undefined
     const unfinished = join(workshop, 'venv');
     const made = await run(cache, 'python3', '-m', 'venv', unfinished);
     if (made.why !== undefined) return `python3 makes no venv (${made.why})`;
-    // Installs only prebuilt packages, because the machine may have no compiler.
+    // Installs only prebuilt packages, because the machine might have no compiler.
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--retries=1', '--timeout=10', '--only-binary=:all:'];
     const installed = await run(cache, join(unfinished, 'bin', 'python'), ...pip, REQUIREMENT);
     if (installed.why !== undefined) return `pip installs no ${REQUIREMENT} (${installed.why})`;
-    // Another process may have created the environment in the meantime.
+    // Another process can create the environment in the meantime.
     await rename(unfinished, folder).catch((error: unknown) => {
       if (!existsSync(folder)) throw error;
     });
