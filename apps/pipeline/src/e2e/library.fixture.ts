@@ -91,7 +91,7 @@ export async function startLibrary(): Promise<Library> {
     async killed(log, name) {
       const written = new Set<string | undefined>();
       for (const level of Object.keys(LISTS)) for (const key of await keysOf(log, `${name}.${level}`)) written.add(PAGE_OF.get(key));
-      // Responses come in order, so when this one arrives, the service has seen all requests of the killed process.
+      // By the time of this response, the service has also received the requests that the killed process had sent.
       await (await fetch(url)).text();
       for (const page of requested) if (!written.has(page)) mayRepeat.add(page.slice(0, page.lastIndexOf(' ')));
       if (mayRepeat.size > 0) killsAmid += 1;

@@ -8,7 +8,7 @@ export type LifelineOptions = Omit<SpawnOptions, 'stdio'> & { readonly stdin: 'p
 
 /** Starts a command that doesn't outlive this process, however this process ends. The command's stdout and stderr are pipes. */
 export function spawnOnLifeline(command: readonly string[], { stdin, env, ...options }: LifelineOptions): ChildProcess {
-  // Without the compile cache, Node spends a sixth of each start on compiling the same code again.
+  // Without the compile cache, Node compiles the same code at each start.
   const cache = process.env['NODE_COMPILE_CACHE'];
   const child = spawn('sh', ['-c', LIFELINE, 'sh', ...command], {
     ...options,

@@ -82,9 +82,9 @@ interface Needs {
   readonly stateBytes: Readonly<Record<string, number>>;
   /** Number of series on /metrics. */
   readonly series: number;
-  /** Number of entries in the snapshot, without the rows of the last 1,000 crawls. */
+  /** Number of entries in the snapshot, without the rows of its work. */
   readonly entries: number;
-  /** Number of events in this round. Each is a line of the log. */
+  /** Number of events in this round. */
   readonly events: number;
   readonly heldBytes: number;
 }

@@ -191,7 +191,7 @@ describe('the row of a job', () => {
       return lines(run);
     };
     await expect.poll(later).toMatch(/@alpha #\d/u);
-    // The list may have added the job again by then.
+    // The list can have added the job again by then.
     expect(run.frame().filter((line) => line.startsWith('  @alpha #')).length).toBeGreaterThan(1);
   });
 

@@ -75,7 +75,7 @@ it('the rate of a first crawl names a longer window if it permits less than the 
   const [second, hour, day] = [1_000, 3_600_000, 86_400_000];
   expect(words()).toEqual([]);
   expect(words(budget(5_000, day), budget(3, second))).toEqual(['at most 3 requests a second and 5,000 requests in 1 d']);
-  // Two credentials have both budgets each.
+  // Each of two credentials has both budgets.
   expect(words(budget(3, second), budget(5_000, day), budget(3, second), budget(5_000, day))).toEqual([
     'at most 6 requests a second and 10,000 requests in 1 d',
   ]);

@@ -211,7 +211,7 @@ export async function place(): Promise<Place> {
           for (let i = 0; i < 20_000 && !isOver; i += 1) {
             const before = events;
             await new Promise((resolve) => setTimeout(resolve, 1));
-            // The run is busy, and reading its view costs more than a millisecond.
+            // The run is busy. Its view isn't read now, because that takes time.
             if (events !== before) continue;
             const now = view();
             const doing = now.work.flatMap((row) => row.doing ?? []);

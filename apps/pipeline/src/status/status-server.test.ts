@@ -150,7 +150,7 @@ it('/readyz fails while a service sends only errors, and says since when', async
       'followers: down since 12:12:58, next attempt 12:14:30 (3 attempts): cannot connect to <b>: connection refused\n',
     ]);
     expect(JSON.parse((await ask(`${server.url}status.json`)).body)).toMatchObject({ ready: false });
-    // A single failed attempt isn't an outage.
+    // Errors for a second aren't reported as an outage yet.
     view = serving(now - 1_000);
     expect((await ask(`${server.url}readyz`)).status).toBe(200);
   } finally {

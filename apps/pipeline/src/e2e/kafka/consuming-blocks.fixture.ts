@@ -37,7 +37,7 @@ export async function consumingBlocks(): Promise<ReadonlyMap<string, Block>> {
 
 /** A folder in which blocks run as the page shows them, except for the broker's address. */
 export interface BlockRoom extends AsyncDisposable {
-  /** Runs a block until it ends, or until it has printed `lines` lines and a moment has passed. Rejects after 25 s. */
+  /** Runs a block until it ends, or until it has printed `lines` lines and a moment has passed. */
   run(block: Block, options?: { readonly lines?: number }): Promise<CommandEnd>;
 }
 

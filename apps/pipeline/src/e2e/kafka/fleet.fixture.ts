@@ -26,7 +26,7 @@ export interface Runner {
   said(what: (line: LogLine) => boolean, options?: { readonly from?: number; readonly withinMs?: number }): Promise<LogLine>;
 }
 
-/** Processes in one folder. They end with the test at the latest. */
+/** Processes in one folder. Disposal kills those that still run. */
 export interface Fleet extends AsyncDisposable {
   start(...args: readonly string[]): Runner;
   readonly runners: readonly Runner[];

@@ -112,8 +112,8 @@ interface KafkaJs {
 const NO_LOG = 0;
 
 /**
- * A plain kafkajs client, as any program can have it. Without the patch, idle connections would set a timer with a negative delay, and Node
- * would warn about that.
+ * A plain kafkajs client, as any program can have it. `letQueuesIdle` patches kafkajs: its idle connections would set timers with negative
+ * delays, and Node would warn of them.
  */
 export function plainKafka(brokers: readonly string[]): PlainKafka {
   letQueuesIdle();

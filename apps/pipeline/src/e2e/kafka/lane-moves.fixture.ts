@@ -31,7 +31,7 @@ export function lanesOf(fleet: Pick<Fleet, 'runners'>, runner: Runner): readonly
   return [...holders].flatMap(([lane, holder]) => (holder === runner ? [lane] : [])).toSorted((one, other) => one - other);
 }
 
-/** The address of a process's status page, which starts before anything else. */
+/** The address of a process's status page. */
 export async function statusOf(runner: Runner): Promise<string> {
   const { msg = '' } = await runner.said(({ event, msg: words }) => event === 'notice' && words?.startsWith('status at ') === true);
   return /http:\S+/.exec(msg)?.[0] ?? '';
@@ -93,8 +93,8 @@ export function pagesAsked({ service }: Pick<KafkaPlace, 'service'>): number {
 }
 
 /**
- * Pages that were requested twice without a reason. The only valid reason is a process that was killed or frozen: each of its crawls may
- * have had one request in flight.
+ * Pages that were requested twice without a reason. The only valid reason is a process that was killed or frozen, because each of its
+ * crawls can have had one request in flight.
  */
 export function needlessRepeats({ service, lanes }: Pick<KafkaPlace, 'service' | 'lanes'>, blows: readonly Blow[]): readonly string[] {
   const firsts = new Map<string, number>();

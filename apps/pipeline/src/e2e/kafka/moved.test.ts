@@ -8,7 +8,7 @@ import { type Blow, joined, lanesOf, needlessRepeats, pagesAsked, strike, usersP
 import { reportFigure } from './process-figures.fixture.ts';
 
 const LANES = 4;
-/** The group's session timeout plus five seconds to open the lanes. It is longer on a machine that runs other tests, too. */
+/** Maximum time (ms) until other processes have opened the lanes. It is longer where other tests run at the same time. */
 const TAKEN_WITHIN_MS = TORTURE ? 11_000 : 60_000;
 const KINDS = ['SIGKILL', 'SIGTERM', 'SIGSTOP'] as const;
 const { frozenMs, rounds, each, pages, pageSize } = TORTURE
@@ -45,7 +45,6 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run --follow on Kafka, several 
       // Each kind of signal once, then at random.
       for (let round = 0; round < rounds; round += 1) {
         const kind = KINDS[round] ?? chance.oneOf(KINDS);
-        // Two processes share the lanes equally. A third one holds none.
         if (living().length < 2 || round === 0 || (round > 2 && living().length < 3 && chance.next() < 0.5)) await join();
         await sleep(chance.between(500, 3_000));
         const holders = living().filter((runner) => lanesOf(fleet, runner).length > 0);

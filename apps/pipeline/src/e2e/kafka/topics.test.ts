@@ -128,7 +128,7 @@ async function moreLanes(place: KafkaPlace): Promise<void> {
   ]);
 }
 
-/** Tests that following the advice resolves the problem. */
+/** Tests that fewer lanes than partitions are refused, with advice. */
 async function fewerLanes(place: KafkaPlace): Promise<void> {
   const count = /followers\.requests" has 2 partitions, .*followers\.state 2, but topics\.lanes is 1: no lane would work the others/u;
   await configure(place, { lanes: 1, credentials: 2 });
@@ -141,7 +141,7 @@ async function fewerLanes(place: KafkaPlace): Promise<void> {
   await configure(place, {});
 }
 
-/** Tests that partitions which somebody adds to a topic of records stay empty, and that runs continue. */
+/** Tests that partitions that a user adds to a topic of records stay empty, and that runs continue. */
 async function sparePartitions(place: KafkaPlace, admin: PlainAdmin): Promise<void> {
   await admin.createPartitions({ topicPartitions: [{ topic: 'followers.pages', count: 5 }] });
   const warning = /Topic "followers\.pages" has 5 partitions, but records go only to partitions 0 to 1\./u;
@@ -179,7 +179,7 @@ async function withoutState(place: KafkaPlace, admin: PlainAdmin): Promise<void>
   expect(place.service.requests.length).toBeGreaterThan(asked);
 }
 
-/** Tests that a run whose jobs are deleted says what to do, and nothing else. The next run refuses to start. */
+/** Tests that a run whose jobs are deleted says what to do, and nothing else. */
 async function withoutRequests({ work }: KafkaPlace, admin: PlainAdmin): Promise<void> {
   expect((await work.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
   const run = work.start('run');
