@@ -78,7 +78,7 @@ describe('abortable', () => {
     const ends = expect(orAborted(stop.signal, never)).rejects.toBe('stopped');
     stop.abort('stopped');
     await Promise.all([...waits, ends]);
-    // The late error must be handled: as an unhandled rejection, it would end the process.
+    // The error of the work must be handled: as an unhandled rejection, it would end the process.
     await expect(orAborted(stop.signal, Promise.reject(no))).rejects.toBe('stopped');
   });
 });

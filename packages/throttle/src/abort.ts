@@ -41,8 +41,8 @@ function callAll({ target }: Event): void {
 }
 
 /**
- * Returns a promise that `start` settles. It rejects with the signal's reason when the signal aborts. `start` can return a function that
- * ends its work. This function is called once, when the promise has settled.
+ * Returns a promise that `start` settles. If the signal aborts first, the promise rejects with the signal's reason. `start` can return a
+ * function that ends its work. `abortable` calls this function once, when the promise settles.
  */
 export function abortable<T>(
   signal: AbortSignal | undefined,
@@ -92,9 +92,9 @@ export async function untilAborted(
 export interface PauseOptions {
   /** Measures the wait. */
   readonly clock: Clock;
-  /** Minimum duration, in ms. */
+  /** Duration of the wait, in ms. */
   readonly ms: number;
-  /** Ends the wait with its reason. */
+  /** Ends the wait when it aborts: `pause` rejects with its reason. */
   readonly signal: AbortSignal;
   /** Receives a function that ends the wait early. Returns a function that cancels this. Default: no early end. */
   readonly early?: (end: () => void) => () => void;
@@ -128,8 +128,8 @@ export interface AnySignal {
 }
 
 /**
- * Follows several signals for a while. On Node 22, each call of `AbortSignal.any` leaves a follower at a long-lived signal. With 300,000 of
- * them, it took 200 times as long.
+ * Creates a signal that follows several signals. On Node 22, each call of `AbortSignal.any` leaves a follower at a long-lived signal, and
+ * the calls become slower with the number of followers.
  */
 export function anySignal(signals: readonly (AbortSignal | undefined)[]): AnySignal {
   const abort = new AbortController();
@@ -149,8 +149,8 @@ export function anySignal(signals: readonly (AbortSignal | undefined)[]): AnySig
 }
 
 /**
- * Returns a function that watches one signal at a time: the last one that was passed to it. Calls back with the reason when that signal
- * aborts. A reader gets a signal with each read, but holds credit between reads as well.
+ * Returns a function that watches the signal passed to it, instead of the one passed before. When that signal aborts, `callback` gets the
+ * reason. Page readers need this, because they get a signal with each read, but also hold capacity between reads.
  */
 export function latestSignal(callback: (reason: unknown) => void): (signal: AbortSignal | undefined) => void {
   let watched: AbortSignal | undefined;

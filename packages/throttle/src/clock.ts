@@ -1,4 +1,4 @@
-/** The source of all time, so that tests can control it. */
+/** Tells the time and sets timers. Tests replace it. */
 export interface Clock {
   /** Milliseconds since some fixed instant; never steps back, even when the wall clock does. */
   monotonicMs(): number;
@@ -9,9 +9,7 @@ export interface Clock {
    * cancels the timer.
    */
   schedule(delayMs: number, callback: () => void): () => void;
-  /**
-   * Returns how long the machine has been up, if the platform reports it. Corrections of the wall clock don't change it. Default: unknown.
-   */
+  /** Returns the machine's uptime, which corrections of the wall clock don't change. Undefined if the uptime is unknown. */
   boot?(): BootTime | undefined;
 }
 
@@ -39,7 +37,7 @@ export function systemClock(): Clock {
   };
 }
 
-/** Returns undefined except on Linux, because only Linux identifies its start. */
+/** Reads the ID of the start from a file that only Linux has. Returns undefined on other systems. */
 function bootTime(): BootTime | undefined {
   try {
     const id = process.getBuiltinModule('node:fs').readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -1,6 +1,6 @@
 /**
- * Budgets, credit and admission: a request starts only when the service's window and the capacity downstream both permit it. This package
- * also has streams of pages that are read under credit.
+ * Rate limits and backpressure for requests to a service. A request starts when the rate limits permit it and the consumer has room for the
+ * response. Responses can be read as streams of pages.
  *
  * @packageDocumentation
  */

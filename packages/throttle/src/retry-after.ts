@@ -7,8 +7,8 @@ export interface RetryAfterOptions {
 }
 
 /**
- * Reads `Retry-After` (RFC 9110, section 10.2.3: seconds, or a date) as ms from now; undefined if it is absent or malformed. A date is
- * compared with the same response's Date header, so the two clocks needn't agree.
+ * Reads `Retry-After` (RFC 9110, section 10.2.3: seconds, or a date) as a wait in ms; undefined if it is absent or invalid. A date is
+ * compared with the response's Date header, if it has one, so the two clocks needn't agree.
  */
 export function retryAfterMs({ headers, epochMs }: RetryAfterOptions): number | undefined {
   const given = headers['retry-after']?.trim();
@@ -17,10 +17,10 @@ export function retryAfterMs({ headers, epochMs }: RetryAfterOptions): number | 
   return retryAt === undefined ? undefined : Math.max(0, retryAt - (httpDate(headers['date']) ?? epochMs));
 }
 
-/** Reads an HTTP date (RFC 9110, section 5.6.7) in any of its three forms, as epoch ms; undefined for anything else. */
+/** Reads an HTTP date (RFC 9110, section 5.6.7) in any of its three forms, as epoch ms. Returns undefined if `text` isn't a date. */
 export function httpDate(text: string | undefined): number | undefined {
   if (text === undefined || !/^\s*(mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s/i.test(text)) return undefined;
-  // The asctime form names no zone and means UTC, which Date.parse doesn't know.
+  // The asctime form names no zone and means UTC. Without a zone, Date.parse would assume local time.
   const ms = Date.parse(/(gmt|utc|[+-]\d{4})\s*$/i.test(text) ? text : `${text} GMT`);
   return Number.isNaN(ms) ? undefined : ms;
 }

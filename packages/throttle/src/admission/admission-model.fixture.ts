@@ -90,7 +90,7 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
     return wakeAt;
   };
 
-  /** Delivers the permit, once its grant is durable. */
+  /** Delivers the permit when its grant is durable. */
   const hand = (waiter: Waiter, grant: Grant, credit: Credit): void => {
     const permit = permitOf(grant, credit, wake);
     if (grant.durable === undefined) {
@@ -162,7 +162,9 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
   };
 }
 
-/** Creates the error for a request that no budget could ever admit. Such a request must neither wait forever nor block others. */
+/**
+ * Creates the error for a request that no credential's limits could ever admit. Such a request must neither wait forever nor block others.
+ */
 function tooHeavy(weights: readonly number[]): RangeError {
   return new RangeError(`admission: no credential's limits are large enough for weights of ${weights.join(', ')}`);
 }
@@ -218,8 +220,8 @@ class PlainFairQueue<Entry extends PlainQueued> implements Iterable<Entry> {
   add(entry: Entry): void {
     const { walk, share = 1 } = entry;
     const last = (walk === undefined ? undefined : this.#lastTurns.get(walk)) ?? 0;
-    // The turn is the end of the service, not its start. Ordered by start, newcomers of a round would always overtake requests that wait
-    // for the next round.
+    // The turn is the end of the service, not its start. Ordered by start, newcomers of a round would overtake requests that wait for the
+    // next round.
     entry.turn = Math.max(this.#now, last) + 1 / share;
     if (walk !== undefined) this.#lastTurns.set(walk, entry.turn);
     let at = this.#entries.length;

@@ -32,9 +32,9 @@ export interface AcquireOptions<Label = string> {
   readonly label?: Label;
   /** Identifies the request's walk. Walks take turns, however many requests of one walk wait. Default: each request is a separate walk. */
   readonly walk?: object | undefined;
-  /** The walk's share of the turns, relative to the 1 of others. Default 1. */
+  /** The walk's share of the turns: a walk with 2 gets twice as many as a walk with 1. Default 1. */
   readonly share?: number;
-  /** Removes the request from the queue. */
+  /** Removes the request from the queue when it aborts. */
   readonly signal?: AbortSignal | undefined;
   /** Called with the credential's name as soon as a permit is granted, before the next request gets one. It must not throw. */
   readonly onGranted?: (credential: string) => void;
@@ -53,9 +53,9 @@ export interface Permit extends Omit<Grant, 'durable'>, Disposable {
 export interface Waiting<Label = string> {
   /** The request's `label`, if it has one. */
   readonly label?: Label;
-  /** A slot of a budget, or capacity in the credit pool. */
+  /** The request waits for a slot of a budget, or for capacity in the credit pool. */
   readonly for: 'budget' | 'downstream';
-  /** Epoch ms at which the wait ends, if that is known. */
+  /** Epoch ms at which the wait is expected to end, if that is known. */
   readonly until?: number;
 }
 
@@ -71,7 +71,7 @@ export interface Admission<Label = string> {
   acquire(options: AcquireOptions<Label>): Promise<Permit>;
   /** Returns the waiting requests in the order of their turns, each with the reason why it waits. */
   waiting(): readonly Waiting<Label>[];
-  /** Checks again which requests may start: call it after a credential was removed. */
+  /** Checks again which requests may start. Call it after a credential was added or removed, or may send earlier. */
   wake(): void;
 }
 
@@ -83,8 +83,7 @@ interface Waiter<Label = unknown> extends AcquireOptions<Label>, Queued {
 
 /**
  * Creates an admission. Walks take turns; among equals, the first to come is served first. A request doesn't wait because the downstream of
- * another request is full. It also doesn't wait for an earlier request that it can't delay: a heavier one, or one that other credentials
- * carry.
+ * another request is full. It can also overtake an earlier request that it doesn't delay, such as one that other credentials carry.
  */
 export function admission<Label = string>({ pool, clock = systemClock() }: AdmissionOptions): Admission<Label> {
   const queue = new FairQueue<Waiter<Label>>();
@@ -167,7 +166,7 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
   const mayGoAtOnce = ({ weights, among, credits, items }: Waiter, now: number): boolean =>
     queue.isEmpty && credits.hasRoom(items) && pool.freeAt(weights, now, among) <= now;
 
-  /** Delivers the permit, once its grant is durable. */
+  /** Delivers the permit when its grant is durable. */
   const deliver = (waiter: Waiter, grant: Grant, credit: Credit): void => {
     waiter.onGranted?.(grant.credential);
     const permit = permitOf(grant, credit, grantReady);

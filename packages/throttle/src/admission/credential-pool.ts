@@ -9,7 +9,7 @@ export interface PoolMember {
   readonly name: string;
   /** The budgets that a request with this credential is charged to. A budget that several members have is one limit over all of them. */
   readonly budgets: readonly RateBudget[];
-  /** Journal that stores each grant of this credential before its request is sent. Default: none. */
+  /** Journal entry that stores each grant of this credential before its request is sent. Default: none. */
   readonly journal?: JournalEntry | undefined;
   /**
    * Returns the monotonic ms before which this credential sends no request, whatever its budgets permit; `Infinity` while that time is
@@ -39,7 +39,7 @@ export interface TakeOptions {
   readonly ahead?: readonly Ahead[];
   /**
    * Maximum time until the service has counted the request, in ms. If it is known, a slot that is free again before an earlier request can
-   * start doesn't delay that one. Default: unknown.
+   * start doesn't count as delaying that request. Default: unknown.
    */
   readonly countedWithinMs?: number | undefined;
 }
@@ -56,17 +56,17 @@ export interface Ahead {
 export interface CredentialPool {
   /** The current members, without the retired ones. */
   readonly members: readonly PoolMember[];
-  /** Returns true if the limits of some member are large enough for these weights; false once all members have left. */
+  /** Returns true if the limits of some member, one of `among`, are large enough for these weights; false once all members have left. */
   bears(weights: readonly number[], among?: Among): boolean;
   /**
    * Returns the monotonic ms at which the first member may start a request: `-Infinity` if one may now, `Infinity` while that depends on
    * requests in flight. Skips members whose limits are too small for the weights; throws a `RangeError` if all are. `nowMs` defaults to the
-   * clock's time: to take what is free at once, pass the same instant to both methods.
+   * clock's time. To take what is free at once, pass the same instant to `freeAt` and `take`.
    */
   freeAt(weights: readonly number[], nowMs?: number, among?: Among): number;
-  /** Takes a slot of every budget of the member that may start first. Throws a `RangeError` if `tryTake` returns none. */
+  /** Like `tryTake`, but throws a `RangeError` if no member may start now. */
   take(weights: readonly number[], options?: TakeOptions): Grant;
-  /** Like `take`, of the least recently used member that may start now and delays none of `ahead`. Undefined if there is none. */
+  /** Takes slots of a member that may start now and delays none of `ahead`. Returns undefined if there is none. */
   tryTake(weights: readonly number[], options?: TakeOptions): Grant | undefined;
   /** Adds a credential. Throws a `RangeError` if a member has its name. Call `Admission.wake` after it. */
   add(member: PoolMember): void;
@@ -87,24 +87,23 @@ export interface Grant extends Omit<Slot, 'answered' | 'corrected'> {
    * Throws a `RangeError` unless a cost is a whole number from 0.
    */
   corrected(costs: readonly (number | undefined)[]): void;
-  /** Settles when the grant is durable; absent without a journal. */
+  /** Resolves when the grant is durable, and rejects if it can't be written. Absent without a journal. */
   readonly durable?: Promise<void>;
 }
 
 interface Node {
   readonly member: PoolMember;
-  /** Monotonic ms before which the member's own budgets don't permit a weight of 1; `-Infinity` if they did at the last check. */
+  /** Monotonic ms before which the member's own, unshared budgets don't permit a weight of 1. */
   notBefore: number;
-  /** Number of the pool's grant that last used this member. Before the first use, a negative number that keeps the members' order. */
+  /** Number of the pool's grant that last used this member. Before the first use, a number that keeps the members' order. */
   lastTaken: number;
   place: number;
 }
 
 /**
  * Creates a pool. Throws a `RangeError` if there are no credentials, or if two have the same name. `weights` of its methods correspond to
- * the members' budgets in their order; a missing one is 1, and 0 doesn't use the budget. If several members may start, the least recently
- * used one does, so that all are used evenly. A grant takes O(log n) time for n members, or O(n) with a weight of 0 or with a budget that
- * only some members share.
+ * the members' budgets in their order; a missing one is 1, and 0 doesn't use the budget. If several members may start, they take turns, so
+ * that all are used. A grant usually takes O(log n) time for n members.
  */
 export function credentialPool({ members, clock = systemClock() }: CredentialPoolOptions): CredentialPool {
   if (members.length === 0) throw new RangeError('credentialPool: at least one credential is needed');
@@ -114,8 +113,9 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
   const holders = new WeakMap<RateBudget, number>();
   const isShared = (budget: RateBudget): boolean => (holders.get(budget) ?? 0) > 1;
   let hasShared = false;
-  /** The first member's budgets. `ofAll`: for each of them, whether all members share it. */
+  /** The first member's budgets. */
   let first: readonly RateBudget[] = [];
+  /** For each budget of `first`: whether all members share it. */
   let ofAll: readonly boolean[] = [];
   let grants = 0;
   let exhausted: Error | undefined;
@@ -144,7 +144,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     }
     return latest <= now ? -Infinity : latest;
   };
-  /** Leaves out shared budgets, because another member can return a slot of them early. */
+  /** Leaves out shared budgets, because the requests of another member can free a slot of them at any time. */
   const ownFreeAt = ({ member: { budgets } }: Node, now: number): number =>
     budgets.reduce((latest, budget) => (isShared(budget) ? latest : Math.max(latest, budget.freeAt(1, now))), -Infinity);
   /** Returns when the budgets that all members share permit the weights; no member is free earlier. `-Infinity`: now. */
@@ -185,7 +185,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     }
     const seen: Node[] = [];
     let found: { node: Node | undefined; at: number } = { node: undefined, at: Infinity };
-    // `notBefore` includes budgets with a weight of 0, which don't delay this request.
+    // With a weight of 0 for some budget, a request may start before `notBefore`.
     const isBound = !weights.includes(0);
     const floor = allFreeAt(weights, now);
     try {
@@ -223,8 +223,8 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
         const cost = costs.get(budget);
         if (cost === undefined || weight === 0) return false;
         if (isRival) return true;
-        // The earlier request waits for a budget of another credential. If it needs one slot of a shared budget, the next free slot is
-        // enough.
+        // Other credentials carry the earlier request, so it competes only for shared budgets. If it needs just one slot of this budget,
+        // the next slot that becomes free is enough.
         return weight > 1 && (cost + weight > budget.limit || budget.freeAt(cost + weight, now) > now);
       };
       for (const { member: carrier } of concernedBy(member, earlier.among)) {

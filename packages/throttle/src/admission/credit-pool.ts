@@ -14,7 +14,7 @@ export interface CreditPool {
   readonly max: number;
   /** Items reserved or delivered, and not yet returned. */
   readonly outstanding: number;
-  /** Returns true if `items` fit now. While no credit is held, any number fits, even above `max`. */
+  /** Returns true if `items` fit now. While nothing is outstanding, any number fits, even above `max`. */
   hasRoom(items: number): boolean;
   /** Takes capacity for `items`. Throws a `RangeError` if they don't fit. */
   reserve(items: number): Credit;

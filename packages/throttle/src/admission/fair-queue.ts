@@ -4,7 +4,7 @@ import { OrderedList } from './ordered-list.ts';
 export interface Queued {
   /** The walk that the element belongs to. Default: a separate walk. */
   readonly walk?: object | undefined;
-  /** The walk's share of the turns, relative to the 1 of others. Default 1. */
+  /** The walk's share of the turns: a walk with 2 gets twice as many as a walk with 1. Default 1. */
   readonly share?: number;
   /** The element's turn, in rounds since the beginning; set by the queue. */
   turn: number;
@@ -19,8 +19,7 @@ export function byTurn(one: Queued, other: Queued): number {
 
 /**
  * Self-clocked fair queueing (Golestani, 1994): however many requests a walk has waiting, walks take turns in proportion to their shares. A
- * new or returning walk gets its turn in the current round: it neither catches up on time it was absent, nor overtakes waiting walks of the
- * same share.
+ * new or returning walk gets its turn in the current round, so it doesn't catch up on the time it was absent.
  */
 export class FairQueue<Entry extends Queued> implements Iterable<Entry> {
   readonly #entries = new OrderedList<Entry>(byTurn);
@@ -39,7 +38,7 @@ export class FairQueue<Entry extends Queued> implements Iterable<Entry> {
     this.#entries.add(entry);
   }
 
-  /** Serves an entry at once, because the queue is empty. */
+  /** Serves an entry at once. For use while the queue is empty. */
   pass(entry: Entry): void {
     this.#turnOf(entry);
     this.served(entry);
@@ -48,8 +47,8 @@ export class FairQueue<Entry extends Queued> implements Iterable<Entry> {
   #turnOf(entry: Entry): void {
     const { walk, share = 1 } = entry;
     const last = (walk === undefined ? undefined : this.#lastTurns.get(walk)) ?? 0;
-    // The turn is the end of the service, not its start. Ordered by start, newcomers of a round would always overtake requests that wait
-    // for the next round.
+    // The turn is the end of the service, not its start. Ordered by start, newcomers of a round would overtake requests that wait for the
+    // next round.
     entry.turn = Math.max(this.#now, last) + 1 / share;
     entry.arrival = this.#arrivals;
     this.#arrivals += 1;

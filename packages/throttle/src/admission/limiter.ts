@@ -32,13 +32,13 @@ export interface RunOptions {
   readonly among?: readonly string[] | undefined;
 }
 
-/** Work for a {@link Limiter}: called with the credential that carries it, and again each time it returns {@link refused}. */
+/** Work for a {@link Limiter}. It is called with the credential that carries it, and again if it returns {@link refused}. */
 export type Work<C, R> = (credential: C) => R | Refused | Failed | PromiseLike<R | Refused | Failed>;
 
 /** Runs work as its budgets permit. */
 export interface Limiter<C extends LimiterCredential = string> {
   /**
-   * Runs `work` once its budgets permit, first come first served, and resolves with its result. Work that returns `refused` runs again.
+   * Runs `work` when its budgets permit, and resolves with its result. Work that returns `refused` runs again.
    *
    * Rejects with the error of `work`, with `signal.reason` when aborted before its turn, with a `QueueFullError` if `maxQueue` other calls
    * wait, with a `RangeError` for a weight above a limit or if the limiter has no credential of `among`, and with a `RefusedError` when the
@@ -109,7 +109,7 @@ export function failed(error: unknown): Failed {
   return new Failed(error);
 }
 
-/** The error of `run` if more calls wait than `maxQueue` allows. */
+/** The error of `run` if `maxQueue` calls are already waiting. */
 export class QueueFullError extends Error {
   /** A constant, because a bundler can rename the class. */
   override readonly name = 'QueueFullError';
@@ -167,7 +167,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
   const isFree = ({ weights, among }: Attempt): boolean =>
     pool.freeAt(weights, undefined, among) <= clock.monotonicMs() && credits.hasRoom(1);
 
-  /** Runs the work once. Returns undefined if it must wait again. */
+  /** Waits for a permit and runs the work with it. Returns undefined if the permit has expired. */
   const attempt = async <R>(
     work: Work<C, R>,
     { signal, weights, among }: Attempt,

@@ -1,10 +1,7 @@
 /** A chunk with more entries than this is split in two. */
 const CHUNK = 512;
 
-/**
- * A sorted list. Adding, finding or removing an entry takes two binary searches and a shift within one chunk, however many entries there
- * are. No two entries may compare as equal.
- */
+/** A sorted list in chunks, so that adding or removing an entry shifts few others. No two entries may compare as equal. */
 export class OrderedList<Entry> implements Iterable<Entry> {
   readonly #compare: (a: Entry, b: Entry) => number;
   /** Chunks in order; none of them is empty. */

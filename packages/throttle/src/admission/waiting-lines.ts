@@ -11,7 +11,7 @@ export interface Lined extends Queued {
   readonly items: number;
 }
 
-/** Requests that differ only in their turns: if one can't start, no later one can. */
+/** Requests with the same downstream, weights, items and credentials. If one of them can't start, no later one can. */
 interface Line<Request extends Lined> extends Placed {
   readonly requests: OrderedList<Request>;
   readonly items: number;
@@ -88,12 +88,12 @@ export class WaitingLines<Request extends Lined> {
     this.#unpark(downstream);
   }
 
-  /** Returns the line of a request. Requests with the same line differ only in their turns. */
+  /** Returns an object that is the same for all requests of a line. */
   lineOf(request: Request): object | undefined {
     return this.#lineOf.get(request);
   }
 
-  /** Returns the requests that no remaining credential could ever carry, in the order of their turns. */
+  /** Returns the requests of lines whose first request `bears` rejects, in the order of their turns. */
   unservable(bears: (request: Request) => boolean): readonly Request[] {
     const found: Request[] = [];
     for (const { lines } of this.#downstreams.values()) {
@@ -158,8 +158,8 @@ class Scan<Request extends Lined> {
   }
 
   /**
-   * Returns true if `first` must wait for its downstream, which lacks capacity for it or for an earlier request. Otherwise small pages
-   * would starve a large one. `first` and the later requests of its line are then skipped.
+   * Returns true if `first` must wait for its downstream, which lacks capacity for it or for an earlier request. `first` and the later
+   * requests of its line are then skipped. Without this rule, small pages would starve a large one.
    */
   isFull(first: Request): boolean {
     const line = this.#options.lineOf.get(first);
@@ -197,12 +197,12 @@ class Scan<Request extends Lined> {
     else this.#isClosed = true;
   }
 
-  /** Removes the request, because no remaining credential could ever carry it. */
+  /** Removes a request that no credential can carry. */
   refused(first: Request): void {
     this.#options.lines.delete(first);
   }
 
-  /** Removes the request, because it starts. */
+  /** Removes a request that starts. */
   granted(first: Request): void {
     this.refused(first);
     const line = this.#options.lineOf.get(first);

@@ -8,9 +8,9 @@ export function stampedSnapshots(snapshots: readonly BudgetSnapshot[], clock: Cl
 }
 
 /**
- * Ages snapshots by the time since they were written. If `boot` shows that the machine hasn't restarted since, this is the difference in
- * uptime; otherwise `elapsedMs`, by a wall clock that may have jumped. Slots that are no longer busy stay, because a budget with a longer
- * window may still count them. If the wall clock was set back, no time counts as passed.
+ * Ages snapshots by the time since they were written: by the difference in uptime if `boot` shows that the machine hasn't restarted since,
+ * and otherwise by `elapsedMs`. Slots that are no longer busy stay, because a budget with a longer window may still count them. A negative
+ * `elapsedMs` counts as 0.
  */
 export function agedSnapshots(snapshots: readonly BudgetSnapshot[], elapsedMs: number, boot?: BootTime): BudgetSnapshot[] {
   return snapshots.map(({ name, windowMs, busy, others, heldMs = 0, freedMs = 0, boot: written }) => {

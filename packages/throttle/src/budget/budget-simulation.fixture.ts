@@ -26,7 +26,9 @@ export interface Simulation {
 const MAX_DELAY_MS = 1_000;
 const LEASE_MS = 300;
 
-/** Starts requests as early as the budget permits, several at once. Returns the true instants at which the server counted them. */
+/**
+ * Starts each request after its idle time, as soon as the budget permits. Returns the true instants at which the server counted requests.
+ */
 export function simulate({ limit, windowMs, drift, requests }: Simulation): number[] {
   const clock = handClock();
   const fresh = (): RateBudget => rateBudget({ limit, windowMs, maxDelayMs: MAX_DELAY_MS, leaseMs: () => LEASE_MS, clock });
@@ -86,7 +88,7 @@ export interface Server {
   readonly phaseMs: number;
 }
 
-/** Returns how many of the counted requests a server with such windows would have refused. */
+/** Returns how many of the counted requests exceed the limit of such windows. */
 export function overruns({ kind, counted, limit, windowMs, phaseMs }: Server): number {
   if (kind === 'rolling') return counted.filter((at, i) => at - (counted[i - limit] ?? -Infinity) < windowMs).length;
   let over = 0;

@@ -14,7 +14,7 @@ export interface DailyBudgetOptions {
   readonly guardMs?: number | undefined;
   /** Maximum delay, in ms, until the service counts a request that was sent and then given up. Default 5,000. */
   readonly maxDelayMs?: number | undefined;
-  /** Maximum time from taking a slot to sending its request, in ms. Default: no limit. */
+  /** Returns the maximum time from taking a slot to sending its request, in ms. Default: no limit. */
   readonly leaseMs?: (() => number) | undefined;
   /** Default: the machine's clock. */
   readonly clock?: Clock | undefined;

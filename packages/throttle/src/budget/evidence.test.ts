@@ -11,7 +11,7 @@ const PATIENCE_MS = 6_000;
 /** After this time, the service no longer counts requests of an earlier process. */
 const AGE_MS = 2 * WINDOW_MS;
 
-/** Creates a budget of 15 that is `ageMs` old, with `own` answered requests, one after another. The last response carries `evidence`. */
+/** Creates a budget of 15 and answers `own` requests, one after another, the first `ageMs` later. The last response carries `evidence`. */
 function used(own: number, evidence?: BudgetEvidence, ageMs = 0) {
   const clock = handClock();
   const budget = rateBudget({ limit: 15, windowMs: WINDOW_MS, guardMs: 0, clock });

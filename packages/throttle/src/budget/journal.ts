@@ -4,8 +4,8 @@ import type { BootTime } from '../clock.ts';
 export const ALL_CREDENTIALS = '';
 
 /**
- * Makes grants durable before their requests are sent, so that a process that takes over continues the same windows. It writes durations,
- * not instants: a later reader subtracts the time that has passed.
+ * Makes grants durable before their requests are sent, so that a process that takes over continues the same windows. Snapshots contain
+ * durations, not instants: a later reader subtracts the time that has passed.
  */
 export interface Journal {
   /**
@@ -13,7 +13,7 @@ export interface Journal {
    * the entry's budgets, in their order.
    */
   open(credential: string, snapshots: () => readonly BudgetSnapshot[]): JournalEntry;
-  /** Maximum time between a permit's grant and its first byte, in ms. A process that was suspended must not send late. */
+  /** Maximum time from a grant to the first byte of its request, in ms, so that a suspended process doesn't send late. */
   readonly leaseMs: number;
 }
 
@@ -21,19 +21,16 @@ export interface Journal {
 export interface JournalEntry {
   /** The budgets as an earlier process left them, with durations from now; undefined if the journal has none. */
   readonly restored: readonly BudgetSnapshot[] | undefined;
-  /** Writes the state of the budgets. Resolves when it is durable. Send the granted request only then. */
+  /** Writes the state of the budgets. Resolves when that state is durable; send the granted request only then. */
   granted(): Promise<void>;
   /** Reports that the budgets have changed. The journal's next write includes this entry. */
   settled(): void;
-  /**
-   * Writes the budgets in the background. A source calls it after a response without a page, because no page's transaction stores the
-   * change.
-   */
+  /** Writes the state of the budgets in the background, and ignores an error. Call it if the next grant may be far off. */
   flush(): void;
 }
 
 /**
- * Creates a journal that writes nothing, for sources that send nothing. `restored`: returns what an earlier process left of a credential.
+ * Creates a journal that writes nothing, for sources that send nothing. `restored` returns what an earlier process left of a credential.
  * Default: nothing.
  */
 export function unwrittenJournal(restored: (credential: string) => JournalEntry['restored'] = () => undefined): Journal {
@@ -50,13 +47,13 @@ export function unwrittenJournal(restored: (credential: string) => JournalEntry[
 
 /** The state of a budget as JSON. */
 export interface BudgetSnapshot {
-  /** Name of the credential's budget, if it has one. */
+  /** The budget's name, if it has one. */
   readonly name?: string;
-  /** Length of the budget's window, in ms, when the snapshot was taken. A later reader may have another. */
+  /** Length of the budget's window, in ms, when the snapshot was taken. A later process may use another length. */
   readonly windowMs: number;
-  /** The busy slots: ms until they are free, and their weight. A negative time has already passed. */
+  /** The busy slots: ms until they are free, and their weight. A slot with a negative time is free again. */
   readonly busy: readonly (readonly [ms: number, weight: number])[];
-  /** The expected use by other clients: ms until it expires, and its weight. Absent if no response has shown the remaining budget. */
+  /** The expected use by other clients: ms until it expires, and its weight. Absent if no response has reported the remaining requests. */
   readonly others?: readonly (readonly [ms: number, weight: number])[];
   /** Time for which nothing may start at all, in ms. Default 0. */
   readonly heldMs?: number;

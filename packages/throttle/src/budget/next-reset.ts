@@ -17,8 +17,8 @@ export interface NextDayOfMonthOptions extends NextTimeOfDayOptions {
 const DAY_MS = 86_400_000;
 
 /**
- * Returns the next instant after `afterMs`, in epoch ms, at which clocks in `zone` show `at`. Throws a `RangeError` for an invalid time or
- * zone.
+ * Returns the next instant after `afterMs`, in epoch ms, at which clocks in `zone` show `at`. The result is inexact if a clock change skips
+ * that time. Throws a `RangeError` for an invalid time or zone.
  */
 export function nextTimeOfDay({ at, zone, afterMs }: NextTimeOfDayOptions): number {
   const wanted = timeOfDayMs(at);
@@ -33,8 +33,8 @@ export function nextTimeOfDay({ at, zone, afterMs }: NextTimeOfDayOptions): numb
 
 /**
  * Returns the next instant after `afterMs`, in epoch ms, at which clocks in `zone` show `at` on that day of a month. If clocks skip that
- * time, the result is later by the time skipped. If they show it twice, the result is either one. Throws a `RangeError` for an invalid day,
- * time or zone.
+ * time, the result is later by the time skipped. If they show it twice, the result is one of the two instants. Throws a `RangeError` for an
+ * invalid day, time or zone.
  */
 export function nextDayOfMonth({ day, at, zone, afterMs }: NextDayOfMonthOptions): number {
   if (!Number.isInteger(day) || day < 1 || day > 31) throw new RangeError(`${day} isn't a day of a month: write 1 to 31`);

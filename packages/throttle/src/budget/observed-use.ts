@@ -1,10 +1,11 @@
 /** The use by other clients that one response has shown. `weight` is 0 or less if our own requests explain everything. */
 export interface Sighting {
   readonly weight: number;
-  /** Monotonic ms of the end of the service's window in which the use was seen. */
+  /** Monotonic ms from which one request may start despite this use: usually the end of the service's window. */
   readonly resetAt: number;
-  /** Monotonic ms from which a response that leaves more is believed. */
+  /** Monotonic ms from which a response that leaves more capacity lowers `weight`. */
   readonly doubtedFrom: number;
+  /** Monotonic ms at which this use expires. */
   readonly until: number;
   /** True if the other clients may be our own earlier process. */
   readonly maybeOurs: boolean;
@@ -14,11 +15,13 @@ export interface ObservedAnswer {
   readonly limit: number;
   readonly remaining: number;
   readonly refused: boolean;
-  /** Weight of the answered request. `own`: weight of all our requests that the service may have counted when it answered. */
+  /** Weight of the answered request; 0 if the service refused it. */
   readonly weight: number;
+  /** Weight of all our requests that the service may have counted when it answered. */
   readonly own: number;
   readonly sentAt: number;
   readonly answeredAt: number;
+  /** Monotonic ms at which the service's window ends. */
   readonly resetAt: number;
   /** Time for which a request that is counted now stays busy, in ms. */
   readonly busyForMs: number;
@@ -37,9 +40,9 @@ const MOST_SIGHTINGS = 16;
  *   |  own: answered, in flight  |  others  | remaining |
  * ```
  *
- * A response proves that other clients have used `limit - remaining - own`. `own` is the weight of all our requests that the service may
- * have counted by then: those answered in its window, the request itself, and those in flight. While several are in flight, `own` can be
- * too large but never too small, so a credential that no other client uses loses nothing.
+ * A response shows that other clients have used at least `limit - remaining - own`. `own` is the weight of all our requests that the
+ * service may have counted by then: those answered in its window, the request itself, and those in flight. While several are in flight,
+ * `own` can be too large but never too small, so a credential that no other client uses loses nothing.
  *
  * ```text
  *   seen                     the same is expected      lapses
@@ -82,8 +85,8 @@ export class ObservedUse {
   }
 
   /**
-   * Corrects an observation whose own request cost `more` than its weight (or less, if negative): other clients used that much less (or
-   * more).
+   * Corrects an observation after the answered request turned out to cost `more` than its weight, or less if `more` is negative. Other
+   * clients then used that much less, or more.
    */
   corrected(shown: Sighting, more: number): Sighting {
     const corrected = { ...shown, weight: shown.weight - more };
@@ -119,7 +122,7 @@ export class ObservedUse {
     this.#keep([...this.#sightings, ...restored], now);
   }
 
-  /** Keeps the observations that no other one exceeds in both weight and duration. */
+  /** Drops observations that have expired, show no use, or are covered by one that is at least as heavy and lasts at least as long. */
   #keep(sightings: readonly Sighting[], now: number): void {
     const sorted = sightings.filter(({ until }) => until > now).toSorted((a, b) => b.until - a.until);
     let heaviest = 0;

@@ -153,7 +153,7 @@ describe('rateBudget', () => {
     it('holds all as long as what the journal no longer lists may count', () => {
       const { budget } = after(before([0, 0, 1_000, 1_000], 1_500), 2_000, 100);
       expect(budget.freeAt()).toBe(moreMs - 2_000 - 500);
-      // So does a snapshot of an older version, which has no `freedMs`.
+      // A snapshot of an older version, which has no `freedMs`, also holds all requests.
       const { freedMs: _, ...old } = before([0], 100);
       expect(after(old, 2_000, 100).budget.freeAt()).toBe(moreMs - 2_000);
     });

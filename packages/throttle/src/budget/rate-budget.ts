@@ -9,18 +9,18 @@ export interface RateBudgetOptions {
   readonly limit: number;
   /** The window's length in ms. */
   readonly windowMs: number;
-  /** Added to each window for clock drift and early timers. Default: 500 ppm of the window + 5 ms. */
+  /** Added to each window, in ms, for clock drift and early timers. Default: 500 ppm of the window + 5 ms. */
   readonly guardMs?: number | undefined;
   /** Maximum delay, in ms, until the service counts a request that was sent and then given up. Default 5,000. */
   readonly maxDelayMs?: number | undefined;
-  /** Maximum time from taking a slot to sending its request, in ms. Default: no limit. */
+  /** Returns the maximum time from taking a slot to sending its request, in ms. Default: no limit. */
   readonly leaseMs?: (() => number) | undefined;
   /** Default: the machine's clock. */
   readonly clock?: Clock | undefined;
 }
 
 /**
- * Limits how many requests start per window. It keeps a rolling log of the times at which responses arrived.
+ * Limits how many requests start per window. It keeps a rolling log of when used slots become free.
  *
  * ```text
  *   sent        counted         answered                        the slot is free
@@ -31,57 +31,58 @@ export interface RateBudgetOptions {
  * This is safe on windows that start with the first request, on wall-clock windows and on rolling ones. The response's travel time isn't
  * subtracted: a service may count one request right before it answers, and the next one as soon as it arrives.
  *
- * If responses report the remaining requests, they reveal what other clients of the credential use (`ObservedUse`), and the budget leaves
- * them that share.
+ * If responses report the remaining requests, they reveal what other clients of the credential use, and the budget leaves them that share.
  *
  * ```text
- *   answer: 3 remain       others may have used some since then
- *    |----------------------------|-- one request goes alone --|-- its answer: the rest follow --|
+ *   response: 3 remain     others may have used some since then
+ *    |----------------------------|-- one request goes alone --|-- its response: the rest follow --|
  * ```
  *
- * A request starts at once if the newest response leaves capacity for it and for all in flight. If that response is old, one request starts
- * alone, and the others wait for its response. They wait at most a tenth of a request's share of the window, so that slow responses waste
- * no budget.
+ * While requests are in flight, the next one then also waits until a recent response leaves capacity for all of them. This wait is at most
+ * a tenth of a request's share of the window, so that slow responses waste little budget.
  */
 export interface RateBudget {
   /** Requests, or units of weight, that may start per window. */
   readonly limit: number;
   /** The window's length in ms. 24 hours for a daily budget, 31 days for a monthly one. */
   readonly windowMs: number;
-  /** Weight in use now: of requests in flight or answered less than a window ago, ours and (as far as observed) those of other clients. */
+  /** Weight in use now, by our own requests and, as far as responses show it, by other clients. */
   readonly used: number;
   /**
    * Returns the monotonic ms at which `weight` may be taken; now or earlier if it may be taken at once, `Infinity` while that depends on
-   * requests in flight. Throws a `RangeError` for a weight above the limit, because it could never be taken. `nowMs` defaults to the
-   * clock's time; pass it to take the slot at the same instant, because capacity that a response confirms is gone a moment later.
+   * requests in flight. Throws a `RangeError` for a weight below 1 or above the limit. `nowMs` defaults to the clock's time. Pass the same
+   * `nowMs` to `take`, because capacity that a response confirms is gone a moment later.
    */
   freeAt(weight?: number, nowMs?: number): number;
-  /** Returns the monotonic ms before which `weight` can't be taken, whatever the result of the requests in flight. */
+  /** Returns the monotonic ms at which `weight` would be free without requests in flight and other clients. Never later than `freeAt`. */
   soonestAt(weight?: number): number;
   /**
    * Returns the monotonic ms by which a slot taken now is free again, if the service counts its request within `countedWithinMs`. For a
-   * budget with resets, this is the reset, without the extra wait after it.
+   * daily or monthly budget, this is the reset, without the extra wait after it.
    */
   freeAgainAt(countedWithinMs: number): number;
   /** Takes a slot. Throws a `RangeError` if `weight` isn't free at `nowMs`, which defaults to the clock's time. */
   take(weight?: number, nowMs?: number): Slot;
-  /** Lets nothing start before the monotonic instant `untilMs`, because the service said so. Never shortens an earlier hold. */
+  /** Lets no request start before the monotonic instant `untilMs`. Doesn't shorten an earlier hold. */
   holdUntil(untilMs: number): void;
   /** Returns the state of the budget, from which another process can continue with `restore`. */
   snapshot(): BudgetSnapshot;
-  /** Adds the used slots and the hold of another process's snapshot to this budget. */
+  /** Adds the state in another process's snapshot to this budget. */
   restore(snapshot: BudgetSnapshot): void;
 }
 
 /** A response's report about a budget of the service. */
 export interface BudgetEvidence {
-  /** Requests left in the service's window. */
+  /** Requests, or units of weight, left in the service's window. */
   readonly remaining: number;
   /** Time from the response to the end of that window, in ms, by the service's own clock. */
   readonly resetInMs: number;
   /** Maximum requests per window of the service, if the response reports it. The budget ignores this number. */
   readonly limit?: number;
-  /** True if the service refused the request because of its rate limit. Such a request doesn't lower `remaining`. Default false. */
+  /**
+   * True if the service refused the request because of its rate limit. The budget assumes that such a request didn't lower `remaining`.
+   * Default false.
+   */
   readonly refused?: boolean;
 }
 
@@ -93,18 +94,18 @@ export interface Slot {
    */
   sent(): boolean;
   /**
-   * Call it when the response arrives, with what the response reports about the budget. Evidence can only lower the number of free slots,
-   * and only by the use that our own requests don't explain.
+   * Call it when the response arrives, with what the response reports about the budget. The budget leaves other clients the use that our
+   * own requests don't explain. Evidence never frees a slot of our own requests.
    */
   answered(evidence?: BudgetEvidence): void;
   /**
-   * Sets the request's cost if only the response shows it: a whole number from 0, even above the limit. The budget then counts the slot as
-   * if it had been taken with that weight. Throws a `RangeError` for any other number.
+   * Call it after `answered` if only the response shows the request's cost: a whole number from 0, even above the limit. The budget then
+   * counts the slot as if it had been taken with that weight. Throws a `RangeError` for any other number.
    */
   corrected(weight: number): void;
   /**
-   * Call it if the request was given up. If it was never sent, the slot is free at once. Otherwise the slot is busy until the service must
-   * have counted the request, and a window more.
+   * Call it if the request was given up. If it was never sent, the slot is free at once. Otherwise the slot is busy for a window after the
+   * service must have counted the request.
    */
   aborted(): void;
   /** Call it if no byte of the request was sent although `sent` returned true. The slot is free again at once. */
@@ -113,14 +114,16 @@ export interface Slot {
 
 /** Maximum assumed error of a clock's speed: 500 parts per million. */
 const DRIFT = 500e-6;
-/** Maximum number of pairs (busy ms, weight) of answered requests in a snapshot. Slots in flight are added to these. */
+/** Maximum number of pairs (ms until free, weight) in a snapshot, not counting those of requests in flight. */
 const SNAPSHOT_PAIRS = 64;
 /** Reset and `Date` headers are in whole seconds, so the end of the service's window may be off by this much. */
 const HEADER_GRAIN_MS = 1_000;
-/** A request waits at most `windowMs / limit / PATIENCE` for a response that confirms capacity, so that slow responses waste no budget. */
+/**
+ * A request waits at most `windowMs / limit / PATIENCE` for a response that confirms capacity, so that slow responses waste little budget.
+ */
 const PATIENCE = 10;
 
-/** Creates a budget. Throws a `RangeError` for a limit or window that isn't positive. */
+/** Creates a budget. Throws a `RangeError` for an invalid limit or window. */
 export function rateBudget(options: RateBudgetOptions): RateBudget {
   const { limit, windowMs } = options;
   if (!Number.isSafeInteger(limit) || limit < 1) throw new RangeError(`rateBudget: limit must be a whole number above 0, got ${limit}`);
@@ -131,13 +134,13 @@ export function rateBudget(options: RateBudgetOptions): RateBudget {
 
 export interface RollingBudgetOptions extends RateBudgetOptions {
   /**
-   * Returns for how long a slot is busy, in ms from now, if its request is counted within `countedWithinMs`. Default: that time, the window
-   * and the guard.
+   * Returns for how long a slot is busy, in ms from now, if its request is counted within `countedWithinMs`. Default: the sum of that time,
+   * the window and the guard.
    */
   readonly busyForMs?: (countedWithinMs: number) => number;
   /**
-   * Maximum difference, in ms, between two calculations of the same window's end, because the wall clock can be corrected in between.
-   * Default 0.
+   * Subtracted from the result of `freeAgainAt`, in ms. Two calculations of the same window's end can differ by this much if the wall clock
+   * is corrected in between. Default 0.
    */
   readonly endGrainMs?: number;
 }
@@ -152,17 +155,17 @@ export class RollingBudget implements RateBudget {
   readonly #endGrainMs: number;
   readonly #clock: Clock;
   readonly #log: SlidingWindowLog;
-  /** The log without refused requests. A service that reports what is left doesn't count those, but its report never loosens a budget. */
+  /** The log without refused requests, which services that report what is left are assumed not to count. */
   readonly #unrefused: SlidingWindowLog;
   readonly #inFlight = new Set<RollingSlot>();
   #weightInFlight = 0;
   #heldUntil = -Infinity;
-  /** Monotonic ms at which the slots become free that an earlier process used but left out of its snapshot. */
+  /** Monotonic ms by which all slots are free that restored snapshots no longer list. */
   #freedBefore = -Infinity;
   /** Monotonic ms until which the service may still count requests of an earlier process that left no journal. */
   #forgottenUntil: number;
   #lastTakenAt = -Infinity;
-  /** The use by other clients. Undefined until a response, or a snapshot, has shown it. */
+  /** The use by other clients. Undefined until the first report of a response or snapshot. */
   #others: ObservedUse | undefined;
 
   constructor(options: RollingBudgetOptions) {
@@ -210,7 +213,7 @@ export class RollingBudget implements RateBudget {
     let from = this.#log.freeAt(room, now);
     for (const { weight: others, resetAt, until, maybeOurs } of this.#others?.from(now) ?? []) {
       const beside = this.#unrefused.freeAt(room - others, now);
-      // However much other clients use, one request of ours may start with the service's next window and find out.
+      // However much other clients use, one request may start in the service's next window, to find out what they use now.
       const own = maybeOurs && this.#weightInFlight === 0 ? now : this.#unrefused.freeAt(-this.#weightInFlight, now);
       const alone = Math.max(resetAt, own);
       const at = Math.max(from, Math.min(beside, alone));
@@ -247,7 +250,7 @@ export class RollingBudget implements RateBudget {
     this.#heldUntil = Math.max(this.#heldUntil, untilMs);
   }
 
-  /** Returns false if the numbers can't be right: negative, or a reset later than one window from now. */
+  /** Returns false if the numbers can't be right, such as a negative number or a reset that is more than a window away. */
   #isPossible({ remaining, resetInMs }: BudgetEvidence): boolean {
     return Number.isSafeInteger(remaining) && remaining >= 0 && resetInMs >= 0 && resetInMs <= this.windowMs + HEADER_GRAIN_MS;
   }
@@ -260,7 +263,7 @@ export class RollingBudget implements RateBudget {
       remaining,
       refused,
       weight: refused ? 0 : weight,
-      // Weight of our requests that are in flight or were answered since the service's window began.
+      // Weight of our requests that the service may have counted in its window: those in flight, and those answered since about its start.
       own: this.#weightInFlight + this.#unrefused.busyAt(resetAt - (now - sentAt) - 2 * HEADER_GRAIN_MS),
       sentAt,
       answeredAt: now,
@@ -291,9 +294,9 @@ export class RollingBudget implements RateBudget {
   restore({ windowMs, busy, others, heldMs = 0, freedMs = 0 }: BudgetSnapshot): void {
     const now = this.#clock.monotonicMs();
     this.#forgottenUntil = -Infinity;
-    // A slot of a shorter window is busy for the difference as well, and so may be slots that the journal no longer lists.
+    // If the snapshot's window was shorter, its slots stay busy for the difference. Slots that the snapshot no longer lists may, too.
     const moreMs = Math.max(0, this.windowMs - windowMs) * (1 + DRIFT);
-    // A slot of a longer window is busy no longer than a request that the service counts as late as possible.
+    // If the snapshot's window was longer, its slots are busy no longer than a request that is taken now and counted as late as possible.
     const mostMs = windowMs > this.windowMs ? this.#busyForMs(this.#maxDelayMs + (this.#leaseMs?.() ?? 0)) : Infinity;
     if (others !== undefined) {
       this.#others ??= new ObservedUse();

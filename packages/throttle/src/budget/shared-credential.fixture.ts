@@ -24,7 +24,7 @@ export interface SharedCredential {
 export interface SharedUse {
   /** Times at which the service counted our requests, in ms. */
   readonly counted: readonly number[];
-  /** Times at which the service refused our requests, in ms. */
+  /** Time at which we begin to send, in windows. Default 0. */
   readonly refused: readonly number[];
   readonly othersCounted: number;
 }

@@ -17,7 +17,7 @@ const sum = (some: readonly { readonly weight: number }[]): number => some.reduc
 
 interface Scene {
   readonly log: SlidingWindowLog;
-  /** Everything that was ever added. */
+  /** All weights that were added, less what was taken off. */
   readonly plain: readonly { readonly until: number; readonly weight: number }[];
   readonly now: number;
 }
@@ -50,7 +50,7 @@ interface Question {
   readonly truth: (scene: Scene) => unknown;
 }
 
-/** Each question is asked alone, because each method must drop the ended weights without help from another. */
+/** Each question is asked in a separate run, so that no method relies on another to drop ended weights. */
 const QUESTIONS: readonly Question[] = [
   {
     what: 'what is busy',

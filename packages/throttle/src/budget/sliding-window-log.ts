@@ -7,8 +7,8 @@ interface Entry {
 }
 
 /**
- * A log of weights, each with the time at which it ends, in order of these times. Its memory is bounded by the limit, or by about a
- * thousand buckets for large limits.
+ * A log of weights, each with the time at which it ends, in order of these times. For a large limit, ends share about a thousand buckets
+ * per window, so that the log stays small.
  */
 export class SlidingWindowLog {
   readonly #bucketMs: number;
@@ -52,7 +52,7 @@ export class SlidingWindowLog {
   add(exactUntil: number, weight: number): void {
     const until = this.#bucketMs > 0 ? Math.ceil(exactUntil / this.#bucketMs) * this.#bucketMs : exactUntil;
     this.#total += weight;
-    // Ends arrive in order, except for aborted requests, so search from the back.
+    // Most ends arrive in order, so search from the back.
     const at = this.#entries.findLastIndex((entry) => entry.until <= until) + 1;
     const same = this.#entries[at - 1];
     if (same?.until === until) same.weight += weight;

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 export interface BatcherOptions<T> {
   /** Reads the next value; undefined after the last. */
   readonly read: () => Promise<T | undefined>;
-  /** Returns the next value if it has already arrived. Default: every value is read. */
+  /** Returns the next value if it has already arrived. Default: values come only from `read`. */
   readonly take?: (() => T | undefined) | undefined;
   /** Returns true if a batch is full. Called with at least one value. */
   readonly isFull: (batch: readonly T[]) => boolean;
@@ -17,12 +17,12 @@ export interface BatcherOptions<T> {
 /** Makes batches from values that are read one at a time. */
 export interface Batcher<T> {
   /**
-   * Reads the next batch. It is complete when it is full, `maxWaitMs` after its first value, or when the values have ended. Reads no
-   * further than the batch. Undefined after the last one. If a read fails, the values before it are returned first, and then `next`
-   * rejects. Wait for each call before the next.
+   * Reads the next batch. It is complete when it is full, `maxWaitMs` after its first value, or when the values have ended. A read that
+   * outlasts the wait provides the first value of the next batch. Undefined after the last batch. If a read fails, the values before it are
+   * returned first, and then `next` rejects. Wait for each call before the next.
    */
   next(): Promise<readonly T[] | undefined>;
-  /** Resolves to the value that a complete batch didn't wait for, once it arrives; undefined if there is none. */
+  /** Resolves to the value that a complete batch didn't wait for, when it arrives; undefined if there is none. */
   late(): Promise<T | undefined>;
 }
 

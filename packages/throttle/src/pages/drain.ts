@@ -11,9 +11,9 @@ export interface DrainOptions {
   readonly credits?: CreditPool;
   /** Maximum pages to request while one is being projected. Default: as many as credit allows. */
   readonly readAhead?: number;
-  /** Identifies the walk in the admission's queue and in the source's gauges. Default: a new object. */
+  /** Identifies the walk in the queue and in gauges. Default: the reader provides one. */
   readonly walk?: object;
-  /** Ends the drain with its reason, at once: the request in flight is aborted and the projection unsubscribed. */
+  /** Ends the drain with its reason as soon as it aborts: the request in flight is aborted and the projection unsubscribed. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -66,8 +66,8 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
   }
 
   /**
-   * Starts a walk that requests a page when the consumer asks for it, so it needs no credit. Leaving a `for await` loop aborts the request
-   * in flight.
+   * Starts a walk that requests a page when the consumer asks for it, without a limit of outstanding items. Leaving a `for await` loop
+   * aborts the request in flight.
    */
   [Symbol.asyncIterator](): AsyncIterator<T, void, undefined> & AsyncIterable<T> {
     const credits = creditPool({ max: Infinity });

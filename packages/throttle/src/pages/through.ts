@@ -3,7 +3,7 @@ import type { Delivery, PageReader } from './page-reader.ts';
 import { sharedCredit } from './shared-credit.ts';
 import type { Transform } from './transform.ts';
 
-/** A stage of `through` that reads independently: it may wait, and read values of several walks before it emits one, as `gather` does. */
+/** A stage of `through` that reads independently: it may wait, and read several values before it emits one, as `gather` does. */
 export interface PageStage<A, B> {
   /**
    * Returns a reader of the stage's output for `values`. The stage holds the credit of the values it has read until they are released or

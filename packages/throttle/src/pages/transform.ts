@@ -4,9 +4,9 @@ import { concatMap, defer, type Observable, type OperatorFunction } from 'rxjs';
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json | undefined };
 
 /**
- * An RxJS operator that can also be opened with the state it left, so that a resumed stream continues as if it had never stopped.
- * In `pages.through(transform)` it works under credit; in `walk({ through })` its state is part of the checkpoint as well.
- * `.pipe(transform)` works as with every operator, and backpressure ends there.
+ * An RxJS operator that can also be opened with the state it left, so that a resumed stream continues as if it had never stopped. In
+ * `pages.through(transform)`, backpressure continues through it. `.pipe(transform)` works as with every operator, and backpressure ends
+ * there.
  */
 export interface Transform<A, B = A> extends OperatorFunction<A, B> {
   /** Name of its state in a checkpoint; unique among the transforms of one stream. */

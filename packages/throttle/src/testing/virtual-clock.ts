@@ -57,7 +57,7 @@ export function virtualClock({ epochMs: start = Date.UTC(2026, 0, 1) }: VirtualC
   };
 }
 
-/** Waits for one turn of the event loop, in which every promise that can settle does so. */
+/** Waits for one turn of the event loop, in which every promise settles that waits only for other promises. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -7,7 +7,7 @@ import { openJournalRows } from './journal-rows.ts';
 /** Options of {@link fileJournal}. */
 export interface FileJournalOptions {
   /**
-   * Path of an SQLite database. It is created if it is missing, with its folder, and only its owner can read it. One journal at a time can
+   * Path of an SQLite database. If it is missing, it is created with its folder, readable only by its owner. Only one journal at a time can
    * have it open.
    */
   readonly file: string;
@@ -15,7 +15,7 @@ export interface FileJournalOptions {
   readonly clock?: Clock;
 }
 
-/** A journal in a file, for programs without a topic log to keep it in. */
+/** A journal in a file. */
 export interface FileJournal extends Journal, AsyncDisposable {
   /** Writes every change that the file doesn't have yet, and closes the file. */
   close(): Promise<void>;
@@ -24,9 +24,9 @@ export interface FileJournal extends Journal, AsyncDisposable {
 const SHORTEST_LEASE_MS = 1_000;
 
 /**
- * Opens a journal in a file, with a row for each credential. A grant is written and synced before its permit is delivered. A write blocks
- * the thread until the disk has it. Throws a `FileJournalError` if the file can't be read or written, or if this process or another one has
- * it open.
+ * Opens a journal in a file, with a row for each credential. `granted` of its entries resolves when the grant is written and synced. A
+ * write blocks the thread until the disk has it. Rejects with a `FileJournalError` if the file can't be read or written, or if this process
+ * or another one has it open.
  */
 export async function fileJournal({ file, clock = systemClock() }: FileJournalOptions): Promise<FileJournal> {
   const rows = await openJournalRows(resolve(file));
@@ -71,7 +71,7 @@ export async function fileJournal({ file, clock = systemClock() }: FileJournalOp
         restored: row === undefined ? undefined : agedSnapshots(row.budgets, clock.epochMs() - row.at, clock.boot?.()),
         granted,
         settled: () => void changed.add(credential),
-        // If the write fails, the next grant fails, too, and reports the error.
+        // An error is ignored, because the next write includes this change, too.
         flush: () => void granted().catch(() => undefined),
       };
     },

@@ -1,5 +1,5 @@
 /**
- * A journal of budgets in a file: a program that starts again continues the same windows.
+ * Keeps the state of budgets in a file, so that a program that starts again continues the same windows.
  *
  * @packageDocumentation
  */

@@ -3,8 +3,8 @@ import { createInterface } from 'node:readline';
 import { fileJournal } from './index.ts';
 
 /**
- * Holds a journal open until the process is killed. Prints the size of its write-ahead log, and then grants a permit for each line of
- * input.
+ * Holds a journal open until the process is killed. Prints the size of the journal's write-ahead log. Then writes a grant for each line of
+ * input, and prints the result.
  */
 const [file = ''] = process.argv.slice(2);
 const journal = await fileJournal({ file });

@@ -11,29 +11,26 @@ export interface JournalRow {
   readonly budgets: readonly BudgetSnapshot[];
 }
 
-/**
- * A database with a row per credential, held by this process alone. The operating system releases it when the process ends, for whatever
- * reason.
- */
+/** A database with a row per credential, locked by this process. The operating system releases the lock when the process ends. */
 export interface JournalRows {
   /** Returns the row of a credential; undefined if there is none. */
   row(credential: string): JournalRow | undefined;
-  /** Replaces rows, all or none. They are durable when `save` returns. */
+  /** Creates or replaces rows, all or none. They are durable when `save` returns. */
   save(rows: readonly JournalRow[]): void;
   close(): void;
 }
 
-/** The error for a journal's file that can't be read, written or locked. The message names the file and what to do. */
+/** The error for a journal's file that can't be read, written or locked. The message names the file. */
 export class FileJournalError extends Error {
   /** A constant, because a bundler can rename the class. */
   override readonly name = 'FileJournalError';
   /** Identifies the error even if `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_FILE_JOURNAL';
-  /** False: a damaged file, a full disk or another holder of the file stays until the user fixes it. */
+  /** False, because a retry can't repair a damaged file or free a full disk. */
   readonly retryable = false;
 }
 
-/** Codes of SQLite, https://www.sqlite.org/rescode.html: a lock that another connection holds, a damaged file, a file of another kind. */
+/** Result codes of SQLite: https://www.sqlite.org/rescode.html */
 const BUSY = 5;
 const CORRUPT = 11;
 const NOT_A_DATABASE = 26;
@@ -46,8 +43,8 @@ const MEETING_MS = 60;
 const APPLICATION_ID = 0x48474a01;
 
 /**
- * Opens a journal's file. A missing file or folder is created, readable only by its owner. This function and the methods of the rows throw
- * a `FileJournalError`.
+ * Opens a journal's file. A missing file or folder is created, readable only by its owner. This function rejects with a `FileJournalError`
+ * if it can't use the file, and the methods of the rows throw one.
  */
 export async function openJournalRows(file: string): Promise<JournalRows> {
   const { DatabaseSync } = await import('node:sqlite');
@@ -105,13 +102,10 @@ function begin(db: DatabaseSync): void {
   );
 }
 
-/**
- * Creates a missing folder, readable only by its owner, and syncs its name to disk. SQLite syncs the names of the files that it creates
- * itself.
- */
+/** Creates a missing folder, readable only by its owner, and syncs its name to disk. */
 function createFolder(folder: string): void {
   const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // Windows makes names durable automatically, and can't open a folder.
+  // On Windows, a folder can't be opened to sync it.
   if (first === undefined || process.platform === 'win32') return;
   for (let made = folder; made.length >= first.length; made = dirname(made)) {
     const parent = openSync(dirname(made), 'r');
