@@ -23,11 +23,11 @@ export interface BudgetSlots {
   readonly unit?: string;
   /** All slots of the budget. A request in flight counts as if its response arrived now. */
   readonly free: readonly FreeSlots[];
-  /** Time from taking a slot to the slot being free again, in ms: the window and a margin. */
+  /** Time from taking a slot to the slot being free again, in ms, if the response comes at once. */
   readonly againInMs: number;
   /** Maximum concurrent requests of the credential. Default: no maximum. */
   readonly concurrency?: number;
-  /** The definition of a budget with resets. Its resets count instead of `againInMs`. */
+  /** The quota's definition, for a budget with resets. The resets decide when slots are free again, not `againInMs`. */
   readonly quota?: Quota;
 }
 
@@ -44,7 +44,7 @@ export interface BudgetSlotsOptions extends NamedBudget {
   readonly clock: Clock;
 }
 
-/** Maximum number of steps in which slots are counted, because a display reads a large budget every second. */
+/** Maximum number of steps in which slots are counted. Counting the slots of a large budget one by one would be slow. */
 const MOST_STEPS = 64;
 
 /** Returns when the slots of a budget become free, without taking any. All slots of a step count as free when the last of them is. */

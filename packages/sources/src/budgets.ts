@@ -34,7 +34,7 @@ export function budgetOf(budget: Limit | Quota, options: BudgetOptions): RateBud
   }
 }
 
-/** Epoch ms of a quota's first reset after an instant. */
+/** Returns the epoch ms of a quota's first reset after an instant. */
 export function nextReset(budget: Quota, afterMs: number): number {
   const { per, resetsAt: at = '00:00', resetsOn: day = 1, zone = 'UTC' } = budget;
   const reset = { at, zone, afterMs };

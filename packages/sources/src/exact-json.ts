@@ -39,7 +39,7 @@ export function parseUntouched(text: string): unknown {
   return respelled(text, (source, value) => (isExact(source, value) ? value : json.rawJSON(source)));
 }
 
-// TypeScript doesn't declare `JSON.rawJSON` and the reviver's context yet. Node has had both since version 22.
+// TypeScript doesn't declare `JSON.rawJSON` and the reviver's context yet. Node 22 and later have both.
 const json: ExactJson = JSON as unknown as ExactJson;
 
 /**
@@ -70,8 +70,9 @@ function isLossless(source: string, value: number): boolean {
   return (isNormal && digits.length <= MOST_DIGITS) || (isExact(source, value) && !isWide(value));
 }
 
-/** A JavaScript number keeps every decimal number of up to this many digits. A number below `SMALLEST_NORMAL` has fewer bits (IEEE 754). */
+/** A JavaScript number keeps every decimal number of up to this many digits, if it is at least `SMALLEST_NORMAL`. */
 const MOST_DIGITS = 15;
+/** Smaller numbers have fewer bits (IEEE 754). */
 const SMALLEST_NORMAL = 2 ** -1022;
 
 function isExact(source: string, value: number): boolean {

@@ -1,6 +1,6 @@
 /**
- * Sources of pages: they turn rate-limited HTTP services into streams that request a page when downstream has capacity for it.
- * `defineSource` creates a source for your service.
+ * Sources of pages: they turn rate-limited HTTP services into streams that request a page when the consumer has room for it. `defineSource`
+ * creates a source for your service.
  *
  * @packageDocumentation
  */

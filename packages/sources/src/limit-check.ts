@@ -26,12 +26,10 @@ const LONGEST_MS = 32 * 86_400_000;
  * - A window is certainly longer than configured if its reset is further away than the configured length.
  * - A window is certainly shorter if two responses, each to the first request of a window, have resets that are closer together than the
  *   configured length.
- *
- * Requests of other clients with the same credential cause neither of the last two.
  */
 export class LimitCheck {
   readonly #reported = new Set<string>();
-  /** Monotonic ms of the last reset, by budget: of a window that began with our own request. */
+  /** By budget, the monotonic ms of the last reset of a window that began with our own request. */
   readonly #lastReset = new WeakMap<RateBudget, number>();
   #found: LimitMismatch | undefined;
 

@@ -49,7 +49,7 @@ export interface WalkOptions<Cursor extends NonNullable<Json>> {
   readonly from?: Checkpoint<Cursor> | 'last' | undefined;
   /** Ends the walk with the signal's reason, and aborts the request in flight. */
   readonly signal?: AbortSignal | undefined;
-  /** The walk's share of the requests when budget is short, relative to the 1 of other walks. A number above 0. Default 1. */
+  /** The walk's share of the turns when budget is short, a number above 0: a walk with 2 gets twice as many as a walk with 1. Default 1. */
   readonly share?: number;
 }
 
@@ -76,7 +76,7 @@ export interface NextAddressOptions<Query, Page> {
   readonly first: Query;
   /** Returns the query for an address: `(url) => ({ url })` if queries are requests. */
   readonly query: (address: string) => Query;
-  /** The address of the next page; undefined, null or empty after the last one. */
+  /** Returns the address of the next page; undefined, null or empty after the last one. */
   readonly next: (page: Page) => string | null | undefined;
 }
 
@@ -95,7 +95,7 @@ export interface CursorParameterOptions<Query, Page> {
   readonly end?: string;
 }
 
-/** Sends the cursor of each page with the query of the next one. */
+/** Requests each page with the cursor that the page before it returned. */
 export function cursorParameter<Query, Page>({ query, next, end }: CursorParameterOptions<Query, Page>): Paging<Query, Page, string> {
   return {
     first: '',

@@ -13,7 +13,7 @@ export interface RequestAllowance {
 export interface RequestAllowanceOptions {
   /** Maximum number of requests, retries and redirects included. */
   readonly max: number;
-  /** Called once, when all these requests have ended and another one waits, which it does until its source stops. */
+  /** Called once, when all these requests have ended and another one waits. */
   readonly onUsedUp: () => void;
 }
 

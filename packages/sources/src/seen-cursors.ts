@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** The cursors of one walk, remembered over restarts. */
+/** The cursors of one walk, remembered across restarts. */
 export interface SeenCursors {
   /** Remembers a cursor's text. Returns whether it was remembered before. */
   add(cursor: string): boolean;
@@ -16,8 +16,8 @@ const LENGTH = 8;
 const MOST = 1_024;
 
 /**
- * Restores the cursors of a snapshot, if there is one. The first 1,024 cursors are all remembered; beyond that every second one, then every
- * fourth, and so on. So a loop is detected a little later, but the memory doesn't grow with the walk.
+ * Restores the cursors of a snapshot, if there is one. Up to 1,024 cursors are all remembered. In a longer walk, only every second one is,
+ * then every fourth, and so on. So a loop is detected a little later, but the memory doesn't grow with the walk.
  */
 export function seenCursors(snapshot = ''): SeenCursors {
   const [digests = '', interval = '1'] = snapshot.split('/');

@@ -21,8 +21,9 @@ export interface SourceDefinition<Query, Value> {
   /** Returns the HTTP request of a query. Its path and query are appended to the base address. */
   toRequest(query: Query): SourceRequest;
   /**
-   * Follows redirects (301, 302, 303, 307, 308) that stay under `baseUrl`, at most five for one query. Each costs as much as any request.
-   * Other redirects end the request with `HEADGATE_REDIRECTED`, because credentials are sent nowhere else. Default: follows none.
+   * Follows redirects (301, 302, 303, 307, 308) that stay under `baseUrl`, at most five for one query. Each costs as much as the query's
+   * first request. Other redirects end the request with `HEADGATE_REDIRECTED`, because credentials are sent nowhere else. Default: follows
+   * none.
    */
   readonly follow?: 'same-origin';
   /** Returns the verdict on a response. Must be a pure, synchronous function. Never gets a redirect (301, 302, 303, 307 or 308). */
@@ -31,9 +32,9 @@ export interface SourceDefinition<Query, Value> {
   evidence?(answer: HttpResponse, context: EvidenceContext<Query>): Readonly<Record<string, BudgetEvidence | undefined>>;
   /** Returns the user, ISBN or page of a query, for errors and displays: `@alpha`, an ISBN, an author. Default: `service`. */
   subject?(query: Query): string;
-  /** Returns the maximum number of items in the response: the credit that is reserved for it. Default 1. */
+  /** Returns the maximum number of items in the response. Capacity for them is reserved before the request. Default 1. */
   items?(query: Query): number;
-  /** Returns the number of items in the response's value: the credit that the value holds. Default 1. */
+  /** Returns the number of items in the response's value. Default 1. */
   itemsOf?(value: Value): number;
   /**
    * Returns the cost of a query by budget name. A budget that isn't named costs 1; a cost of 0 doesn't use the budget. A name without a

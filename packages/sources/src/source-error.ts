@@ -125,7 +125,7 @@ export function ofDefinition<T>({ service, subject, name, call }: OfDefinitionOp
   }
 }
 
-/** Maximum characters of a thrown message: it may quote a whole response, and appears in dead letters and log lines. */
+/** Maximum characters of a thrown message, which may quote a whole response. */
 const MAX_WORDS = 2_000;
 
 /** Describes the error that a definition's function has thrown. */

@@ -24,15 +24,15 @@ export interface SourceOptions {
   readonly maxBodyBytes?: number | undefined;
   /**
    * Time for which a failing request is retried, in ms. Waiting for budget or capacity doesn't count. If the service requests a longer wait
-   * than is left, the request ends at once. Default 600,000.
+   * than is left, the request usually ends at once. Default 600,000.
    */
   readonly retryForMs?: number | undefined;
   /**
    * Waits while the service is down: a circuit breaker lets one request at a time probe the service, and `retryForMs` counts only the time
-   * in which the service is up. No request is given up because of an outage, so a request may take as long as the outage; `signal` and
-   * `stop` end the request at once. A request that fails while others get responses is still given up after `retryForMs`. If ten requests
-   * or fewer are left, those that were retried for 24 hours are given up, too. Default false: each request retries separately, and
-   * `retryForMs` counts outages, too.
+   * in which the service is up. So a request may take as long as the outage; `signal` and `stop` end this wait. A request that fails while
+   * others get responses is given up after `retryForMs`. If only ten requests or fewer are left, they can be given up after 24 hours of
+   * failed attempts, because one of them may be the cause. Default false: each request retries separately, and `retryForMs` counts outages,
+   * too.
    */
   readonly waitOutOutages?: boolean | undefined;
   /**
@@ -69,8 +69,8 @@ export interface SourceOptions {
   /** Journal that stores each permit before its request is sent, so that a restart continues the same windows. Default: none. */
   readonly journal?: Journal | undefined;
   /**
-   * Called after each attempt, unless its permit expired. An error that it throws doesn't affect the request; the first one is emitted as a
-   * process warning.
+   * Called after each attempt that has a result. An error that it throws doesn't affect the request; the first one is emitted as a process
+   * warning.
    */
   readonly onAttempt?: ((event: AttemptEvent) => void) | undefined;
 }
@@ -126,13 +126,13 @@ export interface AttemptEvent {
   readonly credential: string;
   /** The query's user, ISBN or page, as the definition's `subject` names it. */
   readonly subject: string;
-  /** Result of the attempt. `transient`: an error that may be temporary, no response, or a followed redirect. `gone`: not found. */
+  /** Result of the attempt. `transient`: an error that may be temporary, or a followed redirect. `gone`: not found. */
   readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
   /** The status of the response, if one came. */
   readonly status?: number;
   /** Description of every outcome except ok. */
   readonly reason?: string;
-  /** Time until the next attempt, in ms; absent if the request isn't retried. */
+  /** Expected time until the next attempt, in ms; absent if the request isn't retried. */
   readonly retryInMs?: number;
   /** Time from the permit to the result, in ms: signing, connecting, sending and reading the response. */
   readonly durationMs: number;

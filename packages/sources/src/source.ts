@@ -3,11 +3,11 @@ import type { BudgetSlots } from './budget-slots.ts';
 import type { Credential } from './source-options.ts';
 import type { Paging, WalkedPage, WalkOptions } from './paging.ts';
 
-/** A service that takes requests. */
+/** Sends queries to a service as its budgets permit. */
 export interface Source<Query, Value> extends AsyncDisposable {
   /**
-   * Makes a request once budget permits and `credits` has capacity, retries it if that may help, and resolves to the value with the credit
-   * it holds. Rejects with a `SourceError`, or with `signal.reason` when aborted; then it has returned all credit.
+   * Makes a request when budget permits and `credits` has capacity, retries it if that may help, and resolves to the value with the credit
+   * that it holds. Rejects with a `SourceError`, or with `signal.reason` when aborted. A query that rejects has returned all credit.
    */
   query(query: Query, options: QueryOptions): Promise<Delivery<Value>>;
   /**
@@ -49,11 +49,11 @@ export interface Source<Query, Value> extends AsyncDisposable {
 
 /** Options of `Source.query`. */
 export interface QueryOptions {
-  /** Pool from which the maximum number of items in the response is reserved before the request. */
+  /** Pool of capacity downstream, from which the maximum number of items in the response is reserved before the request. */
   readonly credits: CreditPool;
   /** Aborts the query, in the queue or in flight. The query rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** The share of the requests that the query's walk gets when budget is short, relative to the 1 of other walks. Default 1. */
+  /** The walk's share of the turns when budget is short, a number above 0: a walk with 2 gets twice as many as a walk with 1. Default 1. */
   readonly share?: number;
   /** Identifies the walk of the query. All queries of a walk share its turns. Default: each query is a separate walk. */
   readonly walk?: object;
@@ -96,7 +96,7 @@ export type QueryStatus = QueryState & {
   readonly subject: string;
   /** The query's cost in each budget, by the budget's name. Default 1 each. */
   readonly weights?: Readonly<Record<string, number>>;
-  /** Names of the credentials that may send it. Default: any. */
+  /** Names of the credentials that may send the query. Default: any. */
   readonly credentials?: readonly string[];
 };
 
@@ -104,7 +104,7 @@ export type QueryStatus = QueryState & {
 export type QueryState =
   /** Waits for a budget, for capacity downstream, or, with `concurrency`, for another query of its credentials to end. */
   | { readonly state: 'queued'; readonly for: 'budget' | 'downstream' | 'concurrency'; readonly until?: number }
-  /** Waits until another query gets a response, because the service is down. */
+  /** Waits because the service is down. */
   | { readonly state: 'service-down'; readonly until?: number }
   /** Has had a permit of `credential` since `since`, and no result yet. */
   | { readonly state: 'requesting'; readonly credential: string; readonly since: number }
@@ -121,9 +121,7 @@ export interface SourceBudgetGauge {
   readonly limit: number;
   /** Length of the window in ms; of a quota, 24 hours or 31 days. */
   readonly windowMs: number;
-  /**
-   * Weight in use: of requests in flight or answered less than a window ago, ours and (as far as responses show) those of other clients.
-   */
+  /** Weight in use now, by our own requests and, as far as responses show it, by other clients. */
   readonly used: number;
   /** Epoch ms at which the next request may start; undefined while that depends on requests in flight. */
   readonly freeAt?: number;

@@ -17,9 +17,9 @@ export interface StatusVerdictOptions {
 /**
  * Returns the verdict on a response of a JSON service by its status. Handle what the service does differently before you call it.
  *
- * - 2xx: `jsonVerdict` of the schema.
+ * - 2xx: `jsonVerdict` with the schema.
  * - 420, 429, and 403 whose headers name a wait: `rate-limited`.
- * - 408, 425, 5xx, and an error that isn't JSON, which a gateway sends: `transient`.
+ * - 408, 425, 5xx, and an error that isn't JSON, which probably comes from a gateway: `transient`.
  * - 401: `unauthorized`. 404, 410: `not-found`. Any other: `fatal`, because the service would send the same response again.
  */
 export function statusVerdict<Value>(

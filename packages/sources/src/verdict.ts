@@ -16,7 +16,7 @@ export type Verdict<Value> =
       readonly retryInMs?: number | undefined;
     }
   | {
-      /** A temporary error: retried with full jitter, for at most `retryForMs`. */
+      /** A temporary error: the request is retried after a random wait, which grows with each failure. */
       readonly kind: 'transient';
       readonly reason: string;
       /** Minimum wait that the service requests, in ms from now. */
@@ -33,7 +33,7 @@ export type Verdict<Value> =
     }
   | {
       /**
-       * The service refuses the credential. Its signer reads the secret again, if it can. Otherwise the credential leaves the pool, and the
+       * The service refuses the credential. The signer reads the secret again if it can. Otherwise the credential leaves the pool, and the
        * request continues with another.
        */
       readonly kind: 'unauthorized';
@@ -41,8 +41,8 @@ export type Verdict<Value> =
     }
   | {
       /**
-       * The service refuses the timestamp: its clock is `offsetMs` ahead of ours. The signer corrects its clock, by a day at most, and the
-       * request is retried.
+       * The service refuses the timestamp: the service's clock is `offsetMs` ahead of ours. The signer corrects its clock, by a day at
+       * most, and the request is retried.
        */
       readonly kind: 'clock-wrong';
       readonly offsetMs: number;

@@ -28,8 +28,8 @@ export interface WalkPagesOptions<Query, Page, Cursor extends NonNullable<Json>>
 const MAX_EMPTY_PAGES = 100;
 
 /**
- * Creates a walk from page to page, for `Source.pages` and for the engine of `@headgate/pipeline`. A page is empty if its credit covers no
- * items. Each page comes with the checkpoint after it. A walk that can't continue ends before its next request.
+ * Creates a walk from page to page. A page is empty if its credit covers no items. Each page comes with the checkpoint after it. A walk
+ * that can't continue ends with an error before its next request.
  */
 export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
   options: WalkPagesOptions<Query, Page, Cursor>,
@@ -90,7 +90,7 @@ export function mapPages<A, B>(pages: PageStream<A>, valueOf: (page: A) => B): P
   });
 }
 
-/** Throws if a request for the next page would be useless. */
+/** Throws if the walk must end: after a loop of cursors, too many empty pages, or the maximum number of pages. */
 function assertGoesOn<Query, Page, Cursor extends NonNullable<Json>>(
   { paging, service, subject }: WalkPagesOptions<Query, Page, Cursor>,
   { pages = 0, empty = 0, isCircle }: Checkpoint<Cursor>,

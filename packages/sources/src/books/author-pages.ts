@@ -14,7 +14,7 @@ export interface AuthorWalk {
   readonly pageSize?: number | undefined;
   /** Number of the first page to request, from 1. Default 1. */
   readonly page?: number | undefined;
-  /** Maximum pages of the walk. If more follow, it ends with `HEADGATE_PAGE_LIMIT`. Default 500. */
+  /** Maximum pages of the walk. If more follow, the walk ends with `HEADGATE_PAGE_LIMIT`. Default 500. */
   readonly maxPages?: number;
 }
 
@@ -62,16 +62,14 @@ export interface AuthorPageQuery {
   readonly cursor: AuthorCursor;
 }
 
-/**
- * Default number of books per page. Larger pages would need fewer requests, but a page becomes one record, and topics accept no record
- * above 1 MB by default.
- */
+/** Default number of books per page. Larger pages need fewer requests, but may be too large to store as one record. */
 export const AUTHOR_PAGE_SIZE = 100;
 const MOST_PAGES = 500;
 
 /**
  * Paging through an author's books, for `walk({ source: books(…), paging })`. The service doesn't document how the list ends, so the walk
- * ends at a page with fewer books than a full one, an empty page, a page that the service doesn't know (404), or a repeated page.
+ * ends at a page with fewer books than a full one, an empty page, a page that the service doesn't know (404), or one that repeats the first
+ * page or the page before it.
  *
  * A full page has as many books as the first. A first page with fewer books than requested is also the last, unless their number is a
  * multiple of ten: then the service may use its own page size (20 was seen), and the next page decides.

@@ -55,19 +55,16 @@ export interface Books extends AsyncDisposable {
    * `HEADGATE_AUTHOR_NOT_FOUND`, `HEADGATE_PAGE_LIMIT`, `HEADGATE_GAVE_UP` or another that names the cause.
    */
   authorPages(name: string, options?: AuthorPagesOptions): PageStream<AuthorPage>;
-  /**
-   * Requests a page of an author's books when the pool has capacity for it. `walk` of `@headgate/pipeline` calls it with
-   * `authorPaging(name)` as its `paging`. Rejects with a `SourceError` or `signal.reason`.
-   */
+  /** Requests a page of an author's books when the pool has capacity for it. Rejects with a `SourceError` or `signal.reason`. */
   query(query: AuthorPageQuery, options: QueryOptions): Promise<Delivery<AuthorPageAnswer>>;
   /**
    * Looks up a list of ISBNs in batches: one response for each requested ISBN, found or not, in the order of the list.
    *
    * - *Emits when* a batch has arrived; a malformed ISBN is emitted in its turn. A batch is sent when it is full, when the input has ended,
-   *   or `batchWaitMs` after its first ISBN. An ISBN that is repeated in a batch is sent once and emitted twice.
-   * - *Backpressures when* earlier responses aren't consumed, or credit is used up. At first one batch is in flight. Each delivered batch
-   *   permits one more, up to the number of requests per window. Items of an Observable are buffered as they arrive.
-   * - *Completes when* the input has ended and its last response is consumed. If the input or a batch fails, the walk ends with its error,
+   *   or `batchWaitMs` after its first ISBN. An ISBN that is repeated in a batch is sent only once.
+   * - *Backpressures when* earlier responses aren't consumed, or downstream has no capacity. At first one batch is in flight. Each delivered
+   *   batch permits one more, up to the number of requests per window. Items of an Observable are buffered as they arrive.
+   * - *Completes when* the input has ended and its last response is consumed. If the input or a batch fails, the walk ends with that error,
    *   after the earlier responses.
    * - *Cancels when* the consumer unsubscribes, or `signal` aborts: requests in flight are aborted, and no more input is read.
    */

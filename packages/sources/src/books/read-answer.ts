@@ -12,7 +12,7 @@ import { isRecord, authorAnswer, batchAnswer, bookAnswer, bookRecord } from './s
 export interface ReadAnswerOptions {
   readonly answer: HttpResponse;
   readonly answered: AnsweredQuery;
-  /** How to read the response if it turns out to be an error with status 200. */
+  /** Read if the response turns out to be an error with status 200. */
   readonly refusal: RefusalOptions;
 }
 

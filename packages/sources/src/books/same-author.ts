@@ -1,5 +1,5 @@
 /**
- * True if the author name in a response matches the requested one. The service percent-encodes it. Case, accents, punctuation and spaces
+ * True if the author name in a response, which may be percent-encoded, matches the requested one. Case, accents, punctuation and spaces
  * don't count.
  */
 export function sameAuthor(requested: string, echoed: string): boolean {

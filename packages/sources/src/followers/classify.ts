@@ -38,7 +38,10 @@ export function classify(answer: HttpResponse, context: ClassifyContext<Follower
   return page;
 }
 
-/** Refuses a page with more than this many times the requested IDs: downstream has capacity for a page, not for millions of IDs. */
+/**
+ * A page with more than this many times the requested IDs is refused, because downstream has reserved capacity only for the requested
+ * number.
+ */
 const MOST_TIMES = 2;
 /** Minimum bytes of an ID in a list: a digit and a comma. */
 const LEAST_ID_BYTES = 2;
@@ -51,10 +54,7 @@ function okay(content: PageContent, { query, credential }: ClassifyContext<Follo
   return { kind: 'ok', value: { user: query.label, cursor: query.cursor, ...content, credential } };
 }
 
-/**
- * Meanings of the service's error codes, from the tables of published clients. The first known code of a response counts; without one, its
- * status does.
- */
+/** Meanings of the service's error codes, from the tables of published clients. */
 const CODES: ReadonlyMap<number, FollowerErrorCode | 'rate-limited' | 'transient'> = new Map([
   [17, 'HEADGATE_USER_NOT_FOUND'],
   [32, 'HEADGATE_AUTHENTICATION_FAILED'],

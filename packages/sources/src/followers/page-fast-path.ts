@@ -11,7 +11,7 @@ export interface PageFastPathOptions {
 
 /**
  * Reads a page directly from its bytes if it is spelled as the service spells it: `{"ids":["1","2"],…}` without white space. Parsing JSON
- * and checking 5,000 IDs would take much longer.
+ * and checking 5,000 IDs would be much slower.
  *
  * Returns undefined for any other spelling, valid or not. `jsonBody` and `readPage` read those pages, and would return the same for a page
  * that is read here.

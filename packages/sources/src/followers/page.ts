@@ -79,7 +79,7 @@ export function readPage(value: unknown, options: ReadPageOptions, isExact = fal
   }
   // JSON.parse turns `1e3` and `1.0` into whole numbers, but neither is a valid ID: the exact reading refuses them.
   if (hasNumbers && !isExact && /\d[.eE]/.test(text())) return readExactPage(options);
-  // Tests all IDs at once, because a test of each one would take longer than parsing the page.
+  // Tests all IDs at once, because testing them one by one would be slow.
   if (/[^0-9]/.test(ids.join(''))) {
     const at = ids.findIndex((id) => /[^0-9]/.test(id));
     return mismatch(whereOfId(at, page.ids[at]));

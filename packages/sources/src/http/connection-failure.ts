@@ -11,7 +11,7 @@ export interface ConnectionFailureOptions {
 }
 
 export interface ConnectionFailure {
-  /** A description without anything that could contain a secret. */
+  /** A description of the cause. It may quote the error. */
   readonly reason: string;
   /** True if an established connection was lost. */
   readonly lost: boolean;

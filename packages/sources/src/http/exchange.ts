@@ -64,8 +64,8 @@ export class ExchangeError extends Error {
 }
 
 /**
- * Sends one request and reads its whole response, within the limits. Rejects with an `ExchangeError`, or with `signal.reason`. Nothing
- * continues after it settles.
+ * Sends one request and reads its whole response, within `timeoutMs` and `maxBodyBytes`. Rejects with an `ExchangeError`, or with
+ * `signal.reason`.
  */
 export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
   const { clock, origin, timeoutMs, maxBodyBytes, signal } = options;

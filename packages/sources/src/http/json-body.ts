@@ -49,7 +49,7 @@ export function jsonVerdict<Value>(
   return parsed.success ? { kind: 'ok', value: parsed.data } : { kind: 'schema-mismatch', where: whereOf(parsed.error, body.value) };
 }
 
-/** Describes the first mismatch without quoting the response, which a schema's own messages may contain. */
+/** Describes the first mismatch. Leaves out the schema's own message, which may quote the response. */
 function whereOf({ issues: [issue] }: z.ZodError, value: unknown): string {
   const { path = [] } = issue ?? {};
   let at = value;

@@ -3,7 +3,7 @@ const MOST_READINGS = 500;
 const SHORTEST_READING = 6;
 
 /**
- * Returns all readings of a text, including the text itself: without invisible characters, reversed, and with encoded parts decoded, in any
+ * Returns the readings of a text, including the text itself: without invisible characters, reversed, and with encoded parts decoded, in any
  * order and as often as possible. Undefined if there are too many.
  */
 export function readings(text: string): ReadonlySet<string> | undefined {

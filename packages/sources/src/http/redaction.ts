@@ -15,7 +15,7 @@ export type Redact = (text: string) => string;
 
 /**
  * Creates a function that removes the signer's values from texts, because errors quote the service's responses, and some of them repeat the
- * token. No result repeats 8 consecutive characters of a secret, in whatever spelling (encoded, escaped, split, backward). Plain pieces
+ * token. No result repeats 8 consecutive characters of a secret in a known spelling (encoded, escaped, split, backward). Plain pieces
  * become `***`; otherwise the word that contains them does; otherwise the whole text. Texts are cut after 1,000 characters.
  */
 export function redaction(values: readonly string[]): Redact {
@@ -37,7 +37,7 @@ function secretsIn(value: string): string[] {
     named.length > 0
       ? named.filter(([, name = '']) => !NO_SECRET.test(name)).map(([, , secret = '']) => secret)
       : value.replace(/^(?:bearer|basic|token|apikey)\s+/i, '').split(/[\s,"]+/);
-  // The header itself may hold an encoded secret.
+  // The value itself may be encoded, for example as base64.
   const decoded = given.flatMap((secret) => [...(readings(secret) ?? [])].filter(({ length }) => length >= LONGEST_PIECE));
   return [...new Set([...given, ...decoded])];
 }

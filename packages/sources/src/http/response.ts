@@ -1,6 +1,6 @@
 import { brotliDecompress, gunzip } from 'node:zlib';
 
-/** One HTTP response, read completely under the limits of its source. */
+/** One HTTP response with its complete body. */
 export interface HttpResponse {
   /** Status code, such as 200. */
   readonly status: number;

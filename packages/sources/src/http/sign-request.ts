@@ -77,7 +77,7 @@ function added(request: WireRequest, { authorization, headers = {}, query = {}, 
   };
 }
 
-/** Returns the request with these members added to its JSON body or form. Throws a `SignedBodyError` if it has neither. */
+/** Returns the request with these members added to its JSON body or form. Throws a `SignedBodyError` for any other body. */
 function withMembers(request: WireRequest, members: Readonly<Record<string, string>>): WireRequest {
   if (Object.keys(members).length === 0) return request;
   const { body = '', headers } = request;

@@ -64,7 +64,7 @@ export interface Attempted<Value> {
 
 /**
  * Makes one attempt: signs, sends, reads and classifies, and settles the permit. Returns `lapsed` if the permit expired before the request
- * could be sent. Rejects only with `signal.reason`.
+ * could be sent. Rejects with `signal.reason` when aborted.
  */
 export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>): Promise<Attempted<Value> | 'lapsed'> {
   const { definition, options, connections, credential, credentials, permit, query, subject, signal } = given;
@@ -242,8 +242,8 @@ function redirectedRequest({ method, headers = {}, body, ...own }: SourceRequest
 }
 
 /**
- * Creates the error for a redirect that isn't followed, because that would send the credential's secret to another address. `to`: the
- * redirect's redacted origin. The error doesn't quote its query, which may hold a secret.
+ * Creates the error for a redirect that isn't followed. `to` is the redirect's redacted origin. The error doesn't quote the redirect's
+ * query, which may hold a secret.
  */
 function redirected(to: string, status: number, about: About): SourceError {
   const message = `${about.subject}: ${about.service} redirects to ${to} (${status}), but Headgate doesn't follow redirects with credentials. Set baseUrl to the final address.`;

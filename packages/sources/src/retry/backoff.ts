@@ -3,36 +3,33 @@ export interface BackoffOptions {
   readonly nowMs: () => number;
   /** Returns a random number in [0, 1). */
   readonly random: () => number;
-  /** Maximum time from a request's first failure until the request is given up, in ms. */
+  /** Time for retries after a request's first failure, in ms. */
   readonly retryForMs: number;
 }
 
 /** Decides when a failing request is retried, and when the request is given up. */
 export interface Backoff {
-  /** Number of failed attempts. */
+  /** Number of failures that were recorded. */
   readonly failures: number;
   /** Ms since the first failure, without the waits for a permit. */
   readonly elapsedMs: number;
   /** Ms left of the time for retries. */
   readonly leftMs: number;
-  /**
-   * True if the time for retries is over, or ends before `atLeastMs`, the wait that the service requests (default 0): an earlier attempt
-   * would be refused.
-   */
+  /** True if the time for retries is over, or is shorter than `atLeastMs`, the wait that the service requests. Default: 0 ms. */
   isOver(atLeastMs?: number): boolean;
   /**
-   * Records a failed attempt. Returns the wait before the next one in ms, or undefined if `isOver` is true. By default, `isOver` is checked
-   * now.
+   * Records a failed attempt. Returns the wait before the next one in ms, or undefined if `isOver` is true. Default: the current result of
+   * `isOver`.
    */
   failed(atLeastMs?: number, isOver?: boolean): number | undefined;
-  /** Excludes a wait for budget or capacity, because it isn't the service's fault. */
+  /** Excludes a wait for a permit from the time for retries. */
   waited(ms: number): void;
 }
 
 const BASE_MS = 500;
 const CAP_MS = 30_000;
 
-/** Maximum wait in ms after a number of failures in a row: it doubles from 500 ms to 30 s. */
+/** Returns the maximum wait in ms. It doubles with each failure, from 500 ms to 30 s. */
 export function delayMs(failures: number): number {
   return Math.min(CAP_MS, BASE_MS * 2 ** failures);
 }

@@ -19,7 +19,7 @@ export interface CircuitBreakerOptions {
 export interface Fault {
   /**
    * - `unreached`: no byte of the request was sent, so the request can't be at fault.
-   * - `unavailable`: the request was sent, and the response was missing, incomplete, or a 502, 503 or 504.
+   * - `unavailable`: the request was sent, and the response was missing, incomplete, or had a status such as 503.
    * - `error`: another temporary response, such as a 500 or a page of HTML, which a single request may cause.
    */
   readonly kind: 'unreached' | 'unavailable' | 'error';
@@ -27,7 +27,7 @@ export interface Fault {
   readonly reason: string;
   /** Minimum wait that the response requests, in ms. */
   readonly retryInMs: number | undefined;
-  /** True if the request's retry time is over, so that it would be given up now. */
+  /** True if the request's retry time is over, or shorter than the wait that the response requests. */
   readonly isLast: boolean;
 }
 
@@ -49,17 +49,17 @@ export interface Call {
   readonly requests: number;
   /** Name of the credential of the current attempt. Empty before the first one. */
   credential: string;
-  /** Monotonic ms at which the current attempt began. `startedAt`: the number of responses that the source had received by then. */
+  /** Monotonic ms at which the current attempt began. */
   fromMs: number;
+  /** Number of responses that the source had received when the current attempt began. */
   startedAt: number;
-  /**
-   * The last outage in which the request failed. `sent`: the number of its failed attempts in that outage. `sentFromMs`: monotonic ms at
-   * which the first of these attempts, or the outage if that was later, began.
-   */
+  /** The last outage in which an attempt of the request was sent and failed. */
   outage: Outage | undefined;
+  /** Number of attempts that were sent and failed in `outage`. */
   sent: number;
+  /** Monotonic ms at which the first attempt of `sent` began, or the outage if that was later. */
   sentFromMs: number;
-  /** Monotonic ms until which the response to the last attempt asked this request to wait. */
+  /** Monotonic ms at which the wait ends that the last error in an outage requested. */
   waitUntilMs: number;
 }
 
@@ -67,27 +67,27 @@ interface Outage {
   readonly fromMs: number;
   attempts: number;
   reason: string;
-  /** Requests given up during the outage. */
+  /** Number of requests given up during the outage. */
   givenUp: number;
 }
 
-/**
- * A request is given up after `GIVE_UP_AFTER_MS` and `GIVE_UP_AFTER_ATTEMPTS` in one outage, because it may be the cause. This applies only
- * while at most this many requests are unfinished or were given up in the outage.
- */
+/** An outage ends a request only while at most this many requests are unfinished or were given up in the outage. */
 const MOST_GIVEN_UP = 10;
-const GIVE_UP_AFTER_MS = 24 * 60 * 60_000;
-const GIVE_UP_AFTER_ATTEMPTS = 20;
 /**
- * All requests obey a requested wait after `SHORT_WAITS` faults in a row that request one. A wait above `SHORT_WAIT_MS` needs `LONG_WAITS`
- * faults, because it may concern only some of the service's machines.
+ * Minimum time, in ms, for which a request is sent and fails in one outage before the request is given up. The request may be the cause.
  */
+const GIVE_UP_AFTER_MS = 24 * 60 * 60_000;
+/** Minimum number of attempts that are sent and fail in one outage before their request is given up. */
+const GIVE_UP_AFTER_ATTEMPTS = 20;
+/** A requested wait of up to this many ms is short. */
 const SHORT_WAIT_MS = 60_000;
+/** All requests obey a short wait after this many faults in a row that request a wait. */
 const SHORT_WAITS = 2;
+/** A longer wait needs this many faults, because it may concern only some of the service's machines. */
 const LONG_WAITS = 7;
 /** A wait longer than this, in ms, is ignored if a failing service requests it. */
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
-/** Each failed attempt in an outage lowers a request's share of the turns, but only this many times. */
+/** Each attempt that was sent and failed in an outage lowers its request's share of the turns, but only this many times. */
 const MOST_ROUNDS_BEHIND = 4;
 
 /**
@@ -99,10 +99,9 @@ const MOST_ROUNDS_BEHIND = 4;
  *   different requests must get them. One error of another kind is enough if its request would be given up for it.
  * - Three errors while others get responses show that a request or a credential is at fault. The errors of such a request say nothing about
  *   the service, and it is given up after its retry time. The circuit of such a credential opens, and others carry its requests.
- * - `Retry-After` holds its own request. It holds all requests if two faults in a row (seven for more than a minute) request it, unless a
- *   response has come in that time.
- * - `upMs` pauses while the service's circuit is open, so that an outage uses up no request's retry time. If ten requests or fewer are
- *   left, one that was sent twenty times over a day of the outage is given up; at most ten per outage.
+ * - In an outage, a requested wait (`Retry-After`) holds its own request, and all requests if several faults in a row request a wait.
+ * - `upMs` pauses while the service's circuit is open, so that an outage uses up no request's retry time. A request that was sent twenty
+ *   times over a day of one outage can be given up, but at most ten requests per outage.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;
@@ -112,17 +111,16 @@ export class CircuitBreaker {
   readonly #untilUp = new Set<() => void>();
   #answers = 0;
   #answeredAtMs = -Infinity;
-  /** The first error since the last response, and the number of errors since then. */
+  /** The first error that was noted since the last response, and the number of errors noted since then. */
   #faults: { readonly call: Call; readonly kind: Fault['kind']; readonly fromMs: number; count: number } | undefined;
   #outage: Outage | undefined;
   /** Total ms of past outages. */
   #downMs = 0;
-  /**
-   * `#waits`: the number of faults in a row that requested a wait. `#waitUntilMs`: the latest end of a requested wait. `#deniedUntilMs`:
-   * its value at the last response, which showed that the wait wasn't necessary.
-   */
+  /** Number of faults in a row that requested a wait. */
   #waits = 0;
+  /** Monotonic ms at which the latest requested wait ends. */
   #waitUntilMs = -Infinity;
+  /** The value of `#waitUntilMs` at the last response, which showed that the wait wasn't necessary. */
   #deniedUntilMs = -Infinity;
 
   constructor(options: CircuitBreakerOptions) {
@@ -138,7 +136,7 @@ export class CircuitBreaker {
     return call;
   }
 
-  /** Returns the request's share of the turns, relative to the 1 of others. In an outage, requests that haven't failed in it go first. */
+  /** Returns the request's share of the turns: 1, or less in an outage in which the request was sent and failed. */
   shareOf({ outage, sent }: Call): number {
     return outage === undefined || outage !== this.#outage ? 1 : 1 / (1 + Math.min(sent, MOST_ROUNDS_BEHIND));
   }
@@ -182,7 +180,7 @@ export class CircuitBreaker {
     const isSent = kind !== 'unreached';
     if (isSent) call.suspect.failed(call.startedAt, this.#answers);
     const isAtFault = isSent && call.suspect.isAtFault;
-    // A response that arrived after this attempt began shows that the service is up, so this error doesn't show an outage.
+    // A response that arrived during this attempt shows that the service was up, so the error usually isn't noted.
     const isLate = call.startedAt < this.#answers;
     if (!isAtFault && (!isLate || (isLast && kind !== 'error'))) this.#note(call, fault);
     if (isAtFault && this.#outage !== undefined && [...this.#calls].every(({ suspect }) => suspect.isAtFault)) {
@@ -275,7 +273,7 @@ export class CircuitBreaker {
     return isIll;
   }
 
-  /** Counts an error against the service, and opens the service's circuit once the errors show an outage. */
+  /** Counts an error against the service, and opens the service's circuit when the errors show an outage. */
   #note(call: Call, { kind, reason, isLast }: Fault): void {
     const before = this.#faults;
     const isOfOne = kind === 'error' && (before === undefined || (before.call === call && before.kind === 'error'));
@@ -287,7 +285,7 @@ export class CircuitBreaker {
     this.#service.open();
   }
 
-  /** Counts an attempt that was sent during an outage. Returns true if the request must be given up now. */
+  /** Counts an attempt that was sent and failed in an outage. Returns true if the request must be given up now. */
   #isHopeless(call: Call, outage: Outage): boolean {
     if (call.outage !== outage) Object.assign(call, { outage, sent: 0, sentFromMs: Math.max(call.fromMs, outage.fromMs) });
     call.sent += 1;

@@ -3,7 +3,7 @@ import { delayMs } from './backoff.ts';
 
 export interface CircuitOptions {
   readonly clock: Clock;
-  /** A number in [0, 1). */
+  /** Returns a random number in [0, 1). */
   readonly random: () => number;
 }
 
@@ -61,8 +61,8 @@ export class Circuit {
   }
 
   /**
-   * Reports an error of a request. After an error of the probe, the delay doubles. `holdUntilMs`: the circuit stays open at least until
-   * then.
+   * Reports an error of a request. After an error of the probe, the delay doubles. While the circuit is open, no request may start before
+   * `holdUntilMs`.
    */
   failed(request: object, holdUntilMs: number = -Infinity): void {
     if (!this.#isOpen) return;

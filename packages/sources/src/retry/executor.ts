@@ -63,7 +63,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
       name: 'weights',
       call: () => inOrder(atOnce(definition.weights?.(query)) ?? {}, names).map((weight) => wholeNumber(weight ?? 1)),
     });
-    // Maximum time from the permit until the service has counted the request, in ms, even if the request is aborted.
+    // Assumed maximum time from the permit until the service has counted the request, in ms, even if the request is aborted.
     const countedWithinMs = (options.journal?.leaseMs ?? 0) + options.timeoutMs + options.maxDelayMs;
     const among = credentialsOf?.(query);
     checkWeights({ service, subject, weights, names, pool, among });
@@ -139,7 +139,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         // The second error is for requests that still wait when no credential is left.
         retire: (error) => retire([credential], error, lastOne(error)),
       });
-      // Without a page, no transaction stores what this response has shown about the budgets, so the journal must.
+      // The next grant may be far off, so the journal writes now what this response has changed in the budgets.
       if (decision.kind === 'retry' && status !== undefined) credential.journal?.flush();
       const { outcome } = decision;
       if (decision.kind === 'reject' && status !== undefined) {
@@ -264,7 +264,7 @@ interface CheckWeightsOptions {
   readonly among: readonly string[] | undefined;
 }
 
-/** Throws if the request costs more than the budgets of any credential ever hold, because it would wait forever. */
+/** Throws if no credential's budgets are large enough for the request, because the request would wait forever. */
 function checkWeights({ service, subject, weights, names, pool, among }: CheckWeightsOptions): void {
   if (pool.bears(weights, among)) return;
   for (const { name, budgets } of pool.members) {

@@ -12,14 +12,15 @@ const SECRET_PAUSE_MS = 5_000;
 /** The state of one query from attempt to attempt. */
 export interface Progress {
   readonly deadline: Backoff;
-  /** True after an ambiguous response. A second one ends the query with that response's error. */
+  /** True after an ambiguous response. A second ambiguous response ends the query with its error. */
   wasAmbiguous: boolean;
   /** True after a response that doesn't match the service's format. A second one ends the query. */
   wasMismatch: boolean;
-  /** The last redirect. `redirects`: the number of redirects that the query has followed. */
+  /** The last redirect. */
   redirect: Redirect | undefined;
+  /** Number of redirects that the query has followed. */
   redirects: number;
-  /** Set if the last attempt was lost on a stale connection: a second loss in a row counts as a failure. */
+  /** True if the last attempt was lost on a stale connection. A second loss in a row counts as a failure. */
   stale: boolean;
 }
 
@@ -162,8 +163,8 @@ function faultKind({ attempted, about: { status } }: RetryDecisionOptions): Faul
 }
 
 /**
- * 502 Bad Gateway, 503 Service Unavailable, 504 Gateway Timeout. `faultKind` adds 520 and above, which proxies use if they can't reach the
- * service.
+ * 502 Bad Gateway, 503 Service Unavailable, 504 Gateway Timeout. `faultKind` adds 520 and above, which some proxies use if they can't reach
+ * the service.
  */
 const UNAVAILABLE: ReadonlySet<number> = new Set([502, 503, 504]);
 
@@ -173,7 +174,7 @@ function withoutCredential({ retire }: RetryDecisionOptions, error: SourceError)
   return { kind: 'retry', outcome: 'unauthorized', reason: `${error.message} It is no longer used.`, retryInMs: 0, pauseMs: 0 };
 }
 
-/** Creates the error of a query that is given up: its time for retries is over, or ends before the wait that the service requests. */
+/** Creates the error of a query that is given up. */
 function gaveUp(
   { about, progress: { deadline } }: RetryDecisionOptions,
   reason: string,

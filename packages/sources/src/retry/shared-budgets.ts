@@ -4,17 +4,17 @@ import type { NamedBudget } from '../budget-slots.ts';
 import { budgetOf } from '../budgets.ts';
 import type { Budgets } from '../source-options.ts';
 
-/** The limits over all credentials of a source. The journal stores them once, not for each credential. */
+/** The limits over all credentials of a source. The journal stores them in one entry. */
 export interface SharedBudgets {
   readonly all: readonly NamedBudget[];
   readonly byName: ReadonlyMap<string, RateBudget>;
   /** The state of shared budgets as an earlier process left it, including budgets that aren't shared any more. */
   readonly restored: readonly BudgetSnapshot[];
-  /** Wraps a credential's journal entry, so that it also stores the permits of the shared budgets. */
+  /** Wraps a credential's journal entry, so that its writes include the state of the shared budgets. */
   covering(entry: JournalEntry): JournalEntry;
   /**
-   * Reports that a credential was refused because of a rate limit, and sends nothing for `ms`. The response doesn't say which limit refused
-   * it: `budgets` are held only if another credential waits for the same reason.
+   * Reports that a credential was refused because of a rate limit, and sends nothing for `ms`. Holds `budgets` for the same time if another
+   * credential is on hold, too. The response doesn't say which limit was reached.
    */
   refused(credential: string, budgets: readonly RateBudget[], ms: number): void;
 }

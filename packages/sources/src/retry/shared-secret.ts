@@ -43,8 +43,8 @@ async function attempted(sign: () => Promise<string>): Promise<string | undefine
 }
 
 /**
- * The part of a secret that stays the same from request to request: the two keys of OAuth 1.0a (RFC 5849, section 3.5.1), or the whole
- * secret of any other kind.
+ * Returns the part of a secret that stays the same from request to request: the two keys of OAuth 1.0a (RFC 5849, section 3.5.1), or the
+ * whole secret of any other kind.
  */
 export function lastingSecret(secrets: readonly string[]): string {
   return secrets

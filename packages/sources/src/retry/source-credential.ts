@@ -23,17 +23,17 @@ export interface SourceCredential {
   readonly clockRefusals: number;
   /** Reports whether a request could be sent before its permit expired. An expired permit lengthens the time limit of later permits. */
   prepared(how: { readonly lapsedAfterMs: number } | 'in time'): void;
-  /** Reports a refusal because of a rate limit. Holds the budgets that the request uses. Returns the length of the hold in ms. */
+  /** Reports a refusal because of a rate limit. Holds budgets that the request uses. Returns the length of the hold in ms. */
   refused(refusal: Refusal): number;
   /** Reports a response that isn't a refusal. */
   accepted(): void;
-  /** Holds the budgets that a request with these weights uses for a whole window. Returns the length of the hold in ms. */
+  /** Holds budgets that a request with these weights uses for a whole window. Returns the length of the hold in ms. */
   backOffOneWindow(weights: readonly number[]): number;
   /** Number of refusals of the secret. A refusal of a request that was signed before the last refusal says nothing new. */
   readonly secretRefusals: number;
   /** Returns the state of the budgets that only this credential uses. */
   snapshots(): readonly BudgetSnapshot[];
-  /** The error for which the source no longer uses this credential; undefined while the source uses it. */
+  /** The error that ended the source's use of this credential; undefined while the source uses it. */
   readonly retiredBy: SourceError | undefined;
   /** Marks the credential as no longer used. The error of the first call stays. */
   retired(error: SourceError): void;
@@ -77,9 +77,9 @@ export interface SourceCredentialOptions {
 }
 
 const RECENT_MS = 60_000;
-/** Maximum wait in ms after a refusal that doesn't request one. Such waits start with one window and double with each refusal. */
+/** Maximum wait in ms after a refusal that doesn't request one. Such waits start with one window and double with each refusal in a row. */
 const LONGEST_STEP_MS = 15 * 60_000;
-/** Maximum plausible wait, in ms. A response that requests more than this, and more than the longest window of the budgets, is ignored. */
+/** Maximum plausible wait, in ms. A requested wait is ignored if it is longer than this and than the longest window of the budgets. */
 const LONGEST_HOLD_MS = 24 * 60 * 60_000;
 /** Minimum wait after a refusal, in ms, even if the service requests less. If the window is shorter, one window is enough. */
 const SHORTEST_HOLD_MS = 1_000;
@@ -105,7 +105,7 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
   const budgets = Object.keys(named).flatMap((budget) => ownByName.get(budget) ?? shared.byName.get(budget) ?? []);
   const snapshots = (): readonly BudgetSnapshot[] => own.map((one) => ({ name: one.name, ...one.budget.snapshot() }));
   const opened = journal?.open(name, snapshots);
-  // If a budget was shared and no longer is, its snapshot counts for each credential, and the other way around.
+  // The snapshot of a budget also counts if the budget was shared when the snapshot was written and no longer is, or the other way around.
   for (const snapshot of given.before?.snapshots() ?? opened?.restored ?? [])
     (ownByName.get(snapshot.name ?? '') ?? shared.byName.get(snapshot.name ?? ''))?.restore(snapshot);
   for (const snapshot of shared.restored) ownByName.get(snapshot.name ?? '')?.restore(snapshot);
@@ -121,8 +121,8 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
   let retiredBy: SourceError | undefined;
 
   /**
-   * The budgets that a refusal concerns: those that the request uses, or all if it uses none. If some of them belong to the credential
-   * alone, only these, because they are the likelier cause.
+   * Returns the budgets that a refusal concerns: those that the request uses, or all if it uses none. If some of them belong to the
+   * credential alone, only these, because they are the likelier cause.
    */
   const used = (weights: readonly number[]) => {
     const concerned = budgets.filter((_, i) => weights[i] !== 0);
@@ -130,7 +130,7 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
     const held = [concerned.filter((budget) => !ofAll.includes(budget)), ofAll, budgets].find(({ length }) => length > 0) ?? [];
     return {
       ofAll,
-      // A refusal concerns the shortest window, unless the response names another, such as a daily quota.
+      // The refusal is assumed to concern the shortest window.
       windowMs: Math.min(...held.map((budget) => budget.windowMs)),
       hold: (ms: number): number => {
         const until = clock.monotonicMs() + ms;

@@ -10,8 +10,9 @@ const STRIKES = 3;
  */
 export class Suspect {
   #strikes = 0;
-  /** The number of the source's responses when the suspect got its last response, and when it last failed since then. */
+  /** The number of the source's responses when the suspect got its last response. */
   #answeredAt = 0;
+  /** The number of the source's responses at the last error since then; `Infinity` if there was none. */
   #failedAt = Infinity;
 
   get isAtFault(): boolean {

@@ -31,7 +31,7 @@ export function cut(body: string): Respond {
   };
 }
 
-/** Closes the connection instead of responding. */
+/** Resets the connection instead of responding. */
 export const reset: Respond = (request) => {
   request.socket.resetAndDestroy();
 };
@@ -50,12 +50,12 @@ export const endless: Respond = (_, response) => {
   pour();
 };
 
-/** Sends a valid response, padded with spaces to `bytes` and compressed to far fewer. */
+/** Sends `body`, padded with spaces to `bytes` and compressed. */
 export function bomb(body: string, bytes: number): Respond {
   return compressed(body.padEnd(bytes), 'gzip');
 }
 
-/** Sends 103 Early Hints at once, and the response later. */
+/** Sends 103 Early Hints at once, and the response after `afterMs`. */
 export function hinted(answer: Respond, afterMs: number): Respond {
   return (request, response) => {
     response.writeEarlyHints({ link: '</style.css>; rel=preload' });
@@ -67,7 +67,7 @@ export function redirect(to: string): Respond {
   return (_, response) => response.writeHead(302, { location: to }).end();
 }
 
-/** Sends a content-encoding header that contains the request's secret. */
+/** Sends a content-encoding header that contains the request's secret, as `spell` spells it. */
 export function encoded(spell: (secret: string) => string): Respond {
   return (request, response) => {
     const secret = spell((request.headers.authorization ?? '').replace(/^Bearer /, '')).replaceAll('\u0007', '');
@@ -75,7 +75,7 @@ export function encoded(spell: (secret: string) => string): Respond {
   };
 }
 
-/** Refuses the request, and repeats its secret in another spelling. */
+/** Sends a 403 whose texts contain the request's secret, as `spell` spells it. */
 export function echo(spell: (secret: string) => string): Respond {
   return (request, response) => {
     const message = `bad credentials: ${spell((request.headers.authorization ?? '').replace(/^Bearer /, ''))}`;

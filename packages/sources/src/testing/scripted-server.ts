@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 export interface ScriptedServer extends AsyncDisposable {
   /** Base address, without a slash at its end. */
   readonly url: string;
-  /** Requests read so far. */
+  /** Requests received so far. */
   readonly requests: readonly IncomingMessage[];
 }
 

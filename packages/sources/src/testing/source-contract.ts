@@ -29,7 +29,7 @@ export interface EndlessWalk<Api> {
   walk(api: Api): AsyncIterable<unknown>;
   /** Returns the JSON text of the nth page, from 1: always valid, and never the last. */
   page(n: number): string;
-  /** Name of the option with that limit. The error must contain it. */
+  /** Name of the option with that limit. The error's message must contain this name. */
   readonly option: string;
 }
 
@@ -43,9 +43,9 @@ export interface MismatchingResponse {
 
 /** Options of `SourceContractOptions.query`. */
 export interface ContractQueryOptions {
-  /** Pool to reserve the response's items from; the contract checks that all of it comes back. */
+  /** Pool to reserve the response's items from. The contract checks that all credit comes back. */
   readonly credits: CreditPool;
-  /** Aborts the query; the contract checks that it does. */
+  /** Aborts the query. The contract checks that the query ends. */
   readonly signal: AbortSignal;
 }
 
@@ -54,7 +54,7 @@ export interface ContractCheck {
   /** A sentence about every source or pipeline, for the test's title. */
   readonly name: string;
   /**
-   * Rejects with an `AssertionError` if the promise isn't kept. Takes real time: at most a second for a source, and several seconds for a
+   * Rejects with an `AssertionError` if the promise isn't kept. Takes real time: about a second for a source, and several seconds for a
    * pipeline.
    */
   readonly run: () => Promise<void>;
@@ -63,7 +63,7 @@ export interface ContractCheck {
 /**
  * Checks the promises of every source against a misbehaving service, with a test runner of your choice.
  *
- * Each check starts its own misbehaving server on 127.0.0.1, and needs no network.
+ * Each check starts its own server on 127.0.0.1, and needs no network.
  */
 export function sourceContract<Api extends AsyncDisposable, Value>(contract: SourceContractOptions<Api, Value>): readonly ContractCheck[] {
   const { body, expected, mismatches = [], endlessWalk } = contract;
