@@ -14,8 +14,9 @@ const KINDS: readonly Kind[] = ['first-request', 'wall-clock', 'rolling'];
 interface Told {
   readonly kind: Kind;
   readonly windowMs: number;
-  /** Times of our requests and of other clients' requests, in ms. */
+  /** Times of our requests, in ms. */
   readonly ours: readonly number[];
+  /** Times of other clients' requests, in ms. */
   readonly others: readonly number[];
 }
 

@@ -210,7 +210,7 @@ describe('a paging that gives something else ends the walk with an error that na
 });
 
 test('any JSON but null is a cursor, and continues as itself', async () => {
-  // Passes the value through JSON first, which has no -0.
+  // Passes the value through JSON first, because `JSON.stringify` writes -0 as 0.
   const cursor = fc
     .jsonValue()
     .map(throughJson)

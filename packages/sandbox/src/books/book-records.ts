@@ -39,7 +39,7 @@ export function bookRecord(options: { readonly isbn13: string; readonly seed: nu
   };
 }
 
-/** Creates the books of an author by name: 3 to 42 records, some with only an ISBN-10. */
+/** Creates the books of an author by name: 3 to 42 records. About a quarter of them have only an ISBN-10. */
 export function authorBooks(options: { readonly name: string; readonly seed: number }): CatalogueRecord[] {
   const { name, seed } = options;
   const count = 3 + (hash32(seed, 'books', name) % 40);

@@ -64,7 +64,7 @@ function batchAnswer(requested: number, data: readonly CatalogueRecord[]): Answe
   return jsonAnswer(200, JSON.stringify({ total: data.length, requested, data }));
 }
 
-/** Creates an error, or a refusal over a limit, as the catalog spells it. */
+/** Creates an error, or a refusal over a limit, in the catalog's form. */
 export function booksMessage(status: number, text: string, headers: Readonly<Record<string, string>> = {}): Answer {
   return jsonAnswer(status, JSON.stringify({ message: text }), headers);
 }

@@ -19,9 +19,9 @@ export interface BooksSandboxOptions {
   readonly keys?: readonly BooksKey[];
   /** The window of each key; default `{ kind: 'rolling', windowMs: 1000 }` and the plan's limit: 1, 3 or 5. */
   readonly window?: Partial<WindowOptions>;
-  /** The response to a request over the limit. `both`: 429 and 404 alternate. Default `both`. */
+  /** The response to a request over the window's limit. `both`: 429 and 404 alternate. Default `both`. */
   readonly limitAnswer?: '404' | '429' | 'both';
-  /** Message of a 404 over the limit. Default `Not Found`, the same as for an unknown ISBN. */
+  /** Message of a 404 over the window's limit. Default `Not Found`, the same as for an unknown ISBN. */
   readonly limit404Message?: string;
   /** ISBNs that each key may request per day; an author counts as one. Default: no limit. */
   readonly dailyQuota?: DailyQuotaOptions;
@@ -35,7 +35,7 @@ export interface BooksSandboxOptions {
   readonly faults?: readonly Fault[];
   /** Duration of a response in milliseconds, in real time. Default 0. */
   readonly latencyMs?: Latency;
-  /** Recorded exchanges. If any belongs to this service, every response comes from them. Default: none. */
+  /** Recorded exchanges. If any belongs to this service, the responses to accepted requests come from them. Default: none. */
   readonly replay?: readonly RecordedEntry[];
   /** Seed of records, their order and latencies. Default 1. */
   readonly seed?: number;

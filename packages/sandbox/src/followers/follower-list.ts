@@ -6,11 +6,11 @@ export interface FollowerListOptions {
   /** Number of followers, generated on demand, or their IDs, newest first. */
   readonly followers: number | readonly string[];
   /**
-   * Share of suspended followers, which are left out, from 0 to below 1. Above 0, some pages are empty, always including the second one.
-   * Default 0.
+   * Share of suspended followers, which are left out, from 0 to below 1. Above 0, whole ranges of `blockSize` followers are left out, too,
+   * always including the second range. Default 0.
    */
   readonly suspendedShare?: number;
-  /** After this many pages of the list, one new follower appears at its front. Default: never. */
+  /** After every N pages of the list, where N is this number, a new follower appears at its front. Default: never. */
   readonly shiftEvery?: number;
   /** Length in IDs of a range whose followers are all suspended. Default 5000. */
   readonly blockSize?: number;
@@ -29,8 +29,8 @@ export interface FollowerList {
 }
 
 /**
- * Creates the list of one user. IDs are distinct: most are between 2^60 and 2^61, some above 2^62, and some as small as those of old
- * accounts. Throws `SandboxOptionError` for invalid options.
+ * Creates the list of one user. Generated IDs are distinct: most are between 2^60 and 2^61, some above 2^62, and some as small as those of
+ * old accounts. Throws `SandboxOptionError` for invalid options.
  */
 export function createFollowerList(options: FollowerListOptions): FollowerList {
   const { followers, suspendedShare = 0, shiftEvery = Number.POSITIVE_INFINITY, blockSize = 5000, seed = 1 } = options;

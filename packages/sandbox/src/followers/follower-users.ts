@@ -16,11 +16,14 @@ export interface FollowersUser {
   /** Responds with this error instead of a list: 17 no user matches, 34 no such page, 50 not found, 63 suspended. Default: none. */
   readonly error?: 17 | 34 | 50 | 63;
   /**
-   * Share of suspended followers, which are left out, from 0 to below 1. Above 0, some pages are empty, always including the second one.
-   * Default 0.
+   * Share of suspended followers, which are left out, from 0 to below 1. Above 0, whole ranges of `pageSize` followers are left out, too,
+   * always including the second range. Default 0.
    */
   readonly suspendedShare?: number;
-  /** After this many served pages, one new follower appears at the front, so that a crawl sees one ID twice. Default: never. */
+  /**
+   * After every N served pages, where N is this number, a new follower appears at the front, so that a crawl sees an ID twice. Default:
+   * never.
+   */
   readonly shiftEvery?: number;
   /** Maximum IDs per page, 1 to 5000. Default 5000. */
   readonly pageSize?: number;

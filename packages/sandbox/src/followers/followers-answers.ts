@@ -11,7 +11,7 @@ export function followersError(status: number, code: number, message: string): A
   return jsonAnswer(status, JSON.stringify({ errors: [{ code, message }] }));
 }
 
-/** Creates the refusal of a request over the limit, with its fields in the recorded order. */
+/** Creates the refusal of a request over the limit, with its fields in the order of recorded responses. */
 export function limitAnswer(headers: Readonly<Record<string, string>>): Answer {
   return jsonAnswer(429, '{"errors":[{"message":"Rate limit exceeded","code":88}]}', headers);
 }
@@ -21,7 +21,7 @@ export function protectedAnswer(): Answer {
   return jsonAnswer(401, `{"request":"${followersPath.replaceAll('/', String.raw`\/`)}","error":"Not authorized."}`);
 }
 
-/** How IDs and cursors are spelled in a page. */
+/** The spelling of IDs and cursors in a page. */
 export interface PageSpelling {
   readonly idsAsStrings: boolean;
   /** Adds `next_cursor_str` and `previous_cursor_str`. */

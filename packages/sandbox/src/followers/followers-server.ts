@@ -36,7 +36,7 @@ export interface FollowersSandboxOptions {
   readonly latencyMs?: Latency;
   /** Sends IDs as strings or numbers: as `stringify_ids` requests, or always one of them. Default `asked`. */
   readonly idFormat?: 'asked' | 'strings' | 'numbers';
-  /** Pages also have `next_cursor_str` and `previous_cursor_str`. Default true. */
+  /** Adds `next_cursor_str` and `previous_cursor_str` to pages. Default true. */
   readonly cursorStrings?: boolean;
   /** Recorded pages, served for an account that isn't in `users`; default none. */
   readonly replay?: readonly RecordedEntry[];
@@ -67,8 +67,8 @@ export interface FollowersSandbox extends AsyncDisposable {
    */
   readonly setFaults: (faults: readonly Fault[]) => void;
   /**
-   * Adds or changes an account from the next request on, for example to protect it or to replace its list. An existing account keeps its ID
-   * and cursors. Throws `SandboxOptionError` for invalid values.
+   * Adds or changes an account from the next request on, for example to protect it or to replace its list. An existing account keeps its
+   * cursors, and its ID unless `user` sets another. Throws `SandboxOptionError` for invalid values.
    */
   readonly setUser: (screenName: string, user: FollowersUser) => void;
   /** Closes every connection and the server. */

@@ -17,8 +17,8 @@ export interface FollowersServiceOptions {
 }
 
 /**
- * Creates a function that responds as the followers service does. It checks the credential first, then the credential's window, then the
- * request.
+ * Creates a function that responds as the followers service does. It checks the path, then the credential, then the credential's window,
+ * and then the rest of the request.
  */
 export function createFollowersService(options: FollowersServiceOptions): (exchange: Exchange) => Served {
   const { authenticate, window } = options;

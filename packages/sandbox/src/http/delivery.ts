@@ -38,7 +38,7 @@ export function deliver(response: ServerResponse, answer: Answer, fault: Fault |
     case 'oversize':
       oversize(response, answer, fault.bytes ?? 300_000_000);
       return;
-    // The service has already applied these faults to its response.
+    // These faults are already part of the response.
     case '429':
     case '503':
     case 'cursor-loop':

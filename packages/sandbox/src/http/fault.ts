@@ -76,8 +76,8 @@ export type Fault = FaultPlace &
   );
 
 /**
- * Reads a fault from its form on a command line: `cut@3` is applied to the third request, `hang@5x2` to the fifth and sixth.
- * Throws `SandboxOptionError`, which lists the names.
+ * Reads a fault from its form on a command line: `cut@3` is applied to the third request, `hang@5x2` to the fifth and sixth. Throws
+ * `SandboxOptionError` for any other text.
  */
 export function parseFault(text: string): Fault {
   const [, name, at, times] = /^([^@]*)@([1-9]\d{0,14})(?:x([1-9]\d{0,14}))?$/u.exec(text.trim()) ?? [];
@@ -94,7 +94,7 @@ export function parseFault(text: string): Fault {
 /** Returns the fault for a request by its number; the first in the list if there are several. */
 export type FaultPlan = (requestNumber: number) => Fault | undefined;
 
-/** Checks faults and creates their plan. Throws `SandboxOptionError` for an invalid place, or a name in `refused`. */
+/** Checks faults and creates their plan. Throws `SandboxOptionError` for an invalid fault, or for a name in `refused`. */
 export function planFaults(faults: readonly Fault[], refused: readonly FaultName[] = []): FaultPlan {
   for (const { name, at = 1, times } of faults) {
     if (!faultNames.includes(name)) throw new SandboxOptionError(`"${name}" isn't the name of a fault. ${knownNames()}`);

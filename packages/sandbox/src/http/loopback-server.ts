@@ -22,7 +22,7 @@ export interface Exchange {
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** Index of the listener that received it, from 0. */
+  /** Index of the listener that received the request, from 0. */
   readonly listener: number;
   /** Epoch milliseconds at which the service counts the request. */
   readonly nowMs: number;
@@ -67,7 +67,7 @@ const maxBodyBytes = 10 * 1024 * 1024;
 
 /**
  * Starts listeners on 127.0.0.1 that share one service, one count of requests and one log. Throws `SandboxOptionError` for a port that is
- * in use.
+ * invalid or in use.
  */
 export async function startLoopback(options: LoopbackOptions): Promise<Loopback> {
   const { serve, refusedFaults, latency, now } = options;

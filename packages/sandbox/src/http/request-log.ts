@@ -4,7 +4,7 @@ import type { FaultName } from './fault.ts';
 export interface ServedRequest {
   /** Number of the request: 1 for the first one that this sandbox read. */
   readonly number: number;
-  /** Epoch milliseconds, by the sandbox's clock, at which the windows counted it. */
+  /** Epoch milliseconds, by the sandbox's clock, at which the service counted or refused the request. */
   readonly at: number;
   /** HTTP method, in capitals. */
   readonly method: string;

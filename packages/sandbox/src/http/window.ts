@@ -1,16 +1,16 @@
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
 /**
- * When a window starts. `first-request`: at the first request after the previous window. `wall-clock`: at whole multiples of its length
+ * The start of a window. `first-request`: at the first request after the previous window. `wall-clock`: at whole multiples of its length
  * since the epoch. `rolling`: with every request, so no interval of `windowMs` contains more than `limit`.
  */
 export type WindowKind = 'first-request' | 'wall-clock' | 'rolling';
 
 const windowKinds: readonly WindowKind[] = ['first-request', 'wall-clock', 'rolling'];
 
-/** The number of requests that are allowed, and in what time. */
+/** A limit of requests per window. */
 export interface WindowOptions {
-  /** When a window starts. */
+  /** The start of a window. */
   readonly kind: WindowKind;
   /** Maximum requests per window; a whole number from 1. */
   readonly limit: number;
@@ -24,7 +24,7 @@ export interface WindowVerdict {
   readonly limit: number;
   /** Requests left after this one. */
   readonly remaining: number;
-  /** Epoch milliseconds at which the next request becomes free. */
+  /** Epoch milliseconds at which the window ends or, if it is rolling, at which its oldest request expires. */
   readonly resetMs: number;
 }
 

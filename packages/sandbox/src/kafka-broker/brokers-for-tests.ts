@@ -2,7 +2,7 @@ import { startKafkaBroker } from './kafka-broker.ts';
 
 /**
  * Returns the brokers in `KAFKA_BROKERS` (`host:port`, separated by commas) if it is set. Otherwise starts a broker. Throws
- * `KafkaBrokerError` if it can't be started.
+ * `KafkaBrokerError` if no broker can be started.
  */
 export async function kafkaBrokersForTests(
   environment: NodeJS.ProcessEnv = process.env,

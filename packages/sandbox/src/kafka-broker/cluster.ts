@@ -19,7 +19,7 @@ export interface ClusterOptions {
   readonly listeners?: Readonly<Record<string, ListenerProtocol>>;
   /** An empty folder for all nodes. */
   readonly folder: string;
-  /** The first record of a new cluster's metadata, as `kafka-storage format` writes it. */
+  /** Path of a file `bootstrap.checkpoint`, as `kafka-storage format` writes it: the first record of a new cluster's metadata. */
   readonly bootstrapCheckpoint: string;
   /** Java and its arguments up to the settings file. */
   readonly command: readonly string[];

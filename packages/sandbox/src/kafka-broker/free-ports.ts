@@ -3,8 +3,8 @@ import { createServer } from 'node:net';
 import type { Server } from 'node:net';
 
 /**
- * The range lies below the ports that systems assign to outgoing connections. Such a connection could take a node's port while the node is
- * down.
+ * The range lies below the ports that most systems assign to outgoing connections. Such a connection could take a node's port while the
+ * node is down.
  */
 const lowest = 20_000;
 const above = 32_000;

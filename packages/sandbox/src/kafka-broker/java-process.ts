@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { startOnLifeline } from './lifeline.ts';
 
-/** Shell script that turns into Java. Its child process reads the lifeline, and kills Java when the process that started it has ended. */
+/** Shell script that becomes Java. Before that, it starts a child process, which kills Java if the lifeline ends without a line. */
 const becomeJava = `
 { read -r line <&3 || kill -9 $$; } &
 exec "$@" 3<&-
@@ -19,7 +19,7 @@ export interface JavaProcessOptions {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** A Java process that doesn't outlive this one, even if this one is killed. It doesn't keep this process alive, either. */
+/** A Java process that ends when this process does, even if this process is killed. It doesn't keep this process alive, either. */
 export interface JavaProcess {
   readonly pid: number | undefined;
   readonly running: () => boolean;

@@ -5,7 +5,7 @@ import { runCommand } from './command.ts';
 /** A Java that can run Kafka. */
 export interface Java {
   readonly command: string;
-  /** The whole output of `java -version`. It identifies the build, because a class archive works with exactly one build. */
+  /** The whole output of `java -version`, which identifies the build. A class archive works with only one build. */
   readonly build: string;
 }
 

@@ -1,8 +1,8 @@
-/** The error if no broker is available: a tool is missing, Maven failed, or a node didn't start. The message has the end of its output. */
+/** The error if no broker is available: a tool is missing, Maven failed, or a node didn't start. The message names the cause. */
 export class KafkaBrokerError extends Error {
   /** Identifies the error even if `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_KAFKA_BROKER';
-  /** False: the machine lacks something, which the message names. */
+  /** False: the user must fix the cause first. */
   readonly retryable: boolean = false;
 
   constructor(message: string, options?: ErrorOptions) {

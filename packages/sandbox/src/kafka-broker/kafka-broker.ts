@@ -45,8 +45,8 @@ export interface KafkaBroker extends AsyncDisposable {
 const attempts = 3;
 
 /**
- * Starts Kafka (KRaft) on 127.0.0.1 in a temporary folder. Both are gone after `close`, and when this process ends, even if this process is
- * killed.
+ * Starts Kafka (KRaft) on 127.0.0.1 in a temporary folder. Both are gone after `close`, and soon after this process ends, even if this
+ * process is killed.
  *
  * The first call downloads Kafka with Maven into the cache. Resolves when each node's metadata lists all nodes. Throws `KafkaBrokerError`
  * if Kafka can't be downloaded or started.
@@ -75,7 +75,7 @@ interface Cluster {
   readonly nodes: readonly OwnedNode[];
 }
 
-/** Starts a cluster. Another process may take a port between the check and its use: then tries other ports. */
+/** Starts a cluster. If another process takes a port between its check and its use, tries again with other ports. */
 async function startCluster(options: Omit<ClusterOptions, 'folder'>, attempt = 1): Promise<Cluster> {
   const folder = await makeTemporaryFolder(options.environment);
   let nodes: readonly OwnedNode[] = [];

@@ -29,7 +29,7 @@ export interface PreparedStartOptions {
 /**
  * Formats a storage folder and archives Kafka's classes, once for these jars and this Java. Both results stay in the cache.
  *
- * If Java can't create the archive, starts only take longer. Throws `KafkaBrokerError` if formatting fails.
+ * If Java can't create the archive, starts are only slower. Throws `KafkaBrokerError` if formatting fails.
  */
 export async function prepareStart(options: PreparedStartOptions): Promise<PreparedStart> {
   const { java, classPath, environment } = options;
@@ -51,7 +51,7 @@ export async function prepareStart(options: PreparedStartOptions): Promise<Prepa
   return { bootstrapCheckpoint: join(folder, 'bootstrap.checkpoint'), command: kafkaCommand(java, classPath, archived) };
 }
 
-/** Options for little memory, no optimization of code that runs for only seconds, and a log so short that it ends with the error. */
+/** JVM options for little memory, no optimization of code that runs for only seconds, and a short log that ends with the error. */
 const frugally = [
   '-Xms256m',
   '-Xmx256m',

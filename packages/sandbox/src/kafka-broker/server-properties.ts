@@ -53,7 +53,7 @@ export function serverProperties({ node, nodes, dataFolder, settings }: ServerPr
     'log.dirs': dataFolder,
     'broker.session.timeout.ms': alone ? 1500 : 3000,
     'broker.heartbeat.interval.ms': alone ? 400 : 500,
-    // With 0, an idle controller writes nothing, so an idle node takes a third of the CPU time.
+    // With 0, an idle controller writes nothing, so an idle node takes less CPU time.
     'metadata.max.idle.interval.ms': 0,
     'auto.create.topics.enable': false,
     'default.replication.factor': replicas,

@@ -13,7 +13,7 @@ read -r line <&3 && exit
 for seconds in 1 2 4; do sleep $seconds; rm -rf "$0" && exit; done
 `;
 
-/** A folder that is removed at the latest when this process ends. */
+/** A folder that is removed soon after this process ends, if not before. */
 export interface TemporaryFolder {
   readonly path: string;
   readonly remove: () => Promise<void>;

@@ -18,11 +18,11 @@ export interface RecordedEntry {
     /** The decoded text as received, which is sent unchanged. */
     readonly body: string;
   };
-  /** A remark of the person who recorded it, in any form; not read. */
+  /** A remark of the person who recorded the exchange, in any form; not read. */
   readonly note?: unknown;
 }
 
-/** The error for a recording that can't be read or has the wrong form. The message names the file, the entry (from 0) and the field. */
+/** The error for a recording that can't be read or has the wrong form. The message names the file and, in a wrong form, the place. */
 export class RecordingError extends Error {
   /** Identifies the error even if `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_SANDBOX_RECORDING';

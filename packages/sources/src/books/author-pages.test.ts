@@ -10,7 +10,7 @@ type Beyond = 'empty' | '404' | 'the last again' | 'the first again';
 
 interface Shelf {
   readonly books: number;
-  /** The service's page size: the requested one up to a maximum, or always the same. */
+  /** The service's page size: the requested one up to a maximum, always the same, or all books on one page. */
   readonly size: { readonly atMost: number } | { readonly always: number } | 'all at once';
   readonly beyond: Beyond;
 }

@@ -15,7 +15,7 @@ import { sampleIsbns } from './sample-isbns.fixture.ts';
 const [isbn = '', other = ''] = sampleIsbns(2);
 const KEY = 'a-key-that-must-not-show';
 
-/** Opens a client with a window of 20 ms, so that tests needn't wait for the budget. */
+/** Opens a client, by default with a window of 20 ms, so that tests needn't wait for the budget. */
 function open(server: BooksSandbox, options: Partial<BooksOptions> = {}): Books {
   return books({
     baseUrls: server.urls,

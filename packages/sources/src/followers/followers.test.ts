@@ -260,7 +260,7 @@ function open(server: { readonly url: string }, options: Partial<SourceOptions> 
   });
 }
 
-/** Creates a clock that ends the time-out of a minute at once for the nth attempt, and for no other. */
+/** Creates a clock on which the time-out of a minute takes only 500 ms, for the nth attempt alone. */
 function givesUp(nth: number): Clock {
   const clock = systemClock();
   let attempts = 0;

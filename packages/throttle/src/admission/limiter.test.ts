@@ -11,7 +11,7 @@ const perSecond = (limit: number, clock = virtualClock()) => ({
 function thrown(job: number): never {
   throw new Error(`job ${job}`);
 }
-/** Returns an object that shows the promise's result or error, once there is one. */
+/** Returns an object that shows the promise's result or error as soon as there is one. */
 function watched<T>(promise: Promise<T>) {
   const seen: { value?: T; error?: unknown } = {};
   promise.then(

@@ -95,7 +95,7 @@ export interface Slot {
   sent(): boolean;
   /**
    * Call it when the response arrives, with what the response reports about the budget. The budget leaves other clients the use that our
-   * own requests don't explain. Evidence never frees a slot of our own requests.
+   * own requests don't explain. Evidence never frees a slot that one of our requests uses.
    */
   answered(evidence?: BudgetEvidence): void;
   /**
