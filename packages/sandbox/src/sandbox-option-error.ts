@@ -1,4 +1,4 @@
-/** The error for an invalid option of an emulator. The message names the option and the valid values. */
+/** The error for an invalid option of an emulator. The message says what is wrong, and how to correct it. */
 export class SandboxOptionError extends Error {
   /** Identifies the error even if `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_SANDBOX_OPTION';

@@ -69,7 +69,7 @@ export interface ClassifyContext<Query> extends EvidenceContext<Query> {
   readonly service: string;
   /** The query's user, ISBN or page, as the definition's `subject` names it. */
   readonly subject: string;
-  /** Removes the credential's secrets from a text, in any spelling. Apply it to quoted text of the service. */
+  /** Removes the credential's secrets from a text, even if they are encoded. Apply it to quoted text of the service. */
   readonly redact: (text: string) => string;
   /** True if the service refused this credential because of a rate limit during the last minute. */
   readonly recentlyRefused: boolean;

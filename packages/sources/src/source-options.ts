@@ -130,7 +130,7 @@ export interface AttemptEvent {
   readonly outcome: 'ok' | 'rate-limited' | 'transient' | 'unauthorized' | 'gone' | 'fatal';
   /** The status of the response, if one came. */
   readonly status?: number;
-  /** Description of every outcome except ok. */
+  /** Description of the outcome; absent for `ok`. */
   readonly reason?: string;
   /** Expected time until the next attempt, in ms; absent if the request isn't retried. */
   readonly retryInMs?: number;

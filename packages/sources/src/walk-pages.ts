@@ -4,7 +4,7 @@ import { seenCursors } from './seen-cursors.ts';
 import { SourceError, type SourceErrorCode } from './source-error.ts';
 import type { QueryOptions } from './source.ts';
 
-/** Functions that call a paging, and create errors that name the paging and its source. */
+/** Functions that call the functions of a paging, and create errors that name the paging and its source. */
 export interface PagingCalls {
   /** Calls `query` or `next`. */
   readonly call: <Result>(name: string, call: () => Result) => Result;

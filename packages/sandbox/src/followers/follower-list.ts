@@ -12,7 +12,7 @@ export interface FollowerListOptions {
   readonly suspendedShare?: number;
   /** After every N pages of the list, where N is this number, a new follower appears at its front. Default: never. */
   readonly shiftEvery?: number;
-  /** Length in IDs of a range whose followers are all suspended. Default 5000. */
+  /** Length, in followers, of a range that can be suspended as a whole. Default 5000. */
   readonly blockSize?: number;
   /** Seed of the IDs and of the suspended followers. Default 1. */
   readonly seed?: number;

@@ -34,7 +34,7 @@ export interface KafkaNodeOptions {
   readonly id: number;
   readonly address: string;
   readonly addresses: Readonly<Record<string, string>>;
-  /** Folder of the node. It contains the log of its process, `server.log`. */
+  /** Folder of the node, with the log of its process, `server.log`. */
   readonly folder: string;
   /** Java and its arguments. */
   readonly command: readonly string[];

@@ -40,7 +40,7 @@ interface PlainIds {
   readonly endsAt: number;
 }
 
-/** Reads the IDs one by one, as digits with or without quotes. Undefined if anything else comes. */
+/** Reads the IDs one by one, as digits with or without quotes. Undefined for anything else, and for more than `mostIds`. */
 function plainIds(body: Buffer, { startsAt, mostIds }: { readonly startsAt: number; readonly mostIds: number }): PlainIds | undefined {
   const view = new DataView(body.buffer, body.byteOffset, body.length);
   const ids: string[] = [];

@@ -27,7 +27,7 @@ export interface SourceCredential {
   refused(refusal: Refusal): number;
   /** Reports a response that isn't a refusal. */
   accepted(): void;
-  /** Holds budgets that a request with these weights uses for a whole window. Returns the length of the hold in ms. */
+  /** Holds, for a whole window, budgets that a request with these weights uses. Returns the length of the hold in ms. */
   backOffOneWindow(weights: readonly number[]): number;
   /** Number of refusals of the secret. A refusal of a request that was signed before the last refusal says nothing new. */
   readonly secretRefusals: number;
@@ -86,7 +86,7 @@ const SHORTEST_HOLD_MS = 1_000;
 
 /** Maximum correction, in ms. If the offset is larger, the service's clock or this machine's is wrong, and a person must check. */
 const LARGEST_CLOCK_OFFSET_MS = 24 * 60 * 60_000;
-/** Maximum number of clock corrections in a row. After that, the clock isn't the cause of the refusals. */
+/** Maximum number of clock corrections in a row. After that, the clock is probably not the cause of the refusals. */
 export const MOST_CLOCK_REFUSALS = 3;
 
 export function sourceCredential(given: SourceCredentialOptions): SourceCredential {

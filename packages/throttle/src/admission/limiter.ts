@@ -175,7 +175,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
     const permit = await queue.acquire({ credits, items: 1, weights, among, signal });
     let isNew = true;
     const turned = (): void => void (isNew = false);
-    // `isNew` ends at the next turn of the event loop or, in virtual time, at the next instant.
+    // `isNew` becomes false at the next turn of the event loop or, in virtual time, at the next instant.
     const turn = setImmediate(turned);
     const cancelInstant = clock.schedule(0, turned);
     try {

@@ -8,7 +8,7 @@ import { limiter } from './limiter.ts';
 
 const WINDOW_MS = 1_000;
 
-/** Creates a pool. Each member has its own budget, and after it the shared budgets that `shares` names. */
+/** Creates a pool. Each member has its own budget, followed by shared ones: `shares` selects these from the budgets with `limits`. */
 function poolOf({
   limits,
   shares,

@@ -5,7 +5,7 @@ import { handClock } from './budget-simulation.fixture.ts';
 import { type BudgetEvidence, rateBudget } from './rate-budget.ts';
 
 const WINDOW_MS = 900_000;
-/** Maximum wait, in ms, for a response that confirms capacity for the next request. */
+/** Maximum wait, in ms, for a response that confirms capacity for the next request: a tenth of a request's share of the window. */
 const PATIENCE_MS = 6_000;
 
 /** After this time, the service no longer counts requests of an earlier process. */

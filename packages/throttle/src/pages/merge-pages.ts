@@ -16,8 +16,8 @@ export interface MergePagesOptions {
 const MAX_OUTSTANDING = 20_000;
 
 /**
- * Merges several walks into one stream under one credit. Each walk keeps the order of its pages, and the values of a page stay together.
- * `maxOutstanding` and `credits` replace those of the drain; without them, the drain's credit applies.
+ * Merges several walks into one stream with one limit of outstanding items. Each walk keeps the order of its pages, and the values of a
+ * page stay together. `maxOutstanding` and `credits` replace those of the drain; without them, those of the drain apply.
  *
  * - *Emits when* a page of any walk has arrived.
  * - *Backpressures when* credit has no capacity for a page, or the latest page of each walk waits for the consumer.

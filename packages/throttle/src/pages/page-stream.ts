@@ -16,7 +16,7 @@ export interface PageStreamOptions {
  *
  * - as an `Observable` it pushes: a page is done when `next` returns;
  * - as an `AsyncIterable` it is pulled: a page is done when the consumer calls for the next one;
- * - `drain` delivers pages under credit: a page is done when its projection completes.
+ * - `drain` delivers pages within a limit of outstanding items: a page is done when its projection completes.
  */
 export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
   readonly #open: () => PageReader<T>;
@@ -35,8 +35,8 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
 
   /**
    * Passes the pages through stages, and returns a walk in the same three shapes. The values are those that `.pipe` of the same transforms
-   * returns, but under credit: a page returns its credit when every value made from it is acknowledged. After `.pipe` there is no
-   * backpressure: pages are requested as fast as their budget permits, however slow the consumer is.
+   * returns, but with backpressure: a page returns its credit when every value made from it is acknowledged. After `.pipe`, pages are
+   * requested as fast as their budget permits, however slow the consumer is.
    *
    * - *Emits when* a stage emits a value: the drain treats each as a page.
    * - *Backpressures when* the drain does, or the values of a page aren't all acknowledged and credit has no capacity for the next one.

@@ -9,7 +9,7 @@ export type Json = string | number | boolean | null | readonly Json[] | { readon
  * there.
  */
 export interface Transform<A, B = A> extends OperatorFunction<A, B> {
-  /** Name of its state in a checkpoint; unique among the transforms of one stream. */
+  /** Name of the transform's state in a checkpoint; unique among the transforms of one stream. */
   readonly name: string;
   /** Starts over, or continues after the values that left `state`. */
   open(state?: Json): OpenTransform<A, B>;

@@ -35,8 +35,8 @@ const BUSY = 5;
 const CORRUPT = 11;
 const NOT_A_DATABASE = 26;
 /**
- * Time to wait for a lock, in ms. Two processes that open a free journal can block each other for a moment, but a journal in use stays
- * locked for longer.
+ * Time to wait for a lock, in ms. Two processes that open a free journal can block each other for a moment. A longer lock shows that the
+ * journal is in use.
  */
 const MEETING_MS = 60;
 /** Marks a database as a journal: `HGJ` and the version of its table. */
