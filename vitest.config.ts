@@ -9,37 +9,37 @@ const COMMAND = './scripts/command-under-test.ts';
 const BROKER = './scripts/kafka-broker-under-test.ts';
 const MINUTE = 60_000;
 
-/** Only what hangs takes so long, on the slowest machine. Tests set no shorter limits of their own: those tell of the machine. */
+/** Limits that only a hanging test reaches, even on a slow machine. */
 const limits = (minutes: number) => ({
   testTimeout: TORTURE ? 60 * MINUTE : minutes * MINUTE,
   hookTimeout: 5 * MINUTE,
 });
 
 /**
- * Node loads the sources itself, as it does those of the command: what vite makes of a module looks up each import at each use, and took a third of
- * the CPU. It can't replace a module.
+ * Node loads the sources itself, because code that vite has transformed is slower: it looks up each import at each use. Tests with this
+ * setting can't replace a module.
  */
 const NATIVE = { experimental: { viteModuleRunner: false, nodeLoader: false }, execArgv: ['--conditions=@headgate/source'] };
 
-/** One process for many files: to load the modules for each was a third of their CPU. */
+/** Files share processes, so that a process loads each module only once. */
 const SHARED = { isolate: false };
 
-/** After those that wait, and no more at once than the cores need. */
+/** For tests that compute all the time. They start after those that wait, in at most three processes. */
 const COMPUTING = { maxWorkers: 3, sequence: { groupOrder: 1 } };
 
 const project = (name: Project, test: object) => ({ extends: true as const, test: { name, include: FILES[name], ...test } });
 
 export default defineConfig({
-  // Workspace packages are tested from their source; only this place of the condition reaches them.
+  // Resolves workspace packages to their source.
   ssr: { resolve: { conditions: ['@headgate/source'] } },
   test: {
     expect: { poll: { timeout: MINUTE } },
-    // The error of a test that is red once, on a machine that is gone, must show what the test saw.
+    // Errors must show whole values, because a test that fails only once, on another machine, can't be examined again.
     chaiConfig: { truncateThreshold: 4_000 },
     env: { TZ: 'UTC' },
-    // Most tests wait most of their time: for brokers and processes to start, and for sessions and windows to end. Eight keep two cores busy.
+    // More than most machines have cores, because most tests mainly wait, for example for brokers and processes to start.
     maxWorkers: 8,
-    // A process that shares a busy machine ends in its own time.
+    // On a busy machine, a process can take long to end.
     teardownTimeout: MINUTE,
     sequence: { sequencer: EvenlyMixed },
     reporters: ['default', './scripts/totals-reporter.ts'],

@@ -1,7 +1,8 @@
 // Runs a command of this repository on a machine that has only Node, npm and git:
 //   node scripts/bootstrap.mjs [command…] [--default argument… --] [argument…]
-// If the machine's Node is too old, a newer one is installed into .tools. Dependencies are installed if the lockfile has changed. The
-// command then runs with both first on its PATH. Output of the installation goes to stderr, because stdout belongs to the command.
+// Installs pnpm, and a newer Node if the machine's is too old, into .tools. Installs dependencies if the lockfile or a package.json has
+// changed. The command then runs with both first on its PATH. Output of the installation goes to stderr, because stdout belongs to the
+// command.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
@@ -16,15 +17,15 @@ const [major] = process.versions.node.split('.').map(Number);
 // Node in .tools doesn't count as the machine's own: the next installation would then remove it.
 const ownNodeFits = major >= 24 && !process.execPath.startsWith(tools);
 
-// Drops the variables of `npm run`, which would confuse an npm in the command, except for the user's registry and credentials.
+// Drops the variables of `npm run`, which would confuse npm in the command. Keeps the user's settings for the registry and for publishing.
 const ofUser = /^npm_config_(?:userconfig|registry|provenance|otp|cafile|https?_proxy|noproxy)$/i;
 const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name) || ofUser.test(name)));
 const pathName = Object.keys(env).find((name) => name.toUpperCase() === 'PATH') ?? 'PATH';
 env[pathName] = [join(tools, '.bin'), join(root, 'node_modules', '.bin'), env[pathName]].join(delimiter);
 Object.assign(env, { TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', HEADGATE_COMMAND: ownCommand() });
-// Compiled code is cached from the first file on. Node would otherwise load a compiler of 15 MB to strip the types.
+// Caches compiled code from the first file on, so that later runs don't have to strip the types again.
 env.NODE_COMPILE_CACHE ??= join(root, '.tools', 'compile-cache');
-// Without these limits, glibc keeps the memory of large freed buffers: 20 MB after a comparison of crawls.
+// Without these limits, glibc would keep the memory of large freed buffers.
 for (const name of ['MALLOC_MMAP_THRESHOLD_', 'MALLOC_TRIM_THRESHOLD_']) env[name] ??= String(128 * 1024);
 
 installTools();
@@ -52,7 +53,10 @@ function installTools() {
   writeFileSync(stamp, lock);
 }
 
-/** The lockfile in the repository, reduced to what this machine needs. npm refuses a package whose hash differs from the lockfile's. */
+/**
+ * The lockfile of the tools, without the packages of Node that this machine doesn't need. npm refuses a package whose hash differs from the
+ * lockfile's.
+ */
 function wantedTools() {
   const lock = JSON.parse(readFileSync(join(root, 'scripts', 'tools', 'package-lock.json'), 'utf8'));
   const { '': top, ...packages } = lock.packages;

@@ -88,7 +88,10 @@ interface FreshClone extends AsyncDisposable {
   lockWhatIsServed(): Promise<void>;
 }
 
-/** The files that bootstrap.mjs needs, with a registry whose packages have the right names and versions but other content. */
+/**
+ * Creates a folder with the files that bootstrap.mjs needs, and a registry whose packages have the right names and versions, but other
+ * content.
+ */
 async function freshClone(): Promise<FreshClone> {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-bootstrap-'));
   await using started = new AsyncDisposableStack();
@@ -133,7 +136,7 @@ function integrityOf(tarball: Buffer): string {
   return `sha512-${createHash('sha512').update(tarball).digest('base64')}`;
 }
 
-/** A tarball for each name in the lockfile. Its pnpm notes how it was called. */
+/** A tarball for each package in the lockfile. That of pnpm notes how it is called. */
 async function packed(folder: string, { packages }: Lock, trace: string): Promise<ReadonlyMap<string, Buffer>> {
   const tarballs = new Map<string, Buffer>();
   for (const [path, { version }] of Object.entries(packages)) {
@@ -158,7 +161,7 @@ async function packed(folder: string, { packages }: Lock, trace: string): Promis
   return tarballs;
 }
 
-/** A registry that states the hashes of the packages that it serves. */
+/** Starts a registry that states the hashes of the packages that it serves. */
 async function startRegistry(lock: Lock, tarballs: ReadonlyMap<string, Buffer>): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createServer((request, response) => {
     const path = decodeURIComponent(request.url ?? '').slice(1);

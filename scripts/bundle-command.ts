@@ -1,5 +1,5 @@
-// Bundles the command `headgate` into few files, because finding, reading and linking 600 modules took half of its start.
-//   node scripts/bundle-command.ts FOLDER      writes them to a folder in apps/pipeline, with the files of the status page
+// Bundles the command `headgate` into few files, because it starts faster than with hundreds of modules.
+//   node scripts/bundle-command.ts FOLDER      replaces FOLDER with them, and writes the files of the status page also to apps/pipeline/dist
 import { createHash } from 'node:crypto';
 import {
   existsSync,
@@ -27,7 +27,7 @@ const app = join(root, 'apps/pipeline');
 /** Packages that are loaded only when they are needed. lz4js has no license file, so it can't be bundled. */
 const LATE = /^(?:@opentelemetry\/api|log-update|lz4js|pino)(?:$|\/)/u;
 
-/** Bundles the command once for each state of its source. Returns the path of the file to run. */
+/** Bundles the command from the current source, into a folder named after the content. Returns the path of the file to run. */
 export async function bundledCommand(): Promise<string> {
   const files = await bundle();
   const hash = createHash('sha256');
@@ -50,7 +50,7 @@ export async function bundledCommand(): Promise<string> {
   return join(folder, 'bin.js');
 }
 
-/** Removes bundles that no run has used for a day. */
+/** Removes bundles that haven't been used for a day. */
 function removeUnused(home: string): void {
   const dayAgo = Date.now() - 86_400_000;
   for (const entry of readdirSync(home)) {
@@ -67,7 +67,7 @@ async function bundle(): Promise<readonly BundledFile[]> {
     external: LATE,
     resolve: {
       conditionNames: ['@headgate/source'],
-      // For Node, rxjs resolves to 220 CommonJS modules, of which a bundler can't leave out any.
+      // For Node, rxjs resolves to CommonJS modules, of which a bundler can't leave out any.
       alias: { rxjs: join(app, 'node_modules/rxjs/dist/esm/index.js') },
     },
   });

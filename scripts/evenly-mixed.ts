@@ -1,6 +1,9 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Runs the longest test files first and mixes the projects evenly, so that tests that wait for brokers leave the CPU to other tests. */
+/**
+ * Keeps vitest's order within each project, but mixes the projects evenly, so that tests that wait for brokers leave the CPU to other
+ * tests.
+ */
 export default class EvenlyMixed extends BaseSequencer {
   override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
     const projects = Map.groupBy(await super.sort(specifications), ({ project }) => project.name);

@@ -3,12 +3,14 @@ import { startKafkaBroker, whyNoKafkaBroker } from '../packages/sandbox/src/kafk
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The broker that all files of the project `kafka` share. Each file uses random names for topics, groups and transactional IDs. */
+    /**
+     * The broker that all files of the project `kafka` share, so each file must use its own names for topics, groups and transactional IDs.
+     */
     readonly kafkaBroker: {
       readonly brokers: readonly string[];
       /** Class path of Kafka's own tools. */
       readonly jars: string;
-      /** Reason why there is no broker. */
+      /** Reason why there is no broker. Absent if there is one. */
       readonly why?: string;
     };
   }
@@ -17,7 +19,7 @@ declare module 'vitest' {
 /** Kafka's default timeouts. The sandbox's are shorter, for quick restarts of killed brokers, but a busy machine would exceed them. */
 export const DEFAULT_SESSION = { 'broker.session.timeout.ms': '9000', 'broker.heartbeat.interval.ms': '2000' };
 
-/** Starts one broker for all tests that need any broker. */
+/** Starts one broker for all tests of the project `kafka`. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const why = await whyNoKafkaBroker();
   if (why !== undefined) {

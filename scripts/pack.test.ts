@@ -28,10 +28,10 @@ describe('npm run pack', { timeout: 300_000 }, () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headgate-pack-'));
-    // INIT_CWD simulates a call from another folder, to which the relative path refers.
     const stale = fileURLToPath(new URL('../packages/auth/dist/stale.js', import.meta.url));
     await mkdir(dirname(stale), { recursive: true });
     await writeFile(stale, '');
+    // INIT_CWD simulates a call from another folder, to which the relative path refers.
     const { code, stderr } = await run([process.execPath, PACK, 'tarballs'], { env: { ...process.env, INIT_CWD: folder } });
     if (code !== 0) throw new Error(stderr);
     const tarballs = (await readdir(join(folder, 'tarballs'))).map((name) => join(folder, 'tarballs', name));

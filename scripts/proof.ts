@@ -113,7 +113,7 @@ function release(): void {
   must(folder, ['git', 'clone', '--quiet', root, clone]);
   for (const [key, value] of Object.entries({ name: 'Proof', email: 'proof@localhost' }))
     must(clone, ['git', 'config', `user.${key}`, value]);
-  // The code was tested before, so the release skips its tests.
+  // The release runs no tests here.
   writeFileSync(join(clone, '.ci/run'), '');
   must(clone, ['git', 'commit', '--quiet', '--all', '--message', 'Test nothing']);
   const released = [...npm, 'run', 'release', '--', '--publish'];

@@ -6,7 +6,7 @@ const REPOSITORY = 'scripts/*.test.ts';
 
 /** Rebuilds all packages, so no other test may use the build output at the same time. */
 const PACK = ['scripts/pack.test.ts'];
-/** Tests that install or bundle what is published, follow a document exactly, or open the status page in a browser. */
+/** Tests of the scripts and of published packages, tests that follow a document, and tests that open the status page in a browser. */
 const PACKAGES = [
   REPOSITORY,
   'apps/pipeline/src/e2e/documents/*.test.ts',

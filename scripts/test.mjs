@@ -1,8 +1,9 @@
-// Runs everything that must pass, in three parts that run one after another, or on different machines.
+// Runs everything that must pass, in three parts. Each call runs one of them.
 //   node scripts/test.mjs [vitest arguments…]              types, lint, format, dead code, build, API reports, and tests with at most one broker
 //   node scripts/test.mjs --part faults [arguments…]       tests that start, kill, freeze or configure brokers
 //   node scripts/test.mjs --part packages [arguments…]     packages, bundles and documents as users get them
-// With arguments, only the tests that they name run. The last lines list failures and totals. A failed check counts as a failed test.
+// With arguments, only the tests that they name run, without the checks. The last lines list failures and totals. A failed
+// check counts as a failed test.
 import { spawn } from 'node:child_process';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +30,7 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 const built = await turbo(['build']);
 if (built.status !== 0) process.exit(built.status);
 const chosen = part === 'tests' && !isAll ? [] : projects.flatMap((name) => ['--project', name]);
-// One check at a time is enough, because the tests leave a core idle only now and then.
+// One check at a time, so that the tests keep most of the CPU.
 const checking =
   isAll && checks.length > 0 ? turbo([...checks, '--concurrency=1', '--continue']) : Promise.resolve({ status: 0, output: '' });
 // The packing tests rebuild everything, so the checks must be done.

@@ -1,4 +1,4 @@
-// The long versions of the tests: all kills, and all windows at full length. `npm test` and `npm run test:faults` run samples of them.
+// Runs the long versions of tests, such as those with kills, faults or random inputs. `npm test` and `npm run test:faults` run samples of them.
 //   npm run torture [-- vitest arguments…]      with arguments, runs only the tests that they name
 import { spawnSync } from 'node:child_process';
 

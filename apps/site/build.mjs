@@ -1,4 +1,4 @@
-// Builds the site from the documents of the repository into dist: README, docs, the packages' READMEs, and the reference.
+// Builds the site into dist from the repository's documents, such as docs, the packages' READMEs and the reference.
 //   node build.mjs
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -79,7 +79,7 @@ function writeLlms() {
   writeFileSync(join(DIST, 'llms.txt'), `# Headgate\n\n> ${description}\n\n${sections.join('\n')}`);
 }
 
-/** Links to documents lead to their pages, links to other files of the repository to where it is published. */
+/** Makes links to documents lead to their pages, and links to other files to the published repository. */
 function withLinks(text, document, page) {
   const parts = text.split(/^(```[^]*?^```$)/mu);
   const link = (target) => {
@@ -110,7 +110,7 @@ function built(names) {
   return readdirSync(DIST, { recursive: true, encoding: 'utf8' }).filter((name) => names.test(name));
 }
 
-/** Links within the site to a heading that there isn't. */
+/** Links within the site to headings that don't exist. */
 function deadAnchors() {
   const html = new Map(built(/\.html$/u).map((name) => [`/${name}`, readFileSync(join(DIST, name), 'utf8')]));
   return [...html].flatMap(([from, text]) => {

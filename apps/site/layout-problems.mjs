@@ -7,7 +7,7 @@ const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 /** A page of each kind, for axe. */
 const KINDS = ['', 'first-job', 'configuration', 'a-first-session', 'errors', 'packages/throttle'];
 
-/** Pages of a built site that scroll sideways on a phone or cut code on a laptop, and violations that axe finds. None without a browser. */
+/** Pages of a built site that scroll sideways on a phone or cut code on a laptop, and violations that axe finds. Empty without a browser. */
 export async function layoutProblems(dist, paths) {
   if (!existsSync(CHROMIUM)) return [];
   const server = await serveSite(dist);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import MiniSearch from 'minisearch';
 import { SEARCH } from './.vitepress/search.mjs';
 
-/** A search, and the pages of which one must come first. */
+/** Searches, each with the pages of which one must be the first result. */
 const SEARCHES = {
   retry: /^\/(?:any-api|configuration|faq|production|errors|troubleshooting)/u,
   error: /^\/(?:errors|any-api|troubleshooting)/u,
@@ -15,7 +15,7 @@ const SEARCHES = {
   install: /^\/(?:index|first-job|upgrade|troubleshooting)?(?:\.html)?(?:#|$)/u,
 };
 
-/** Searches whose first three results of the built site aren't guides. */
+/** Searches of the built site whose first result is wrong, or whose first three results contain a page that isn't a guide. */
 export function searchProblems(dist) {
   const folder = join(dist, 'assets/chunks');
   const name = readdirSync(folder).find((each) => each.startsWith('@localSearchIndex'));

@@ -6,7 +6,7 @@ const LIMIT = { window: 5, windowMs: 400 };
 const REPOS = { 'o/a': 15, 'o/b': 14, 'o/c': 10 };
 const TOKENS = ['one', 'two'].map((name) => ({ name, token: `token-${name}` }));
 
-/** Five pages of three repositories and six single issues, at five requests of each token in any 400 ms. */
+/** Three repositories and six single issues, at five requests of each token in any 400 ms. */
 export const issuesContract: Omit<PipelineContractOptions<ContractService>, 'openLog'> = {
   async startService({ mended }) {
     const service = await startIssues({ repos: { ...REPOS, ...(mended && { 'o/new': 7 }) }, limits: LIMIT });

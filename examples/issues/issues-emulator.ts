@@ -6,7 +6,7 @@ export interface IssuesEmulatorOptions {
   readonly repos: Readonly<Record<string, number>>;
   /** Repositories that the service answers with 451. Default: none. */
   readonly blocked?: readonly string[];
-  /** Maximum requests of each token per window and per month, without answers of 304. Default: 5,000 per hour, 100,000 per month. */
+  /** Maximum requests of each token per window and per month. Answers of 304 don't count. Default: 5,000 per hour, 100,000 per month. */
   readonly limits?: { readonly window?: number; readonly windowMs?: number; readonly month?: number };
   /** Issues per page. Default: 3. */
   readonly pageSize?: number;
@@ -29,7 +29,10 @@ interface Counted {
 
 const MOST_OF_A_BATCH = 100;
 
-/** A service of issues: `GET /repos/{owner}/{name}/issues` in pages with a Link header and an ETag, `POST /issues/batch` for single ones. */
+/**
+ * Starts a service of issues: `GET /repos/{owner}/{name}/issues` in pages with a Link header and an ETag, `POST /issues/batch` for single
+ * ones.
+ */
 export async function startIssues(options: IssuesEmulatorOptions): Promise<IssuesEmulator> {
   const { repos, blocked = [], limits = {}, pageSize = 3, port = 0 } = options;
   const { window = 5_000, windowMs = 3_600_000, month = 100_000 } = limits;

@@ -37,7 +37,7 @@ async function run(options: Pick<StartOptions, 'onEvent'> = {}): Promise<RunResu
   return await doneInVirtualTime({ running, clock });
 }
 
-/** The IDs of each user, in the order in which they were written. */
+/** The IDs of each user's followers, in the order in which they were written. */
 async function written(): Promise<Record<string, readonly string[]>> {
   const people: Record<string, string[]> = {};
   for await (const { value } of log.read({ topic: 'newcomers.people' })) {

@@ -11,7 +11,9 @@ export interface MergedWalksOptions {
   readonly write: (followers: readonly { readonly user: string; readonly id: string }[]) => Promise<void>;
 }
 
-/** Writes the followers of several users in batches of 1,000 across users. A slow sink slows the requests down. */
+/**
+ * Writes the followers of several users in batches of at most 1,000, which can contain several users. A slow sink slows the requests down.
+ */
 export async function mergedWalks({ api, screenNames, maxOutstanding, write }: MergedWalksOptions): Promise<void> {
   const walks = screenNames.map((screenName) => api.pages({ screenName }).through(dropBoundaryDuplicates(), flattenIds()));
   const batches = mergePages(walks, { maxOutstanding }).through(gather({ size: 1_000, maxWaitMs: 60_000 }));

@@ -6,7 +6,7 @@ import type { FollowerPage, Followers } from '@headgate/sources/followers';
 export interface GzippedFollowersOptions {
   readonly api: Followers;
   readonly screenName: string;
-  /** A file, a socket or an upload. A page is requested only after the stream has accepted the previous ones. */
+  /** A file, a socket or an upload. If it is slow, it slows the requests down. */
   readonly to: Writable;
   readonly signal?: AbortSignal;
 }

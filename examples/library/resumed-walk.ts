@@ -8,7 +8,7 @@ export interface ResumedWalkOptions {
   readonly write: (page: FollowerPage) => Promise<void>;
 }
 
-/** Writes a user's pages one after the other. After an error, it retries up to ten times, one second apart. */
+/** Writes a user's pages one after the other. It retries after up to ten errors, each time after a second. */
 export async function resumedWalk({ api, screenName, write }: ResumedWalkOptions): Promise<void> {
   let from: FollowerPage['next'] | undefined;
   const writeNext = async (page: FollowerPage): Promise<void> => {

@@ -9,7 +9,7 @@ import { followersResponse } from './web-stream.ts';
 
 /** Number of pages, of 100 kB each. */
 const PAGES = 20;
-/** Maximum pages that gzip and its streams buffer before anything is read, at 64 kB each. */
+/** Maximum pages that are requested while nothing is read, because gzip and the streams buffer them. */
 const BUFFERED = 8;
 
 const service = (): Promise<FollowersSandbox> =>
@@ -21,7 +21,7 @@ const service = (): Promise<FollowersSandbox> =>
 const sourceOf = ({ url }: FollowersSandbox): Followers =>
   followers({ baseUrl: url, credentials: [{ name: 'app', signer: bearer('token') }], limit: { requests: 10_000, windowMs: 1_000 } });
 
-/** A source whose requests don't time out. Their abort signals are added to `signals`. */
+/** A source whose requests don't time out within an hour. Their abort signals are added to `signals`. */
 function watchedSource({ url }: FollowersSandbox, signals: AbortSignal[]): Followers {
   return followers({
     baseUrl: url,

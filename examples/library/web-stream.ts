@@ -6,8 +6,8 @@ export interface FollowersResponseOptions {
 }
 
 /**
- * A user's followers as the response of a web server, one ID per line, with gzip. A page is requested after the client has read the
- * previous ones. If the client disconnects, the request in flight is aborted.
+ * A user's followers as the response of a web server, one ID per line, with gzip. A slow client slows the requests down. If the client
+ * disconnects, the request in flight is aborted.
  */
 export function followersResponse({ api, screenName }: FollowersResponseOptions): Response {
   const lines = new TransformStream<FollowerPage, string>({

@@ -21,8 +21,8 @@ const TABLES = `
 `;
 
 /**
- * Writes a user's followers into PostgreSQL. A transaction contains the IDs of four pages, the next cursor, and the IDs that the next page
- * may repeat. After a crash at any time, the next call continues there, and no ID is lost or written twice.
+ * Writes a user's followers into PostgreSQL. A transaction contains the IDs of up to four pages, the next cursor, and the IDs that the next
+ * page may repeat. After a crash at any time, the next call continues there, and no ID is lost or written twice.
  */
 export async function postgresSink({ api, screenName, client, signal }: PostgresSinkOptions): Promise<void> {
   await client.query(TABLES);

@@ -18,7 +18,7 @@ export interface Postgres extends AsyncDisposable {
 
 interface Installation {
   readonly folder: string;
-  /** The user that runs PostgreSQL, which refuses to run as root. */
+  /** The user that runs PostgreSQL, which refuses to run as root. Absent if this process isn't root. */
   readonly user?: { readonly uid: number; readonly gid: number };
 }
 

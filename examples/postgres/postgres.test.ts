@@ -10,7 +10,7 @@ const why = typeof installed === 'string' ? `: skipped, ${installed}` : '';
 test.skipIf(why !== '')(`postgres-sink: killed anywhere and started again, its table holds each follower once${why}`, async () => {
   if (typeof installed === 'string') return;
   await using postgres = await startPostgres(installed);
-  // New followers shift the list, so pages begin with IDs of the previous page.
+  // New followers shift the list, so that some pages begin with IDs of the previous page.
   await using server = await startFollowers({
     users: { alpha: { followers: 12_000, pageSize: 100, shiftEvery: 7 } },
     latencyMs: 5,
@@ -19,7 +19,7 @@ test.skipIf(why !== '')(`postgres-sink: killed anywhere and started again, its t
   const ids = server.followersOf('alpha');
   const database = await postgres.connect();
   try {
-    // Kills at any point of a crawl.
+    // Kills at random points of a crawl.
     for (let kill = 0; kill < 3; kill += 1) {
       const until = server.requests.length + 1 + Math.floor(Math.random() * 16);
       const load = startLoad(server, postgres);
@@ -28,7 +28,7 @@ test.skipIf(why !== '')(`postgres-sink: killed anywhere and started again, its t
       expect(await load.end).toBe('SIGKILL');
     }
 
-    // Kills between the insert of a batch and that of its cursor.
+    // A kill between the insert of a batch and that of its cursor.
     await database.query('BEGIN; LOCK TABLE walks IN EXCLUSIVE MODE');
     const load = startLoad(server, postgres);
     const waiting = async (): Promise<number | null> => (await database.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount;
@@ -42,7 +42,7 @@ test.skipIf(why !== '')(`postgres-sink: killed anywhere and started again, its t
     // A crawl that was killed before its first batch starts over, and can find new followers at the top of the list.
     expect(rows.length).toBeGreaterThanOrEqual(ids.length);
     expect(rows.map(({ id }) => id).sort()).toEqual(server.followersOf('alpha').slice(-rows.length).toSorted());
-    // After its first batch, a crawl never starts over.
+    // Each of the five processes requests the first page at most once.
     expect(server.requests.filter(({ cursor }) => cursor === '-1').length).toBeLessThanOrEqual(5);
   } finally {
     await database.end();

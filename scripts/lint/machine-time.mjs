@@ -62,7 +62,7 @@ function isTimerPromise(node) {
   return executor?.params?.length === 1 && some(executor.body, isTimer);
 }
 
-/** Maximum interval of a polling loop, ms. */
+/** Maximum interval of a polling loop whose body is a block, ms. */
 const LOOK_AGAIN_MS = 20;
 
 /** Whether a sleep is the interval of a polling loop, such as `while (!isDone) await sleep(5)`. */

@@ -45,7 +45,7 @@ const LIMIT = {
   cure: 'Write "Maximum" or "Minimum".',
 };
 
-/** Replaces code, quotations and link targets with text of the same length, so that positions stay the same. */
+/** Replaces code, addresses and `@link` tags with text of the same length, so that positions stay the same. */
 function prose(text) {
   const blank = (found) => found.replace(/[^\n]/gu, '·');
   return text

@@ -1,5 +1,5 @@
 // npm run mutants -- packages/throttle/src/pages/drain.ts      changes the file in many places, and shows which changes no test notices
-/** Leaves out messages of errors, because a test of their wording would only repeat it. */
+/** Leaves out texts that are passed to a constructor, usually messages of errors, because a test of their wording would only repeat it. */
 const wording = {
   shouldIgnore({ node, parentPath }) {
     const isText = node.type === 'StringLiteral' || node.type === 'TemplateLiteral';

@@ -1,4 +1,5 @@
-// A user's program: the sandbox, a source, and pages that are written with their cursors into the embedded log. Prints what arrived.
+// A user's program: the sandbox, a source, and pages that are written with their cursors into the embedded log. Prints how many IDs
+// arrived, and the last cursor.
 import { bearer } from '@headgate/auth';
 import { idsOf } from '@headgate/operators';
 import { startFollowers } from '@headgate/sandbox';

@@ -40,7 +40,7 @@ export function codeOf(error: unknown): string {
   return error instanceof SourceError ? error.code : 'none';
 }
 
-// @ts-expect-error -- a base address is needed: types that are `any` would take this
+// @ts-expect-error -- `baseUrl` is missing, which types that are `any` would accept
 followers({ credentials: [] });
 
 export const all: readonly unknown[] = [

@@ -1,6 +1,6 @@
 // Writes reports of everything that each entry exports, with its types, to docs/api.
 //   npm run api                  writes the reports from the build output
-//   npm run api -- --check       exits with 1 if a report differs, or has changed since the last release without a changeset
+//   npm run api -- --check       exits with 1 if a report differs, lacks a doc comment, or has changed since the last release without a changeset
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -15,7 +15,7 @@ const fresh = mkdtempSync(join(tmpdir(), 'headgate-api-'));
 process.on('exit', () => rmSync(fresh, { recursive: true, force: true }));
 
 const configs = publishedPackages(root).flatMap((published) => entries(published).map((entry) => configOf(published, entry)));
-// One TypeScript program for all entries, because a program for each would take seconds.
+// One TypeScript program for all entries, because one for each would be slower.
 const additionalEntryPoints = configs.map(({ mainEntryPointFilePath }) => mainEntryPointFilePath);
 const compilerState = CompilerState.create(configs[0], { additionalEntryPoints });
 for (const config of configs) {

@@ -1,7 +1,8 @@
 // Writes the reference of all exports as Markdown pages for a site: a folder for each package and entry, and an index.
 //   npm run reference -- OUT_DIR      writes the pages, and replaces the packages' folders in OUT_DIR
 //   npm run reference                 only checks them
-// Exits with 1 if a link leads nowhere, or if an export uses a type that no entry exports. `npm test` builds the site, so it checks this, too.
+// Exits with 1 if a link leads nowhere, or if an export uses a type that no entry exports. `npm run test:packages` builds
+// the site, which checks this, too.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';

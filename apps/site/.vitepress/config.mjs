@@ -5,7 +5,7 @@ import { SEARCH } from './search.mjs';
 import { SECTIONS } from './sections.mjs';
 
 const PAGES = join(import.meta.dirname, '../.pages');
-/** The document of each page, which build.mjs writes. */
+/** The source document of each page. build.mjs writes this list. */
 const SOURCES = JSON.parse(readFileSync(join(PAGES, 'sources.json'), 'utf8'));
 const { version, repository } = JSON.parse(readFileSync(join(import.meta.dirname, '../../pipeline/package.json'), 'utf8'));
 const REPOSITORY = repository.url.replace(/^git\+|\.git$/gu, '');
@@ -40,7 +40,7 @@ export default defineConfig({
     id.endsWith('/index.html') && !html.includes('<main') ? html.replace('id="VPContent"', 'id="VPContent" role="main"') : undefined,
   markdown: {
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
-    // Links to headings fit the repository's own pages as well.
+    // Anchors of headings are the same as on GitHub, so that links work in the repository, too.
     anchor: {
       slugify: (heading) =>
         heading
@@ -48,7 +48,7 @@ export default defineConfig({
           .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
           .replaceAll(/\s/gu, '-'),
     },
-    // A header without a text is no header for a screen reader.
+    // An empty table header would confuse screen readers, so it becomes a plain cell.
     config(md) {
       const isEmpty = (tokens, index) => tokens[index].content === '';
       md.renderer.rules.th_open = (tokens, index) => (isEmpty(tokens, index + 1) ? '<td>' : '<th>');

@@ -1,4 +1,4 @@
-/** Options of the local search. The browser gets its functions as text, so they use nothing from outside. */
+/** Options of the local search. VitePress sends the functions to the browser as text, so they can't use anything from outside. */
 export const SEARCH = {
   miniSearch: {
     searchOptions: {

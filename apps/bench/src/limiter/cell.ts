@@ -16,7 +16,7 @@ export interface CellOptions {
   readonly seed: number;
   /** Number of crawls. Each requests its next page as soon as the limiter permits it. */
   readonly walks: number;
-  /** Servers that count the same requests. No answer depends on them, unless `heeds` is set: then the answers are those of the first server. */
+  /** Servers that count the same requests. With `heeds`, answers come from the first one; otherwise every request is accepted. */
   readonly servers: readonly { readonly kind: WindowKind; readonly driftPpm: number }[];
   /** Interval at which the process is killed and immediately restarted, ms. Default: never. */
   readonly restartEveryMs?: number;

@@ -11,7 +11,7 @@ export interface Answer {
 /** A limiter. All requests go through it. */
 export interface Gate {
   pass(send: () => Promise<Answer>): Promise<Answer>;
-  /** Tells the limiter that nothing may start for a while. Undefined if it has no way to know. */
+  /** Tells the limiter that nothing may start for a while. Absent if the limiter can't be told. */
   hold?(forMs: number): void;
 }
 

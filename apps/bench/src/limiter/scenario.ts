@@ -11,7 +11,7 @@ export interface Budget {
   readonly walks: number;
 }
 
-/** With limits per second, there are enough crawls that some always wait, whatever the latency. With 15 per 15 min, five crawls compete. */
+/** With limits per second, there are more crawls than permits, so that some wait. With 15 per 15 min, five crawls compete. */
 export const BUDGETS: readonly Budget[] = [
   { name: '15 per 15 min', limit: 15, windowMs: 15 * 60_000, walks: 5 },
   ...[1, 3, 5].map((limit) => ({ name: `${limit} per s`, limit, windowMs: 1_000, walks: 3 * limit + 5 })),

@@ -27,7 +27,7 @@ interface Measured {
   readonly firstRequestMs: number;
   /** CPU time until the first request. */
   readonly firstRequestCpuMs: number;
-  /** CPU ms per second while all jobs wait for the budget, without and (below) with an open status page. */
+  /** CPU ms per second while all jobs wait for the budget and no status page is open. */
   readonly waitingCpuMs: number;
   readonly watchedCpuMs: number;
   readonly run: Usage;
@@ -104,7 +104,7 @@ followers:
     run = measuredProcess(PYTHON, { argv: [command, 'run'], folder });
     const ended = run.ended(STOPPED);
     const [pid, startedAtMs] = await Promise.all([run.pid, run.startedAtMs]);
-    // A failed run never sends a request.
+    // A failed run can end without a request, so its end also ends this wait.
     const firstAtMs = await Promise.race([first, ended.then(() => NaN)]);
     const firstRequestCpuMs = processCpuMs(pid);
     say(`${log}: first request after ${seconds(firstAtMs - startedAtMs)} s, ${seconds(firstRequestCpuMs)} s of CPU`);

@@ -127,7 +127,7 @@ function marginal(figures: Figures, least: number, most: number): readonly numbe
   return (figures.runs.get(most) ?? []).map((long, round) => (long.cpuMs - (short[round]?.cpuMs ?? NaN)) / (most - least));
 }
 
-/** The ratio of each round, because both programs run at the same machine speed within a round. */
+/** The ratio within each round, because the machine's speed can differ between rounds. */
 function ratio(own: readonly number[], peer: readonly number[]): readonly number[] {
   return own.map((value, round) => value / (peer[round] ?? NaN));
 }

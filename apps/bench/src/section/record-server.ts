@@ -5,7 +5,7 @@ export interface RecordServerOptions {
   readonly pages: number;
 }
 
-/** Number of records on a page. A record has about 560 bytes. */
+/** Number of records on a page. */
 export const RECORDS_PER_PAGE = 100;
 
 /** A listing of issues that does as little as possible: all pages are created in advance. */
