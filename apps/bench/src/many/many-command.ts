@@ -29,6 +29,7 @@ interface Measured {
   readonly firstRequestCpuMs: number;
   /** CPU ms per second while all jobs wait for the budget and no status page is open. */
   readonly waitingCpuMs: number;
+  /** The same with an open status page. */
   readonly watchedCpuMs: number;
   readonly run: Usage;
 }

@@ -46,7 +46,7 @@ export function commandsFor({ env, file, cwd }: Pick<CommandContext, 'env' | 'fi
   return (command, argument) => `${program} ${command} ${argument}${file === defaultConfigFile(cwd) ? '' : ` --config ${file}`}`;
 }
 
-/** Reads the whole configuration, and prints warnings about it to stderr as log lines. Throws a `ConfigError`. */
+/** Reads the whole configuration, and prints warnings about it to stderr, with `--json` as log lines. Throws a `ConfigError`. */
 export async function readConfig(context: CommandContext): Promise<Config> {
   const { file, stderr, json, clock } = context;
   const { config, warnings } = await loadConfig(context);

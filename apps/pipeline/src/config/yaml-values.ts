@@ -42,7 +42,7 @@ export interface Origin {
 export interface YamlSection {
   readonly value: unknown;
   readonly scalars: readonly { readonly scalar: Scalar; readonly node: ScalarNode.Parsed; readonly origin: Origin }[];
-  /** Texts of variables and secrets, which no message may contain. */
+  /** Texts of variables and secrets, to hide in messages. */
   readonly hidden: string[];
   /** True if a list has an entry such as `{ file: list.txt }`. */
   readonly hasLists: boolean;

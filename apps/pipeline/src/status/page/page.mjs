@@ -62,7 +62,7 @@ function chart({ key, caption, from, width, height, series }) {
   );
 }
 
-/** The content of each element of the page, by the element's ID. */
+/** Functions that create the content of the page's elements, by the elements' IDs. */
 const PARTS = {
   head: ({ state, run, totals, progress }) => [
     h('h1', { 'data-key': 'state' }, 'headgate ', h('span', { class: `chip ${state.tone ?? ''}`.trim() }, state.words)),

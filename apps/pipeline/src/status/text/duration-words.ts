@@ -5,7 +5,7 @@ const units = [
   { name: 's', seconds: 1 },
 ] as const;
 
-/** A duration (ms) in its two largest units, as people say it: `350 ms`, `2.4 s`, `2 m 14 s`, `4 h 3 m`, `2 d`. */
+/** A duration (ms) in at most two units: `350 ms`, `2.4 s`, `2 m 14 s`, `4 h 3 m`, `2 d`. */
 export function durationWords(durationMs: number): string {
   if (!Number.isFinite(durationMs)) return '?';
   const ms = Math.max(0, Math.round(durationMs));
