@@ -5,7 +5,7 @@ export type AvailabilityChange =
       readonly reason: string;
       /** True if the brokers respond, but refuse requests. `reason` then names the rights that the log's user lacks. */
       readonly refused?: true;
-      /** Start of the outage, epoch ms. The report comes some seconds later. */
+      /** Start of the outage, epoch ms. */
       readonly sinceMs: number;
     }
   | { readonly available: true };
@@ -24,15 +24,14 @@ export interface AvailabilityWatcher {
 }
 
 /**
- * Reports once that a client can't use the log, again when the refusals change, and once that all clients can use it again. Outages of less than
- * 2 s aren't reported.
+ * Combines the reports of several clients: reports an outage that lasts about 2 s, reports it again when the refusals change, and reports its end.
  */
 export interface Availability {
   watcher(): AvailabilityWatcher;
   close(): void;
 }
 
-/** Time before an outage is reported. kafkajs's own retries and changes of leaders take less. */
+/** Time before an outage is reported. Short problems, such as a change of leaders, usually pass sooner. */
 const HICCUP_MS = 2_000;
 
 interface Missed {

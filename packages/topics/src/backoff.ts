@@ -12,8 +12,8 @@ export interface BackoffOptions {
 }
 
 /**
- * Pauses between attempts, exponential with full jitter: each lasts a random time up to a limit, which doubles from pause to pause. So processes
- * that failed together don't retry in step.
+ * Exponential backoff with jitter, so that processes that failed together don't retry in step. Each pause has a random length up to a limit, which
+ * doubles up to `mostMs`.
  */
 export class Backoff {
   readonly #options: BackoffOptions;
@@ -32,7 +32,7 @@ export class Backoff {
     return leastMs + (limitMs - leastMs) * random();
   }
 
-  /** Waits for the next pause. Rejects with the signal's reason as soon as the signal aborts. */
+  /** Pauses before the next attempt. Rejects with the signal's reason as soon as the signal aborts. */
   async pause(signal?: AbortSignal): Promise<void> {
     const pauseMs = this.nextMs();
     await sleep(pauseMs, undefined, signal && { signal }).catch((error: unknown) => {
@@ -41,7 +41,7 @@ export class Backoff {
     });
   }
 
-  /** Call after a success: the limit of the next pause is the first one again. */
+  /** Resets the limit to `firstMs`. Call after a success. */
   reset(): void {
     this.#limitMs = this.#options.firstMs;
   }

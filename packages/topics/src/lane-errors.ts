@@ -1,12 +1,12 @@
 import { TopicLogError } from './topic-log-error.ts';
 
-/** A lane can't be opened while another holder of it lives. Thrown by drivers that refuse the newcomer. */
+/** Another holder has the lane, so it can't be opened now. */
 export class LaneHeldError extends TopicLogError {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'LaneHeldError';
   /** Name of the lane, as in `LaneSpec.name`. */
   readonly lane: string;
-  /** Process ID of the holder; null if the holder has only just taken the lane. */
+  /** Process ID of the holder; null if it isn't known. */
   readonly pid: number | null;
   /** When the holder took the lane, milliseconds since the epoch; null if `pid` is null. */
   readonly sinceMs: number | null;

@@ -13,11 +13,11 @@ export interface MissingRight {
   readonly name: string;
 }
 
-/** The brokers know the log's user, but this user lacks rights. A retry succeeds once they are granted, without reopening the log. */
+/** The brokers know the log's user, but this user lacks rights. A retry can succeed after the rights are granted, without reopening the log. */
 export class MissingRightError extends TopicLogError {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'MissingRightError';
-  /** Sorted by resource, because brokers report them in any order. */
+  /** The missing rights, sorted by resource. */
   readonly rights: readonly MissingRight[];
 
   constructor(rights: readonly MissingRight[], options?: ErrorOptions) {

@@ -1,7 +1,7 @@
 /**
  * Returns a key's partition, from 0 to `partitions - 1`: `toPositive(murmur2(utf8(key))) % partitions`, like Kafka's Java client
- * (`BuiltInPartitioner.partitionForKey`) and kafkajs's default partitioner, so that a key stays in its partition whichever driver or client
- * writes it. The key is text or bytes. Throws a `RangeError` for fewer than 1 partition.
+ * (`BuiltInPartitioner.partitionForKey`) and kafkajs's default partitioner. The key is text or bytes. Throws a `RangeError` unless `partitions` is an
+ * integer of at least 1.
  */
 export function partitionForKey(key: string | Uint8Array, partitions: number): number {
   if (!Number.isInteger(partitions) || partitions < 1) throw new RangeError(`A topic has at least 1 partition, not ${partitions}.`);

@@ -5,8 +5,8 @@ import type { OffsetCommit, ReadOptions, RecordPosition, TopicReader, TopicRecor
 export type FieldsOf<Field extends string | Uint8Array> = (record: TopicRecord<string | Uint8Array>) => TopicRecord<Field>;
 
 /**
- * Base class of every driver's reader. It implements the iterator without a generator, whose `return` would wait for a pending `next`, which
- * never ends in a following reader.
+ * Base class of every driver's reader. It isn't a generator, because a generator's `return` would wait for a pending `next`, and a following reader's
+ * `next` can wait forever.
  */
 export abstract class PullReader<Field extends string | Uint8Array>
   implements TopicReader<Field>, AsyncIterator<TopicRecord<Field>, undefined>
@@ -14,9 +14,9 @@ export abstract class PullReader<Field extends string | Uint8Array>
   readonly #read: ReadOptions;
   readonly #abort: () => void;
   readonly #turns = new SerialQueue();
-  /** Commits don't overlap, because a driver can read the committed offset before it writes a new one. */
+  /** Runs one commit at a time, because a driver can read the committed offset before it writes a new one. */
   readonly #commits = new SerialQueue();
-  /** Committed offset by partition: the one that the group reads next. */
+  /** By partition, the offset that this reader has committed: the one that the group reads next. */
   readonly #committed = new Map<number, number>();
   #closed: Promise<void> | undefined;
 
@@ -64,7 +64,7 @@ export abstract class PullReader<Field extends string | Uint8Array>
     return this.#closed !== undefined;
   }
 
-  /** Closes the reader when its signal aborts, or now if it already has. Call it once, in the constructor. */
+  /** Closes the reader when its signal aborts; at once if the signal is already aborted. Call once, in the constructor. */
   protected closeOnAbort(): void {
     const { signal } = this.#read;
     if (signal?.aborted === true) this.#abort();

@@ -2,10 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { type InvalidRecordDetails, InvalidRecordError } from './topic-errors.ts';
 import type { NewRecord, RecordPosition, RecordSeries, TopicRecord } from './topic-log.ts';
 
-/**
- * Throws an `InvalidRecordError` for a record to be written with a field that is neither text nor bytes. `fieldValue` checks the values of
- * a series one by one.
- */
+/** Throws an `InvalidRecordError` if a field of a new record is neither text nor bytes. Doesn't check the values of a series: `fieldValue` does. */
 export function assertFields(record: NewRecord | RecordSeries): void {
   const { topic, key, headers } = record;
   if (key !== null) assertField(topic, 'key', key);
@@ -63,7 +60,7 @@ export function textRecord(record: TopicRecord<string | Uint8Array>): TopicRecor
   return found;
 }
 
-/** Returns a record as bytes, each a copy. */
+/** Returns a record with its fields as bytes, each a copy. */
 export function bytesRecord(record: TopicRecord<string | Uint8Array>): TopicRecord<Uint8Array> {
   const { key, value, headers } = record;
   const bytes = (field: string | Uint8Array): Uint8Array =>
@@ -90,7 +87,7 @@ export function mapHeaders<From, To>(
   return entries.length === 0 ? NO_HEADERS : Object.fromEntries(entries.map(([name, value]) => [name, change(value, name)]));
 }
 
-/** Maximum bytes of a binary field that an error shows, so that its writer recognizes it. */
+/** Maximum number of bytes of a field that an error shows. */
 const SHOWN_BYTES = 8;
 const SHOWN_FIELDS = 3;
 
@@ -107,7 +104,7 @@ function beginning(bytes: Uint8Array): string {
   return bytes.length > SHOWN_BYTES ? `${shown} …` : shown;
 }
 
-/** How errors name a header. A long name is cut off, because other clients can choose any name. */
+/** How errors name a header. A long name is cut off, because other clients can write names of any length. */
 function headerField(name: string): string {
   return `header ${JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}…` : name)}`;
 }

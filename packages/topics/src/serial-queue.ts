@@ -8,7 +8,7 @@ export class SerialQueue {
     return done;
   }
 
-  /** Resolves when all work queued before has ended. */
+  /** Resolves when all work queued so far has ended. */
   async idle(): Promise<void> {
     await this.#last;
   }

@@ -1,12 +1,12 @@
 import type { StateReading } from './topic-log.ts';
 
-/** A value of a state partition, and how long before the reading it was committed. */
+/** A value of a state partition, and its age at the time of the read. */
 export interface AgedValue {
   readonly value: string;
   readonly ageMs: number;
 }
 
-/** A reading that the lane's writer keeps up to date. */
+/** A `StateReading` to which the writer of a lane can apply its own changes. */
 export class LiveState extends Map<string, string> implements StateReading {
   /** Ages of the values that were read; values written since have no entry. */
   readonly #ages: Map<string, number>;

@@ -6,7 +6,7 @@ export interface TopicMismatch {
   readonly topic: string;
   /** Continues a sentence that begins with the topic's name. */
   readonly reason: string;
-  /** Number of the topic's partitions, if it has more than the specified ones. */
+  /** Number of the topic's partitions, if it has more than specified. */
   readonly partitions?: number;
   /** Settings with which the topic would fit, by name, if its settings are the reason. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -62,7 +62,7 @@ export class TopicUnknownError extends TopicLogError {
   }
 }
 
-/** A topic lost records during use: it was deleted and recreated, or its end was cut off. A transaction that notices it writes nothing. */
+/** A topic lost records during use: it was deleted and recreated, or its end was cut off. A transaction that throws this error writes nothing. */
 export class TopicLostError extends TopicLogError {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'TopicLostError';
@@ -82,8 +82,8 @@ export class TopicLostError extends TopicLogError {
 }
 
 /**
- * A record can't be written, such as one without a key to a compacted topic; nothing of its transaction was written. Or a record of another client
- * can't be read as text; then the error has its offset.
+ * A record can't be written, for example to a compacted topic without a key; nothing of its transaction was written. Or a stored record can't be read
+ * as text; the error then has its partition and offset.
  */
 export class InvalidRecordError extends TopicLogError {
   /** Stays the same if a bundler renames classes. */

@@ -1,14 +1,14 @@
 /** The cases of a {@link TopicLogError}. */
 export type TopicLogErrorCode =
-  /** The log can't be opened: it's missing, isn't a Headgate log, or isn't permitted. */
+  /** The log can't be opened. The message says why. */
   | 'HEADGATE_TOPIC_LOG_OPEN'
   /** A newer release has written the log. */
   | 'HEADGATE_TOPIC_LOG_VERSION'
-  /** There is no space to write. The transaction wrote nothing, and a later one succeeds when there is space. */
+  /** There is no space to write. The transaction wrote nothing, and a later one can succeed when there is space. */
   | 'HEADGATE_TOPIC_LOG_FULL'
   /** The log is damaged: it doesn't contain what was written. */
   | 'HEADGATE_TOPIC_LOG_CORRUPT'
-  /** The log's file was deleted, moved or replaced while the log was open. The log acknowledges nothing more. */
+  /** A file of the log was deleted, moved or replaced while the log was open. The log acknowledges nothing more. */
   | 'HEADGATE_TOPIC_LOG_GONE'
   /** Another process kept the log locked for longer than this process waits. Nothing was written. */
   | 'HEADGATE_TOPIC_LOG_BUSY'
@@ -34,7 +34,7 @@ export type TopicLogErrorCode =
   | 'HEADGATE_GROUP_IN_USE'
   /** The group is in use by consumers of another kind, so this process can't join it. */
   | 'HEADGATE_GROUP_TAKEN'
-  /** The group's members have a different configuration than this process: it gets no lanes and has left. */
+  /** The group's members have a different configuration than this process, which has left the group. */
   | 'HEADGATE_GROUP_DISAGREEMENT'
   /** The brokers refuse the request, and a retry doesn't help. */
   | 'HEADGATE_BROKERS_REFUSE'
@@ -42,7 +42,7 @@ export type TopicLogErrorCode =
   | 'HEADGATE_KAFKA_CREDENTIALS_REFUSED'
   /** The brokers refuse this token. */
   | 'HEADGATE_KAFKA_TOKEN_REFUSED'
-  /** No broker answers at the address that it advertises. */
+  /** No broker responds at the address that it advertises. */
   | 'HEADGATE_KAFKA_ADVERTISED_ADDRESS'
   /** A batch of records can't be read, even if it is fetched again. */
   | 'HEADGATE_UNREADABLE_BATCH';
@@ -53,17 +53,17 @@ export interface TopicLogErrorOptions {
   readonly code: TopicLogErrorCode;
   /** Says what happened, where, and what to do. */
   readonly message: string;
-  /** True if the same call may succeed later without a change of the program. Default false. */
+  /** True if the same call can succeed later without a change of the program. Default false. */
   readonly retryable?: boolean;
 }
 
-/** Why a log, or one of its topics, lanes or groups, refuses or has failed. Errors with more details are its subclasses. */
+/** An error of a log, or of one of its topics, lanes or groups. Subclasses have more details. */
 export class TopicLogError extends Error {
   /** Stays the same if a bundler renames classes. */
   override readonly name: string = 'TopicLogError';
-  /** Identifies the case. A new release may add more. */
+  /** Identifies the case. A new release can add cases. */
   readonly code: TopicLogErrorCode;
-  /** True if the same call may succeed later without a change of the program. */
+  /** True if the same call can succeed later without a change of the program. */
   readonly retryable: boolean;
 
   constructor({ code, message, retryable = false }: TopicLogErrorOptions, options?: ErrorOptions) {

@@ -3,8 +3,8 @@ import type { MissingRight } from './missing-right-error.ts';
 /** The interface of a topic log. Its drivers are one SQLite file and Kafka. */
 export interface TopicLog extends AsyncDisposable {
   /**
-   * Creates missing topics, and adds partitions to existing ones with fewer. Throws `TopicMismatchError` for a topic that can't become the specified
-   * one; if it exists already, nothing was changed. With `validateOnly` (default false), it returns and throws the same, and changes nothing.
+   * Creates missing topics, and adds partitions to existing ones with fewer. Throws a `TopicMismatchError` if an existing topic can't become the
+   * specified one. With `validateOnly` (default false), it changes nothing, but returns and throws the same.
    */
   createTopics(topics: readonly NewTopicSpec[], options?: { readonly validateOnly?: boolean }): Promise<CreatedTopics>;
   /**
@@ -13,14 +13,13 @@ export interface TopicLog extends AsyncDisposable {
    */
   listTopics(names?: readonly string[], options?: { readonly withOffsets?: boolean }): Promise<readonly TopicInfo[]>;
   /**
-   * Becomes the only writer of a lane, then reads the state that earlier holders committed.
-   * Throws `LaneHeldError` if the driver refuses a second holder while the first one lives, and `signal.reason` if the signal aborts before the
-   * lane is taken.
+   * Becomes the only writer of a lane, then reads the state that earlier holders committed. Throws a `LaneHeldError` if the driver doesn't take the
+   * lane from its holder, and `signal.reason` if the signal aborts before the lane is taken.
    */
   openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter>;
   /**
-   * Appends records outside of any lane, all or nothing; for example, jobs. Resolves to their positions, in order. Throws `TopicUnknownError`
-   * and `InvalidRecordError`.
+   * Appends records outside of any lane, all or nothing. Resolves to their positions, in order. Throws a `TopicUnknownError` or an
+   * `InvalidRecordError`.
    */
   append(records: readonly NewRecord[]): Promise<readonly RecordPosition[]>;
   /**
@@ -57,7 +56,10 @@ export interface TopicLog extends AsyncDisposable {
   missingRights(use: RequiredAccess): Promise<readonly MissingRight[]>;
   /** Maximum bytes of key, value and headers of a record in `topic`, and the setting that limits them. */
   recordLimit(topic: string): Promise<RecordLimit>;
-  /** Ends every reader, finishes the transactions that were called before, releases every lane and closes the log. Idempotent. */
+  /**
+   * Ends all readers, releases all lanes after their transactions in flight, and closes the log. A driver can give up transactions that take too
+   * long. Idempotent.
+   */
   close(): Promise<void>;
 }
 
@@ -88,7 +90,7 @@ export interface RecordLimit {
 
 /** The newest committed value per key of a state partition. */
 export interface StateReading extends ReadonlyMap<string, string> {
-  /** Minimum age of the key's value at the time of the read, ms, on the log's own clock. 0 for a value written since. */
+  /** Minimum age of the key's value at the time of the read, ms. 0 if the value was written after the read, or if there is none. */
   ageMs(key: string): number;
 }
 
@@ -121,7 +123,7 @@ export interface JoinGroupOptions {
 
 /** This process's membership of a group. */
 export interface GroupMember {
-  /** Leaves the group: its partitions go to others at once. Idempotent. */
+  /** Leaves the group, which then divides the partitions of this member among the others. Idempotent. */
   leave(): Promise<void>;
 }
 
@@ -167,7 +169,7 @@ export interface CreatedTopics {
   readonly created: readonly string[];
   /** The topics that had fewer partitions. */
   readonly grown: readonly TopicGrowth[];
-  /** Sentences about settings that work, but less well than the specified ones. */
+  /** Sentences for the user about topics that work, but not as specified. */
   readonly warnings: readonly string[];
 }
 
@@ -183,7 +185,10 @@ export interface TopicGrowth {
 
 /** An existing topic. */
 export interface TopicInfo extends TopicSpec {
-  /** Per partition: the first offset kept, and the end. Readers can read all committed records below `end`; later ones aren't below it. */
+  /**
+   * By partition: the first offset that is kept, and the offset at which a reader ends now. Records that become readable later are at `end` or after
+   * it. Empty if the offsets were not requested.
+   */
   readonly offsets: readonly { readonly earliest: number; readonly end: number }[];
   /** ID of the topic, a new one if the topic is recreated. Absent on the embedded log, and on brokers before Kafka 2.8. */
   readonly id?: string;
@@ -248,7 +253,7 @@ export interface TopicRecord<Field extends string | Uint8Array = string> extends
 export interface LaneSpec {
   /** Name of the lane, unique in the log. It is the transactional ID if the driver has one. */
   readonly name: string;
-  /** The compacted topic and partition that hold this lane's state; no other lane writes its keys. */
+  /** The compacted topic and partition that hold this lane's state. No other lane may write the keys of this lane. */
   readonly state: TopicPartition;
   /** The other partitions that the lane writes to. A driver ends transactions there that a dead predecessor left open. */
   readonly writes?: readonly TopicPartition[];
@@ -267,8 +272,7 @@ export interface LaneWriter extends AsyncDisposable {
   readonly state: StateReading;
   /**
    * Runs `work` to collect the writes, then commits all or none. Resolves when the commit is durable. `work` must be synchronous, so that no
-   * transaction stays open while it waits.
-   * Throws `LaneLostError` when another holder has taken the lane, and again at each later call.
+   * transaction stays open while it waits. Throws a `LaneLostError` if another holder has taken the lane.
    */
   transaction(work: (tx: LaneTransaction) => void): Promise<void>;
   /** Releases the lane. Idempotent. */
@@ -301,24 +305,24 @@ export interface OffsetCommit extends OffsetPlace {
 export interface ReadOptions {
   /** Name of an existing topic. */
   readonly topic: string;
-  /** Default: all partitions. A reader that follows then also reads partitions that are added later, from their start, after some seconds. */
+  /** Default: all partitions. A reader that follows then also reads partitions that are added later, from their start. */
   readonly partitions?: readonly number[];
   /** Start at this group's committed offsets, and at `from` in a partition for which it has committed none. */
   readonly group?: string;
-  /** Start of every partition. Default 'earliest'. */
+  /** Start in each partition: its beginning, its end, or an offset. Default 'earliest'. */
   readonly from?: 'earliest' | 'latest' | number | undefined;
   /** True to wait for further records at the end. Default false: the reader ends where the topic ended when the read started. */
   readonly follow?: boolean;
-  /** Ends the reader as at the end of the topic. Records that it has returned stay valid. */
+  /** Ends the reader when it aborts. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Reads at the consumer's pace. Ends at the end of the topic, when `signal` aborts, or when `close` is called. */
+/** Reads at the consumer's pace. Ends at the end of the topic unless it follows, when `signal` aborts, or when `close` is called. */
 export interface TopicReader<Field extends string | Uint8Array = string> extends AsyncIterable<TopicRecord<Field>>, AsyncDisposable {
   /**
-   * Commits `record` and all earlier records of its partition for the reader's group. It never reverts a later commit of this reader, even
-   * if several are in flight. Throws without a group, and throws a `TopicLogError` (HEADGATE_GROUP_IN_USE) if the driver accepts offsets of
-   * a joined group only from its members.
+   * Commits `record` and all earlier records of its partition for the reader's group. Overlapping commits are safe: none of them reverts a later
+   * offset that this reader has committed. Throws without a group, and throws a `TopicLogError` (HEADGATE_GROUP_IN_USE) if the driver accepts offsets
+   * of a joined group only from its members.
    */
   commit(record: RecordPosition): Promise<void>;
   /** Ends the reader. A `next` that waits resolves as at the end. Idempotent. */

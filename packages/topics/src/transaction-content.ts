@@ -24,7 +24,7 @@ export function collectTransaction(work: (tx: LaneTransaction) => void, { name, 
   };
   const add = (record: NewRecord | RecordSeries): void => {
     assertFields(record);
-    // A record without a partition counts as state, because its key can select the state's partition.
+    // A record for the state's topic without a partition is checked, too, because its key can select the state's partition.
     const isState = record.topic === state.topic && (record.partition ?? state.partition) === state.partition;
     if (isState) assertState(record, name);
     records.push(record);

@@ -67,12 +67,12 @@ export interface KafkaTopicLogOptions {
   readonly ssl?: boolean | ConnectionOptions;
   /** How the client authenticates. Default: not at all. */
   readonly sasl?: KafkaSaslOptions;
-  /** Replicas of each partition of topics created here; never silently fewer. Default 3. */
+  /** Replicas of each partition of the topics that this log creates. Default 3. */
   readonly replication?: number;
   /** Compression of written records. Default 'gzip'. */
   readonly compression?: 'none' | 'gzip' | 'zstd';
   /**
-   * How long a broker keeps a transaction open before it aborts it, ms. If the brokers allow less (`transaction.max.timeout.ms`), the value is halved
+   * How long a transaction can stay open before a broker aborts it, ms. If the brokers allow less (`transaction.max.timeout.ms`), the value is halved
    * until they accept it, down to 1 s. Default 60,000.
    */
   readonly transactionTimeoutMs?: number;
@@ -85,16 +85,16 @@ export interface KafkaTopicLogOptions {
    * ('wait'). Default 'throw'.
    */
   readonly onMissingRight?: 'throw' | 'wait';
-  /** Called when the brokers become unusable, and when they can be used again. Calls wait meanwhile. */
+  /** Called when an outage of the brokers begins or changes, and when it ends. */
   readonly onAvailability?: (change: AvailabilityChange) => void;
 }
 
 const REQUEST_TIMEOUT_MS = 15_000;
-/** Maximum time for opening a log, because a frozen broker accepts connections but never responds. */
+/** Maximum time until a broker responds when the log is opened. A frozen broker accepts connections but never responds. */
 const REACHABLE_WITHIN_MS = 7_000;
 const OPEN_PAUSES = { leastMs: 250, firstMs: 500, mostMs: 1_000 };
 const SESSION_TIMEOUT_MS = 6_000;
-/** Time that a join takes in addition to the time that the broker waits for members. */
+/** Allowance for a join on top of the time that the broker waits for other members. */
 const JOIN_TAKES_MS = 2_000;
 const RETRY = { initialRetryTime: 30, retries: 6, maxRetryTime: 1_000 };
 /** Tolerance for the difference between the clocks of two machines. */
@@ -103,9 +103,8 @@ const CLOCKS_APART_MS = 5_000;
 const BROKERS_APART_MS = 1_000;
 
 /**
- * Opens a topic log on a Kafka cluster. A lane's newcomer fences the older holder. Calls wait out errors of brokers and connections: they
- * take longer then, and continue from what the log contains. Throws a `TopicLogError` (HEADGATE_TOPIC_LOG_OPEN) if no broker can be reached
- * now, or none at the address that it advertises, or if another version of kafkajs is installed than this package depends on.
+ * Opens a topic log on a Kafka cluster. A lane's newcomer fences the older holder. After a temporary error of a broker or a connection, calls
+ * continue from what the log contains. Throws a `TopicLogError` (HEADGATE_TOPIC_LOG_OPEN) if the brokers can't be used now.
  */
 export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<TopicLog> {
   assertKnownKafkajs();
@@ -159,7 +158,9 @@ class KafkaTopicLog implements TopicLog {
   readonly #connections: Connections;
   readonly #transactionTimeout: { ms: number };
   readonly #cluster: ReconnectingClient<Cluster>;
-  /** For requests about topics and groups. On a shared connection, a late response to one of them would block the requests after it. */
+  /**
+   * A separate connection for requests that can take long, such as creating topics. On a shared connection, they would delay the requests after them.
+   */
   readonly #admin: ReconnectingClient<Cluster>;
   readonly #metadata: MetadataCache;
   readonly #sender: RecordSender;
@@ -189,7 +190,7 @@ class KafkaTopicLog implements TopicLog {
     this.#connections = new Connections({
       availability: this.#availability,
       addresses: this.#addresses,
-      // The response to a join comes when the other members have joined, too, or have been silent for a session.
+      // Brokers delay the response to a join until the other members have joined, too, or have been silent for a session.
       joinsWithinMs: (options.sessionTimeoutMs ?? SESSION_TIMEOUT_MS) + JOIN_TAKES_MS,
     });
     this.#config = {
@@ -233,8 +234,8 @@ class KafkaTopicLog implements TopicLog {
   }
 
   /**
-   * Connects to a broker and reads its metadata. For up to 7 s, it tries again if the token is stale, or if a temporary error occurs after a broker
-   * was reached. A new token can come a moment late, a connection can break off, and a starting cluster can have no broker that is ready.
+   * Connects to a broker and reads its metadata. For some seconds, it tries again if the token is stale, or if a temporary error occurs after a
+   * broker was reached. A new token can come a moment late, a connection can break off, and a starting cluster can have no broker that is ready.
    */
   async #connected(onPassing: (error: unknown) => void): Promise<Cluster> {
     const deadline = performance.now() + REACHABLE_WITHIN_MS;
@@ -262,7 +263,7 @@ class KafkaTopicLog implements TopicLog {
     const { replication = 3 } = this.#options;
     const { descriptions, ...done } = await this.#admin.run((cluster) => createTopics({ cluster, topics, replication, validateOnly }));
     this.#metadata.note(descriptions);
-    // A warning isn't worth waiting for a partition's leader.
+    // Don't retry: a warning isn't worth waiting for a partition's leader.
     const deleted = await this.#cluster.once((cluster) => deletedStateWarnings(cluster, descriptions)).catch(() => []);
     return { ...done, warnings: [...done.warnings, ...deleted] };
   }

@@ -55,7 +55,7 @@ export class AppendBatches {
     });
   }
 
-  /** Returns the batch of a topic. Each topic has only one, because with two, records of one partition could change their order. */
+  /** Returns the batch of a topic. A topic has only one batch, because with two, records of one partition could change their order. */
   #find(topic: string): AppendBatch {
     if (this.#last?.topic === topic) return this.#last;
     let batch = this.#batches.get(topic);
@@ -93,7 +93,7 @@ function packedOrEach(before: string, texts: readonly string[], after: string): 
   return [{ ...values, prefix: before + values.prefix, suffix: values.suffix + after }];
 }
 
-/** Copies bytes that may be part of a larger array. Otherwise, the whole array would be copied to the thread. */
+/** Copies bytes. If they are part of a larger array, passing them to the thread uncopied would copy the whole array. */
 function own(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes);
 }

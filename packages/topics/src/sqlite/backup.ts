@@ -6,7 +6,7 @@ import { WorkerLink } from './worker-link.ts';
 
 /** Options of {@link backupSqliteTopicLog}. */
 export interface BackupOptions {
-  /** The log's file; other processes may read and write it meanwhile. */
+  /** The log's file. Other processes can read and write it meanwhile. */
   readonly file: string;
   /** Path of the copy: a file that doesn't exist yet. */
   readonly to: string;

@@ -1,6 +1,6 @@
 import type { SQLOutputValue } from 'node:sqlite';
 
-/** Returns a column's number. A damaged file can contain anything, so it throws for any other type. */
+/** Returns a column's integer. Throws for anything else, because a damaged file can contain any value. */
 export function integer(value: SQLOutputValue | undefined): number {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
   throw new DamagedColumnError('an integer', value);

@@ -9,8 +9,8 @@ import { sqliteFailure } from './sqlite-failure.ts';
 import { type WorkerOptions, WorkerFailure } from './worker-protocol.ts';
 
 /**
- * Opens the log's file: WAL, synced at each commit, at this release's schema. Creates missing files and folders with access for their
- * owner only. Throws `WorkerFailure`.
+ * Opens the log's file in WAL mode, with each commit synced, at this release's schema; with `readOnly`, see `openToRead`. New files and folders are
+ * accessible only to their owner. Throws a `WorkerFailure`.
  */
 export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSync; readonly files: LogFiles } {
   const { file, busyTimeoutMs } = options;
@@ -19,7 +19,7 @@ export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSyn
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(file, { timeout: busyTimeoutMs });
-    // SQLite creates `-wal` and `-shm` with the file's mode, so set that now. To create and close the file here, before SQLite does, would
+    // SQLite creates `-wal` and `-shm` with the file's mode, so set the mode now. Creating and closing the file here, before SQLite opens it, would
     // release this process's locks on it.
     if (isNew) chmodSync(file, 0o600);
     const files = new LogFiles(file);
@@ -55,7 +55,7 @@ function openToRead(options: WorkerOptions): ReturnType<typeof openDatabase> {
     try {
       if (mayWrite) return openedToRead(options, 'beside writers');
     } catch (error) {
-      // `mayBe` can report a permission that isn't enough to open the file, so continue as if it were missing.
+      // `mayBe` can report a permission that isn't enough to open the file. Continue as without the permission.
       if (sqliteFailure(error, { file, busyTimeoutMs }).failure.kind !== 'open') throw error;
     }
     // Without a `-wal`, the last process has stopped cleanly, so the file contains the whole log, and no process writes to it.

@@ -14,7 +14,7 @@ const CONTENDER = new URL('./lane-contender.fixture.ts', import.meta.url);
 const WAYS: Record<string, (file: string) => RegExp> = {
   'is deleted with all that belongs to it': (file) => {
     for (const part of ['', '-wal', '-shm', '-lanes']) rmSync(file + part, { recursive: true });
-    // The worker may look while only some of them are deleted.
+    // The worker can check the files while only some of them are deleted.
     return /log\.db(?:-wal|-shm)? was deleted or moved while/;
   },
   'is moved': (file) => {

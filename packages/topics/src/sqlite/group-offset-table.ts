@@ -51,7 +51,7 @@ export class GroupOffsetTable {
     return this.#all.all().map((row) => {
       const found = { group: text(row['group_name']), partitionId: integer(row['partition_id']), next: integer(row['next_offset']) };
       const sum = integerOrNull(row['checksum']);
-      // Rows of an older release have no checksum.
+      // Rows that an older release has written have no checksum.
       if (sum !== null && sum !== checksum(found))
         throw new WorkerFailure({ kind: 'corrupt', file: this.#file, detail: "the offset of a group doesn't match its checksum" });
       return found;

@@ -7,7 +7,7 @@ const [file = '', atMs = '0'] = process.argv.slice(2);
 process.stdin.resume();
 const told = new Promise((resolve) => process.stdin.once('end', resolve));
 while (Date.now() < Number(atMs)) {
-  // All contenders leave this loop in the same millisecond.
+  // All contenders leave this loop at about the same time.
 }
 const log = await sqliteTopicLog({ file });
 await log.createTopics([{ name: 'state', partitions: 1, compacted: true }]);

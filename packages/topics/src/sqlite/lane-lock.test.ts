@@ -57,7 +57,7 @@ describe('a lane of the sqlite driver', () => {
     await lost.close();
     await lane.transaction((tx) => tx.checkpoint('more', 'newer'));
     expect(Object.fromEntries(await newer.readState('state', 0))).toEqual({ by: 'older', more: 'newer' });
-    // When the older holder closed its lane, that must neither have freed the lane nor have removed the newer holder's entry.
+    // Closing the lane of the older holder must neither have freed the lane nor have removed the newer holder's entry.
     await expect(older.openLane(LANE)).rejects.toMatchObject({ code: 'HEADGATE_LANE_HELD', pid: process.pid });
   });
 

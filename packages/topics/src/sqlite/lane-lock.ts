@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { sqliteFailure } from './sqlite-failure.ts';
 
-/** How long to wait for a lock. Two newcomers can block each other for a moment at a free lane, but a held lane stays held for longer. */
+/** How long to wait for a lock. Two newcomers can block each other for a moment at a free lane. A holder usually keeps the lane for longer. */
 const MEETING_MS = 60;
 
-/** A held lock. The operating system releases it when the process ends, in whatever way. */
+/** A held lock. The operating system releases it when the process ends, even by a crash. */
 export interface LaneLock {
   release(): void;
 }
 
 /**
- * Takes the lane's lock, or returns null while another holder lives, in this process or any other. The lock is an exclusive transaction on a
- * separate empty SQLite database, `<file>-lanes/<lane>-<hash>.lock`. The file stays when the lane is released, because removing it would let two
- * newcomers lock two different files of that name.
+ * Takes the lane's lock, or returns null if another holder has it, in this process or any other. The lock is an exclusive transaction on a separate
+ * empty SQLite database, `<file>-lanes/<lane>-<hash>.lock`. The file stays when the lane is released. If it were removed, two newcomers could lock
+ * two different files of that name.
  */
 export function takeLaneLock(options: { readonly file: string; readonly lane: string }): LaneLock | null {
   const folder = `${options.file}-lanes`;
@@ -39,7 +39,7 @@ export function takeLaneLock(options: { readonly file: string; readonly lane: st
   }
 }
 
-/** Returns a readable name that every file system accepts. It also differs for lanes whose names differ only in case or in replaced characters. */
+/** Returns a readable name that file systems accept. It also differs for lanes whose names differ only in case or in replaced characters. */
 function laneFileName(lane: string): string {
   const hash = createHash('sha256').update(lane).digest('hex').slice(0, 16);
   return `${lane.replaceAll(/[^A-Za-z0-9._-]/g, '_').slice(0, 80)}-${hash}.lock`;

@@ -3,8 +3,8 @@ import { integer, integerOrNull } from './column.ts';
 import { type LaneHold, WorkerFailure } from './worker-protocol.ts';
 
 /**
- * Each lane's holder and epoch. Every opening of a lane adds one to the epoch. The lock keeps newcomers out. Each transaction checks the epoch,
- * which fences a holder whose lock file was deleted.
+ * Each lane's holder and epoch. Every opening of a lane adds one to the epoch. The lock keeps newcomers out. Each transaction of a lane checks the
+ * epoch, which fences a holder whose lock file was deleted.
  */
 export class LaneTable {
   readonly #get: StatementSync;

@@ -15,7 +15,7 @@ export interface SqliteLaneWriterOptions {
   readonly epoch: number;
   readonly state: LiveState;
   readonly now: () => number;
-  /** Gets the reason while the lane can't be written. Its transactions wait then; without a watcher, they throw. */
+  /** If set, transactions wait while the file is locked or full, and the watcher gets the reason. If not, transactions throw. */
   readonly availability: AvailabilityWatcher | undefined;
   /** Path of the log. */
   readonly file: string;
@@ -70,7 +70,7 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
     this.#options.state.apply(stateChanges(placed, lane.state));
   }
 
-  /** If the file is locked or full, nothing is written, so the lane retries until it is closed. */
+  /** With a watcher, retries while the file is locked or full, until the lane is closed. A retry is safe, because nothing was written. */
   async #untilDone<T>(write: () => Promise<T>): Promise<T> {
     const { availability, file } = this.#options;
     for (;;) {

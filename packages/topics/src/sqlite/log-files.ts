@@ -2,9 +2,8 @@ import { WorkerFailure } from './worker-protocol.ts';
 import { realpathSync, statSync } from 'node:fs';
 
 /**
- * The files that an open log consists of. SQLite continues with files that were deleted, moved or replaced under their names, and
- * acknowledges commits that no later opening finds: https://www.sqlite.org/howtocorrupt.html, "Unlinking or renaming a database file while
- * in use".
+ * The files that an open log consists of. SQLite continues with files that were deleted, moved or replaced under their names, and can acknowledge
+ * commits that no later opening finds: https://www.sqlite.org/howtocorrupt.html, "Unlinking or renaming a database file while in use".
  */
 export class LogFiles {
   /** The log's own path, with every link resolved. */
@@ -24,7 +23,7 @@ export class LogFiles {
     for (const path of [`${this.file}-wal`, `${this.file}-shm`]) this.#opened.set(path, identityOf(path));
   }
 
-  /** True once `assertExists` has thrown. */
+  /** True after `assertExists` has thrown. */
   get areGone(): boolean {
     return this.#failure !== undefined;
   }

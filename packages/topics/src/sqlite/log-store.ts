@@ -112,7 +112,7 @@ export class LogStore {
     return this.records.since(partitionOf(this.topics.get(topic), partition).id, sinceMs);
   }
 
-  /** Deletes some of a topic's oldest records. Returns whether there may be more to delete. */
+  /** Deletes some of a topic's old records. Returns whether there may be more to delete. */
   deleteOld({ topic, beforeMs, untilCommitted }: DeleteOldArgs): boolean {
     this.files.assertExists();
     const { partitions, compacted } = this.topics.get(topic);
@@ -241,7 +241,7 @@ export class LogStore {
       this.files.assertExists();
       const result = work();
       this.#db.exec(end);
-      // Check again after the commit: if the file was replaced meanwhile, later readers won't find the records.
+      // Check again after the commit: if the file was replaced meanwhile, later readers may not find the records.
       this.files.assertExists();
       return result;
     } catch (error) {

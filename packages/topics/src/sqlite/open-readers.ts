@@ -2,8 +2,9 @@ import type { LogStore } from './log-store.ts';
 import { type StoredPartition, partitionOf } from './topic-table.ts';
 import { type ReaderArgs, type RecordChunk, WorkerFailure } from './worker-protocol.ts';
 
-/** Factor by which the pause between polls grows while there are no new records. `MOST`: maximum pause in multiples of `pollMs`. */
+/** Factor by which the pause between polls grows while there are no new records. */
 const GROWTH = 1.1;
+/** Maximum pause between polls, in multiples of `pollMs`. */
 const MOST = 5;
 
 const NOTHING_YET: RecordChunk = { partition: 0, from: 0, next: 0, offsets: [], timestampsMs: [], keys: [], values: [], headers: [] };
@@ -21,7 +22,7 @@ interface OpenReader {
   waiting: ((chunk: RecordChunk | null) => void) | null;
 }
 
-/** The open readers and their positions. Each call of `next` reads one chunk, so that a reader never gets ahead of its consumer. */
+/** The open readers and their positions. Each call of `next` reads at most one chunk, so that a reader doesn't get far ahead of its consumer. */
 export class OpenReaders {
   readonly #store: LogStore;
   readonly #pollMs: number;

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { sqliteTopicLog } from './index.ts';
 import { temporaryFolder } from './temporary-folder.fixture.ts';
 
-/** User ID without rights, because root can write whatever the permissions are. */
+/** A user ID without write permission. Root can write whatever the permissions are. */
 const NOBODY = 65_534;
 
 async function written(): Promise<{ readonly folder: string; readonly file: string }> {

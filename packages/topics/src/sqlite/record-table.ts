@@ -7,11 +7,11 @@ import { type SeriesValues, isSeriesValues, recordCount } from './series-values.
 import type { StoredPartition } from './topic-table.ts';
 import { type RecordChunk, type StateEntries, WorkerFailure } from './worker-protocol.ts';
 
-/** Rows per INSERT. One statement for this many rows costs half as much as one statement per row. */
+/** Rows per INSERT. One statement for this many rows costs about half as much as one statement per row. */
 const ROWS_PER_INSERT = 50;
 const COLUMNS = ['partition_id', 'base_offset', 'timestamp_ms', 'compacted', 'key', 'headers', 'checksum', 'value'];
 const SERIES_COLUMNS = [...COLUMNS, 'count', 'prefix', 'suffix'];
-/** Columns that queries select, with their index in a row: SQLite returns rows as arrays, which cost half as much as objects. */
+/** Columns that queries select, with their index in a row. SQLite returns rows as arrays, which cost about half as much as objects. */
 const AT = { base_offset: 0, timestamp_ms: 1, key: 2, headers: 3, checksum: 4, value: 5, count: 6, prefix: 7, suffix: 8 };
 /** A chunk ends with the row that reaches either limit. `CHUNK_CHARACTERS` counts characters of texts and bytes of binary fields. */
 const CHUNK_RECORDS = 1000;

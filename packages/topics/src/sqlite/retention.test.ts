@@ -45,11 +45,11 @@ describe('retention', () => {
     expect((await log.readState('state', 0)).get('k')).toBe('old');
     await log.append(numbered('pages', 1, 123));
     now = 90 * DAY_MS;
-    // A newly opened log looks for old records at once.
+    // A newly opened log soon looks for old records.
     await using again = await sqliteTopicLog({ file, now: () => now, retention });
     await expect.poll(async () => (await again.listTopics(['pages']))[0]?.offsets[0]).toEqual({ earliest: 124, end: 124 });
     expect(await valuesOf(again, 'pages')).toEqual([]);
-    // A log that was open during the deletion reads on after the deleted records.
+    // A log that was open during the deletion continues after the deleted records.
     await again.append(numbered('pages', 1, 124));
     expect(await valuesOf(log, 'pages')).toEqual(['124']);
   });

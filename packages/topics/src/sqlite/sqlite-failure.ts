@@ -2,7 +2,7 @@ import { WorkerFailure } from './worker-protocol.ts';
 
 /** SQLite's result codes that concern a user, https://www.sqlite.org/rescode.html; the low byte is the primary code. */
 const SQLITE = { BUSY: 5, LOCKED: 6, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, PROTOCOL: 15, NOTADB: 26 };
-/** Extended codes of IOERR for a full disk, a quota or a file-size limit: IOERR_WRITE, IOERR_SHMSIZE. */
+/** Extended codes of IOERR that a full disk, a quota or a file-size limit can cause: IOERR_WRITE, IOERR_SHMSIZE. */
 const NO_ROOM = new Set([778, 4874]);
 /** IOERR_CORRUPTFS. */
 const DAMAGED = new Set([8458]);

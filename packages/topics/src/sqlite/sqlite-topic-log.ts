@@ -55,7 +55,8 @@ export interface SqliteTopicLogOptions {
   /** Deletes old records while the log is open. Default: all are kept. */
   readonly retention?: SqliteRetention;
   /**
-   * Called when lanes can't be written, and when they can again. If it is set, their transactions wait for space or a lock. Otherwise, they throw.
+   * Called when lanes can't be written, and when they can again. With this option, their transactions wait for space or a lock. Without it, they
+   * throw.
    */
   readonly onAvailability?: (change: AvailabilityChange) => void;
   /** The clock for the records' timestamps, in milliseconds since the epoch, rounded down. Default `Date.now`. */

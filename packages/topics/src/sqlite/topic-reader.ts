@@ -20,7 +20,7 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
   readonly #opened: Promise<unknown>;
   /** Makes a pending `#nextChunk` resolve to null. */
   #stopWaiting: () => void = () => {};
-  /** The records of the last chunk. */
+  /** The remaining records of the current chunk. */
   #records: Iterator<TopicRecord<string | Uint8Array>> = [].values();
 
   constructor(options: SqliteTopicReaderOptions<Field>) {
@@ -70,8 +70,8 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
   }
 
   /**
-   * Resolves to null at the end of the log, and when the reader is closed during the wait. `Promise.race` with one promise for all chunks
-   * would keep every chunk in memory.
+   * Resolves to null at the end of the topic, and when the reader is closed during the wait. `Promise.race` with one promise for all chunks would
+   * keep every chunk in memory.
    */
   #nextChunk(): Promise<RecordChunk | null> {
     const { link, reader } = this.#options;

@@ -31,7 +31,7 @@ interface Writes {
 const TOPIC_NAME = /^[A-Za-z0-9._-]{1,249}$/;
 const MAX_PARTITIONS = 10_000;
 
-/** The topics and their partitions. Nothing is cached between calls, because other processes create topics and append records, too. */
+/** The topics and their partitions. Nothing is cached between calls, because other processes can create topics and append records, too. */
 export class TopicTable {
   readonly #topic: StatementSync;
   readonly #topics: StatementSync;

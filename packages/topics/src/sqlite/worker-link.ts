@@ -6,7 +6,7 @@ import type { CallKind, WorkerCalls, WorkerOptions, WorkerReply, WorkerRequest }
 /** How long `close` waits for the worker, which may itself still wait for another process's lock. */
 const CLOSE_MS = 5_000;
 
-/** Sends calls to the worker. Keeps the process alive only while a call waits for its response. */
+/** Sends calls to the worker. The worker keeps the process alive only while a call waits for its response. */
 export class WorkerLink {
   readonly #file: string;
   readonly #worker: Worker;
@@ -47,7 +47,7 @@ export class WorkerLink {
     });
   }
 
-  /** Finishes the calls in flight, releases the lanes, and ends the thread. */
+  /** Ends the thread, after it has finished the calls in flight and released the lanes. A thread that takes too long is terminated. */
   async close(): Promise<void> {
     const late = setTimeout(() => void this.#worker.terminate(), CLOSE_MS);
     try {

@@ -14,7 +14,7 @@ export interface WorkerOptions {
   readonly readOnly?: boolean;
 }
 
-/** Every call that the worker answers. It answers in order, except that `next-chunk` of a following reader may wait. */
+/** The calls that the worker answers. It answers in order, except that `next-chunk` of a following reader can wait. */
 export interface WorkerCalls {
   open: { args: null; result: null };
   'create-topics': {
@@ -64,7 +64,7 @@ export interface LaneHold {
   readonly epoch: number;
 }
 
-/** Records of one topic, in order, as lists; an entry with `SeriesValues` is that many records. */
+/** Records of one topic, in order, as lists. An entry whose value is `SeriesValues` represents `count` records. */
 export interface AppendBatch {
   readonly topic: string;
   /** Null if the record's key selects the partition. */
@@ -102,12 +102,12 @@ export interface DeleteOldArgs {
   readonly untilCommitted: boolean;
 }
 
-/** Records of one partition, in order, as lists; an entry with `SeriesValues` is that many records. */
+/** Records of one partition, in order, as lists. An entry whose value is `SeriesValues` represents `count` records. */
 export interface RecordChunk {
   readonly partition: number;
   /** Offset of the first record to return, possibly within the first entry. */
   readonly from: number;
-  /** Offset at which the next chunk begins. */
+  /** Offset from which the next chunk is read. */
   next: number;
   /** For each entry, the offset of its first record. */
   readonly offsets: number[];
@@ -135,7 +135,7 @@ export type Failure =
   | { readonly kind: 'closed'; readonly what: string }
   | { readonly kind: 'failed'; readonly file: string; readonly detail: string };
 
-/** Carries a `Failure` through the worker's code to its response. The error itself never leaves the worker. */
+/** A `Failure` as an exception within the worker. The worker sends only the failure to the other thread, not this error. */
 export class WorkerFailure extends Error {
   override readonly name = 'WorkerFailure';
   readonly failure: Failure;

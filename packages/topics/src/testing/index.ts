@@ -1,5 +1,5 @@
 /**
- * The contract of a driver of topics: checks for any test runner.
+ * The promises of `TopicLog` as checks of a driver, for any test runner.
  *
  * @packageDocumentation
  */

@@ -19,12 +19,12 @@ export async function prepareLane(log: TopicLog): Promise<{ readonly topic: stri
 /** Long enough to show on every driver's clock, whatever its resolution. */
 const AGE_MS = 50;
 
-/** Returns a key that belongs to this one of two partitions. */
+/** Returns a key that belongs to this partition if a topic has two. */
 function keyOf(partition: number): string {
   return Array.from({ length: 100 }, (_, index) => `k${index}`).find((key) => partitionForKey(key, 2) === partition) ?? '';
 }
 
-/** Checks the promises to one holder of a lane. */
+/** Checks what the holder of a lane can rely on. */
 export function laneChecks(): readonly DriverCheck[] {
   return [
     {
@@ -369,7 +369,7 @@ export function laneChecks(): readonly DriverCheck[] {
         await log.createTopics([{ name: topic, partitions: 8 }]);
         const [rounds, count] = [10, 2];
         const work = [
-          // While the wide lane writes its eight partitions, transactions of the narrow lane begin and end in partition 0.
+          // While the wide lane writes its eight partitions, transactions of the narrow lane can begin and end in partition 0.
           { lane, label: 'wide', partitions: Array.from({ length: 8 }, (_, partition) => partition) },
           { lane: { name: uniqueName('lane'), state: { ...lane.state, partition: 0 } }, label: 'narrow', partitions: [0] },
         ];

@@ -176,7 +176,7 @@ export function readChecks(): readonly DriverCheck[] {
       async run(open) {
         await using log = await open();
         const topic = await newTopic(log, 3);
-        // A value of some 600,000 bytes that compresses badly, so that the backlog takes many fetches.
+        // A value of about 600,000 bytes that compresses badly, so that the backlog takes many fetches.
         const value = Buffer.from(crypto.getRandomValues(new Uint8Array(65_536)))
           .toString('base64')
           .repeat(7);

@@ -25,8 +25,9 @@ export interface Rights {
 
 /** A broker that allows each user only the operations that `give` has granted. `admin` may do everything. */
 export interface AclBroker extends AsyncDisposable {
-  /** Addresses at which users sign in. Connections to the addresses in `own` may do everything. */
+  /** Addresses at which users sign in. */
   readonly brokers: readonly string[];
+  /** Addresses at which every connection may do everything. */
   readonly own: readonly string[];
   readonly admin: Admin;
   sasl(user: string): SASLOptions;
@@ -75,7 +76,7 @@ export async function startAclBroker({ start, users }: AclBrokerOptions): Promis
     async give(user, rights) {
       const acl = rights.flatMap((right) => acls(user, right));
       await admin.createAcls({ acl });
-      // The broker applies the new rights a moment later, in order, so it has applied all of them once it lists the last one.
+      // The broker applies the new rights a moment later, in order. When it lists the last one, it has applied all of them.
       for (const last of acl.slice(-1)) await until(async () => (await admin.describeAcls(last)).resources.length > 0);
     },
     async take(user, rights) {

@@ -38,9 +38,9 @@ export class MetadataCache {
   }
 
   /**
-   * Returns the error to report for `fault`, an error of a request about these partitions. If `fault` says that a topic is unknown, the broker
-   * may only have just started, so this method fetches metadata again. If a topic is really missing, it returns a `TopicUnknownError`;
-   * otherwise the broker's error, which a retry can get past.
+   * Returns the error to report for `fault`, an error of a request about these partitions. If `fault` says that a topic is unknown, the broker may
+   * just have started, so this method fetches metadata again. If a topic is really missing, it returns a `TopicUnknownError`; otherwise the broker's
+   * error, which a retry can get past.
    */
   async explained(fault: unknown, topicPartitions: readonly TopicPartition[]): Promise<unknown> {
     if (!isTopicUnknown(fault)) return fault;
@@ -52,9 +52,7 @@ export class MetadataCache {
     return fault instanceof TopicUnknownError ? fault.cause : fault;
   }
 
-  /**
-   * Fetches the metadata of all topics in one request, because the time of one request per topic would add up. Resolves to the topics that exist.
-   */
+  /** Fetches the metadata of all topics together, because the time of one request per topic would add up. Resolves to the topics that exist. */
   async refresh(topicPartitions: readonly TopicPartition[]): Promise<ReadonlyMap<string, TopicDescription>> {
     const wanted = new Map<string, number>();
     for (const { topic, partition } of topicPartitions) {

@@ -9,14 +9,14 @@ import { topicMetadata } from '../client/topic-metadata.ts';
 import { describeConfigs } from '../requests/topics.ts';
 import { describeTransactions, endTxn, produce } from '../requests/transactions.ts';
 
-/** A partition, a member and a producer that can't exist. A request that names one of them fails even if the user has the right. */
+/** A partition, a member and a producer that don't exist. A request that names one of them fails even if the user has the right. */
 const NO_PARTITION = 2_147_483_647;
 const NO_MEMBER = 'headgate-looks-for-its-rights';
 const NO_PRODUCER = { producerId: '9223372036854775807', producerEpoch: 0 };
 
 /**
- * Finds the rights that the user lacks for `use`. Brokers check rights before anything else in a request. Each request here either only
- * describes something, or names a partition, a member or a producer that can't exist, so that it changes nothing if it is permitted.
+ * Finds the rights that the user lacks for `use`. Brokers check rights first. Each request here either only describes something, or names a
+ * partition, a member or a producer that doesn't exist, so that it changes nothing if it is permitted.
  */
 export async function missingRights(cluster: Cluster, use: RequiredAccess): Promise<readonly MissingRight[]> {
   const { topics = [], groups = [], lanes = [], appends = false } = use;

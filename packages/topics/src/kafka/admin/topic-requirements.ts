@@ -4,7 +4,7 @@ import { messageBytesFor } from '../wire/record-size.ts';
 
 /** A topic as the brokers describe it. */
 export interface FoundTopic {
-  /** Undefined on brokers before Kafka 2.8. */
+  /** ID of the topic; undefined on brokers before Kafka 2.8. */
   readonly id?: string | undefined;
   readonly partitions: number;
   /** The replica count of the partition that has the fewest. */
@@ -12,9 +12,9 @@ export interface FoundTopic {
   readonly settings: ReadonlyMap<string, string>;
 }
 
-/** Limits on how far a record's timestamp may be from the broker's clock, ms. */
+/** Topic settings that limit how far a record's timestamp can be from the broker's clock, ms. */
 const TIMESTAMP_LIMITS: readonly string[] = ['message.timestamp.before.max.ms', 'message.timestamp.after.max.ms'];
-/** Below this, a busy broker may refuse records, and even its own end markers, which it then never writes. */
+/** With a lower limit, a busy broker can refuse records, and even its own end markers, so that transactions stay open. */
 const MIN_TIMESTAMP_LIMIT_MS = 60_000;
 
 /** Names of the topic settings that `mismatches` and `warnings` check. */
@@ -81,7 +81,7 @@ export function mismatches(
   return all;
 }
 
-/** Returns warnings about settings that work, but less well than intended. The texts continue a sentence that begins with the topic's name. */
+/** Returns warnings about a topic that works, but less well than intended. The texts continue a sentence that begins with the topic's name. */
 export function warnings(
   { partitions, usualRecordBytes = 0, keepsRecords = false }: NewTopicSpec,
   found: FoundTopic,

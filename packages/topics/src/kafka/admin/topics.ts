@@ -22,7 +22,7 @@ const STATE_SETTINGS: Readonly<Record<string, string>> = {
   'min.cleanable.dirty.ratio': '0.1',
   'delete.retention.ms': '86400000',
 };
-/** Some records, such as one that describes a book, are far larger than Kafka's default limit of 1 MiB. Managed clusters allow this size. */
+/** Some records, such as one that describes a book, are far larger than Kafka's default limit of 1 MiB. */
 const RECORD_SETTINGS: Readonly<Record<string, string>> = { 'max.message.bytes': '8388608' };
 
 /** Settings of a topic that keeps its records: a job can wait in its topic for months, and must still be there when its turn comes. */
@@ -48,7 +48,7 @@ export interface CreateTopicsOptions {
   readonly topics: readonly NewTopicSpec[];
   /** Replicas of each partition. */
   readonly replication: number;
-  /** Changes nothing: the brokers only validate the request. */
+  /** True to change nothing: the brokers only validate the request. */
   readonly validateOnly: boolean;
 }
 
@@ -57,7 +57,7 @@ export interface PreparedTopics extends CreatedTopics {
   readonly descriptions: ReadonlyMap<string, TopicDescription>;
 }
 
-/** Creates missing topics, and adds partitions to those with too few. If an existing topic doesn't fit, it throws before it changes anything. */
+/** Creates missing topics, and adds partitions to those with too few. Throws before it changes anything if an existing topic doesn't fit. */
 export async function createTopics({ cluster, topics, replication, validateOnly }: CreateTopicsOptions): Promise<PreparedTopics> {
   const existing = await findTopics(
     cluster,
@@ -142,14 +142,14 @@ async function knownTopics(
   );
 }
 
-/** Descriptions of all topics except the brokers' internal ones. */
+/** Descriptions of all topics except those whose names begin with `__`, such as the brokers' internal ones. */
 export async function describeAllTopics(cluster: Cluster): Promise<ReadonlyMap<string, TopicDescription>> {
   const broker = await cluster.brokerPool.findConnectedBroker();
   const all = [...(await topicMetadata(cluster, null, broker))].filter(([name]) => !name.startsWith('__'));
   return descriptionsOf(await describedTopics(cluster, broker, new Map(all)));
 }
 
-/** Describes the topics that exist. Reports a topic as missing, or with fewer partitions than `wanted`, only after brokers were asked for 3 s. */
+/** Describes the topics that exist. A topic counts as missing, or as having fewer partitions than `wanted`, as in `certainTopicMetadata`. */
 export async function describeTopics(
   cluster: Cluster,
   wanted: ReadonlyMap<string, number>,
@@ -177,8 +177,8 @@ export async function topicOffsets(
 }
 
 /**
- * Returns a warning for each partition of a compacted topic that doesn't start at offset 0. Compaction doesn't move the start, so retention or
- * somebody else has deleted records.
+ * Returns a warning for each partition of a compacted topic that doesn't start at offset 0. Compaction doesn't move the start, so records were
+ * deleted in another way, such as by retention.
  */
 export async function deletedStateWarnings(cluster: Cluster, topics: ReadonlyMap<string, TopicDescription>): Promise<readonly string[]> {
   const topicPartitions = [...topics].flatMap(([topic, { compacted, partitions }]) =>
@@ -242,7 +242,7 @@ async function refuseCopies(cluster: Cluster, topic: string, replication: number
   throw new TopicMismatchError({ topic, reason }, { cause });
 }
 
-/** The topics as one broker knows them; a missing topic may be unknown to this broker only. */
+/** The topics as one broker knows them. Another broker may know a topic that is missing here. */
 async function findTopics(cluster: Cluster, names: readonly string[]): Promise<ReadonlyMap<string, FoundTopic>> {
   const broker = await cluster.brokerPool.findConnectedBroker();
   return await describedTopics(cluster, broker, await topicMetadata(cluster, names, broker));

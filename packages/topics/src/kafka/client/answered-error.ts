@@ -6,7 +6,7 @@ import { createErrorFromCode } from './kafkajs-internals.ts';
 
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
 
-/** Creates the error for an error code that a broker returned, as kafkajs throws it. It names newer errors, too, which kafkajs can't name. */
+/** Creates the error that kafkajs throws for a broker's error code. Newer codes that kafkajs doesn't know get a name, too. */
 export function answeredError(code: number, about: { readonly topic?: string } = {}): Error {
   return Object.assign(createErrorFromCode(code), newerError(code), { code }, about);
 }
@@ -49,6 +49,6 @@ export function missingRight(error: unknown, needs: readonly MissingRight[]): Mi
       if (right.kind === refused && (refused !== 'topic' || topic === undefined || right.name === topic)) missing.add(right);
   }
   if (refusal === undefined) return undefined;
-  // kafkajs reads `type` and `retriable`. If an error has a cause, kafkajs throws that instead, so this error has none.
+  // kafkajs reads `type` and `retriable`. If an error has a cause, kafkajs throws the cause instead, so this error has none.
   return Object.assign(new MissingRightError([...missing]), { type: refusal, retriable: false });
 }

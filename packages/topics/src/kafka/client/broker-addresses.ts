@@ -29,7 +29,7 @@ export class BrokerAddresses {
     this.#answered.add(address);
   }
 
-  /** Adds to `reason` where an address comes from and what to do, if it is only advertised and no broker has responded there. */
+  /** Adds to `reason` where an address comes from and what to do, if the user didn't configure the address and no broker has responded there. */
   explained(reason: string, address: string | undefined): string {
     if (address === undefined || this.#given.has(address) || this.#answered.has(address)) return reason;
     const reporter = [...this.#given].find((one) => this.#answered.has(one));
@@ -49,8 +49,8 @@ function withTopic(text: string, error: unknown): string {
 const CURE = 'If that broker is running, set its advertised.listeners to an address that this machine can reach';
 
 /**
- * Checks that a broker responds at its advertised address; `cluster` must have loaded its metadata. Throws a `TopicLogError`
- * (HEADGATE_KAFKA_ADVERTISED_ADDRESS) if none does, and a refusal by a broker unchanged.
+ * Checks that at least one broker responds at its advertised address. `cluster` must have loaded its metadata. Throws a `TopicLogError`
+ * (HEADGATE_KAFKA_ADVERTISED_ADDRESS) if none does, and passes on a refusal by a broker.
  */
 export async function assertAdvertised(cluster: Cluster): Promise<void> {
   const { brokers, metadata } = cluster.brokerPool;

@@ -104,9 +104,9 @@ export class Cluster extends BaseCluster {
   }
 
   /**
-   * Sends a request to the broker that answers it, or its parts to several leaders at once. If all refusals are errors that pass soon
-   * (`kafka-errors.ts`), it repeats the request for 2 s, with fresh metadata if needed. Repeated requests to leaders contain only the partitions
-   * that no leader has accepted yet. Throws other refusals, each with the topic that it is about, or as a `MissingRightError`.
+   * Sends a request to the broker that answers it, or its parts to several leaders at once. If all errors are known to pass soon (`kafka-errors.ts`),
+   * it repeats the request for about 2 s, with fresh metadata if needed. Repeated requests to leaders contain only the partitions that no leader has
+   * accepted yet. Throws a `MissingRightError` if this user lacks a right.
    */
   async ask<Options, Answer>(request: AnyRequest<Options, Answer>, options: Options, { signal, broker }: AskOptions = {}): Promise<Answer> {
     if (broker !== undefined) return await this.#send(broker, request, options);
@@ -130,7 +130,7 @@ export class Cluster extends BaseCluster {
     }
   }
 
-  /** Sends one of the driver's own requests once. Every such request passes through this method, so a test's cluster overrides it. */
+  /** Sends one of the driver's own requests once. Tests override this method to answer requests without brokers. */
   async exchange<Options, Answer>(broker: Broker, request: Request<Options, Answer>, options: Options): Promise<Answered<Answer>> {
     return await sendRequest(broker, request, options);
   }
@@ -308,7 +308,7 @@ export function clusterOptions(config: ClusterConfig): ConnectionOptions {
   const options = {
     connectionTimeout: 1_000,
     ...config,
-    // The driver's watchdogs (`watchdog.ts`) time out requests instead of kafkajs.
+    // Requests are timed out by the driver's watchdogs (`watchdog.ts`), not by kafkajs.
     enforceRequestTimeout: false,
     logger: silentLogger(),
     metadataMaxAge: 30_000,

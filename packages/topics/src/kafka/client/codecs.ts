@@ -8,8 +8,8 @@ import { CompressionCodecs, KafkaJSNotImplemented } from './kafkajs-internals.ts
 export type CodecTable = Record<number, () => unknown>;
 
 /**
- * Lets kafkajs read zstd, Snappy and LZ4, because an unreadable batch would block all records after it. Codecs that other code of the process
- * has registered stay. `codecs`: default kafkajs's own table, which the whole process shares.
+ * Lets kafkajs read zstd, Snappy and LZ4, because an unreadable batch would block all records after it. Codecs that other code of the process has
+ * registered stay. `codecs`: the table to extend. Default: kafkajs's own, which the whole process shares.
  */
 export function registerCodecs(codecs: CodecTable = CompressionCodecs): void {
   for (const [type, codec] of [
@@ -30,7 +30,7 @@ function hasCodec(codecs: CodecTable, type: number): boolean {
 }
 
 const ZSTD: Codec = {
-  // Other users of kafkajs in the process may write zstd.
+  // The driver compresses without kafkajs, but other users of kafkajs in the process may write zstd.
   compress: ({ buffer }) => COMPRESSIONS.zstd.compress(buffer),
   decompress: (bytes) => promisify(zstdDecompress)(bytes, { chunkSize: chunkBytes(bytes) }),
 };

@@ -1,6 +1,6 @@
 import type { KafkajsConnection } from './kafkajs-internals.ts';
 
-/** A connection isn't authenticated again for this time, because brokers refuse a second authentication within a second (KIP-368). */
+/** A connection doesn't authenticate again within this time, because brokers refuse a second authentication within a second (KIP-368). */
 const AUTHENTICATED_FOR_MS = 1_100;
 /** Bytes of the size field that precedes each response. */
 const SIZE_BYTES = 4;

@@ -2,7 +2,7 @@ import { TopicLogError } from '../../topic-log-error.ts';
 import { MissingRightError } from '../../missing-right-error.ts';
 import { type ErrorKind, KAFKA_ERRORS, errorKind, newerError } from './kafka-errors.ts';
 
-/** The kind of an error: it may pass, a right must be granted first, or a retry doesn't help. */
+/** What helps against an error: another attempt, a right that must be granted, or neither. */
 export type Verdict = 'passes' | 'right' | 'final';
 
 /** Properties of kafkajs's errors. An error after several attempts has the last attempt's error as its cause. */
@@ -73,22 +73,22 @@ const VERDICTS: Readonly<Record<ErrorKind, Verdict>> = {
 };
 
 /**
- * Marks an error of the language that kafkajs threw, and returns it. kafkajs throws a `TypeError` if it loses a connection while using it, and that
- * error passes. In a bundle, only the mark distinguishes it from an error of Headgate.
+ * Marks an error of the language that kafkajs threw, and returns it. kafkajs can throw a `TypeError` if it loses a connection while using it, and a
+ * retry helps then. In a bundle, only the mark distinguishes such an error from a defect of Headgate.
  */
 export function ofKafkajs<Thrown>(error: Thrown): Thrown {
   for (const each of chain(error)) if (OWN.has(each.name)) Object.assign(each, { retriable: true });
   return error;
 }
 
-/** Texts that say more than kafkajs's about an error that is waited out, but may last until someone changes a setting. */
+/** Texts for errors that the driver waits out, but that can last until someone changes a setting. They say more than the texts of kafkajs. */
 const LASTING: Readonly<Record<string, string>> = {
   CONCURRENT_TRANSACTIONS: "a broker hasn't ended a transaction yet; if this lasts, run check and see the broker logs",
 };
 
 /**
- * Returns the innermost cause in one readable line, because kafkajs nests it three levels deep. If one of Headgate's own errors comes first, it
- * returns that message instead, which says more than its cause.
+ * Returns the text of the innermost cause, because kafkajs nests errors several levels deep. If one of Headgate's own errors comes first, returns the
+ * message of that error instead, which says more than its cause.
  */
 export function failureText(error: unknown): string {
   let text = String(error);

@@ -4,7 +4,7 @@ import type { Broker } from './send-request.ts';
 
 type Exchange = (api: string, options: never) => Partial<Answered<unknown>> | Promise<Partial<Answered<unknown>>>;
 
-/** A cluster without connections, in which each topic has its own leader. The function `exchange` answers all requests. */
+/** A cluster without connections, in which each topic has its own leader. The function `exchange` answers the driver's requests. */
 export class FakeCluster extends Cluster {
   readonly #exchange: Exchange;
   readonly #onRefresh: () => void;

@@ -1,13 +1,13 @@
 /**
  * What an error code of Kafka's protocol means for the client that gets it.
  *
- * - `refresh`: the leader or coordinator has changed, or isn't known yet. The same request succeeds with fresh metadata;
- * - `retry`: a transaction is still ending, or a coordinator is starting. The same request succeeds within a moment;
- * - `later`: the same request succeeds later;
+ * - `refresh`: the leader or coordinator has changed, or isn't known yet. The same request can succeed with fresh metadata;
+ * - `retry`: a transaction is still ending, or a coordinator is starting. The same request can succeed within a moment;
+ * - `later`: the same request can succeed later;
  * - `recreate`: only a new producer, or a new member of the group, can continue;
- * - `fenced`: a newer producer of the transactional ID has taken over;
+ * - `fenced`: a newer producer of the transactional ID has taken over, or a transaction has timed out;
  * - `right`: someone must grant this user a right;
- * - `record`: the broker never accepts this record;
+ * - `record`: the broker doesn't accept this record;
  * - `final`: someone must change a setting, Headgate's or the brokers'.
  */
 export type ErrorKind = 'refresh' | 'retry' | 'later' | 'recreate' | 'fenced' | 'right' | 'record' | 'final';
@@ -21,7 +21,7 @@ export interface Refusal {
   readonly cure: string;
 }
 
-/** Every error that a broker can return to the driver, by its name in the protocol. */
+/** The errors of Kafka's protocol that the driver knows, by name. */
 export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
   UNKNOWN_TOPIC_OR_PARTITION: 'refresh',
   LEADER_NOT_AVAILABLE: 'refresh',
@@ -44,13 +44,12 @@ export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
   GROUP_LOAD_IN_PROGRESS: 'retry',
   CONCURRENT_TRANSACTIONS: 'retry',
 
-  // A broker is starting or stopping, or lags behind its cluster.
   UNKNOWN: 'later',
   BROKER_NOT_AVAILABLE: 'later',
   STALE_CONTROLLER_EPOCH: 'later',
   STALE_BROKER_EPOCH: 'later',
   OFFSET_OUT_OF_RANGE: 'later',
-  // The checksum of a batch doesn't match, because the network changed its bytes.
+  // The checksum of a batch doesn't match, for example because the network changed its bytes.
   CORRUPT_MESSAGE: 'later',
   REQUEST_TIMED_OUT: 'later',
   NETWORK_EXCEPTION: 'later',
@@ -68,7 +67,7 @@ export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
   INVALID_PARTITIONS: 'later',
   // Partitions can be added after the current reassignment.
   REASSIGNMENT_IN_PROGRESS: 'later',
-  // kafkajs authenticated again when brokers don't allow it, and lost the connection. The next attempt uses a new one.
+  // kafkajs authenticated again too early, and lost the connection. The next attempt uses a new one.
   ILLEGAL_SASL_STATE: 'later',
 
   OUT_OF_ORDER_SEQUENCE_NUMBER: 'recreate',

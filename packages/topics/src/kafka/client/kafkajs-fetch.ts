@@ -33,7 +33,7 @@ export const fetch: KafkajsRequest<FetchOptions, PartitionAnswers<FetchedPartiti
       });
       const data = responses[0]?.partitions[0];
       if (data !== undefined) return new Map([[partitionKey(place), data]]);
-      // A response without the partition means that the user's quota is used up. The connection delays the next request accordingly.
+      // A throttled response without the partition means that the user's quota is used up. The connection delays the next request accordingly.
       if (clientSideThrottleTime <= 0) throw new Error(`The broker sent an empty response to a fetch from ${partitionKey(place)}.`);
     }
   },

@@ -97,8 +97,8 @@ export interface FetchedMessage {
 }
 
 /**
- * Internals of kafkajs's cluster, which fetch a partition from an offset without joining a group. kafkajs's public consumers always join one,
- * which costs every read a rebalance (3 s with a broker's default settings) and leaves groups on the brokers.
+ * Internals of kafkajs's cluster, which read a partition without a group. kafkajs's public consumers always join one, which costs every read a
+ * rebalance (3 s with a broker's default settings) and leaves groups on the brokers.
  */
 interface KafkajsCluster {
   connect(): Promise<void>;

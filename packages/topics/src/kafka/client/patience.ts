@@ -23,7 +23,7 @@ export interface PatienceOptions {
 }
 
 /**
- * An unknown topic is reported as an outage only after this time. If the topic is really missing, the work has failed by then with an error
+ * An unknown topic is reported as an outage only after this time. If the topic is really missing, the work has usually failed by then with an error
  * that says so.
  */
 const CERTAIN_WITHIN_MS = 6_000;

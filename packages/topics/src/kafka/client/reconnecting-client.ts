@@ -14,7 +14,7 @@ export interface ReconnectingClientOptions<C extends Connection> {
   readonly patience: () => Patience;
 }
 
-/** A connection that is replaced whenever it fails. */
+/** A connection that is replaced after an error, unless the error is final. */
 export class ReconnectingClient<C extends Connection> {
   readonly #options: ReconnectingClientOptions<C>;
   readonly #closed = new AbortController();
@@ -30,7 +30,7 @@ export class ReconnectingClient<C extends Connection> {
     return await retry(() => this.once(work), { patience: this.#options.patience(), signal: either });
   }
 
-  /** Runs `work` once, and throws any error of it. */
+  /** Runs `work` once, and rejects with its error. */
   async once<T>(work: (connection: C) => Promise<T>): Promise<T> {
     const connection = this.#connected();
     try {
@@ -39,13 +39,13 @@ export class ReconnectingClient<C extends Connection> {
       if (this.#connection === connection && verdictOf(error) !== 'final') this.#connection = undefined;
       throw error;
     } finally {
-      // Another call may have dropped this connection meanwhile and disconnected it. It is disconnected again here, because kafkajs reconnects
-      // for calls that still use it.
+      // Another call may have dropped this connection meanwhile and disconnected it. Disconnect it again, because kafkajs reconnects for calls that
+      // still use it.
       if (this.#connection !== connection) connection.then((dropped) => dropped.disconnect()).catch(() => undefined);
     }
   }
 
-  /** Calls in flight reject with an AbortError. */
+  /** Calls of `run` in flight reject with an AbortError. */
   async close(): Promise<void> {
     this.#closed.abort();
     const connection = this.#connection;

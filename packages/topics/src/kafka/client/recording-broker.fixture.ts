@@ -13,7 +13,7 @@ export interface RecordingBroker {
 export interface RecordingBrokerOptions {
   /** The newest version that the broker supports, the same for all requests. */
   readonly version: number;
-  /** Writes the response's body. A `flexible` one begins with the tagged fields of the response header. */
+  /** Writes the response's body. A flexible body begins with the tagged fields of the response header. */
   readonly answer: (body: RequestWriter) => void;
   readonly flexible?: boolean;
 }

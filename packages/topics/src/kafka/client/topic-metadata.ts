@@ -30,8 +30,8 @@ export async function topicMetadata(cluster: Cluster, topics: readonly string[] 
 }
 
 /**
- * The topics as the cluster knows them. A topic counts as missing, or as having fewer partitions than `wanted`, only after the brokers have
- * been queried in turn for 3 s. For callers that treat a missing topic as an error; all topics of a call share the wait.
+ * The topics as the cluster knows them. A topic counts as missing, or as having fewer partitions than `wanted`, only after the brokers have been
+ * queried in turn for about 3 s. All topics of a call share the wait.
  */
 export async function certainTopicMetadata(cluster: Cluster, wanted: ReadonlyMap<string, number>): Promise<FoundTopics> {
   const names = [...wanted.keys()];

@@ -9,7 +9,7 @@ export const CHECK_MS = 500;
 const CONNECTS_WITHIN_MS = 2_000;
 /** How long a report outlasts its connection. Within this time, the requests that failed with the connection make their own reports. */
 const LINGER_MS = 2_000;
-/** The API keys of JoinGroup and SyncGroup, which brokers answer only when the other members have joined, too. */
+/** The API keys of JoinGroup and SyncGroup, whose responses brokers delay until the other members have joined, too. */
 const JOINS: ReadonlySet<number> = new Set([11, 14]);
 
 export interface WatchdogOptions {
@@ -25,10 +25,10 @@ export interface WatchdogOptions {
 }
 
 /**
- * Watches a socket for what its broker must do next: accept the connection, or answer the oldest request in flight, because brokers answer
- * in order. It reports a broker that hasn't sent a byte for the time that this request allows. A frozen broker keeps its connections open, so
- * requests to it would fail only much later. It also times out requests, by counting checks. kafkajs would compare wall clock times, which
- * jump when the clock is set, and check ten times a second.
+ * Reports a broker that sends nothing for longer than it should need to accept a connection, to authenticate, or to answer the oldest request in
+ * flight. Brokers answer in order. A frozen broker keeps its connections open, so requests to it would fail only much later.
+ * The watchdog also times out requests, by counting checks. kafkajs would check ten times a second, and compare wall clock times, which jump when the
+ * clock is set.
  */
 export class Watchdog {
   readonly #options: WatchdogOptions;
@@ -37,7 +37,7 @@ export class Watchdog {
   #owed: object | undefined;
   #bytesRead = 0;
   #checks = 0;
-  /** Time of the first check at which the broker owed this, epoch ms. */
+  /** Time of the check from which `#checks` counts, epoch ms. */
   #sinceMs = 0;
   #isReported = false;
 

@@ -1,7 +1,7 @@
 import { type AvailabilityChange } from '../../availability.ts';
 import { kafkaTopicLog } from '../index.ts';
 
-/** Uses the broker in the first argument with each client ID in the others. Prints the records that each client wrote and read back. */
+/** Uses the broker in the first argument with each client ID in the others. Prints the records that each client has read. */
 const [brokers = '', ...clientIds] = process.argv.slice(2);
 const AT_ONCE = 8;
 const struck = new Map(clientIds.map((clientId) => [clientId, Promise.withResolvers<void>()]));

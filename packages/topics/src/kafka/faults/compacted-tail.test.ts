@@ -21,7 +21,7 @@ describe.skipIf(why !== undefined)(`a batch from which compaction has removed${b
   afterEach(() => Object.assign(prototype, { fetch: realFetch }));
   afterAll(() => broker.close());
 
-  /** Creates a topic that is compacted at once, with each batch in a separate segment, and waits until only the keys in `left` remain. */
+  /** Creates a topic that is compacted quickly, with each batch in a separate segment, and waits until only the keys in `left` remain. */
   const compacted = async (
     topic: string,
     batches: readonly (readonly (readonly [key: string, value: string])[])[],

@@ -53,7 +53,7 @@ describe.skipIf(why !== undefined)(`a response without brokers${because}`, { tim
     Cluster.prototype.exchange = exchange;
   });
 
-  // kafkajs sends a request at most seven times.
+  // With the driver's settings, kafkajs sends a request at most seven times.
   it.for([1, 10])('is requested again: %i times', async (count, { expect }) => {
     const opening = forgeNoBrokers(count);
     await using log = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
@@ -106,7 +106,7 @@ describe.skipIf(why !== undefined)(`a response without records from a partition 
     await log.createTopics([{ name: topic, partitions: 1 }]);
     const values = ['0', '1', '2'];
     for (const value of values) await log.append([{ topic, key: null, value }]);
-    // On a busy machine, a transaction may have waited for the end of the previous one. Such a wait is reported, too.
+    // On a busy machine, a transaction may have waited for the end of the previous one, and the log may have reported the wait.
     reasons.length = 0;
     isSlow = true;
     const read: (string | null)[] = [];

@@ -8,7 +8,7 @@ import { plainKafka } from './committed-records.fixture.ts';
 
 const { why, ...broker } = inject('kafkaBroker');
 const because = why === undefined ? '' : ` (skipped: ${why})`;
-/** A value in the frame of a schema registry's serializers. */
+/** A value as a schema registry's serializers frame it, with bytes that aren't UTF-8. */
 const FRAMED = Buffer.from([0, 0, 0, 0, 1, 0xff, 0x80, 0x41, 0x42]);
 const TEXT = '\u0000\uFEFFé漢🌊';
 

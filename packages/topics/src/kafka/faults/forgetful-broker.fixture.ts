@@ -70,7 +70,7 @@ interface Coordinator {
   addPartitionsToTxn(request: { readonly topics: readonly { readonly topic: string }[] }): Promise<unknown>;
 }
 
-/** Does the same in one transaction of protocol 2: two topics get a record each, and `forgotten` gets no end marker. */
+/** Like `forgottenTopicProducer`, but in one transaction of protocol 2: two topics get a record each, and `forgotten` gets no end marker. */
 export async function forgottenTopicTransaction(options: {
   readonly brokers: readonly string[];
   readonly transactionalId: string;
@@ -108,9 +108,9 @@ interface Told {
 }
 
 /**
- * After `arm`, the next transaction in this process that writes to one of these topics, or commits offsets of one of these groups, gets no end
- * marker there, as from a broker that skips it. Call this before a lane is opened or a record is appended. The function that `arm` returns tells
- * whether it has happened for all names.
+ * After `arm`, the next transaction in this process that writes to one of these topics, or commits offsets of one of these groups, gets no end marker
+ * there, as if the broker skipped it. Call this before a lane is opened or a record is appended. The function that `arm` returns tells whether it has
+ * happened for all names.
  */
 export function forgetting(...names: readonly string[]): { readonly arm: (told?: string) => () => boolean } {
   patchBrokers();

@@ -11,19 +11,19 @@ import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * Writes numbered transactions by Kafka's own producer, a record in two partitions each, until its input ends, and prints each number that was
- * acknowledged. A number whose transaction has failed isn't used again.
+ * Writes numbered transactions with Kafka's own producer until the input ends. Each writes a record to two partitions. Prints each number that was
+ * acknowledged. The number of a failed transaction isn't used again.
  */
 class JavaWriter {
   static volatile boolean isOver = false;
 
-  /** The brokers, and the name of the topic, the client and its transactional id. */
+  /** Arguments: the brokers, and one name for the topic, the client and its transactional ID. */
   public static void main(String[] args) throws Exception {
     Thread listener = new Thread(() -> {
       try (BufferedReader input = new BufferedReader(new InputStreamReader(System.in))) {
         while (input.readLine() != null);
       } catch (java.io.IOException error) {
-        // It has ended, too.
+        // The input has ended in this case, too.
       }
       isOver = true;
     });
@@ -65,7 +65,7 @@ class JavaWriter {
     if (producer != null) producer.close();
   }
 
-  /** Says the same again after a time-out, as the documentation has it. */
+  /** Repeats a request after a timeout, as the documentation of Kafka's producer recommends. */
   static void patiently(Runnable request) {
     for (;;) {
       try {

@@ -1,4 +1,4 @@
-/** The names of requests that matter to transactions (Kafka protocol, "API keys"). */
+/** Names of requests by API key (Kafka protocol, "API keys"). */
 const NAMES: Readonly<Record<number, string>> = {
   0: 'Produce',
   1: 'Fetch',

@@ -17,7 +17,7 @@ describe.skipIf(why !== undefined)(`three brokers of which one is down${because}
     broker = await startKafkaBroker({ nodes: 3 });
     admin = plainKafka(broker.brokers).admin();
     await admin.connect();
-    // Each node has one partition, without other replicas.
+    // Each node has one partition of each topic, without other replicas.
     const replicaAssignment = LONE.map((id, partition) => ({ partition, replicas: [id] }));
     const configEntries = [{ name: 'min.insync.replicas', value: '1' }];
     const topics = ['of-others', 'ours'].map((topic) => ({ topic, replicaAssignment, configEntries }));

@@ -93,7 +93,7 @@ describe
       } finally {
         node.resume();
       }
-      // After a broker resumes, a partition can have no leader for a moment. That is reported, too, so check only the last change.
+      // After a broker resumes, a partition can have no leader for a moment. Such an outage is reported, too, so check only the last change.
       expect(changes.at(-1)).toEqual({ available: true });
       await pages.verify(broker.brokers, log);
     });
@@ -127,7 +127,7 @@ describe
         const pausedMs = Date.now();
         listing.log.listTopics().catch(() => undefined);
         await Promise.all(logs.map(({ changes }) => expect.poll(() => changes).toContainEqual(silent)));
-        // The report comes some 5 s after the start of the outage, but it names the start.
+        // The report comes several seconds after the start of the outage, but it names the start.
         for (const { changes } of logs) {
           const last = changes.at(-1);
           expect(last?.available === false && last.sinceMs - pausedMs).toBeLessThan(4_500);

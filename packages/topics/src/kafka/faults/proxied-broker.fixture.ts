@@ -6,9 +6,9 @@ import type { KafkaBroker } from '@headgate/sandbox/kafka-broker';
 import { type RequestHead, answeredId, frames, requestHead } from './kafka-frames.fixture.ts';
 
 /**
- * What happens to a request. A promise delays it until it resolves. A cut closes the connection before the request reaches the broker, or before its
- * response reaches the client. `after` delays the request, too, and `answered` is called as soon as the response has been passed on. With
- * `answerBytes`, only that many bytes of the response arrive before the cut.
+ * What happens to a request. `cut request` closes the connection before the request reaches the broker, and `cut answer` before the response reaches
+ * the client. With `answerBytes`, only that many bytes of the response arrive before the connection is closed. A promise delays the request until the
+ * promise resolves. So does `after`; `answered` is called when the response has been passed on.
  */
 export type Deed =
   | 'pass'

@@ -52,7 +52,7 @@ const APIS: Readonly<Record<string, { readonly beginnings: readonly Case['beginn
   Metadata: { beginnings: ['cut'], isCoordinated: false },
 };
 
-/** Yields every combination that can occur. */
+/** Yields all combinations to test. */
 function* everyCase(): Generator<Case> {
   for (const [api, { beginnings, isCoordinated }] of Object.entries(APIS))
     for (const deed of [...CUTS, ...(isCoordinated ? REFUSALS : [])])
@@ -87,7 +87,7 @@ function isOfLists({ api, forgotten }: Case): boolean {
   return !['OffsetFetch', 'AddOffsetsToTxn', 'TxnOffsetCommit'].includes(api) && (forgotten === 'records' || forgotten === 'state');
 }
 
-/** The cases that can occur for appends, which have no state, aren't continued by another log, and keep their notes in memory. */
+/** Cases for appends, which have no state, aren't continued by another log, and keep their notes in memory. */
 const APPENDS = [...everyCase()].filter(
   ({ api, forgotten, holder, nth }) =>
     !['OffsetFetch', 'AddOffsetsToTxn', 'TxnOffsetCommit', 'Fetch'].includes(api) &&
@@ -111,7 +111,7 @@ describe.skipIf(why !== undefined).for([1, 2])(
       await proxied.close();
     });
 
-    /** Deletes the topics of a case, because a broker with thousands of topics is too slow to stay in its cluster. */
+    /** Deletes the topics of a case, because a broker with thousands of topics can be too slow to stay in its cluster. */
     async function removeTopics(prefix: string): Promise<void> {
       const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(prefix));
       await admin.deleteTopics({ topics });
@@ -189,7 +189,7 @@ describe.skipIf(why !== undefined).for([1, 2])(
       proxied.rules.delete(clientId);
       await writer.close();
       pages.next = 4;
-      // A holder that has lost its lane may not learn that its successor completed its page. Such a page is missing in `counted`, but none is
+      // A holder that has lost its lane may not learn that its successor completed its page. Such a page is missing in `counted`, but no page is
       // there twice.
       expect(counted.toSorted()).toEqual([0, 1, 2, 3].filter((page) => counted.includes(page)));
       await pages.verify(proxied.brokers, log);

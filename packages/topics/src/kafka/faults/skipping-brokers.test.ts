@@ -202,7 +202,7 @@ async function ended(place: Place, nodes: readonly KafkaNode[], signal: 'SIGTERM
   await expect.poll(() => nodes.map(({ pid }) => pid), { timeout: 120_000 }).toEqual(nodes.map(() => undefined));
 }
 
-/** Stops a broker, and waits until it reports partitions without leaders. After that, it accepts ends of transactions for less than 0.1 s. */
+/** Stops a broker, and waits until it reports partitions without leaders. After that, it accepts ends of transactions only for a moment. */
 async function untilLeaderless(address: string, stop: () => void): Promise<void> {
   const cluster = newCluster({ brokers: [address], socketFactory: kafkajsSockets(), retry: { retries: 0 } });
   await cluster.connect();
@@ -321,7 +321,7 @@ async function newListKind(first: TopicLog): Promise<Kind> {
   };
 }
 
-/** Appends outside of lanes. Each append writes to two topics. Another log knows nothing of them. */
+/** Appends outside of lanes. Each append writes to two topics. Another log can't complete it. */
 async function newAppendKind(first: TopicLog): Promise<Kind> {
   const topics = ['a', 'b'].map((letter) => `append-${letter}-${randomUUID()}`);
   await first.createTopics(topics.map((name) => ({ name, partitions: 1 })));
@@ -346,7 +346,7 @@ async function newAppendKind(first: TopicLog): Promise<Kind> {
   };
 }
 
-/** Kafka's own producer, for comparison. Its process isn't killed while it writes, because it couldn't end a hanging transaction then. */
+/** Kafka's own producer, for comparison. Its process isn't killed while it writes, because nothing would then end its hanging transaction. */
 async function writeByJava(place: Place, { jars }: KafkaBroker): Promise<Writing> {
   const id = `${JAVA}${randomUUID()}`;
   const { log, clientId } = await place.open();

@@ -33,7 +33,10 @@ describe.skipIf(why !== undefined)(`topics that others created or deleted${becau
     await createTopics(admin, [{ topic: name, numPartitions, configEntries }]);
   }
 
-  /** The end of a topic's first partition. A new topic's is 0 only when its leader has created it, too, and no longer serves the old one. */
+  /**
+   * The end offset of a topic's first partition. For a recreated topic, it is 0 only after the leader has created the new partition and no longer
+   * serves the old one.
+   */
   async function endOf(name: string): Promise<string | undefined> {
     return (await admin.fetchTopicOffsets(name))[0]?.high;
   }
@@ -129,7 +132,7 @@ describe.skipIf(why !== undefined)(`topics that others created or deleted${becau
     await made(name, settings);
     await log.append(['a', 'b'].map((key) => ({ topic: name, key, value: '1' })));
     await admin.fetchTopicOffsets(name);
-    // Refused until the end marker is in the partition.
+    // Brokers refuse the deletion until the end marker is in the partition.
     const remove = (): Promise<boolean> =>
       admin.deleteTopicRecords({ topic: name, partitions: [{ partition: 0, offset: '1' }] }).then(
         () => true,

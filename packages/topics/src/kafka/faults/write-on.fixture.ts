@@ -4,7 +4,7 @@ import type { Pages } from './pages.fixture.ts';
 
 /** A lane that writes page after page. */
 export interface Writing extends AsyncDisposable {
-  /** Resolves when that many more pages are acknowledged. */
+  /** Resolves when this many more pages are acknowledged. */
   further(pages: number): Promise<void>;
   /** Stops after the page in flight; rejects with the error of a write. */
   end(): Promise<void>;

@@ -28,8 +28,8 @@ export async function waitForAgreement(options: AgreementOptions): Promise<void>
 }
 
 /**
- * True when the group works under another agreement. Only members with partitions count, because the leader gives none to members that differ
- * from it. A group in a rebalance shows no assignments, so the result is false.
+ * True if a member with partitions has another agreement. Members without partitions don't count, because the leader gives none to members whose
+ * agreement differs from its own. A group in a rebalance shows no assignments, so the result is false.
  */
 export function disagrees(group: GroupDescription, agreement: string): boolean {
   return group.members.some(({ memberAssignment, memberMetadata }) => {

@@ -15,11 +15,11 @@ export interface GroupSessionOptions {
 export interface Joined {
   readonly memberId: string;
   readonly partitions: readonly TopicPartition[];
-  /** Time between the request and its response, ms. */
+  /** Time between the request and the response, ms. */
   readonly ageMs: number;
 }
 
-/** Knows the partitions of this process while its session with the group can be alive. It outlasts the consumers, which are replaced. */
+/** Tracks the partitions of this process while its session with the group can be alive. The session outlasts the consumers, which are replaced. */
 export class GroupSession {
   readonly #options: GroupSessionOptions;
   readonly #session: SessionClock;
@@ -65,7 +65,7 @@ export class GroupSession {
     this.#watchOver();
   }
 
-  /** Notes that a heartbeat was accepted that was sent `ageMs` ago. */
+  /** Notes that the broker has accepted a heartbeat that was sent `ageMs` ago. */
   alive(ageMs: number): void {
     this.#session.proven(ageMs);
     if (!this.#lost || this.#session.isOver() || this.#joined === undefined) return;

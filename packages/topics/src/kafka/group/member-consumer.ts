@@ -9,7 +9,7 @@ import { stickyAssigner } from './sticky-assigner.ts';
 const HEARTBEATS = 6;
 /** Interval at which kafkajs checks whether a heartbeat is due, or whether the consumer must stop. */
 const CHECK_MS = 250;
-/** Retries of a failing connection before the consumer ends. They are few, because a new consumer then takes over. */
+/** Retries of a failing connection before the consumer ends. There are few of them, because a new consumer then takes over. */
 const RETRY = { retries: 6, initialRetryTime: 50, maxRetryTime: 400, restartOnFailure: async (): Promise<boolean> => false };
 
 export interface MemberConsumerOptions {
@@ -70,7 +70,7 @@ export class MemberConsumer {
     return !this.#joined && !this.#over;
   }
 
-  /** Resolves at the response to the first join request. That response gives a newcomer an ID to join again with, or refuses it. */
+  /** Resolves at the response to the first join request. That response refuses a newcomer, or gives it an ID to join again with. */
   get joining(): Promise<void> {
     return this.#joining.promise;
   }
@@ -97,7 +97,7 @@ export class MemberConsumer {
     if (this.#joined) this.end(new Error('The group coordinator sent no response for a whole session timeout.'));
   }
 
-  /** Stops all callbacks. */
+  /** Resolves `ended` with the reason, and stops the callbacks for joins and heartbeats. */
   end(reason: Error): void {
     this.#over = true;
     this.#ended.resolve(reason);

@@ -37,7 +37,7 @@ export interface GroupMembershipOptions {
   readonly waitsOut?: (error: Error) => boolean;
   /** Called when a request to the group has failed or lost its connection, and the member retries. */
   readonly onFault?: (error: Error) => void;
-  /** Called when the group has responded to a request to join, even if others must still join, and when this process has joined. */
+  /** Called when a response shows that the group works. */
   readonly onAnswer?: () => void;
   /**
    * Called once if a membership that had begun has ended for good, for example with a `TopicLogError` (HEADGATE_GROUP_DISAGREEMENT). Just before
@@ -54,13 +54,16 @@ export interface GroupMembership {
   readonly joined: Promise<void>;
   /** This member's ID; undefined while it isn't in the group. The ID changes when the member joins again after an error. */
   readonly memberId: string | undefined;
-  /** Leaves the group, so that the others get the partitions at once. Takes at most one session timeout. No callback is called after this call. */
+  /**
+   * Leaves the group, so that the others get the partitions at once. Takes at most one session timeout. `onAssigned` and `onUncertain` are not called
+   * after this call.
+   */
   leave(): Promise<void>;
 }
 
 /**
- * Joins the group and stays in it with one consumer after another, however often the brokers go and come back. It reads no record and commits
- * no offset. The group only says which member should own a partition. For a moment, two members can both believe that they own it.
+ * Joins the group and stays in it with one consumer after another, also through outages of the brokers. It reads no record and commits no offset. The
+ * group only says which member should own a partition. For a moment, two members can both believe that they own it.
  */
 export class Member implements GroupMembership {
   readonly #options: GroupMembershipOptions;
@@ -167,8 +170,9 @@ export class Member implements GroupMembership {
   }
 
   /**
-   * Removes a former member of this process, whose consumer crashed, from the group, so that a join needn't wait for its session to end. It waits
-   * until the group has the new consumer's request to join. Otherwise, the others would get this process's partitions for a moment.
+   * Removes a former member of this process, whose consumer crashed, from the group, so that a join needn't wait for the former member's session to
+   * end. Returns false to be called again, for example while the group doesn't list the new consumer yet. If the former member left first, the others
+   * would get this process's partitions for a moment.
    */
   async #isRemoved({ joiningAs = '' }: MemberConsumer, former: string): Promise<boolean> {
     const cluster = this.#options.cluster();

@@ -11,8 +11,8 @@ export type Clock = () => Instant;
 const systemClock: Clock = () => ({ wallMs: Date.now(), monotonicMs: performance.now() });
 
 /**
- * Computes whether a member's session with its group can be alive. It errs towards "over", because it counts from when a request was sent, and
- * the broker from when it received the request.
+ * Computes whether a member's session with its group can be alive. It errs towards "over": it counts from the time when a request was sent, while the
+ * broker counts from the time when it received the request.
  */
 export class SessionClock {
   readonly #timeoutMs: number;

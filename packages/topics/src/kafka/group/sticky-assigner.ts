@@ -3,7 +3,7 @@ import { AssignerProtocol, type Assignment, type PartitionAssigner } from '../cl
 import { assignPartitions } from './assign-partitions.ts';
 import { PROTOCOL_VERSION, decodeMetadata, encodeMetadata } from './member-metadata.ts';
 
-/** Part of the wire format: members of different releases can share a group only while it stays the same. */
+/** Part of the wire format. Members of different releases can share a group only if their assigners have the same name. */
 const NAME = 'headgate-sticky-1';
 
 export interface StickyAssignerOptions {

@@ -17,29 +17,29 @@ export interface HandoverOptions {
 }
 
 /**
- * Waits until a living holder has finished its transactions in flight and released the lane, because its group has told it that the lane moves.
- * The wait only avoids that both holders request the same page. Without it, the fence would still stop the older one.
+ * Waits for up to `handoverMs` while a living holder finishes its transactions in flight and releases the lane. Without the wait, both holders could
+ * request the same page. The fence stops the older holder in any case.
  */
 export async function awaitHandover({ handoverMs, ...options }: HandoverOptions & { readonly handoverMs: number }): Promise<void> {
   const deadline = performance.now() + handoverMs;
   for (;;) {
     const found = await holderInGroup(options);
-    // An earlier opening by this log has nothing in flight any more.
+    // The holder is an earlier opening of the lane by this log, which has nothing in flight any more.
     if (found === undefined || found.log === options.log) return;
     if (found.lives !== true || performance.now() >= deadline) return;
     await sleep(POLL_MS);
   }
 }
 
-/** Returns the holder if it must keep the lane, because its group lists it as a member or doesn't respond in time. */
+/** Returns the holder if it may be alive: its group lists it as a member, or doesn't respond in time. */
 export async function holderToSpare(options: HandoverOptions): Promise<LaneHolder | undefined> {
   const found = await holderInGroup(options);
   return found?.lives === false ? undefined : found;
 }
 
 /**
- * Finds the holder among the group's members. A holder outside the group never learns that the lane moves, so there is no point in waiting
- * for it, nor for one that has released the lane.
+ * Returns the lane's holder, and whether its group lists it as a member. Undefined if the holder has released the lane, or isn't in a group: such a
+ * holder never learns that the lane moves.
  */
 async function holderInGroup({
   writer,
@@ -48,7 +48,7 @@ async function holderInGroup({
   const holder = await writer.currentHolder();
   if (holder?.member === undefined || holder.released === true) return undefined;
   const { group, id } = holder.member;
-  // Undefined if the group doesn't respond in time.
+  // Undefined if the members of the group could not be fetched in time.
   const living = await client.run((cluster) =>
     withinTime(DESCRIBED_WITHIN_MS, cluster.ask(describeGroup, { groupId: group })).catch(() => undefined),
   );

@@ -7,22 +7,22 @@ import type { TransactionNote } from '../producer/find-transaction.ts';
 import type { Noted } from '../producer/transaction-session.ts';
 import { OWN_KEYS, StatePartition, type StateRecord } from './state-partition.ts';
 
-/** A lane's holder, as written in its state. The newest committed record names the current one. */
+/** A lane's holder, as written in the lane's state. The newest committed record of this kind names the current holder. */
 export interface LaneHolder {
   /** Random, one per opening of a lane by a process. */
   readonly incarnation: string;
-  /** Random, one per open log: two containers may have the same host name and pid. */
+  /** Random, one per open log: two containers can have the same host name and pid. */
   readonly log: string;
-  /** Random, new each time that the holder takes the lane. It takes the lane again after every error. */
+  /** Random, one per record of a holder. */
   readonly nonce: string;
   /** Host name for error messages. */
   readonly host: string;
   readonly pid: number;
-  /** Epoch ms, by the holder's clock. */
+  /** When the holder opened the lane, epoch ms, on the holder's clock. */
   readonly sinceMs: number;
   /** The holder's group member, if a group shares the lanes. */
   readonly member?: { readonly group: string; readonly id: string } | undefined;
-  /** The holder has released the lane and has nothing in flight. */
+  /** True if the holder has released the lane and has nothing in flight. */
   readonly released?: boolean | undefined;
 }
 
@@ -33,8 +33,8 @@ export interface LaneLogOptions {
 }
 
 /**
- * A lane's state as the log holds it. Each take of the lane and each transaction leave a record there, so that a read shows what the newest
- * transactions have written, and whether another process has taken the lane.
+ * A lane's state in the log. Each take of the lane and most transactions write a record of their own into the state. These records show what the
+ * newest transactions have written, and whether another process has taken the lane.
  */
 export class LaneLog {
   readonly holderKey: string;

@@ -8,7 +8,7 @@ import type { ReconnectingClient } from '../client/reconnecting-client.ts';
 import type { TransactionSession } from '../producer/transaction-session.ts';
 import { KafkaLaneWriter, type KafkaLaneWriterOptions } from './lane-writer.ts';
 
-/** How long it takes to take the lane, as over a link with a delay of a quarter of a second. */
+/** How long it takes to take a lane over a slow link. */
 const TAKES_MS = 6_000;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
 /** The error of a broker for a topic that it doesn't know yet. */
@@ -112,7 +112,7 @@ interface Parts {
   readonly unavailable?: (reason: string) => void;
 }
 
-/** A lane writer that uses these functions instead of brokers. Its topics exist. */
+/** A lane writer that uses these functions instead of brokers. */
 async function writer({ look, begin, write, unavailable = () => undefined }: Parts): Promise<KafkaLaneWriter> {
   const nothing = async (): Promise<void> => await Promise.resolve();
   const session = { begin: begin ?? nothing, write: write ?? nothing, settle: nothing, disconnect: nothing };

@@ -37,18 +37,18 @@ export interface KafkaLaneWriterOptions {
 }
 
 /**
- * Pauses before a fenced holder takes the lane again. Without them, it would fence its successor before the log shows that the successor has
- * taken the lane. They grow because taking a lane over a slow link lasts several seconds.
+ * Pauses before a fenced holder takes the lane again. Without them, it could fence its successor before the log shows that the successor has taken
+ * the lane. They grow because taking a lane over a slow link can take several seconds.
  */
 const FENCED_PAUSES = { leastMs: 375, firstMs: 750, mostMs: 12_000 };
 /** How long a close waits for transactions in flight; an unreachable broker may need far longer. */
 const CLOSE_WITHIN_MS = 2_000;
-/** If no transaction follows within this time, the writer waits until all readers can read the last one. */
+/** If no transaction follows within this time, the writer makes sure that the last one has ended in all its partitions. */
 const SETTLE_AFTER_MS = 1_000;
 
 /**
- * The only writer of a lane. After an error of a broker or a connection, the outcome of a transaction is unknown. The writer then takes the
- * lane again by `transaction-law.ts`, and finds the transaction in the log or writes it again. The caller only notices a delay.
+ * The only writer of a lane. After an error of a broker or a connection, the outcome of a transaction can be unknown. The writer then takes the lane
+ * again, as `transaction-law.ts` describes, and finds the transaction in the log or writes it again. The caller only notices a delay.
  */
 export class KafkaLaneWriter extends QueuedLaneWriter {
   readonly #options: KafkaLaneWriterOptions;
@@ -108,7 +108,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       await session.write(content, id);
       this.#log.counted = id.number;
     }, content).catch((error: unknown) => {
-      // The log has the transaction: this writer committed it before it lost the lane, or a successor completed it. The next one throws.
+      // The log has the transaction: this writer committed it before it lost the lane, or a successor completed it. The next transaction throws.
       if (!(error instanceof LaneLostError) || this.#log.counted < id.number) throw error;
     });
     this.#state?.apply(stateChanges(content.records, lane.state));
@@ -124,7 +124,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     await session.settle();
   }
 
-  /** Runs `work`, which writes `content`, with a session until it succeeds. After each error it takes the lane again first. */
+  /** Runs `work`, which writes `content`, with a session. After a temporary error, takes the lane again and repeats `work`. */
   async #untilDone(
     work: (session: TransactionSession) => Promise<void>,
     { records, offsets }: TransactionContent = { records: [], offsets: [] },
@@ -164,7 +164,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
         await (this.#log.holder?.nonce === nonce ? this.#log.readToEnd() : this.#log.readTo(nonce));
         return this.#log.noted;
       },
-      // Without the signal, a writer that is closed meanwhile would fence its successor, or take the lane from it.
+      // Without the signal, a writer that is closed meanwhile could fence its successor, or take the lane from it.
       signal: this.#over.signal,
     });
     try {
@@ -197,7 +197,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     return { ...lane.state, key: this.#log.holderKey, value: JSON.stringify(holder) };
   }
 
-  /** Rejects as soon as the writer's signal aborts. A request to a broker that doesn't respond would end much later. */
+  /** Rejects as soon as the writer's signal aborts. A request to a broker that doesn't respond could take much longer. */
   #abortable<T>(work: Promise<T>): Promise<T> {
     return abortable(work, this.#over.signal);
   }

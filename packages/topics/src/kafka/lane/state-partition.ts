@@ -9,13 +9,13 @@ import { assertPartitions, fetchRecords, isOutOfRange, nextMaxBytes, partitionOf
 /** Prefix of the keys that the driver itself keeps in a lane's state. */
 export const OWN_KEYS = '$lane/';
 
-/** A value of a compacted partition, and when it was appended by the broker's clock, ms since the epoch. */
+/** A value of a compacted partition, and when it was appended, ms since the epoch, on the broker's clock. */
 export interface StateEntry {
   readonly value: string;
   readonly timestampMs: number;
 }
 
-/** A record with text as key and value; null is a tombstone. */
+/** A record whose key is text. Its value is text, or null for a tombstone. */
 export type StateRecord = Pick<TopicRecord, 'value'> & { readonly key: string; readonly isAborted: boolean };
 
 export interface ReadToEndOptions {
@@ -25,7 +25,7 @@ export interface ReadToEndOptions {
   readonly onRecord?: (record: StateRecord) => void;
 }
 
-/** Far longer than reading the state of any lane takes. */
+/** Maximum time of `readUntil`. Reading the state of a lane takes far less. */
 const LONGEST_READ_MS = 60_000;
 const WAIT_MS = 100;
 /** A read to the end throws `TopicLostError` after this time without progress. A new leader takes a moment to learn its last stable offset. */
@@ -45,8 +45,8 @@ export class StatePartition {
   }
 
   /**
-   * The values read so far, and their ages at `nowMs` by the brokers' clock; without the driver's own keys. Throws an `InvalidRecordError`
-   * if a key's newest value isn't text.
+   * The values read so far, without the driver's own keys, and their ages at `nowMs`. Throws an `InvalidRecordError` if a key's newest value isn't
+   * text.
    */
   reading(nowMs: number): LiveState {
     for (const record of this.#unreadable.values()) textRecord(record);
@@ -57,7 +57,7 @@ export class StatePartition {
     );
   }
 
-  /** Reads to the current last stable offset. Throws `TopicLostError` if earlier records are gone. */
+  /** Reads to the current last stable offset. Throws a `TopicLostError` if the partition has lost records. */
   async readToEnd({ cluster, readYourWrites, onRecord = () => undefined }: ReadToEndOptions): Promise<void> {
     const { topic, partition } = this.topicPartition;
     await assertPartitions(cluster, topic, [partition]);
@@ -74,7 +74,7 @@ export class StatePartition {
   }
 
   /**
-   * Reads until `isLast` returns true, for at most 60 s. It doesn't end at the current last stable offset, which any open transaction holds back.
+   * Reads until `isLast` returns true; throws after 60 s. It doesn't end at the current last stable offset, which any open transaction holds back.
    */
   async readUntil(cluster: Cluster, isLast: (record: StateRecord) => boolean): Promise<void> {
     await assertPartitions(cluster, this.topicPartition.topic, [this.topicPartition.partition]);

@@ -36,7 +36,7 @@ export class Appender {
     this.#options = options;
   }
 
-  /** Resolves to the records' positions when every reader can read them. */
+  /** Resolves to the positions of the records after their transaction has ended in all its partitions. */
   async append(records: readonly PlacedRecord[]): Promise<readonly RecordPosition[]> {
     return await this.#queue.run(() => this.#append(records));
   }

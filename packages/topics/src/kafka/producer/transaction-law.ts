@@ -95,7 +95,7 @@ export function* settle<Content>(commit: boolean): Law<Content, never> {
   }
 }
 
-/** The first steps of every producer. After them, it knows what earlier producers have written, and can write. */
+/** The first steps of every producer. After these steps, the producer knows what earlier producers have written, and can write. */
 export function* begin<Content, Noted extends NotedTransaction = NotedTransaction>(barrier: Content | undefined): Law<Content, Noted> {
   yield { do: 'fence' };
   yield { do: 'end', commit: false, again: true };

@@ -23,7 +23,7 @@ export interface ModelOptions {
 
 /** Texts by partition. */
 export type Content = Readonly<Record<number, string>>;
-/** A step of the previous law, which asks the coordinator how the last transaction has ended. */
+/** A step of an earlier law, which asks the coordinator how the last transaction has ended. */
 export interface Describe {
   readonly do: 'describe';
   wasCommitted: boolean;
@@ -74,10 +74,11 @@ interface Writer {
   /** Indexes of the current step's requests that were answered. */
   sent: number[];
   epoch: number;
-  /** By partition, the offset after the last transaction's records; empty once all partitions have shown its end. */
+  /** By partition, the offset after the last transaction's records; empty after all partitions have shown the end of this transaction. */
   unended: Record<number, number>;
-  /** The number of the writer's newest transaction that counts. `page` is the page that it writes next. */
+  /** The number of the writer's newest transaction that counts. */
   counted: number;
+  /** The page that the writer writes next. */
   page: number;
 }
 
@@ -228,7 +229,10 @@ function* successors(state: string, options: ModelOptions): Generator<readonly [
   yield* brokersDo(world, parse);
 }
 
-/** Returns the state as text, without what can't make a difference any more: requests that are always refused, and all of an ended writer. */
+/**
+ * Returns the state as text, without requests that would always be refused and without the details of writers that have ended, because neither
+ * matters any more.
+ */
 function key(world: World): string {
   const { coordinator, writers, late } = world;
   world.late = late.filter((request) => !('epoch' in request) || request.epoch >= coordinator.epoch);
@@ -419,7 +423,7 @@ function readOf({ coordinator, logs }: World, { name, unended }: Writer, step: M
   return step satisfies never;
 }
 
-/** Ends a step. If it was the law's last one, the writer changes its mode. */
+/** Ends a step. After the last step of a law, the mode of the writer changes. */
 function finish(world: World, writer: Writer, { step, options }: { readonly step: ModelStep; readonly options: ModelOptions }): void {
   if (step.do === 'poll' && step.isEnded) writer.unended = {};
   const { do: _, ...outcome } = step;
@@ -537,7 +541,7 @@ function wrong(state: string, options: ModelOptions, checked: Set<string>): stri
   return missing.length > 0 ? `acknowledged and lost: page ${missing.join(', ')}` : undefined;
 }
 
-/** Replaces all writers with a new one that meets no fault, and runs it to its end. Undefined if it reaches none. */
+/** Replaces all writers with a new one that meets no fault, and runs it to its end. Undefined if it doesn't come to an end. */
 function aloneAfter(world: World, options: ModelOptions): World | undefined {
   const writer = newWriter('Z', 'begin');
   const alone = { ...options, pages: 0 };

@@ -9,7 +9,7 @@ import { TransactionSession, type TransactionSessionOptions } from './transactio
 
 const PAGE = { topic: 'pages', partition: 0, key: 'page' };
 
-/** A session with a fake producer. Its methods succeed, except for the ones in `producer`, which replace them. */
+/** A session with a fake producer, whose methods do nothing unless `producer` replaces them. */
 function sessionOf(producer: Partial<TransactionalProducer>, options: Partial<TransactionSessionOptions> = {}): TransactionSession {
   const nothing = async (): Promise<void> => await Promise.resolve();
   const sender = new RecordSender({

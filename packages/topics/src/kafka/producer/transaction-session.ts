@@ -43,7 +43,7 @@ export interface TransactionSessionOptions {
 
 /** Pauses between two polls of whether a transaction has ended in its partitions. */
 const POLLS = { firstMs: 4, mostMs: 50 };
-/** Pause before the first poll. The coordinator responds before it writes the end markers, so an immediate poll would find none. */
+/** Pause before the first poll. The coordinator responds before it writes the end markers, so an immediate poll would usually find none. */
 const FIRST_POLL_AFTER_MS = 2;
 /** How long a session waits for end markers before it ends the transaction again. Doubles from `firstMs` up to `mostMs`. */
 const ENDS_WITHIN = { firstMs: 400, mostMs: 5_000 };
@@ -70,7 +70,7 @@ export class TransactionSession {
     return this.#newest;
   }
 
-  /** Fences every older session, and writes again the records that older sessions lost. */
+  /** Fences older sessions, and continues from what they have left in the log. */
   async begin(barrier?: readonly NewRecord[]): Promise<void> {
     await this.#options.cluster.connect();
     await this.#follow(begin(barrier && { records: barrier, offsets: [] }));
@@ -86,7 +86,7 @@ export class TransactionSession {
     await this.#follow(isFound ? [] : write(content, id));
   }
 
-  /** Resolves when every reader can read what was written. */
+  /** Resolves when the last transaction has ended in all its partitions. */
   async settle(): Promise<void> {
     await this.#follow(settle(true));
   }
@@ -141,7 +141,7 @@ export class TransactionSession {
     for (const { topic, partition } of places) wanted.set(topic, Math.max(partition + 1, wanted.get(topic) ?? 0));
     const found = await certainTopicMetadata(this.#options.cluster, wanted);
     this.#deleted = new Set(places.filter(({ topic, partition }) => partition >= partitionCount(found.get(topic))).map(partitionKey));
-    // Group offsets outlive their topic, because brokers store them in an internal topic. A transaction may still be open there.
+    // Group offsets can outlive their topic, because brokers store them in an internal topic. A transaction may still be open there.
     return { topicPartitions: topicPartitions.filter(this.#exists), offsets };
   }
 
@@ -175,7 +175,7 @@ export class TransactionSession {
       this.#unended = { topicPartitions: open, offsets: offsets.filter((place) => committed.get(place)?.isPending) };
       if (performance.now() >= deadline) break;
     }
-    // An older transaction of another client may be open in these partitions, so ask whether this producer's own has ended.
+    // An older transaction of another client may be open in these partitions, so ask the brokers whether the transaction of this producer has ended.
     const { topicPartitions, offsets } = this.#unended;
     const ours = await cluster.ask(describeProducers, { topicPartitions, producerId: producer.epoch.producerId });
     this.#unended = { topicPartitions: topicPartitions.filter((place) => ours.get(partitionKey(place))), offsets };
@@ -194,14 +194,14 @@ export class TransactionSession {
       this.#newest = noted;
       if (noteRecord !== undefined) noteRecord.value = JSON.stringify(noted.note);
     }
-    // A partition that was missing when this session began exists now. Only a new session can end a transaction that may be open in it.
+    // A partition that was missing when this session began may exist now, with an open transaction that only a new session can end.
     const reappeared = topicPartitions.find((place) => !this.#exists(place));
     if (reappeared !== undefined) throw unknownTopicError(reappeared.topic);
     places.add({ topicPartitions, offsets });
-    // Only a lane must notice a recreated topic, because its state still describes the old one. Other appends may continue.
+    // Only a lane must notice a recreated topic, because its state still describes the old one. Other appends can continue.
     const assertAppended = notes === undefined ? undefined : readYourWrites.appendGuard(topicPartitions);
     await producer.begin(topicPartitions);
-    // Send the offsets before the records: a later session treats a transaction as written once it finds all of its records.
+    // Send the offsets before the records, because a later session treats a transaction as written if it finds all of its records.
     await producer.sendOffsets(offsets);
     const sent = await sender.write(producer, partitions);
     assertAppended?.(sent);

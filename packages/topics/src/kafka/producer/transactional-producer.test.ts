@@ -17,11 +17,11 @@ const INVALID_TRANSACTION_TIMEOUT = 50;
 
 interface Leading {
   readonly protocol?: TransactionProtocol;
-  /** Returns the refusals of a Produce request, or throws. `count`: requests sent so far. */
+  /** Returns the refusals of a Produce request, or throws. `count`: number of requests so far, including this one. */
   readonly produce?: (options: ProduceOptions, count: number) => readonly Refusal[] | Promise<readonly Refusal[]>;
 }
 
-/** Returns a producer in its first transaction, and the requests that it sends from now on. Each topic has its own leader. */
+/** Returns a producer in its first transaction, and the names of the requests that it sends. Each topic has its own leader. */
 async function begun({ protocol = 1, produce = () => [] }: Leading = {}) {
   const requests: string[] = [];
   let epoch = 7;

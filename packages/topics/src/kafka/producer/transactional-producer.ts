@@ -19,7 +19,7 @@ import {
 export interface TransactionalProducerOptions {
   readonly cluster: Cluster;
   readonly transactionalId: string;
-  /** How long brokers keep a transaction open. If they allow less, it is shortened for all producers that share this object. */
+  /** How long brokers keep a transaction open, ms. If brokers allow less, the time is shortened for all producers that share this object. */
   readonly transactionTimeout: { ms: number };
 }
 
@@ -67,9 +67,9 @@ export const SEQUENCES: number = 2 ** 31;
 const SHORTEST_TIMEOUT_MS = 1_000;
 
 /**
- * Headgate's transactional producer on kafkajs's connections. It isn't used again after an error: the brokers' progress is unknown then,
- * and they would acknowledge a batch under a used number without appending it. A new producer of the transactional ID continues, by
- * `transaction-law.ts`.
+ * Headgate's transactional producer on kafkajs's connections. Don't use it again after an error: it's unknown then what the brokers have appended,
+ * and they would acknowledge a batch under a used number without appending it. A new producer of the transactional ID continues, as
+ * `transaction-law.ts` describes.
  */
 export class TransactionalProducer {
   readonly #options: TransactionalProducerOptions;
@@ -131,7 +131,7 @@ export class TransactionalProducer {
   async commit(): Promise<void> {
     const { transaction, protocol } = this.#begun;
     const next = await this.#options.cluster.ask(endTxn[protocol], { ...transaction, transactionResult: true });
-    // A new epoch numbers the records of a partition from 0.
+    // In a new epoch, the sequence numbers of each partition start at 0 again.
     if (protocol === 2) this.#sequences.clear();
     this.#fenced = { transaction: { ...transaction, ...next }, protocol };
   }

@@ -11,22 +11,22 @@ import { describeConfigs } from '../requests/topics.ts';
 
 /** Maximum bytes that a fetch requests: the limits of `nextMaxBytes` and its initial value. */
 const BYTES = { least: 64 * 1024, first: 128 * 1024, most: 4 * 1024 * 1024 };
-/** After a response with more records, the next one is smaller: a decoded record takes half a kilobyte of memory, however small it is. */
+/** After a response with more records, the next fetch requests fewer bytes, because even a small record takes about half a kilobyte when decoded. */
 const RECORDS_AT_ONCE = 10_000;
-/** Maximum wait of each retry for a broker that reads its remote storage, and the number of retries. */
+/** How long a broker can wait for its remote storage in each retry. */
 const PATIENCE_MS = 1_000;
 const RETRIES = 3;
 /** Maximum number of offsets without a record that one call of `fetchMessages` skips. */
 const MAX_STEPS = 1_000;
 
-/** A part of a partition's committed records, and the offset of the next part. */
+/** Records fetched from a partition, and the offset to continue from. */
 export interface FetchedRecords {
-  /** Committed records. Their bytes share the memory of the broker's response. */
+  /** Committed records. Their bytes are views of larger buffers. */
   readonly records: readonly TopicRecord<Uint8Array>[];
   /** Records of aborted transactions in the same range. */
   readonly aborted: readonly TopicRecord<Uint8Array>[];
   readonly next: number;
-  /** The last stable offset: every transaction below it has ended. */
+  /** The last stable offset: no open transaction begins below it. */
   readonly lastStable: number;
 }
 
@@ -66,7 +66,7 @@ export async function partitionsOf(cluster: Cluster, topic: string): Promise<rea
     .sort((a, b) => a - b);
 }
 
-/** Throws `TopicUnknownError` if a partition is missing even from fresh metadata. */
+/** Throws the error of `whyUnknown` if a partition is missing even from fresh metadata. */
 export async function assertPartitions(cluster: Cluster, topic: string, partitions: readonly number[]): Promise<void> {
   let known = await partitionsOf(cluster, topic);
   if (partitions.every((partition) => known.includes(partition))) return;
@@ -77,8 +77,8 @@ export async function assertPartitions(cluster: Cluster, topic: string, partitio
 }
 
 /**
- * Returns the error to throw for a partition that a broker doesn't know: a `TopicUnknownError` if the cluster doesn't know it, either;
- * otherwise a retryable error. The broker may lag, or another topic of the same kafkajs request may be missing.
+ * Returns the error to throw for a partition that a broker doesn't know: a `TopicUnknownError` if the cluster doesn't know the partition, either;
+ * otherwise a retryable error, because the broker can lag, or another topic of the same kafkajs request can be missing.
  */
 async function whyUnknown(cluster: Cluster, { topic, partition }: TopicPartition, options?: ErrorOptions): Promise<Error> {
   const found = (await certainTopicMetadata(cluster, new Map([[topic, partition + 1]]))).get(topic);
@@ -118,10 +118,9 @@ export interface FetchedMessages {
 }
 
 /**
- * Fetches the next messages of one partition, with transaction markers and aborted records. Resolves without messages only at the last
- * stable offset (if uncommitted, at the replicated end), or after `MAX_STEPS` offsets without any. A broker that can't read its remote
- * storage in time responds without messages, so the fetch is retried. Only compaction leaves a real gap, and compacted topics have no
- * remote storage.
+ * Fetches the next messages of one partition, with transaction markers and aborted records. Resolves without messages only at or after the last
+ * stable offset (if uncommitted, the replicated end), or after `MAX_STEPS` offsets without any. A broker that can't read its remote storage in time
+ * responds without messages, so the fetch is retried. Only compaction leaves a real gap, and compacted topics have no remote storage.
  */
 export async function fetchMessages(cluster: Cluster, options: FetchOptions): Promise<FetchedMessages> {
   const { topic, isolationLevel = READ_COMMITTED } = options;
@@ -189,7 +188,7 @@ interface DecidedMessage {
 }
 
 /**
- * The records of a fetched partition, from `offset` on. If transactions overlap, kafkajs's own filter lets aborted records through: it assumes
+ * The records of a fetched partition, from `offset` on. If transactions overlap, kafkajs's own filter can let aborted records through: it assumes
  * that the aborted transactions are sorted by first offset, and that at most one of them begins per record.
  */
 function decidedMessages(offset: number, { messages, abortedTransactions }: FetchedPartition): readonly DecidedMessage[] {

@@ -6,7 +6,7 @@ import type { Cluster } from '../client/cluster.ts';
 import { isOfMembersAlone } from '../client/error-kinds.ts';
 import { type CommittedOffset, type OffsetFetchOptions, offsetCommit, offsetFetch } from '../requests/offsets.ts';
 
-/** Maximum number of refused commits before the error, because the group's last members may be about to leave. */
+/** Maximum number of retries after a refused commit. The group's last members may be about to leave. */
 const MAX_REFUSALS = 10;
 const PAUSES = { firstMs: 100, mostMs: 800 };
 
@@ -39,8 +39,8 @@ export async function committedOffsets<Place extends OffsetPlace>(
 }
 
 /**
- * Commits the offset that a group reads next, unless the group has committed a later one. Throws a `TopicLogError` (HEADGATE_GROUP_IN_USE) if
- * the group has active members.
+ * Commits the offset that a group reads next, unless the group has committed a later one. Throws a `TopicLogError` (HEADGATE_GROUP_IN_USE) if the
+ * group still has active members after some retries.
  */
 export async function commitGroupOffset(cluster: Cluster, { group, topic, partition, nextOffset }: OffsetCommit): Promise<void> {
   const committed = (await groupOffsets(cluster, { group, topic, partitions: [partition] })).get(partition);

@@ -23,12 +23,12 @@ interface OffsetRange {
 }
 
 const POLL_MS = 5;
-/** Maximum waits for the end of a transaction. Another producer's transaction can stay open for long; this log ends its own again if need be. */
+/** Maximum waits for the end of a transaction, ms: another producer's, which can stay open for a long time, or this log's own. */
 const WAITS_MS = { foreign: 1_000, own: 10_000 };
 
 /**
- * The offsets that this log has committed. Readers wait for them, because a broker reports a commit before the partitions know of it, and a
- * reader that starts at once would miss the new records.
+ * The offsets that this log has committed. Readers wait for them, because a broker can report a commit before the partitions know of it. A reader
+ * that starts at once could miss the new records.
  */
 export class ReadYourWrites {
   readonly #newest = new Map<string, OffsetRange>();
@@ -47,8 +47,8 @@ export class ReadYourWrites {
   }
 
   /**
-   * Call before sending. The returned function throws `TopicLostError` if the broker appended below an offset that this log has committed,
-   * because the topic was recreated then.
+   * Call before sending. The returned function throws a `TopicLostError` if a broker has appended below an offset that this log has committed: the
+   * topic was recreated.
    */
   appendGuard(topicPartitions: Iterable<TopicPartition>): (sent: SentRecords) => void {
     const ends = Array.from(topicPartitions, ({ topic, partition }) => {
@@ -65,8 +65,8 @@ export class ReadYourWrites {
   }
 
   /**
-   * Resolves to the last stable offsets once they are after everything that this log has committed. Waits at most 1 s if another producer's open
-   * transaction keeps them lower, and otherwise at most 10 s.
+   * Resolves to the last stable offsets. First waits until they reach the end of what this log has committed: for about 10 s at most, or about 1 s if
+   * only other producers' transactions hold them back.
    */
   async stableOffsets(cluster: Cluster, topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, number>> {
     for (const startedMs = performance.now(); ;) {
@@ -84,7 +84,7 @@ export class ReadYourWrites {
     }
   }
 
-  /** The highest last stable offset that this log has seen of a partition. */
+  /** The highest last stable offset of a partition that this log has seen; 0 if none. */
   highestStable(topic: string, partition: number): number {
     return this.#highestStable.get(partitionKey({ topic, partition })) ?? 0;
   }

@@ -13,9 +13,9 @@ import { topicMetadata } from '../client/topic-metadata.ts';
 
 /** How long a broker waits for new records before it responds without any. */
 const LONG_POLL_MS = 1_000;
-/** Interval at which a reader of several partitions polls them. It doubles, up to `mostMs`, each time that there are no new records. */
+/** Pause before a reader of several partitions checks them again after finding nothing new. The pause doubles up to `mostMs`. */
 const LOOK_FOR_NEWS = { firstMs: 250, mostMs: 1_000 };
-/** How often a reader of all partitions checks for new ones. */
+/** Minimum interval at which a following reader of all partitions checks for new ones. */
 const PARTITIONS_CHECK_MS = 3_000;
 /** Number of responses, each after a refresh of the metadata, before a reader believes that a partition has become shorter. */
 const LOSS_CHECKS = 4;
@@ -33,11 +33,11 @@ export interface KafkaTopicReaderOptions<Field extends string | Uint8Array> {
 interface Position {
   readonly partition: number;
   next: number;
-  /** The last stable offset when it was last fetched. A reader that doesn't follow ends here. */
+  /** The offset up to which records are known to be readable. A reader that doesn't follow ends here. */
   end: number;
 }
 
-/** One pass over the records: fetches on demand, takes the partitions in turns, and never reads more than one response ahead. */
+/** One pass over the records: fetches on demand, takes the partitions in turn, and keeps at most one response in memory. */
 export class KafkaTopicReader<Field extends string | Uint8Array> extends PullReader<Field> {
   readonly #options: KafkaTopicReaderOptions<Field>;
   readonly #over = new AbortController();
@@ -99,8 +99,8 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
       const start = from === 'earliest' ? first : from === 'latest' ? end : from;
       const resume = group === undefined ? undefined : readYourWrites.groupOffset({ group, topic, partition }, committed?.get(partition));
       const next = Math.max(first, resume ?? start);
-      // If the partition ends below `had`, it has lost records. A start above the highest offset that this client has seen proves no loss,
-      // because a caller can wait for records that don't exist yet.
+      // If the partition ends below `had`, it has lost records. A start above the highest offset that this log has seen proves no loss, because a
+      // caller can wait for records that don't exist yet.
       const had = resume ?? Math.min(next, readYourWrites.highestStable(topic, partition));
       return { partition, next: emptyRanges.behind(topic, partition, next), end, had };
     });

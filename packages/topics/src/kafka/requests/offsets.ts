@@ -43,10 +43,7 @@ export const listOffsets: Request<ListOffsetsOptions, PartitionAnswers<number>> 
 
 export interface OffsetFetchOptions extends AboutPartitions {
   readonly groupId: string;
-  /**
-   * True to report where an open transaction may still commit an offset (`isPending`). Brokers before Kafka 2.5 can't report this, but they never
-   * skip the end of a transaction, either.
-   */
+  /** True to report where an open transaction may still commit an offset (`isPending`). Brokers before Kafka 2.5 can't report this. */
   readonly showsPending?: boolean;
 }
 

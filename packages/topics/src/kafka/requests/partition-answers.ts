@@ -67,7 +67,7 @@ export function readPartitions<Value>(
 }
 
 function refusedParts(codes: readonly Required<Refusal>[]): readonly Refusal[] {
-  // All partitions were refused for this reason, so nothing was done. A refusal without a topic says so.
+  // All partitions were refused for this reason, so nothing was done. A refusal without a topic stands for that.
   if (codes.length > 0 && codes.every(({ errorCode }) => errorCode === CONCURRENT_TRANSACTIONS))
     return [{ errorCode: CONCURRENT_TRANSACTIONS }];
   const refused = codes.filter(({ errorCode }) => errorCode !== 0);

@@ -37,7 +37,7 @@ export interface Request<Options, Answer> extends Routed<Options> {
 }
 
 export interface Answered<Answer> {
-  /** How long the broker accepts no further request, ms. */
+  /** How long to wait before the next request to this broker, ms. */
   readonly throttleMs: number;
   /** The broker's refusals, if any. */
   readonly refusals: readonly Refusal[];

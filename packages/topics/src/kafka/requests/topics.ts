@@ -24,7 +24,7 @@ export interface TopicMetadata {
 }
 
 export interface Metadata {
-  /** The brokers that are up. */
+  /** The brokers that the cluster considers alive. */
   readonly brokers: readonly { readonly nodeId: number; readonly host: string; readonly port: number; readonly rack: string }[];
   readonly controllerId: number;
   readonly topicMetadata: readonly TopicMetadata[];

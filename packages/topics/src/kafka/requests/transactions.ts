@@ -246,8 +246,7 @@ export interface DescribeProducersOptions extends AboutPartitions {
 }
 
 /**
- * Reads for each partition whether the producer has a transaction open there. True for brokers before Kafka 2.8, which don't have this request;
- * they never skip an end marker.
+ * Reads for each partition whether the producer has a transaction open there. True if the broker doesn't support this request, as before Kafka 2.8.
  */
 export const describeProducers: Request<DescribeProducersOptions, PartitionAnswers<boolean>> = {
   api: 'DescribeProducers',

@@ -30,7 +30,10 @@ type Authentication = (connection: Pick<AuthenticationProviderArgs, 'saslAuthent
  * The driver's errors never contain the token.
  */
 export function bearerAuthentication(token: () => Promise<BearerToken>): Authentication {
-  /** True after the brokers have accepted a token. A refused token has then expired; before, it may belong to another cluster. */
+  /**
+   * True after the brokers have accepted a token. A token that they refuse later has probably expired; one that they refuse before may belong to
+   * another cluster.
+   */
   let wasTaken = false;
   let refused: string | undefined;
   return ({ saslAuthenticate }) => ({
@@ -62,7 +65,9 @@ export function isStaleToken(error: unknown): boolean {
   return error instanceof Error && (error instanceof StaleTokenError || isStaleToken(error.cause));
 }
 
-/** The token has expired or was refused, and a fresh one will come. The error has no code, because every error with a Headgate code is final. */
+/**
+ * The token has expired or was refused, and a fresh one will come. The error has no Headgate code, because `verdictOf` would then treat it as final.
+ */
 class StaleTokenError extends Error {
   override readonly name = 'StaleTokenError';
   readonly retryable = true;

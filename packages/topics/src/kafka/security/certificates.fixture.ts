@@ -16,7 +16,7 @@ export interface Certificates {
   readonly client: ClientCertificates;
   /** A client whose certificate comes from an authority that the broker doesn't know. */
   readonly stranger: ClientCertificates;
-  /** Path of the key store, for the broker's settings. `trustStore` is a path, too. */
+  /** Path of the broker's key store. */
   readonly keyStore: string;
   readonly trustStore: string;
 }

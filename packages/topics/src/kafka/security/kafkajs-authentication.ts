@@ -45,9 +45,9 @@ const MECHANISMS = { plain, 'scram-sha-256': scram256, 'scram-sha-512': scram512
 >;
 
 /**
- * Returns the `sasl` option for kafkajs, with Headgate's own authentication for oauthbearer, because kafkajs 2.2.4 doesn't read the brokers'
- * response, so a refused token would look like a closed connection. For the other mechanisms, it wraps kafkajs's authentication, so that a lost
- * connection doesn't look like a refusal.
+ * Returns the `sasl` option for kafkajs. For oauthbearer, it uses Headgate's own authentication: kafkajs 2.2.4 doesn't read the brokers' response, so
+ * a refused token would look like a closed connection. For the other mechanisms, it wraps kafkajs's authentication, so that a lost connection doesn't
+ * look like a refusal.
  */
 export function saslForKafkajs(sasl: KafkaSaslOptions): NonNullable<KafkaConfig['sasl']> {
   if (sasl.mechanism === 'oauthbearer') {

@@ -13,7 +13,7 @@ const because = why === undefined ? '' : ` (skipped: ${why})`;
 /** Lifetime of a session. Clients authenticate again 2 s before it ends, which is 1 s after the last time. */
 const REAUTHENTICATE_MS = 3_000;
 const SASL_AUTHENTICATE = '#36';
-/** More cuts than kafkajs retries for one connection. */
+/** More cuts than kafkajs makes retries for one connection. */
 const CUTS = 12;
 
 describe.skipIf(why !== undefined).concurrent(`a connection lost while it authenticates${because}`, () => {
@@ -73,7 +73,8 @@ describe.skipIf(why !== undefined).concurrent(`a connection lost while it authen
     await writer.write();
     password = 'not-the-one';
     const failures = await Promise.all([firstFailure(writer.write), membershipEnded, writer.readerEnded]);
-    // The text of the reason depends on when the password changed. In the middle of an exchange, the broker seems not to know the password.
+    // The text of the reason depends on when the password changed. If it changed in the middle of an exchange, the client finds that the broker
+    // doesn't know the password.
     for (const failure of failures) {
       expect(failure).toMatchObject({ code: 'HEADGATE_KAFKA_CREDENTIALS_REFUSED', retryable: false });
       expect(String(failure)).toMatch(

@@ -15,7 +15,7 @@ export interface SecureBrokerOptions {
 }
 
 /**
- * Options of a broker with two listeners that accept all mechanisms, OPEN and SHORT. On SHORT, a client must authenticate again within
+ * Options of a broker with two listeners that accept all of `MECHANISMS`, OPEN and SHORT. On SHORT, a client must authenticate again within
  * `reauthenticateMs`. The caller must add the SCRAM user.
  */
 export function saslBrokerOptions({ reauthenticateMs }: { readonly reauthenticateMs: number }): SecureBrokerOptions {

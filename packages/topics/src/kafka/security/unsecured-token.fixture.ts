@@ -4,7 +4,7 @@ export interface UnsecuredTokenOptions {
   readonly lifetimeMs: number;
 }
 
-/** A JSON web token without a signature (RFC 7515, appendix A.5), which a broker for tests accepts. */
+/** A JSON web token without a signature (RFC 7515, appendix A.5), which the brokers of these tests accept. */
 export function unsecuredToken({ subject, lifetimeMs }: UnsecuredTokenOptions): string {
   const nowSeconds = Date.now() / 1000;
   const claims = { sub: subject, iat: nowSeconds - 3600, exp: nowSeconds + lifetimeMs / 1000 };

@@ -44,7 +44,8 @@ describe.skipIf(reason !== undefined)(`record batches on a broker${reason === un
       socketFactory: kafkajsSockets(),
     };
     kafka = new Kafka(config);
-    // A new broker creates its transaction coordinator for the first transaction. Waiting for it here keeps that delay out of the tests.
+    // A new broker needs some time to create its transaction coordinator for the first transaction. This transaction keeps that delay out of the
+    // tests.
     const first = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner, transactionalId: randomUUID(), idempotent: true });
     await first.connect();
     await (await first.transaction()).abort();

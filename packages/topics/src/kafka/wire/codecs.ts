@@ -10,7 +10,10 @@ export interface Compression {
   compress(records: Buffer): Promise<Buffer>;
 }
 
-/** Compressions at level 1. Higher levels take much longer and save only a few more bytes, because the records of a page are similar. */
+/**
+ * Compressions, at level 1. Higher levels of gzip and zstd take much longer and save only a few more bytes, because the records of a page are
+ * similar.
+ */
 export const COMPRESSIONS: Readonly<Record<'none' | 'gzip' | 'zstd', Compression>> = {
   none: { codec: CODECS.none, compress: (records) => Promise.resolve(records) },
   gzip: { codec: CODECS.gzip, compress: (records) => promisify(gzip)(records, { level: 1 }) },

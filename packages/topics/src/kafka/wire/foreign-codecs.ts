@@ -6,7 +6,7 @@ export interface Codec {
   decompress(bytes: Buffer): Promise<Buffer>;
 }
 
-/** Snappy as other clients write it: raw, or in the frame of the Java library (xerial), which contains several blocks. */
+/** Snappy as other clients write it: raw, or in the frame of the Java library (xerial), which can contain several blocks. */
 export const SNAPPY: Codec = {
   compress: () => Promise.reject(new TypeError('Headgate reads Snappy but never writes it.')),
   async decompress(bytes) {

@@ -11,11 +11,11 @@ export interface RecordBatch {
   readonly codec: number;
 }
 
-/** The producer of a batch, and the batch's sequence number in its partition. */
+/** The producer of a batch, and the position of the batch among the records that this producer sends to the partition. */
 export interface BatchSender {
   readonly producerId: string;
   readonly producerEpoch: number;
-  /** Records that the producer has sent to the partition before, modulo 2^31. */
+  /** The sequence number of the batch's first record. */
   readonly baseSequence: number;
 }
 

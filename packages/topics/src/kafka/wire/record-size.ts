@@ -13,12 +13,12 @@ export function recordBytes(maxMessageBytes: number): number {
   return Math.max(0, batchBytes(maxMessageBytes) - RECORD_OVERHEAD_BYTES);
 }
 
-/** The minimum `max.message.bytes` of a topic that accepts a record of this many bytes of key, value and headers. */
+/** The `max.message.bytes` at which a record with this many bytes of key, value and headers fits, with a margin. */
 export function messageBytesFor(record: number): number {
   return messageBytesForBatch(record + RECORD_OVERHEAD_BYTES);
 }
 
-/** The minimum `max.message.bytes` of a topic that accepts a batch of this many bytes, before compression. */
+/** The `max.message.bytes` at which a batch of this many bytes before compression fits, with a margin. */
 export function messageBytesForBatch(batch: number): number {
   return Math.ceil(batch / COMPRESSION_GROWTH);
 }

@@ -51,7 +51,7 @@ export class RequestWriter {
     const length = Buffer.byteLength(value);
     if (this.#flexible) this.#unsignedVarint(length + 1);
     else this.int16(length);
-    // `#room` can move `#end`. Inside the next statement, `+=` would already have read the old `#end`.
+    // Call `#room` before the next statement, because it can move `#end`: `+=` reads `#end` before it calls `write`.
     const bytes = this.#room(length);
     this.#end += bytes.write(value, this.#end);
     return this;
@@ -93,7 +93,7 @@ export class RequestWriter {
     this.#start = this.#end;
   }
 
-  /** Returns the buffer with space for `more` bytes after `#end`. Growing it moves `#start` and `#end`. */
+  /** Returns the buffer with space for `more` bytes after `#end`. If the buffer must grow, `#start` and `#end` move. */
   #room(more: number): Buffer {
     if (this.#end + more > this.#bytes.length) {
       const begun = this.#bytes.subarray(this.#start, this.#end);

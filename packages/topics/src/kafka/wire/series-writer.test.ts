@@ -4,7 +4,7 @@ import { anyRecord } from './batch-records.fixture.ts';
 import { encodeRecords } from './encode-records.ts';
 
 const digits = fc.stringMatching(/^\d{0,40}$/);
-/** Texts that often begin or end with half of a surrogate pair, so that two adjacent texts form a whole pair. */
+/** Texts that can begin or end with half of a surrogate pair, so that two adjacent texts can form a whole pair. */
 const anyText = fc.oneof(
   digits,
   fc.string({ unit: 'binary', maxLength: 60 }),

@@ -18,7 +18,7 @@ export class SeriesWriter {
   readonly #afterBytes: number;
   /** The common end of the values, then the headers. */
   readonly #tail: Uint8Array;
-  /** The key, the value's length and the value's beginning. The index is the length of the varying part, on which the value's length depends. */
+  /** By length of the varying part: the encoded key, the length of the value, and the beginning of the value. */
   readonly #heads: Uint8Array[] = [];
 
   constructor({ key, parts, headers }: SeriesWriterOptions) {
@@ -31,8 +31,8 @@ export class SeriesWriter {
   }
 
   /**
-   * Writes the record at `index`. Returns false, and writes nothing, if its part is empty, longer than `LONG` or not ASCII. In an empty part or
-   * one that isn't ASCII, two halves of a surrogate pair could meet, and only the whole value can be encoded.
+   * Writes the record at `index`. Returns false, and writes nothing, if the record's part is empty, longer than `LONG` or not ASCII. If the part is
+   * empty or isn't ASCII, two halves of a surrogate pair can meet, so only the whole value can be encoded.
    */
   write(writer: RecordWriter, index: number, offsetDelta: number): boolean {
     const part = this.#partAt(index);

@@ -7,8 +7,8 @@ export interface SplitOptions {
   /** The timestamp of every record, whole milliseconds since the epoch. */
   readonly timestampMs: number;
   /**
-   * Maximum bytes of one batch before compression, including its header of 61 bytes. A broker compares the compressed size with
-   * `max.message.bytes`, and incompressible bytes grow by up to 0.5 % when compressed.
+   * Maximum bytes of one batch before compression, including its header of 61 bytes. A broker compares the compressed size with `max.message.bytes`,
+   * and incompressible bytes grow a little when compressed.
    */
   readonly maxBytes: number;
   /** Batches under 1,024 bytes stay uncompressed. */
@@ -26,7 +26,10 @@ export interface SplitBatch {
 
 /** Encodes records into batches, in reused buffers. */
 export class BatchSplitter {
-  /** The largest buffer of earlier batches, for reuse. A new one for each page, half a megabyte, would burden the garbage collector. */
+  /**
+   * The largest buffer of earlier batches, for reuse. A page of 5,000 records takes about half a megabyte, and a new buffer for each page would
+   * burden the garbage collector.
+   */
   #room: Buffer<ArrayBuffer> | undefined;
 
   /**

@@ -58,7 +58,10 @@ export function batchBytes(wire: Buffer): number {
   return wire.readInt32BE(SIZE_OF_BATCH_AT);
 }
 
-/** Frame size, API key, version, correlation ID, client ID; transactional ID, acks, timeout, topic count, topic, partition count, partition. */
+/**
+ * The batch's size comes after these fields: frame size, API key, version, correlation ID, client ID; transactional ID, acks, timeout, topic count,
+ * topic, partition count, partition.
+ */
 const SIZE_OF_BATCH_AT = 4 + 2 + 2 + 4 + (2 + 'headgate'.length) + (2 + 'lane'.length) + 2 + 4 + 4 + (2 + 'pages'.length) + 4 + 4;
 
 /** The records as kafkajs's own messages. */
