@@ -17,7 +17,7 @@ export interface BudgetSlots {
   readonly name: string;
   /** Slots in all: requests, or units of weight, per window. */
   readonly limit: number;
-  /** Length of the window in ms; of a quota, 24 hours or 31 days. */
+  /** Length of the window in ms; for a quota, 24 hours or 31 days. */
   readonly windowMs: number;
   /** Name of the unit that the budget counts. Default: requests. */
   readonly unit?: string;

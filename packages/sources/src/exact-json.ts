@@ -72,7 +72,7 @@ function isLossless(source: string, value: number): boolean {
 
 /** A JavaScript number keeps every decimal number of up to this many digits, if it is at least `SMALLEST_NORMAL`. */
 const MOST_DIGITS = 15;
-/** Smaller numbers have fewer bits (IEEE 754). */
+/** A number smaller than this has fewer bits (IEEE 754). */
 const SMALLEST_NORMAL = 2 ** -1022;
 
 function isExact(source: string, value: number): boolean {

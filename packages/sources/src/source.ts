@@ -119,7 +119,7 @@ export interface SourceBudgetGauge {
   readonly budget: string;
   /** Maximum requests, or units of weight, per window. */
   readonly limit: number;
-  /** Length of the window in ms; of a quota, 24 hours or 31 days. */
+  /** Length of the window in ms; for a quota, 24 hours or 31 days. */
   readonly windowMs: number;
   /** Weight in use now, by our own requests and, as far as responses show it, by other clients. */
   readonly used: number;

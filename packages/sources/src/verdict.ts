@@ -16,7 +16,7 @@ export type Verdict<Value> =
       readonly retryInMs?: number | undefined;
     }
   | {
-      /** A temporary error: the request is retried after a random wait, which grows with each failure. */
+      /** A temporary error: the request is retried after a random wait, whose maximum grows with each failure. */
       readonly kind: 'transient';
       readonly reason: string;
       /** Minimum wait that the service requests, in ms from now. */

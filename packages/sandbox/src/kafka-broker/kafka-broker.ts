@@ -20,11 +20,11 @@ export interface KafkaBrokerOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Further listeners of each node by name, in capitals, each on its own port. Set their keys and users in `settings`. Default: none. */
   readonly listeners?: Readonly<Record<string, ListenerProtocol>>;
-  /** Maximum milliseconds until all nodes are ready, without downloading Kafka. Default 60,000. */
+  /** Maximum milliseconds from the start of a node until it is ready. Default 60,000. */
   readonly readyWithinMs?: number;
   /** Environment with `PATH`, `JAVA_HOME`, `XDG_CACHE_HOME` and `HEADGATE_KAFKA_JARS`. Default: `process.env`. */
   readonly environment?: NodeJS.ProcessEnv;
-  /** Called before Kafka is downloaded. The download takes about a minute and happens once. */
+  /** Called before Kafka is downloaded, which takes about a minute. Later calls use the downloaded files. */
   readonly onFetch?: () => void;
 }
 

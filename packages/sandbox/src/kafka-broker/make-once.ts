@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A lock that hasn't been renewed for this long, in ms, belongs to a dead process. */
+/** A lock that hasn't been renewed for this long, in ms, is assumed to belong to a dead process. */
 const staleMs = 15_000;
 
 /**

@@ -11,7 +11,7 @@ export interface RecordedEntry {
     readonly url: string | null;
     readonly body?: string;
   };
-  /** The response to such requests, instead of the emulator's own. */
+  /** The response to requests that match, instead of the emulator's own. */
   readonly response: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;

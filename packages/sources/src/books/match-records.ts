@@ -11,7 +11,7 @@ import { type BookRecord, bookRecord } from './schema.ts';
 export function isbnsOf(record: BookRecord): readonly string[] {
   return ['isbn13', 'isbn', 'isbn10'].flatMap((field) => {
     const value = record[field];
-    // An ISBN-10 sent as a number has lost its leading zeros.
+    // An ISBN-10 sent as a number has lost any leading zeros.
     const text = typeof value === 'number' ? String(value).padStart(10, '0') : value;
     const isbn = typeof text === 'string' ? toIsbn13(text) : undefined;
     return isbn === undefined ? [] : [isbn];

@@ -12,7 +12,7 @@ import { isRecord, authorAnswer, batchAnswer, bookAnswer, bookRecord } from './s
 export interface ReadAnswerOptions {
   readonly answer: HttpResponse;
   readonly answered: AnsweredQuery;
-  /** Read if the response turns out to be an error with status 200. */
+  /** Options of `readRefusal`, for a response that turns out to be an error with status 200. */
   readonly refusal: RefusalOptions;
 }
 

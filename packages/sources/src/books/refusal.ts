@@ -22,7 +22,7 @@ export type Refusal =
 
 export interface LimitReached {
   readonly reason: string;
-  /** Ms until the next request may start, if the response says so. */
+  /** Ms until the next request may start; undefined if the response doesn't say. */
   readonly retryInMs?: number | undefined;
 }
 

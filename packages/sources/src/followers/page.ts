@@ -87,7 +87,7 @@ export function readPage(value: unknown, options: ReadPageOptions, isExact = fal
   return { kind: 'page', content: { ids, nextCursor: String(next), previousCursor: String(previous) } };
 }
 
-/** Parses the page again with numbers as their source text. Slower, so only for pages in which a number may have lost digits. */
+/** Parses the page again with numbers as their source text. Slower, so only for pages that need it. */
 function readExactPage(options: ReadPageOptions): ReadPage {
   let exact: unknown;
   try {

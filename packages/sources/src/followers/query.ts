@@ -67,7 +67,7 @@ export function followersPaging(options: FollowersWalk): Paging<FollowersQuery, 
   };
 }
 
-/** Throws unless the cursor is a string of digits. Plain JavaScript can pass a number, which may have lost digits. */
+/** Throws unless the cursor is the text of a whole number. Plain JavaScript can pass a number, which may have lost digits. */
 export function assertCursor(cursor: unknown): void {
   if (typeof cursor !== 'string' || !CURSOR.test(cursor))
     refuse(`cursor must be the digits of an earlier page's cursor, got ${JSON.stringify(cursor)}`);

@@ -83,7 +83,7 @@ function borrowed(dispatch: Dispatch): Connections {
   return { dispatch, proxyAwaited: undefined, close: () => Promise.resolve() };
 }
 
-/** The proxies that undici reads from the environment: lowercase wins, and an https address falls back to HTTP_PROXY. */
+/** Returns the addresses of the proxies in the environment, as undici reads them: lowercase wins. */
 export function proxyVariables(env: ConnectionsOptions['env']): { readonly http: string; readonly https: string } {
   return { http: env['http_proxy'] ?? env['HTTP_PROXY'] ?? '', https: env['https_proxy'] ?? env['HTTPS_PROXY'] ?? '' };
 }

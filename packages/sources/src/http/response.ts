@@ -43,7 +43,7 @@ export function decodedBody({ raw, encoding = 'identity', maxBytes }: DecodedBod
     };
     if (name === 'gzip' || name === 'x-gzip') gunzip(raw, options, done);
     else if (name === 'br') brotliDecompress(raw, options, done);
-    // Quotes the encoding unchanged, because redaction finds a secret by its exact letters.
+    // Quotes the encoding in its original case, so that redaction can decode a secret in it, such as one in base64.
     else reject(new Error(`unknown content-encoding ${JSON.stringify(encoding.trim().slice(0, 40))}`));
   });
 }

@@ -59,7 +59,7 @@ export interface Call {
   sent: number;
   /** Monotonic ms at which the first attempt of `sent` began, or the outage if that was later. */
   sentFromMs: number;
-  /** Monotonic ms at which the wait ends that the last error in an outage requested. */
+  /** End of the wait that the last error in an outage requested, in monotonic ms. */
   waitUntilMs: number;
 }
 
@@ -141,7 +141,7 @@ export class CircuitBreaker {
     return outage === undefined || outage !== this.#outage ? 1 : 1 / (1 + Math.min(sent, MOST_ROUNDS_BEHIND));
   }
 
-  /** Records that the request has got a permit. Call it in the synchronous step in which the permit is granted. */
+  /** Records that the request received a permit. Call it in the synchronous step in which the permit is granted. */
   granted(call: Call, credential: string): void {
     Object.assign(call, { credential, fromMs: this.#options.clock.monotonicMs(), startedAt: this.#answers, waitUntilMs: -Infinity });
     this.#service.granted(call);
@@ -226,7 +226,7 @@ export class CircuitBreaker {
     return Math.max(this.#service.freeAtMs, this.#credentials.get(credential)?.circuit.freeAtMs ?? -Infinity);
   }
 
-  /** Returns monotonic ms, without the time in which the service was down. */
+  /** Returns monotonic ms, without the time of outages. */
   upMs(): number {
     return (this.#outage?.fromMs ?? this.#options.clock.monotonicMs()) - this.#downMs;
   }
@@ -258,7 +258,7 @@ export class CircuitBreaker {
     for (const end of this.#untilUp) end();
   }
 
-  /** True if the credential is at fault: others get responses, and another credential that may send the request has a closed circuit. */
+  /** Records the error for the credential. Returns true if the credential is at fault and another one can send the request. */
   #isCredentials(call: Call, waitUntilMs: number): boolean {
     const { circuit, suspect } = this.#of(call.credential);
     suspect.failed(call.startedAt, this.#answers);

@@ -7,8 +7,8 @@ export interface FailureStreakOptions {
 }
 
 /**
- * Counts the requests of a source that have failed alike since the last success. At the limit, the cause is probably not the requests, so
- * the next ones would fail, too.
+ * Counts the requests in a row that have failed alike. At the limit, the cause is probably not the requests, so the next ones would fail,
+ * too.
  */
 export class FailureStreak {
   readonly #options: FailureStreakOptions;

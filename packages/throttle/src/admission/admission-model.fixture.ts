@@ -237,7 +237,7 @@ class PlainFairQueue<Entry extends PlainQueued> implements Iterable<Entry> {
     return true;
   }
 
-  /** Records that an entry has got its turn. */
+  /** Records that an entry has had its turn. */
   served({ turn }: Entry): void {
     if (this.#current > this.#now) this.#endTurn();
     this.#current = Math.max(this.#current, turn);

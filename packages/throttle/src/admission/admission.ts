@@ -281,7 +281,7 @@ function waitsBehind({ weights, among }: Ahead, earlier: Ahead): boolean {
   return isWithin && costsAsMuch(weights, earlier.weights);
 }
 
-/** True if some credential may carry either of the two requests. */
+/** True if the two requests have a credential in common. */
 function isRival({ among }: Ahead, other: Ahead): boolean {
   return among === undefined || other.among === undefined || among.some((name) => other.among?.includes(name));
 }

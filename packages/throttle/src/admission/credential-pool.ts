@@ -56,7 +56,7 @@ export interface Ahead {
 export interface CredentialPool {
   /** The current members, without the retired ones. */
   readonly members: readonly PoolMember[];
-  /** Returns true if the limits of some member, one of `among`, are large enough for these weights; false once all members have left. */
+  /** Returns true if some member of `among` has limits that are large enough for these weights; false once all members have left. */
   bears(weights: readonly number[], among?: Among): boolean;
   /**
    * Returns the monotonic ms at which the first member may start a request: `-Infinity` if one may now, `Infinity` while that depends on

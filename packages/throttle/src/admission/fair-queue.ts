@@ -60,7 +60,7 @@ export class FairQueue<Entry extends Queued> implements Iterable<Entry> {
     return this.#entries.delete(entry);
   }
 
-  /** Records that an entry has got its turn. */
+  /** Records that an entry has had its turn. */
   served({ turn }: Entry): void {
     if (this.#current > this.#now) this.#now = this.#current;
     this.#current = Math.max(this.#current, turn);

@@ -15,7 +15,7 @@ export class OrderedList<Entry> implements Iterable<Entry> {
     return this.#chunks[0]?.[0];
   }
 
-  /** Returns the first entry after this one, which needn't be in the list. */
+  /** Returns the first entry that comes after `entry`, which itself needn't be in the list. */
   after(entry: Entry): Entry | undefined {
     const chunkAt = this.#chunkOf(entry);
     const chunk = this.#chunks[chunkAt];

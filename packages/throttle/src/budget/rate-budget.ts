@@ -155,7 +155,7 @@ export class RollingBudget implements RateBudget {
   readonly #endGrainMs: number;
   readonly #clock: Clock;
   readonly #log: SlidingWindowLog;
-  /** The log without refused requests, which services that report what is left are assumed not to count. */
+  /** The log without refused requests. Services that report what is left are assumed not to count these. */
   readonly #unrefused: SlidingWindowLog;
   readonly #inFlight = new Set<RollingSlot>();
   #weightInFlight = 0;

@@ -17,14 +17,14 @@ export interface SharedCredential {
   readonly slowestMs: number;
   /** Times of other clients' requests in each window, as fractions of a window. The last entry repeats. */
   readonly others: readonly (readonly number[])[];
-  /** Time of our first request, as a fraction of a window. Default 0. */
+  /** Time at which we begin to send, in windows. Default 0. */
   readonly startAt?: number;
 }
 
 export interface SharedUse {
   /** Times at which the service counted our requests, in ms. */
   readonly counted: readonly number[];
-  /** Time at which we begin to send, in windows. Default 0. */
+  /** Times at which the service refused our requests, in ms. */
   readonly refused: readonly number[];
   readonly othersCounted: number;
 }
