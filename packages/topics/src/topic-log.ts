@@ -37,8 +37,8 @@ export interface TopicLog extends AsyncDisposable {
   /** The newest committed value per key of one partition of a compacted topic, without holding any lane. */
   readState(topic: string, partition: number): Promise<StateReading>;
   /**
-   * Divides the partitions of topics among the members of a group. As far as the group knows, each partition has one member at a time, but only a
-   * lane keeps two processes from writing at once. Resolves at the first assignment.
+   * Assigns the partitions of topics to the members of a group. The embedded log assigns all of them to each member. Only a lane keeps two processes
+   * from writing at once. Resolves at the first assignment.
    */
   joinGroup(options: JoinGroupOptions): Promise<GroupMember>;
   /** The offset that a group reads next in a partition; undefined if it has committed none. */
@@ -108,7 +108,7 @@ export interface JoinGroupOptions {
   readonly group: string;
   /** Topics whose partitions the members share, all in one assignment. */
   readonly topics: readonly string[];
-  /** A text that all members must have in common. A member with another text is refused. */
+  /** A text that all members must have in common. A driver can refuse a member with another text. */
   readonly agreement: string;
   /** Called with all partitions of this member after each assignment, even if they are the same as before. */
   readonly onAssigned: (partitions: readonly TopicPartition[]) => void;
@@ -152,8 +152,8 @@ export interface NewTopicSpec extends TopicSpec {
   /** Like `minRecordBytes`, but a smaller limit only causes a warning. Default 0. */
   readonly usualRecordBytes?: number;
   /**
-   * True to keep all records, however old they are. An existing topic that deletes old records causes a warning. Default false: as configured in the
-   * log.
+   * True if the topic should keep all records, however old they are. An existing topic that deletes old records causes a warning. Default false: as
+   * configured in the log. The embedded log ignores this, because its `retention` decides.
    */
   readonly keepsRecords?: boolean;
   /**
@@ -187,7 +187,7 @@ export interface TopicGrowth {
 export interface TopicInfo extends TopicSpec {
   /**
    * By partition: the first offset that is kept, and the offset at which a reader ends now. Records that become readable later are at `end` or after
-   * it. Empty if the offsets were not requested.
+   * it. Can be empty if the offsets were not requested.
    */
   readonly offsets: readonly { readonly earliest: number; readonly end: number }[];
   /** ID of the topic, a new one if the topic is recreated. Absent on the embedded log, and on brokers before Kafka 2.8. */

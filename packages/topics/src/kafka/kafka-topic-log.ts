@@ -159,7 +159,8 @@ class KafkaTopicLog implements TopicLog {
   readonly #transactionTimeout: { ms: number };
   readonly #cluster: ReconnectingClient<Cluster>;
   /**
-   * A separate connection for requests that can take long, such as creating topics. On a shared connection, they would delay the requests after them.
+   * A separate client for requests that can take a long time, such as creating topics. On a shared connection, they would delay the requests after
+   * them.
    */
   readonly #admin: ReconnectingClient<Cluster>;
   readonly #metadata: MetadataCache;

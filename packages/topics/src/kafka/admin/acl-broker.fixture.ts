@@ -16,7 +16,7 @@ const OPERATIONS = {
 
 export type Operation = keyof typeof OPERATIONS;
 
-/** Operations on one resource. A `name` that ends with `*` means all resources whose names begin like it. */
+/** Operations on one resource. A `name` that ends with `*` means all resources whose names begin with the text before the `*`. */
 export interface Rights {
   readonly on: keyof typeof TYPES;
   readonly name: string;

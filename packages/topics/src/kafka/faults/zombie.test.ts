@@ -123,7 +123,7 @@ describe.skipIf(why !== undefined).concurrent.for([1, 2])(
         const fences = countFences(log.client);
         frozen.letGo();
         await written;
-        // In protocol 2, a transaction begins when its Produce request arrives, so one that was frozen before may still be in time.
+        // In protocol 2, a transaction begins when its Produce request arrives, so a transaction that was frozen before that can still be in time.
         expect(fences()).toBeGreaterThanOrEqual(protocol === 1 || api === 'EndTxn' ? 1 : 0);
         await pages.write(writer, 2);
         await pages.verify(proxied.brokers, log);

@@ -1,4 +1,4 @@
-/** A time on two clocks, because the monotonic clock stops while the machine is suspended, and the wall clock can be changed. */
+/** A time on two clocks, because the monotonic clock can stop while the machine is suspended, and the wall clock can be changed. */
 export interface Instant {
   /** Milliseconds since the epoch. */
   readonly wallMs: number;

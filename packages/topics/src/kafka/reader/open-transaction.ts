@@ -3,7 +3,9 @@ import type { Cluster } from '../client/cluster.ts';
 import { READ_UNCOMMITTED } from '../requests/offsets.ts';
 import { assertPartitions, fetchPartition, isOutOfRange, partitionOffsets } from './fetch.ts';
 
-/** Finds a partition's earliest open transaction, which begins at its last stable offset. Undefined if every transaction has ended. */
+/**
+ * Finds the earliest open transaction of a partition, which begins at the partition's last stable offset. Undefined if every transaction has ended.
+ */
 export async function findOpenTransaction(cluster: Cluster, { topic, partition }: TopicPartition): Promise<OpenTransaction | undefined> {
   await assertPartitions(cluster, topic, [partition]);
   const offset = (await partitionOffsets(cluster, topic, [partition], 'stable')).get(partition) ?? 0;
