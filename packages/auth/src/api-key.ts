@@ -10,7 +10,9 @@ export type ApiKeyPlace =
       readonly header: string;
     }
   | {
-      /** Query parameter, such as `api_key`. Services and proxies write URLs to their logs, so use a header if the service accepts one. */
+      /**
+       * Query parameter, such as `api_key`. Services and proxies can write URLs to their logs, so use a header if the service accepts one.
+       */
       readonly query: string;
     }
   | {
@@ -19,7 +21,7 @@ export type ApiKeyPlace =
     };
 
 /**
- * Signs with an unchanged key: `Authorization: <key>`.
+ * Sends the key unchanged: `Authorization: <key>`.
  *
  * @param key the key, or a function that returns it for each request, possibly as a promise
  * @throws {@link AuthError} `HEADGATE_INVALID_SECRET` when the key is empty or can't be sent in a header. A function's key is checked at
@@ -27,7 +29,7 @@ export type ApiKeyPlace =
  */
 export function apiKey<Given extends Secret | SecretProvider>(key: Given): SignerOf<Given>;
 /**
- * Signs with an unchanged key in the header, the query parameter or the member of the body that `place` names, and without `Authorization`.
+ * Sends the key unchanged in the header, query parameter or body member that `place` names.
  *
  * @throws as above; and a `TypeError` when `place.header` isn't a valid name of a header.
  */

@@ -1,21 +1,21 @@
 /** The codes of an {@link AuthError}. */
 export type AuthErrorCode =
-  /** A secret is empty, isn't text, or can't be sent in a header. */
+  /** A secret is invalid: for example, it is empty, or a header can't carry it. */
   | 'HEADGATE_INVALID_SECRET'
-  /** The function that returns a secret threw. Its error isn't shown, not even as the cause, because it may contain the secret. */
+  /** The function for a secret failed. Its error isn't shown, not even as the cause, because the error may contain the secret. */
   | 'HEADGATE_SECRET_UNAVAILABLE'
   /** A request can't be signed unless it is changed. */
   | 'HEADGATE_UNSIGNABLE_REQUEST'
   /** A clock offset isn't a finite number of milliseconds. */
   | 'HEADGATE_INVALID_CLOCK_OFFSET';
 
-/** A request can't be signed. The message names the secret or the request, says why, and never contains a secret. */
+/** A secret, a request or a clock offset is unusable. The message says which and why, and contains no secret. */
 export class AuthError extends Error {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'AuthError';
-  /** Identifies the kind of error, even if `instanceof` can't, because the program has two copies of this package. */
+  /** Identifies the kind of error, even if two copies of this package make `instanceof` fail. */
   readonly code: AuthErrorCode;
-  /** True only for `HEADGATE_SECRET_UNAVAILABLE`: the next request calls the function again, which may then succeed. */
+  /** True only for `HEADGATE_SECRET_UNAVAILABLE`: the next request calls the secret's function again, which can then succeed. */
   readonly retryable: boolean;
 
   constructor(code: AuthErrorCode, message: string, options?: ErrorOptions) {
@@ -25,7 +25,9 @@ export class AuthError extends Error {
   }
 }
 
-/** `signer`: its kind, such as `bearer`. `secret`: name of the secret, such as `token`. `reason`: what is wrong with it. */
+/**
+ * `signer`: kind of the signer, such as `bearer`. `secret`: name of the secret, such as `token`. `reason`: what is wrong with the secret.
+ */
 export function invalidSecret(signer: string, secret: string, reason: string): AuthError {
   return new AuthError('HEADGATE_INVALID_SECRET', `The ${secret} of the ${signer} signer ${reason}. Check where it is configured.`);
 }

@@ -2,7 +2,7 @@
 export type FormParameter = readonly [name: string, value: string];
 
 /**
- * Decodes `application/x-www-form-urlencoded` text into its parameters, in order, including repeated and empty ones.
+ * Decodes `application/x-www-form-urlencoded` text into its parameters, in order, including repeated names and empty values.
  *
  * Like other form parsers, it reads `+` as a space, and keeps a percent sign that escapes nothing (RFC 5849, section 3.4.1.3.1).
  *

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** Input of the second implementation: a request in parts, so that it needs no parser. */
+/** A request in parts, so that this second implementation of OAuth 1.0 needs no parser. */
 export interface PlainRequest {
   readonly method: string;
   readonly baseUrl: string;
@@ -9,7 +9,7 @@ export interface PlainRequest {
   readonly tokenSecret: string;
 }
 
-/** The base string of RFC 5849, section 3.4.1.1, created octet by octet and without code of this package. */
+/** Returns the base string (RFC 5849, section 3.4.1.1), created octet by octet and without code of this package. */
 function independentBaseString({ method, baseUrl, parameters }: PlainRequest): string {
   const normalised = parameters
     .map(([name, value]) => [octetEncoded(name), octetEncoded(value)] as const)
@@ -19,7 +19,7 @@ function independentBaseString({ method, baseUrl, parameters }: PlainRequest): s
   return `${method.toUpperCase()}&${octetEncoded(baseUrl)}&${octetEncoded(normalised)}`;
 }
 
-/** The signature of RFC 5849, section 3.4.2. */
+/** Returns the HMAC-SHA1 signature (RFC 5849, section 3.4.2). */
 export function independentSignature(request: PlainRequest): string {
   const key = `${octetEncoded(request.consumerSecret)}&${octetEncoded(request.tokenSecret)}`;
   return createHmac('sha1', Buffer.from(key, 'latin1'))

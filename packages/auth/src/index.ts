@@ -1,6 +1,6 @@
 /**
- * Signers: they give a request the headers or parameters that say who sends it. OAuth 1.0, bearer tokens and API keys; no secret shows in
- * an error, a log line or JSON.
+ * Signers add the headers or parameters that authenticate a request: bearer tokens, API keys and OAuth 1.0. A signer hides its secrets from
+ * errors, log lines and JSON.
  *
  * @packageDocumentation
  */

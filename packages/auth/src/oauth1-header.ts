@@ -11,7 +11,7 @@ export interface SharedSecrets {
   readonly tokenSecret: string;
 }
 
-/** Signs with HMAC-SHA1 and returns the `Authorization` header (RFC 5849, sections 3.4.2 and 3.5.1). */
+/** Signs with HMAC-SHA1 and returns the value of the `Authorization` header (RFC 5849, sections 3.4.2 and 3.5.1). */
 export function oauth1Header(parts: SignedParts, protocol: ProtocolParameters, secrets: SharedSecrets): string {
   const oauth = new StrictOAuth(secrets);
   const data = asData(protocol);
@@ -25,8 +25,8 @@ export function oauth1BaseString(parts: SignedParts, protocol: ProtocolParameter
 }
 
 /**
- * The class of the package with two methods replaced. The original ones lose a parameter named `__proto__`, and one of them changes its
- * input.
+ * The class `OAuth` of the package `oauth-1.0a` with two methods replaced. The original methods lose a parameter named `__proto__`, and one
+ * of them changes its input.
  */
 class StrictOAuth extends OAuth {
   constructor({ consumerSecret }: SharedSecrets) {
@@ -41,7 +41,7 @@ class StrictOAuth extends OAuth {
     return Object.assign(Object.create(null), first, second);
   }
 
-  /** Called by `getParameterString` of the package, whose typings don't have this method. */
+  /** Called by `getParameterString` of the base class. The package's typings don't have this method. */
   percentEncodeData(data: Readonly<Record<string, string | readonly string[]>>): Record<string, string | string[]> {
     const encoded: Record<string, string | string[]> = Object.create(null);
     for (const [name, value] of Object.entries(data)) {
@@ -60,7 +60,9 @@ function asRequest({ method, url, parameters }: SignedParts): OAuth.RequestOptio
   return { method, url, data };
 }
 
-/** The package's typings require a numeric timestamp and every parameter, but its code encodes just the parameters that are present. */
+/**
+ * The typings of `oauth-1.0a` require a numeric timestamp and every parameter, but its code encodes just the parameters that are present.
+ */
 function asData(protocol: ProtocolParameters): OAuth.Data {
   return protocol as unknown as OAuth.Data;
 }

@@ -197,7 +197,7 @@ function fields(authorization: string): Map<string, string> {
   );
 }
 
-/** Returns the parameters as form text. `how`: spaces as `+`, escapes in lowercase, or neither. */
+/** Returns the parameters as form text. `how`: `plus` writes spaces as `+`, and `lower` writes escapes in lowercase. */
 function formText(parameters: readonly (readonly [string, string])[], how: string): string {
   const write = (one: string): string => {
     const escaped = octetEncoded(one);
@@ -210,6 +210,6 @@ function formText(parameters: readonly (readonly [string, string])[], how: strin
         return escaped;
     }
   };
-  // A parameter without name and value needs a `=`, because a parser skips the empty text between two `&`.
+  // A parameter without name and value needs a `=`, because parsers skip an empty text between two `&`.
   return parameters.map(([key, value]) => (value === '' && key !== '' ? write(key) : `${write(key)}=${write(value)}`)).join('&');
 }

@@ -30,7 +30,7 @@ export interface OAuth1Options {
 /**
  * Signs with OAuth 1.0, HMAC-SHA1 (RFC 5849), in the `Authorization` header.
  *
- * The signature covers the query and a form body, but no other body.
+ * Of the body, the signature covers only a form.
  *
  * @throws {@link AuthError} `HEADGATE_INVALID_SECRET` when a secret is unusable. A function's secret is checked at each request.
  */
@@ -99,8 +99,8 @@ function randomNonce(): string {
 }
 
 /**
- * Throws if the request already has a protocol parameter. None may appear twice (RFC 5849, section 3.1), and a server could use either
- * value.
+ * Throws if the request already has a parameter that the signer adds. No protocol parameter may appear twice (RFC 5849, section 3.1), and a
+ * server could use either value.
  */
 function refuseRepeats({ method, url, parameters }: SignedParts, protocol: ProtocolParameters): void {
   const repeated = [...Object.keys(protocol), 'oauth_signature'].find((name) => parameters.has(name));

@@ -61,7 +61,7 @@ describe.each(makers)('%s', (name, make) => {
       [7, 'is not text but of type number'],
     ];
     for (const [value, message] of noText) {
-      // A caller in plain JavaScript can do this.
+      // TypeScript forbids such a value, but a caller in plain JavaScript can return it.
       expect(() => make((() => value) as Secret).sign(request)).toThrow(message);
     }
   });

@@ -15,7 +15,7 @@ export interface SecretReaderOptions {
   readonly flaw: (text: string) => string | undefined;
 }
 
-/** Returns a function that reads a secret and throws if it is invalid. A secret that is given as text is checked immediately. */
+/** Returns a function that reads a secret and throws if the secret is invalid. A secret that is given as text is checked immediately. */
 export function secretReader({ signer, name, secret, flaw }: SecretReaderOptions): () => string {
   const checked = (text: unknown): string => {
     if (typeof text !== 'string') {
@@ -34,7 +34,10 @@ export function secretReader({ signer, name, secret, flaw }: SecretReaderOptions
   return () => checked(called(secret, signer, name));
 }
 
-/** Returns why a text can't be the value of a header (RFC 9110, section 5.5). White space at its ends would be lost in transit. */
+/**
+ * Returns why a text is refused as the value of a header (RFC 9110, section 5.5), or undefined. White space at its ends would be lost in
+ * transit.
+ */
 export function headerFlaw(text: string): string | undefined {
   if (text === '') {
     return 'is empty';
@@ -45,14 +48,17 @@ export function headerFlaw(text: string): string | undefined {
   return text.trim() === text ? undefined : 'begins or ends with a space, which no header can carry';
 }
 
-/** Returns why a text can't be part of a signature. Signatures percent-encode all other characters. */
+/**
+ * Returns why a text is refused as a secret of a signature, or undefined. Characters beyond ASCII are allowed: signatures percent-encode
+ * them.
+ */
 export function signatureFlaw(text: string): string | undefined {
   return text === '' ? 'is empty' : possiblyEmptyFlaw(text);
 }
 
 /** Like {@link signatureFlaw}, but accepts an empty text. RFC 5849 allows it for shared secrets (section 3.4.2). */
 export function possiblyEmptyFlaw(text: string): string | undefined {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for: a pasted line break above all.
+  // oxlint-disable-next-line no-control-regex -- the expression looks for control characters, such as a pasted line break.
   if (/[\u0000-\u001f\u007f]/.test(text)) {
     return 'contains a control character or a line break';
   }

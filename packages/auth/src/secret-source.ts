@@ -7,9 +7,9 @@ export interface SecretSourceOptions extends Omit<SecretReaderOptions, 'secret'>
   readonly secret: Secret | SecretProvider;
 }
 
-/** A secret that a signer sends: a fixed one, or one from a function that is called for each request. */
+/** A secret that a signer sends: a fixed one, or one from a function. */
 export interface SecretSource {
-  /** Returns the methods of a signer. `signed`: puts the secret into a request. */
+  /** Returns a signer. `signed` returns the headers or parameters that contain the secret. */
   signer(signed: (secret: string) => Signed): Signer;
 }
 
@@ -61,7 +61,7 @@ export function secretSource({ secret, ...about }: SecretSourceOptions): SecretS
   };
 }
 
-/** A secret that a function has promised, and the requests that wait for it. */
+/** A secret that a function has promised, and the number of requests that wait for it. */
 interface Pending {
   readonly text: Promise<unknown>;
   readonly abort: AbortController;

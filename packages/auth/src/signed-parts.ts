@@ -2,7 +2,7 @@ import { unsignable } from './auth-error.ts';
 import { formParameters, type FormParameter } from './form-parameters.ts';
 import type { SignableRequest } from './signer.ts';
 
-/** The parts of a request that a signature covers (RFC 5849), in the form in which the package `oauth-1.0a` signs them correctly. */
+/** The parts of a request that a signature covers (RFC 5849). */
 export interface SignedParts {
   /** The method, in uppercase. */
   readonly method: string;
@@ -47,12 +47,12 @@ function allParameters(request: SignableRequest, url: URL, shown: string): FormP
   }
 }
 
-/** The method doesn't matter: a form body is signed for every method (RFC 5849, section 3.4.1.3.1). */
+/** Returns the form body, for every method (RFC 5849, section 3.4.1.3.1), or an empty text if the body isn't a form. */
 function formBody({ body, contentType }: SignableRequest): string {
   const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase();
   if (body === undefined || mediaType !== 'application/x-www-form-urlencoded') {
     return '';
   }
-  // HTTP clients send half of a surrogate pair as U+FFFD.
+  // HTTP clients send half of a surrogate pair as U+FFFD, and `toWellFormed` returns the same.
   return typeof body === 'string' ? body.toWellFormed() : new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
 }

@@ -2,16 +2,16 @@
 export type Secret = string | (() => string);
 
 /**
- * Returns a secret that must be fetched or renewed first, such as an OAuth 2 access token. Called for each request, so the function should
- * cache the secret while it is valid. Requests share one call while its promise is pending.
+ * Returns a secret that must be fetched or renewed first, such as an OAuth 2 access token. A signer calls it for each request, so the
+ * function should cache the secret while it is valid. While a returned promise is pending, further requests share it.
  */
 export type SecretProvider = (context: SecretContext) => string | Promise<string>;
 
 /** Context of each call of a {@link SecretProvider}. */
 export interface SecretContext {
-  /** True if the service has refused the last secret, so a cached one must be renewed. */
+  /** True if the service has refused the last secret, so that the function should renew a cached one. */
   readonly refused: boolean;
-  /** Aborts when no request waits for the secret any more. */
+  /** Aborts when every request that waited for the secret has given up. */
   readonly signal: AbortSignal;
 }
 
@@ -47,7 +47,7 @@ export interface Signed {
   readonly body?: Readonly<Record<string, string>>;
 }
 
-/** The signature of most requests: an `Authorization` header. */
+/** The result of signing with an `Authorization` header. */
 export interface Authorization extends Signed {
   /** The value of the `Authorization` header, a secret: `Bearer …`, `OAuth …`, or the bare key. */
   readonly authorization: string;
@@ -62,9 +62,9 @@ export interface SignOptions {
 /** Adds the sender's authentication to a request. */
 export interface Signer {
   /**
-   * Signs one request; returns a promise if it must wait for a secret.
+   * Signs one request; returns a promise if the secret's function did.
    *
-   * @throws {@link AuthError} `HEADGATE_INVALID_SECRET` if a secret can't be sent, `HEADGATE_SECRET_UNAVAILABLE` if the function that returns
+   * @throws {@link AuthError} `HEADGATE_INVALID_SECRET` if a secret is invalid, `HEADGATE_SECRET_UNAVAILABLE` if the function that returns
    * it fails, or `HEADGATE_UNSIGNABLE_REQUEST` if the request can't be signed.
    */
   sign(request: SignableRequest, options?: SignOptions): Signed | Promise<Signed>;
@@ -77,7 +77,10 @@ export interface Signer {
    * @throws {@link AuthError} `HEADGATE_INVALID_CLOCK_OFFSET` when the offset isn't a finite number.
    */
   adjustClock?(offsetMs: number): void;
-  /** Tells the signer that the service has refused its secret, so that its function can return another one. Absent for a fixed secret. */
+  /**
+   * Tells the signer that the service has refused its secret, so that the secret's function can return another one. Absent if the signer
+   * can't use this information.
+   */
   refused?(): void;
 }
 
@@ -87,5 +90,5 @@ export interface AuthorizationSigner extends Signer {
   sign(request: SignableRequest): Authorization;
 }
 
-/** The signer of one secret. It is an {@link AuthorizationSigner}, unless the secret's function can return a promise. */
+/** The signer of one secret: an {@link AuthorizationSigner} for a {@link Secret}, and otherwise a {@link Signer}. */
 export type SignerOf<Given extends Secret | SecretProvider> = Given extends Secret ? AuthorizationSigner : Signer;

@@ -11,19 +11,20 @@ export interface BatchOptions {
   readonly scheduler?: SchedulerLike;
 }
 
-/** Maximum delay of a timer. A longer one would fire immediately. */
+/** Maximum delay of a timer, in ms. Node.js fires a timer with a longer delay after 1 ms. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Gathers items into batches, in order. No batch is empty.
  *
  * *Emits when* a batch is full, `maxWaitMs` after its first item, and when the items complete.
- * *Backpressures when* never. It emits a full batch before `next` of the last item returns, so it holds at most `size` items. Later stages
- * hold all batches that arrive. It uses a timer, so it can't be a transform: under credit, use `gather` of `@headgate/throttle` instead.
+ * *Backpressures when* never. It emits a full batch before `next` of the last item returns, so it holds at most `size` items.
  * *Completes when* the items complete, after the last batch.
- * *Cancels when* downstream cancels. An error passes immediately. Both drop the unfinished batch.
+ * *Cancels when* downstream cancels. An error passes immediately. Cancelling and errors drop the unfinished batch.
  *
- * @throws {@link OperatorError} when `size` isn't a whole number of at least 1, or `maxWaitMs` is negative or longer than a timer can wait.
+ * It uses a timer, so it isn't a transform for `pages.through(…)`. There, use `gather` of `@headgate/throttle`.
+ *
+ * @throws {@link OperatorError} when `size` isn't a whole number of at least 1, or `maxWaitMs` isn't `Infinity` or from 0 to 2^31 - 1.
  */
 export function batch<T>({ size, maxWaitMs, scheduler = asyncScheduler }: BatchOptions): OperatorFunction<T, T[]> {
   if (!Number.isSafeInteger(size) || size < 1) {

@@ -78,7 +78,7 @@ describe('the laws', () => {
   test('a list that shifts while it is walked gives every id once', () => {
     fc.assert(
       fc.property(fc.array(fc.record({ count: fc.integer({ min: 0, max: 9 }), shift: fc.nat(5) }), { maxLength: 12 }), (steps) => {
-        // The list is infinite. A page starts as many places back as the number of new followers since the previous page.
+        // Since the previous page, `shift` new followers were added, so this page starts `shift` places earlier, but not before 0.
         let position = 0;
         const pages = steps.map(({ count, shift }) => {
           const start = Math.max(0, position - shift);
@@ -86,7 +86,8 @@ describe('the laws', () => {
           position = Math.max(position, start + count);
           return ids;
         });
-        // A page that isn't empty has at least 5 IDs, the maximum shift. Otherwise, it could end before the previous page did.
+        // Each page after the first is empty or has at least 5 IDs, the maximum shift. A shorter page could end before the previous page
+        // did.
         fc.pre(pages.every((ids, index) => index === 0 || ids.length === 0 || ids.length >= 5));
         expect(walk(pages).flat()).toEqual(Array.from({ length: position }, (_, index) => String(index)));
       }),
@@ -115,7 +116,7 @@ describe('the laws', () => {
           const kept = memory.apply({ ids }).ids;
           const dropped = ids.length - kept.length;
           expect(kept).toEqual(ids.slice(dropped));
-          // By definition, the longest sequence that is both at the end of all earlier IDs and at the start of the page.
+          // The expected number: the length of the longest run that ends the IDs kept so far and also starts the page.
           const runs = Array.from({ length: Math.min(maxOverlap, ids.length, before.length) + 1 }, (_, length) => length);
           const longest = Math.max(...runs.filter((length) => before.slice(before.length - length).join() === ids.slice(0, length).join()));
           expect(dropped).toBe(longest);

@@ -8,17 +8,17 @@ export interface BoundaryState {
 
 /** Options of {@link boundaryDuplicates}. */
 export interface BoundaryDuplicatesOptions {
-  /** State from an earlier run of the same crawl. Default: none, the crawl starts. */
+  /** State from an earlier run of the same crawl. Default: none, for a new crawl. */
   readonly state?: BoundaryState | undefined;
-  /** Maximum number of repeated IDs per page, and of remembered IDs. Default: 200. */
+  /** Maximum number of IDs that are dropped from a page, and that are remembered. Default: 200. */
   readonly maxOverlap?: number;
 }
 
-/** Drops IDs that the previous pages of a crawl have already brought. Use one object per crawl, and pass it all pages in order. */
+/**
+ * Drops the IDs at the start of a page that repeat the end of the previous pages. Use one object per crawl, and pass it all pages in order.
+ */
 export interface BoundaryDuplicates {
-  /**
-   * Returns the page without repeated IDs, or the same page if it has none. A page that loses all its IDs is returned with an empty list.
-   */
+  /** Returns the page without the repeated IDs at its start. Returns the same object if there are none. A page can lose all its IDs. */
   apply<P extends { readonly ids: readonly string[] }>(page: P): P;
   /** Returns the state after the pages so far. Store it with the checkpoint. */
   state(): BoundaryState;
@@ -29,7 +29,7 @@ export interface BoundaryDuplicates {
  *
  * New followers shift a list during a crawl: the last IDs of one page return as the first of the next. If a sequence at the start of a page
  * equals a sequence at the end of the earlier IDs, it is dropped; if several do, the longest one. Other repetitions stay, and empty pages
- * in between change nothing. A page that repeats more than `maxOverlap` IDs stays unchanged.
+ * in between change nothing.
  *
  * @throws {@link OperatorError} when `maxOverlap` isn't a whole number of at least 1.
  */

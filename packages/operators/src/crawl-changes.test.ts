@@ -18,7 +18,7 @@ async function all(
   return changes;
 }
 
-/** Returns the differences of two crawls as sets, in the order of the crawls. */
+/** Returns the expected changes, found with sets. */
 function expected(before: Ids, after: Ids): CrawlChange[] {
   const [had, has] = [new Set(before), new Set(after)];
   return [
@@ -63,7 +63,7 @@ test('the same changes in the same order, however little memory there is and whe
     step: fc.constantFrom(1n, 2n ** 22n, 2n ** 32n),
   });
   const idsOf = ({ from, count, step }: { from: number; count: number; step: bigint }): string[] =>
-    // Every tenth ID repeats an earlier one.
+    // Some IDs repeat an earlier one.
     Array.from({ length: count }, (_, i) => String(BigInt(from + (i % 10 === 9 ? i >> 1 : i)) * step));
   await fc.assert(
     fc.asyncProperty(

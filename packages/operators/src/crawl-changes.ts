@@ -9,16 +9,16 @@ export type ReadCrawl = () => AsyncIterable<readonly string[]> | Iterable<readon
 
 /** Options of {@link crawlChanges}. */
 export interface CrawlChangesOptions {
-  /** Reads the earlier crawl. Called several times, one after another. */
+  /** Reads the earlier crawl. Can be called several times, but not concurrently. */
   readonly before: ReadCrawl;
-  /** Reads the later crawl. Called several times, one after another. */
+  /** Reads the later crawl. Can be called several times, but not concurrently. */
   readonly after: ReadCrawl;
   /**
    * Memory for the IDs that are compared at a time, in bytes: 15 per ID. If the IDs of both crawls need more, they are compared in parts.
-   * Each part takes one reading of the crawls, and one more reading follows. Default 33,554,432: 2.2 million IDs.
+   * Each part takes one reading of both crawls, and yielding the changes takes at most one more. Default 33,554,432: 2.2 million IDs.
    */
   readonly maxBytes?: number;
-  /** Returns a number from 0 to below 1, which varies the hashes of IDs. Called once. Default `Math.random`. */
+  /** Returns a number from 0 to below 1, which varies the hashes of IDs. Called once per comparison. Default `Math.random`. */
   readonly random?: () => number;
 }
 
@@ -35,9 +35,8 @@ const LEAST_BYTES = 4_096;
 /**
  * Compares two crawls as sets, and yields each ID that only one of them has, once.
  *
- * New followers come first, in the order of the later crawl, then lost ones, in the order of the earlier crawl. The same crawls always give
- * the same order. Takes `maxBytes`, one bit for each ID of both crawls, and the current array. The last reading is only as fast as the
- * consumer takes the changes.
+ * New followers come first, in the order of the later crawl, then lost ones, in the order of the earlier crawl. It holds up to `maxBytes`
+ * of IDs, about one bit for each ID of both crawls, and the current array. Changes are read and yielded as fast as the consumer takes them.
  *
  * @throws {@link OperatorError} when `maxBytes` isn't a whole number of at least 4,096; and at an ID that isn't an unsigned 64-bit decimal,
  * when it reads that ID.

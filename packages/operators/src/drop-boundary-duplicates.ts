@@ -8,15 +8,15 @@ export type DropBoundaryDuplicatesOptions = Pick<BoundaryDuplicatesOptions, 'max
  * Drops the IDs that a page repeats from the end of the previous pages; see {@link boundaryDuplicates}. It remembers the last IDs of one
  * crawl, so use one subscription per crawl.
  *
- * *Emits when* a page arrives: that page without its repeated IDs. *Backpressures when* never: in `through`, a page's credit is released
- * with its result; after `.pipe`, nothing limits the pages. *Completes when* the pages complete. *Cancels when* downstream cancels.
+ * *Emits when* a page arrives: that page without its repeated IDs. *Backpressures when* never. *Completes when* the pages complete.
+ * *Cancels when* downstream cancels.
  *
  * @throws {@link OperatorError} when `maxOverlap` isn't a whole number of at least 1.
  */
 export function dropBoundaryDuplicates<P extends { readonly ids: readonly string[] }>(
   options: DropBoundaryDuplicatesOptions = {},
 ): Transform<P> {
-  // Throws for invalid options now, and not when a crawl starts.
+  // Throws for invalid options now, instead of when a crawl starts.
   boundaryDuplicates(options);
   return transform<P>({
     name: 'dropBoundaryDuplicates',

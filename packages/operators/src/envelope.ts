@@ -23,7 +23,7 @@ export interface CloudEventAttributes {
 export interface CloudEventHeaders {
   /** Version of CloudEvents that the other headers follow. */
   readonly ce_specversion: '1.0';
-  /** ID of the event, unique within `ce_source`. A consumer that sees an ID twice has received the same event twice. */
+  /** ID of the event, unique within `ce_source`. An event that is sent again has the same ID. */
   readonly ce_id: string;
   /** Producer of the event: a URI reference. */
   readonly ce_source: string;
@@ -77,7 +77,7 @@ export interface Enveloped<T> {
  * Puts values into event envelopes: each unchanged value with its headers.
  *
  * *Emits when* a value arrives.
- * *Backpressures when* never: in `through`, a value's credit is released with its result; after `.pipe`, nothing limits the values.
+ * *Backpressures when* never.
  * *Completes when* the values complete.
  * *Cancels when* downstream cancels. Fails with {@link OperatorError} if the attributes of a value are invalid.
  *

@@ -1,6 +1,6 @@
 import { type Transform, transform } from '@headgate/throttle';
 
-/** A page of IDs. Records have only these fields. */
+/** A page of IDs. */
 export interface IdPage {
   /** User that the IDs belong to. */
   readonly user: string;
@@ -22,11 +22,10 @@ export function idsOf<P extends IdPage>({ user, crawl, page, ids }: P): PageId<P
 }
 
 /**
- * Turns each page into one record per ID, in order. An empty page becomes none.
+ * Turns each page into one record per ID, in order. A page without IDs becomes no record.
  *
- * *Emits when* a page arrives: all its IDs, before `next` of the page returns. *Backpressures when* never: in `through`, a page's credit is
- * released with its last ID; after `.pipe`, nothing limits the pages. *Completes when* the pages complete. *Cancels when* downstream
- * cancels, even in the middle of a page.
+ * *Emits when* a page arrives: a record for each of its IDs. *Backpressures when* never. *Completes when* the pages complete. *Cancels
+ * when* downstream cancels, even in the middle of a page.
  */
 export function flattenIds<P extends IdPage>(): Transform<P, PageId<P>> {
   return transform<P, PageId<P>>({ name: 'flattenIds', open: () => ({ next: idsOf }) });

@@ -5,25 +5,28 @@ import { invalidId } from './operator-error.ts';
  * part at a time. Each part takes one reading of the crawls.
  */
 export interface IdTable {
-  /** End of the part: it has the IDs whose hash is from `start` of `begin` to below `end`. The table lowers `end` whenever it is full. */
+  /**
+   * End of the current part. A part has the IDs with hashes from `start` of `begin` to below `end`. A full table that can't grow lowers
+   * `end`.
+   */
   readonly end: number;
-  /** Forgets all IDs, and begins a part at the hash `start`. At first, `end` is `HASHES`. */
+  /** Forgets all IDs, and begins a part at the hash `start`. Sets `end` to `HASHES`. */
   begin(start: number): void;
-  /** Adds an ID of the earlier crawl. If the ID repeats, the first position counts. */
+  /** Adds an ID of the earlier crawl. If the ID repeats, the first position is kept. */
   addBefore(id: string, position: number): void;
   /**
-   * Adds an ID of the later crawl. Call it after all IDs of the earlier crawl. Returns true if the part includes the ID and the ID is new
-   * in both.
+   * Adds an ID of the later crawl. Call it after all IDs of the earlier crawl. Returns true if the part includes the ID, and the table
+   * hasn't seen the ID in either crawl.
    */
   addAfter(id: string): boolean;
-  /** Yields the positions of the IDs that only the earlier crawl has, in no particular order. */
+  /** Yields the positions of the part's IDs that only the earlier crawl has, in no particular order. */
   onlyBefore(): Generator<number, void, undefined>;
 }
 
 export interface IdTableOptions {
-  /** Maximum memory of the table, bytes. An ID takes 15. */
+  /** Maximum size of the table, in bytes. An ID takes 15 bytes. */
   readonly maxBytes: number;
-  /** Returns a number from 0 to below 1. It varies the hashes, so that a service can't choose IDs that collide. */
+  /** Returns a number from 0 to below 1, which varies the hashes, so that a service can't predict which IDs collide. */
   readonly random: () => number;
 }
 
@@ -37,13 +40,13 @@ export const HASHES: number = 2 ** 32;
 const WORDS = 3;
 const SLOT_BYTES = WORDS * Uint32Array.BYTES_PER_ELEMENT;
 const AFTER = 0xffff_ffff;
-/** Maximum share of used slots. In a fuller table, the search for a free slot takes long. */
+/** Share of used slots at which the table is full. In a fuller table, the search for a free slot is slow. */
 const FULL = 0.8;
-/** Number of slots at first, because small crawls need only a small table. */
+/** Number of slots in a new table, unless `maxBytes` allows fewer. Most crawls are small. */
 const FIRST_SLOTS = 2_048;
-/** Factor by which the table grows. It is so large that copying the table costs almost nothing. */
+/** Factor by which the table grows, up to `maxBytes`. A large factor means few copies. */
 const GROWTH = 64;
-/** Share of the hashes that stay in the part when the table is full. The others move to a later part. */
+/** Share of the hashes that stay in the part when the table is full and can't grow. The others move to a later part. */
 const KEPT = 0.75;
 
 export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
@@ -60,7 +63,7 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
   const hashOf = (low: number, high: number): number => mixed(low ^ Math.imul(high, factor));
   const isRemembered = (hash: number): boolean => hash >= start && hash < end;
 
-  /** Returns the slot that contains the ID, or a free one for the ID. There is always a free one. */
+  /** Returns the slot that contains the ID, or a free one for the ID. `FULL` keeps some slots free. */
   const slotOf = (low: number, high: number, hash: number): number => {
     // A part has a contiguous range of hashes. This multiplication spreads them over all slots.
     let slot = Math.floor(((Math.imul(hash, 0x9e37_79b1) >>> 0) / HASHES) * slots);
@@ -86,12 +89,12 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
     }
   };
 
-  /** Moves the highest hashes of this part to a later part, and rehashes the other IDs. */
+  /** Leaves the IDs with the highest hashes to a later part, and rehashes the other IDs. */
   const shrink = (): void => {
     end = start + Math.ceil((end - start) * KEPT);
     let first = 0;
     while (wordAt(first, 2) !== 0) first += 1;
-    // Start at a free slot. Then each ID stays, or moves to a slot that was already visited.
+    // Start after a free slot. Then each ID stays, or moves to a slot that was already visited.
     for (let step = 0, slot = first; step < slots; step += 1, slot = slot + 1 === slots ? 0 : slot + 1) {
       const found = wordAt(slot, 2);
       if (found === 0) continue;
@@ -105,8 +108,8 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
   };
 
   /**
-   * Sets the mark of the ID in `halves`, unless it has one and `keepsOld` is true. Returns the previous mark, or undefined outside the
-   * part.
+   * Sets the mark of the ID in `halves`, unless the ID has a mark and `keepsOld` is true. Returns the previous mark, or undefined if the
+   * part doesn't include the ID.
    */
   const mark = (as: number, keepsOld: boolean): number | undefined => {
     const { low, high } = halves;
@@ -150,7 +153,7 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
 
 const ZERO = 48;
 
-/** Splits an ID into two halves of 32 bits. Throws an `OperatorError` if it isn't an unsigned 64-bit number. */
+/** Splits an ID into two halves of 32 bits. Throws an `OperatorError` if the text isn't an unsigned 64-bit number in decimal digits. */
 function split(id: string, into: { low: number; high: number }): void {
   let low = 0;
   let high = 0;
@@ -167,7 +170,7 @@ function split(id: string, into: { low: number; high: number }): void {
   into.high = high;
 }
 
-/** The finisher of MurmurHash3. It spreads IDs that are sequential or have a time in their upper bits. */
+/** The finalizer of MurmurHash3. It also spreads IDs that are sequential, or that have a time in their upper bits. */
 function mixed(hash: number): number {
   let mix = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b);
   mix = Math.imul(mix ^ (mix >>> 13), 0xc2b2_ae35);

@@ -1,5 +1,5 @@
 /**
- * Transforms of pages and records, as RxJS operators or under credit in `pages.through(…)`, and the plain functions they use.
+ * RxJS operators on pages and records, most of them also transforms for `pages.through(…)`, and plain functions for IDs, ISBNs and events.
  *
  * @packageDocumentation
  */

@@ -75,7 +75,7 @@ describe('the laws', () => {
   const digits = (length: number): fc.Arbitrary<string> =>
     fc.string({ unit: fc.constantFrom(...'0123456789'.split('')), minLength: length, maxLength: length });
 
-  /** Appends the check digit, by its definition: the only last character that makes the weighted sum a multiple of the modulus. */
+  /** Appends the check digit, by its definition: the last character that makes the weighted sum a multiple of the modulus. */
   const completed = (body: string, modulus: number, weights: (index: number) => number): string => {
     const last = [...'0123456789X'.split('').entries()].find(([value]) => {
       const values = [...body.split('').map(Number), value];

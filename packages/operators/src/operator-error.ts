@@ -7,15 +7,15 @@ export type OperatorErrorCode =
   /** An option of an operator, or an attribute of an event, has an invalid value. */
   | 'HEADGATE_INVALID_OPTION';
 
-/** An operator can't work with a text or an option. The message names the text or option, and says why. */
+/** A text or an option is invalid. The message names the text or option, and says why. */
 export class OperatorError extends Error {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'OperatorError';
-  /** Identifies the kind of error, even if `instanceof` can't, because the program has two copies of this package. */
+  /** Identifies the kind of error, even if two copies of this package make `instanceof` fail. */
   readonly code: OperatorErrorCode;
   /** Always false: the text or the option must be changed. */
   readonly retryable = false;
-  /** The problem, as the end of a sentence that starts with the text or the option. */
+  /** What is wrong, as the end of a sentence that starts with the text or the option. */
   readonly reason: string;
 
   constructor(code: OperatorErrorCode, subject: string, reason: string) {
@@ -26,8 +26,8 @@ export class OperatorError extends Error {
 }
 
 /**
- * `option`: name of the option, such as `size`. `operator`: the option's operator, such as `batch`. `reason`: the rule, and the given
- * value.
+ * `operator`: the function that has the option, such as `batch`. `option`: name of the option, such as `size`. `reason`: the rule, and the
+ * given value.
  */
 export function invalidOption(operator: string, option: string, reason: string): OperatorError {
   return new OperatorError('HEADGATE_INVALID_OPTION', `Option ${option} of ${operator}`, reason);
@@ -42,7 +42,7 @@ export function invalidId(text: string): OperatorError {
   return new OperatorError('HEADGATE_INVALID_ID', quoted(text), reason);
 }
 
-/** Quotes a text for a message. A text can be anything, so only its first 40 characters are shown, on one line. */
+/** Quotes a text for a message: its first 40 characters, as JSON, because the text can be long or have several lines. */
 function quoted(text: string): string {
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
 }

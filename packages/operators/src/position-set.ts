@@ -1,4 +1,4 @@
-/** A set of positions that takes one bit for each position. */
+/** A set of positions, whole numbers from 0, with one bit per position up to the highest one. */
 export interface PositionSet {
   readonly size: number;
   add(position: number): void;
@@ -6,10 +6,9 @@ export interface PositionSet {
 }
 
 const BITS = 32;
-/** Bits per stretch. The set grows by adding stretches, without copying the others. */
+/** Bits per stretch. The set grows by adding stretches, without copying the earlier ones. */
 const STRETCH_BITS = 2 ** 18;
 
-/** Creates an empty set. */
 export function positionSet(): PositionSet {
   const stretches: Uint32Array[] = [];
   let size = 0;

@@ -11,9 +11,9 @@ export interface SafeParser<Out> {
 
 /** A schema's error for a value that doesn't fit. */
 export interface SchemaFailure {
-  /** Message of the error. It becomes the message of the dead record if there are no issues. */
+  /** Message of the error, used for the dead record if there are no issues. */
   readonly message: string;
-  /** The places that don't fit. The first five become the message of the dead record. */
+  /** The places that don't fit. The message of the dead record lists the first five. */
   readonly issues?: readonly { readonly message: string; readonly path: readonly PropertyKey[] }[];
 }
 
@@ -21,7 +21,9 @@ export interface SchemaFailure {
 export interface Dead<In> {
   /** The unchanged record. */
   readonly record: In;
-  /** Why the record is dead. `code` and `retryable` are those of the error. Default: `HEADGATE_INVALID_RECORD` and false. */
+  /**
+   * Why the record is dead. `code` and `retryable` are those of a thrown error that has them. Default: `HEADGATE_INVALID_RECORD` and false.
+   */
   readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean };
 }
 
@@ -29,12 +31,12 @@ export interface Dead<In> {
 export type Checked<In, Out> = { readonly ok: true; readonly value: Out } | { readonly ok: false; readonly dead: Dead<In> };
 
 /**
- * Separates valid records from dead ones in one stream, in the order of the records, so that both have the same backpressure.
+ * Separates valid records from dead ones in one stream, in the order of the records. A dead record doesn't end the stream.
  *
  * *Emits when* a record arrives: the validated record, or the record with the reason why it is dead.
- * *Backpressures when* never: in `through`, a record's credit is released with its result; after `.pipe`, nothing limits the records.
+ * *Backpressures when* never.
  * *Completes when* the records complete.
- * *Cancels when* downstream cancels. A dead record never ends the stream.
+ * *Cancels when* downstream cancels.
  */
 export function splitValid<In, Out>(validate: Validator<In, Out>): Transform<In, Checked<In, Out>> {
   return transform<In, Checked<In, Out>>({ name: 'splitValid', open: () => ({ next: (record) => [checked(record, validate)] }) });
@@ -69,7 +71,7 @@ function dead<In>(record: In, error: { code?: unknown; message?: unknown; retrya
   };
 }
 
-/** Maximum issues in a message, because a record can have thousands. */
+/** Maximum number of issues in a message. A record can have thousands. */
 const MAX_ISSUES = 5;
 
 function schemaMessage({ message, issues = [] }: SchemaFailure): string {
