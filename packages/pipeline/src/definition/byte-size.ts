@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 const UNITS: Readonly<Record<string, number>> = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 
-/** Returns the schema of a size: text such as `16MiB`, with B, KiB, MiB or GiB, or a number of bytes. Its output is in bytes. */
+/** Returns a schema for a size: text such as `16MiB`, with B, KiB, MiB or GiB, or a number of bytes. The parsed value is in bytes. */
 export function byteSize(): z.ZodType<number, string | number> {
   const schema = z.union([z.int(), z.string()]).transform((given, context) => {
     const bytes = typeof given === 'number' ? given : bytesOf(given);

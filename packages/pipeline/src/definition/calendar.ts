@@ -1,11 +1,11 @@
 import * as z from 'zod';
 
-/** Returns the schema of a time of day, as `HH:MM`. */
+/** Returns a schema for a time of day, as `HH:MM`. */
 export function timeOfDay(): z.ZodString {
   return z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'isn\'t a time of day. Write hours and minutes, such as "00:00".');
 }
 
-/** Returns the schema of a time zone's IANA name. */
+/** Returns a schema for a time zone that the runtime's `Intl` accepts, such as `Europe/Berlin`. */
 export function timeZone(): z.ZodString {
   return z.string().refine(isZone, "isn't a time zone. Write one such as UTC or Europe/Berlin.");
 }

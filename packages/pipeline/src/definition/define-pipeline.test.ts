@@ -31,7 +31,7 @@ describe('a definition', () => {
     expect(() => shelves({ topics: { [name]: topic({ value }) } })).toThrow(expect.objectContaining({ code: 'HEADGATE_DEFINITION' }));
   });
 
-  // No compiler checks a module whose types are only stripped.
+  // Node.js strips the types of a module without checking them, so a definition can have invalid parts.
   it.each([
     [{ keyOf: undefined }, 'keyOf is missing.'],
     [{ open: 7 }, 'open must be a function.'],

@@ -128,7 +128,7 @@ function commonOptions(maxOutstanding: number) {
 }
 
 /**
- * The error for a source with `credentialsOf` in several lanes: a job's key decides its lane, which might not have the job's credential.
+ * The error for a source with `credentialsOf` in several lanes: a job's key selects its lane, which might not have the job's credential.
  */
 function notDivided(pipeline: string, lanes: number): PipelineError {
   const message = `${pipeline}: its source has credentialsOf, so ${lanes} lanes can't divide its credentials. Set lanes to 1, or remove credentials from its definition.`;
@@ -140,7 +140,7 @@ function assertNamed(of: UserFunction, credential: unknown): void {
   if (typeof name !== 'string') throw misuse(of, 'returns a credential without a name', 'It must return a list of { name, … }');
 }
 
-/** Returns the value unchanged. Throws for a value that JSON can't represent. */
+/** Returns the value unchanged. Throws if `JSON.stringify` does, for example for a BigInt. */
 function inJson(value: Json | undefined): Json | undefined {
   JSON.stringify(value);
   return value;

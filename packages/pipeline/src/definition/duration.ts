@@ -16,8 +16,8 @@ export interface DurationOptions {
 }
 
 /**
- * Returns the schema of a duration in a pipeline's options: `15m`, `900s`, `900000ms`, `24h`, `30d`, or a number of milliseconds. The
- * maximum is ten years. Its output is in milliseconds.
+ * Returns a schema for a duration in a pipeline's options: `15m`, `900s`, `900000ms`, `24h`, `30d`, or a number of milliseconds. The
+ * maximum is 3,650 days. The parsed value is in milliseconds.
  */
 export function duration({ zero = false }: DurationOptions = {}): z.ZodType<number, string | number> {
   const schema = z.union([z.number(), z.string()]).transform((given, context) => {
@@ -40,7 +40,7 @@ function flawOf(ms: number, zero: boolean): string | undefined {
   return ms > MAX_MS ? 'is longer than the maximum of 3650d.' : undefined;
 }
 
-/** Proposes every spelling of the duration that the text probably means, largest unit first. Returns examples if the meaning is unclear. */
+/** Returns what to write instead of an invalid text: the spellings of the duration that it probably means, or an example. */
 function proposal(text: string): string {
   const [, digits = '', word = ''] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]+)\.?\s*$/i.exec(text) ?? [];
   const factor = UNITS.find(([, , aliases]) => aliases.test(word))?.[1];

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 
-/** Maximum size of a file; larger than any certificate or token. */
+/** Maximum size of a file, in bytes. Certificates and tokens are smaller. */
 const LARGEST_BYTES = 16 * 2 ** 20;
 
 /** Reads a small file that an option names. Returns the text, or why the file can't be read, without its path. */
@@ -15,8 +15,7 @@ export function plainFileText(path: string): string | { readonly flaw: string } 
 }
 
 /**
- * Returns why a path doesn't name a small plain file, without the path. Reading a device might never end, and a pipe might never send
- * anything.
+ * Returns why a path doesn't name a small plain file, without the path. Devices and pipes are refused, because reading one might never end.
  */
 export function plainFileFlaw(path: string): string | undefined {
   if (path.trim() === '') return "doesn't name a file. Write a path, relative to this file.";

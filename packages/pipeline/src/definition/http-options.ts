@@ -5,10 +5,10 @@ import { duration } from './duration.ts';
 import { pemText } from './pem.ts';
 import { type SecretInput, type SecretReader, proxyAddress } from './secret.ts';
 
-/** The schema of a duration, read as ms, or of a size, read as bytes: text with a unit, or a number. */
+/** A schema for a duration, parsed to ms, or for a size, parsed to bytes: text with a unit, or a number. */
 export type Amount = z.ZodPrefault<z.ZodType<number, string | number>>;
 
-/** The options that every service has for its HTTP requests, as schemas. */
+/** Schemas of the options for a service's HTTP requests. */
 export const httpOptions: {
   readonly timeout: Amount;
   readonly retryFor: Amount;

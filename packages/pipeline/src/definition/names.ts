@@ -2,7 +2,7 @@ import type { TopicPartition } from '@headgate/topics';
 import { DEAD_LETTERS } from '../dead-letters/dead-letter.ts';
 import type { TopicMap, TopicNames } from './topic.ts';
 
-/** The names of topics on the log, so that several groups can share a cluster. */
+/** How topics are named on the log. With different names, several groups can share a cluster. */
 export interface TopicNaming {
   /** Text before each topic's name, such as `prod.social.`. Not added to the names in `names`. Default: none. */
   readonly prefix?: string;
@@ -15,7 +15,7 @@ interface Named {
   readonly name: string;
 }
 
-/** Returns a function that maps each topic's own name to its name on the log. */
+/** Returns a function that maps a topic's default name to its name on the log. */
 export function topicNames({ prefix = '', names = {} }: TopicNaming = {}): TopicNames {
   return (name) => (Object.hasOwn(names, name) ? names[name] : undefined) ?? prefix + name;
 }
@@ -51,7 +51,7 @@ export function lanesOf({ credentials }: { readonly credentials?: readonly unkno
   return credentials === undefined ? 1 : lanes;
 }
 
-/** Returns every partition that a lane of a pipeline writes, except its state. */
+/** Returns the partitions that a lane of a pipeline writes, except that of its state. */
 export function lanePartitions(
   { name, topics, makesRequests = false }: Named & { readonly topics: TopicMap; readonly makesRequests?: boolean },
   names: TopicNames,

@@ -6,9 +6,9 @@ import { placeOf } from './thrown.ts';
 export interface OptionIssue {
   /** Keys and indices from the options' root; empty for the options as a whole. */
   readonly path: readonly (string | number)[];
-  /** Completes a sentence about the key, such as `must be 5000 or less.` Doesn't contain the value. */
+  /** Completes a sentence about the key, such as `must be 5000 or less.` Headgate's own messages don't contain the value. */
   readonly message: string;
-  /** The kind of issue, if the message doesn't say what to write instead. Default: the message says it. */
+  /** The kind of issue. Default: none of the kinds. */
   readonly code?: OptionIssueCode;
   /** The valid keys or words, for `unknown-key` and `choice`. */
   readonly known?: readonly string[];
@@ -25,8 +25,8 @@ export type OptionIssueCode = 'missing' | 'no-value' | 'unknown-key' | 'type' | 
 export type ParsedOptions<Options> = { readonly value: Options; readonly issues?: never } | { readonly issues: readonly OptionIssue[] };
 
 /**
- * Checks options against their schema. Keeps the schema's own messages, and replaces zod's by messages that complete a sentence about the
- * key.
+ * Checks options against their schema. Keeps the messages that the schema defines, and replaces zod's default messages by messages that
+ * complete a sentence about the key.
  */
 export function parseOptions<Schema extends z.ZodType>(schema: Schema, given: unknown): ParsedOptions<z.output<Schema>> {
   let parsed: z.ZodSafeParseResult<z.output<Schema>>;
@@ -35,11 +35,11 @@ export function parseOptions<Schema extends z.ZodType>(schema: Schema, given: un
     parsed = (isRead ? ofFile(schema) : schema).safeParse(given, {
       error: (issue) => keysText(issue) ?? optionWords(issue),
       reportInput: true,
-      // The schema is a copy for this call, so compiling it wouldn't pay.
+      // `ofFile` copies the schema for this call, so compiling it would take more time than it saves.
       jitless: isRead,
     });
   } catch (cause) {
-    // Don't quote the error's own message, because it may contain the value, which may be a secret.
+    // Don't quote the error's own message, because it can contain the value, which can be a secret.
     const name = cause instanceof Error ? cause.constructor.name : "a value that isn't an Error";
     const message = `can't be checked: its schema threw ${name}${placeOf(cause)}. Fix it: refinements and transforms must return synchronously.`;
     return { issues: [{ path: [], message }] };
@@ -54,7 +54,7 @@ export function optionsText(name: string, issues: readonly OptionIssue[]): strin
 
 type Said = Pick<OptionIssue, 'message' | 'code' | 'known'>;
 
-/** For zod: messages that complete a sentence about a key, for issues for which the schema has no message. */
+/** An error map for zod: its messages complete a sentence about the key. Messages that the schema defines take precedence. */
 export const optionWords: z.core.$ZodErrorMap = (issue) => said(issue)?.message;
 
 function said(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): Said | undefined {
@@ -114,7 +114,7 @@ const KINDS: Readonly<Record<string, string>> = {
   record: 'a mapping of keys to values',
 };
 
-/** Kinds of which a wrong value gets the code `scalar-type`. */
+/** Expected kinds for which a wrong value gets the code `scalar-type`. */
 const SCALARS = ['number', 'int', 'boolean'];
 
 function ofType(expected: readonly string[]): Said {
@@ -167,7 +167,8 @@ function codeOf(issue: z.core.$ZodIssue): Pick<OptionIssue, 'code'> {
 
 /**
  * Returns the issues of the alternative that was probably meant: the one with the fewest issues of the wrong kind, then the fewest unknown
- * keys. If every alternative expects another kind of value, returns one issue that names these kinds, or undefined if they have no names.
+ * keys, then the fewest issues. If each alternative has an issue of the wrong kind, returns one issue that names the expected kinds, or
+ * undefined if there are no names.
  */
 function closest(alternatives: readonly (readonly z.core.$ZodIssue[])[], path: OptionIssue['path']): OptionIssue[] | undefined {
   const ranked = alternatives.map((issues) => {

@@ -2,7 +2,9 @@ import * as z from 'zod';
 import { plainFileText } from './file-text.ts';
 import { isPem } from './scalar.ts';
 
-/** Returns the schema of a certificate or private key, given as PEM text or as the path of a file. Its output is the PEM text. */
+/**
+ * Returns a schema for a certificate or private key, as PEM text or as the path of a file with that text. The parsed value is the PEM text.
+ */
 export function pemText(label: 'CERTIFICATE' | 'PRIVATE KEY', example: string): z.ZodType<string, string> {
   const schema = z.string().transform((given, context) => {
     const refuse = (message: string): never => {

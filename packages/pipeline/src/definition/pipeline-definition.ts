@@ -6,9 +6,8 @@ import type { TopicMap } from './topic.ts';
 import type { CrawlSize, Processor, SourceControls } from '../engine/processor.ts';
 
 /**
- * A pipeline from a service to topics, for {@link definePipeline}. If a function of the definition throws for a request, the request
- * becomes a dead letter with the function's name and the place of the error. If a function throws for the options, the caller gets a {@link
- * PipelineError} (HEADGATE_USER_FUNCTION).
+ * A pipeline from a service to topics, for {@link definePipeline}. An error that a function of the definition throws for a request is
+ * reported in the request's dead letter. An error for the options is reported as a {@link PipelineError} (HEADGATE_USER_FUNCTION).
  */
 export interface PipelineDefinition<
   Options extends z.ZodObject,
@@ -16,16 +15,16 @@ export interface PipelineDefinition<
   Topics extends TopicMap,
   Credential extends NamedCredential,
 > {
-  /** Name of the pipeline, which is the prefix of its topics and its key in a configuration. Lowercase letters, digits and hyphens. */
+  /** Name of the pipeline: the prefix of its topics and its key in a configuration. Up to 50 lowercase letters, digits and hyphens. */
   readonly name: string;
   /** Schema of the pipeline's section of a configuration. Headgate adds `every`, `maxOutstanding` and `stopAfterFailures`. */
   readonly options: Options;
   /**
-   * Schema of a request, the value of a record in `<name>.requests`. Headgate parses each request with it, also those that other clients
-   * added.
+   * Schema of a request, the value of a record in `<name>.requests`. Headgate parses each request with it, including those that other
+   * clients added.
    */
   readonly request: RequestSchema;
-  /** `topics: { records: topic({ value: schema }) }` becomes `<name>.records`. */
+  /** Topics for the pipeline's records. `topics: { records: topic({ value: schema }) }` becomes `<name>.records`. */
   readonly topics: Topics;
   /**
    * True if the pipeline's records can include further requests of the same pipeline, from `topics.requests(request)`. Its lanes then also
@@ -34,11 +33,11 @@ export interface PipelineDefinition<
   readonly makesRequests?: boolean;
   /** Name of the pipeline's items, for displays. Default `records`. */
   readonly unit?: string;
-  /** Maximum items per page of a walk. Displays multiply the request limit by it to show a limit in items. Default: they show requests. */
+  /** Returns the maximum number of items per page of a walk. Displays use it to show a limit in items. Default: displays show requests. */
   pageItems?(options: z.output<Options>): number;
-  /** Usual size of records in some topics, bytes. A run warns if the log accepts only smaller ones. Default: no warning. */
+  /** Returns the usual size of records in some topics, in bytes. A run warns if the log accepts only smaller ones. Default: no warning. */
   usualBytes?(options: z.output<Options>): { readonly [Name in keyof Topics]?: number };
-  /** Returns the key of a request. It selects the request's partition, and names the request on displays and in errors. */
+  /** Returns the key of a request. It selects the partition of a new request, and names the request on displays and in errors. */
   keyOf(request: z.output<RequestSchema>): string;
   /**
    * Converts a line of `headgate enqueue` into a request. Lines that start with `{` are parsed as JSON instead. Default: only such lines
@@ -60,8 +59,8 @@ export interface PipelineDefinition<
    */
   credentials?(options: z.output<Options>): readonly Credential[];
   /**
-   * True if one limit applies to all credentials together. Lanes can't share a limit, so the pipeline can have only one lane. Default:
-   * false.
+   * Returns true if one limit applies to all credentials together. Lanes can't share a limit, so the pipeline can have only one lane.
+   * Default: false.
    */
   sharesLimit?(options: z.output<Options>): boolean;
   /** Default of the option `maxOutstanding`, in items. If unset: 20,000. */
@@ -69,21 +68,23 @@ export interface PipelineDefinition<
   /** Returns warnings about options that are valid but unwise. `headgate check` and runs report them. Default: none. */
   warnings?(options: z.output<Options>): Iterable<OptionIssue>;
   /**
-   * Opens a source with the credential of `io`, and returns one cheap request for it. `headgate check --online` sends the request to check
-   * that the service accepts the credential. `request`: the request to send, for `headgate try`. Default: no probe.
+   * Opens a source for `io`, and returns one cheap request of that source. `headgate check --online` sends the request to check that the
+   * service accepts the credential. `request`: the request to send, for `headgate try`. Default: no probe.
    */
   probe?(options: z.output<Options>, io: PipelineIo<Credential>, request?: z.output<RequestSchema>): Probe;
   /**
-   * Returns what the processes of a group must agree on in addition to the credentials' names, above all the budgets. Default: only the
-   * names.
+   * Returns settings, such as budgets, that the processes of a group must agree on in addition to the credentials' names. Default: none.
    */
   agreed?(options: z.output<Options>): Json;
   /**
-   * Opens the sources of a lane, and returns the result of `walk`, `lookup` or `route`. Called each time that a run or a forecast opens a
-   * lane.
+   * Opens the sources of a lane, and returns the result of `walk`, `lookup` or `route`. Can be called several times, for runs and
+   * forecasts.
    */
   open(options: z.output<Options>, io: PipelineIo<Credential>): Processor<z.output<RequestSchema>, Topics>;
-  /** Returns how many HTTP requests a job needs. `last`: size of the key's last complete walk. Default: as many as that walk had pages. */
+  /**
+   * Returns how many HTTP requests a job needs, or undefined if unknown. `last`: size of the key's last complete walk. Default: as many as
+   * that walk had pages.
+   */
   expect?(request: z.output<RequestSchema>, last: CrawlSize | undefined): number | undefined;
 }
 
@@ -95,34 +96,34 @@ export interface Probe {
   query(): Promise<unknown>;
 }
 
-/** A credential that lanes can split among them: anything that has a name. */
+/** A credential that Headgate can assign to a lane: any object with a name. */
 export interface NamedCredential {
-  /** Unique within the pipeline. A restarted run finds the credential's budgets by this name. Never a secret. */
+  /** Unique within the pipeline, and not a secret. A restarted run finds the credential's budgets by this name. */
   readonly name: string;
 }
 
-/** The environment of a pipeline's lane. Pass it on to the source: `issuesSource({ ...options, ...io })`. */
+/** The environment of a lane's source, or of a probe's. Pass it on to the source: `issuesSource({ ...options, ...io })`. */
 export interface PipelineIo<Credential extends NamedCredential = NamedCredential> {
   /** The run's clock. */
   readonly clock: Clock;
-  /** Keeps the state of the budgets on the log, so that they survive a crash and move with the lane. */
+  /** Keeps the state of the budgets. A lane's journal is on the log, so that the budgets survive a crash and move with the lane. */
   readonly journal: Journal;
   /** Capacity for items that aren't yet durable, shared by the whole lane. */
   readonly credits: CreditPool;
-  /** Aborts when the lane is released. */
+  /** Aborts when the source is no longer needed. */
   readonly signal: AbortSignal;
   /** Environment variables of the run. Sources read the proxy variables. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Call it after every attempt. */
+  /** The source calls it after each attempt. */
   readonly onAttempt: (event: AttemptEvent) => void;
-  /** True for a lane: while the service is down, its requests wait and don't become dead letters. False for a probe. */
+  /** True for a lane: its requests wait while the service is down. Only a few of them are given up, after a day. False for a probe. */
   readonly waitOutOutages: boolean;
-  /** 0 for a probe: its source never retries. Default: the source's own default. */
+  /** 0 for a probe, whose source doesn't retry. Default: the source's own default. */
   readonly retryForMs?: 0;
-  /** The pipeline's option of this name: a source stops sending after this many equal failures in a row, without a success in between. */
+  /** The pipeline's option of this name: a source stops sending after this many of its requests in a row fail with the same error. */
   readonly stopAfterFailures?: number;
   /** Maximum number of HTTP requests of the run, shared by its sources. Default: no maximum. */
   readonly allowance?: RequestAllowance;
-  /** The lane's share of the definition's credentials. */
+  /** The lane's share of the definition's credentials. For a probe: the credential to check. */
   readonly credentials: readonly Credential[];
 }

@@ -7,15 +7,15 @@ export type PipelineErrorCode =
   | 'HEADGATE_DEFINITION'
   /** The options of a pipeline or of a call are invalid, or don't fit their schema. */
   | 'HEADGATE_INVALID_OPTION'
-  /** A function of a definition threw, returned a promise, or returned something invalid. */
+  /** A function or schema of a definition threw, or a function returned a promise or something else that is invalid. */
   | 'HEADGATE_USER_FUNCTION'
-  /** A record in a requests topic isn't a request. */
+  /** A job isn't a valid request of its pipeline. */
   | 'HEADGATE_MALFORMED_REQUEST'
   /** A record is larger than its topic accepts. */
   | 'HEADGATE_RECORD_TOO_LARGE'
   /** A topic accepts smaller records than when its lane was opened. The lane is opened again. */
   | 'HEADGATE_RECORD_LIMIT_LOWERED'
-  /** A record is neither text nor bytes. With `validate`, also: it doesn't fit the schema of its topic. */
+  /** A record has an invalid key, value or header. With `validate`, also: it doesn't fit the schema of its topic. */
   | 'HEADGATE_INVALID_RECORD'
   /** A topic that a lane uses was deleted, or records that the `after` of a walk needs are gone. */
   | 'HEADGATE_STATE_LOST'
@@ -62,11 +62,11 @@ export class PipelineError extends Error {
   }
 }
 
-/** The error for options that don't fit their schema. Its messages contain no values. */
+/** The error for options that don't fit their schema. */
 export class InvalidOptionsError extends PipelineError {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'InvalidOptionsError';
-  /** The issues, each with its path within the options. Their messages contain no values. */
+  /** The issues, each with its path within the options. */
   readonly issues: readonly OptionIssue[];
   /** The schema of the options. */
   readonly schema: z.ZodType;

@@ -27,8 +27,8 @@ export interface PipelineRequests<Request = unknown> {
   /** Like `keyed`, for a record's value. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for an invalid value. */
   parse(value: string | null): KeyedRequest;
   /**
-   * Like `keyed`, for a line of JSON, or of the definition's `parse`. Throws a `PipelineError` (HEADGATE_MALFORMED_REQUEST) for an invalid
-   * line.
+   * Like `keyed`, for a line of text: a JSON object, or text for the definition's `parse`, whose own errors pass unchanged. Throws a
+   * `PipelineError` (HEADGATE_MALFORMED_REQUEST) if the result is invalid.
    */
   parseLine(line: string): KeyedRequest;
   /** Calls the definition's `check`, which throws if a run would dead-letter the request without sending anything. */
@@ -72,7 +72,7 @@ export function pipelineRequests(definition: RequestFunctions): PipelineRequests
   };
 }
 
-/** The request as JSON. Null if JSON can't represent the value, such as `undefined`. */
+/** Returns the request as JSON, or null if `JSON.stringify` returns undefined, as for a function. */
 export function jsonOf(request: unknown): string | null {
   const text: string | undefined = JSON.stringify(request);
   return text ?? null;

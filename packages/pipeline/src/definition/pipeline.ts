@@ -12,7 +12,7 @@ export type CommonOptions = {
   readonly every?: string | number | undefined;
   /** Maximum items of a lane that are requested or in flight and not yet written. Default: the definition's. */
   readonly maxOutstanding?: number | undefined;
-  /** Stops a lane after this many requests in a row fail with the same error, without a success in between. Default: 10. */
+  /** A source stops sending after this many of its requests in a row fail with the same error. Default: 10. */
   readonly stopAfterFailures?: number | undefined;
 };
 
@@ -47,7 +47,7 @@ export interface DefinitionInfo {
 
 /** A request of a configuration's list. */
 export interface ListedRequest extends KeyedRequest {
-  /** Identifies the request: equal for two requests exactly if they are equal after parsing. A list contains each identity once. */
+  /** Identifies the request. Requests that are equal after parsing have the same identity. */
   readonly identity: string;
   /** Interval after which the request is enqueued again, ms. Undefined: it is enqueued once. */
   readonly everyMs: number | undefined;
@@ -61,9 +61,9 @@ export interface Pipeline<Request = unknown> {
   readonly definition: DefinitionInfo;
   /** The options as parsed by their schema: with defaults, with durations in ms, and with secrets as functions. */
   readonly options: unknown;
-  /** Options that are valid but unwise. */
+  /** Warnings about options that are valid but unwise. */
   readonly warnings: readonly OptionIssue[];
-  /** Reads each secret, and reports those that are missing or that no request could carry. */
+  /** Reads each secret, and reports those that are missing or invalid. */
   secretIssues(): readonly OptionIssue[];
   /** Name of the pipeline's items, for displays. */
   readonly unit: string;
@@ -85,7 +85,7 @@ export interface Pipeline<Request = unknown> {
   readonly credentials: readonly string[] | undefined;
   /** True if one limit applies to all of the pipeline's credentials together. The pipeline then works only with one lane. */
   readonly sharesLimit: boolean;
-  /** Everything that the processes of a group must agree on. */
+  /** Settings of this pipeline that the processes of a group must agree on. */
   readonly agreed: Json;
   /** Parses requests in the same way as `enqueue` and `replay`. */
   readonly requests: PipelineRequests<Request>;
@@ -95,16 +95,16 @@ export interface Pipeline<Request = unknown> {
    */
   listed(): Iterable<ListedRequest>;
   /**
-   * Opens the sources of a lane with the lane's share of the credentials, and returns the processor of its requests. Takes no lane of the
-   * log.
+   * Opens the sources of a lane with the lane's share of the credentials, and returns the processor of its requests. Doesn't take the lane
+   * on the log.
    */
   open(io: SharedIo, lane: LaneShare): Processor<unknown, TopicMap>;
   /** True if the definition has a probe. */
   readonly canProbe: boolean;
   /**
-   * Opens the probe with the credential at this index of `credentials`. If lanes divide none, the index is 0. `value`: JSON of the request
-   * to send. Throws a {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) if that is invalid. Returns undefined if the definition has no
-   * probe.
+   * Opens the probe, or returns undefined if the definition has none. `credential`: index of the credential in `credentials`, or 0 if lanes
+   * divide none. `value`: JSON of the request to send. Throws a {@link PipelineError} (HEADGATE_MALFORMED_REQUEST) if the JSON isn't a
+   * valid request.
    */
   probe(io: SharedIo, credential: number, value?: string): Probe | undefined;
   /**

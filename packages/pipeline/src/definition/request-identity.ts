@@ -1,8 +1,8 @@
 import { digest } from '../lists/digest.ts';
 
 /**
- * Returns the same text for requests that are equal after parsing, whatever the order of their keys, and different texts for all others.
- * `value`: the request's JSON, compared instead if the parsed request contains something that JSON can't distinguish, such as a `Map`.
+ * Returns a text that is the same for requests that are equal after parsing, whatever the order of their keys. `value`: the request's JSON,
+ * compared instead if the parsed request contains something that JSON can't represent, such as a `Map`.
  */
 export function requestIdentity(request: unknown, value: string): string {
   return digest(canonicalText(request) ?? canonicalText(JSON.parse(value)) ?? value, 22);

@@ -7,43 +7,43 @@ import type { DeadLetterContent } from '../dead-letters/dead-letter.ts';
 
 /** A request as read from its topic, or from the state of a lane. */
 export interface RequestRecord extends Pick<TopicRecord, 'offset' | 'key' | 'value'> {
-  /** Time at which the log appended the record, epoch ms. Absent if the topic no longer has the record. */
+  /** Timestamp of the record, epoch ms. Absent for a request from the state of a lane. */
   readonly timestampMs?: number;
-  /** Value of the header `headgate-resume`: the position at which the replay of a dead letter continues its walk. */
+  /** Value of the header `headgate-resume`: where a replayed request continues its walk, as JSON. Absent without the header. */
   readonly resume?: string;
   /**
-   * Value of the header `headgate-once`: offset of the root of the request's family, if the family makes the request once. Absent for a
+   * Value of the header `headgate-once`: offset of the root of the request's family. Absent without a valid header; the request is then a
    * root.
    */
   readonly root?: number;
-  /** Why the record can't be a request, found before parsing. Absent if it can. */
+  /** The error of a record whose value isn't text. Absent for other records. */
   readonly refusal?: unknown;
   /** The record's value if it isn't text. In that case, `value` is null, and `refusal` is set. */
   readonly bytes?: Uint8Array;
 }
 
-/** Name of a header of dead letters, and of the requests that a replay enqueues: the position at which the walk continues. */
+/** Name of a header that dead letters and replayed requests can have. Its value says where a failed walk continues, as JSON. */
 export const RESUME = 'headgate-resume';
 
-/** Name of a header of the requests that a family makes once: offset of the family's root in their partition. */
+/** Name of the header of a request that was created with `once`. Its value is the offset of the family's root in the same partition. */
 export const ONCE = 'headgate-once';
 
 /**
- * Returns the offset of the root of a request's family: the request that the family's other members come from. Without `root`, the request
- * is the root.
+ * Returns the offset of the root of a request's family. A family is a request without `root`, which is the root itself, and the requests
+ * with `once` that descend from it.
  */
 export function rootOf({ root, offset }: Pick<RequestRecord, 'root' | 'offset'>): number {
   return root ?? offset;
 }
 
-/** Returns the root in a record's headers. Undefined if there is none, or if it isn't before the record and so is invalid. */
+/** Returns the offset of the root in a record's headers, or undefined if there is no valid offset before the record. */
 function rootBefore({ offset, headers }: TopicRecord<Uint8Array>): number | undefined {
   const text = headers[ONCE] && textOf(headers[ONCE]);
   const root = text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
   return root !== undefined && root < offset ? root : undefined;
 }
 
-/** Converts a record of a requests topic. Keys and headers may be binary; a binary value becomes a `refusal`. */
+/** Converts a record of a requests topic. A key that isn't text becomes null, and a value that isn't text becomes a `refusal`. */
 export function requestRecord(record: TopicRecord<Uint8Array>): RequestRecord {
   const { offset, key, value, headers, timestampMs } = record;
   const resume = headers[RESUME] && textOf(headers[RESUME]);
@@ -84,7 +84,7 @@ export function parseRequest<Request>(schema: z.ZodType<Request>, value: string 
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ path, message }) => {
     const words = message.replace(/\.$/, '');
-    // The schema's own messages can be whole sentences. Other messages continue a sentence about the path.
+    // A message that starts with a capital letter is a whole sentence. Other messages continue a sentence about the path.
     if (/^\p{Lu}/u.test(words)) return [...(path.length === 0 ? [] : [path.join('.')]), words].join(': ');
     return `${path.length === 0 ? 'it' : path.join('.')} ${words}`;
   });
@@ -95,22 +95,25 @@ function malformed(message: string, cause?: unknown): PipelineError {
   return new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, cause });
 }
 
-/** The part of a request's record that a dead letter stores: the value as the topic had it, not as the schema parsed it. */
+/** Returns the part of a request's record that a dead letter stores: the value as in the topic, not as the schema parsed it. */
 export function requestContent({ value, bytes }: RequestRecord): DeadLetterContent {
   if (bytes === undefined) return { requestText: requestText(value) };
   return { requestBytes: bytes.length > LARGEST ? bytes.subarray(0, KEPT) : bytes };
 }
 
-/** Maximum depth of a request that is copied as JSON. `JSON.parse` reads far deeper JSON than `JSON.stringify` can write. */
+/**
+ * Maximum depth of a request that is stored as JSON. A deeper one is stored as a string, because `JSON.stringify` can fail for JSON that
+ * `JSON.parse` has read.
+ */
 const DEEPEST = 50;
-/** Maximum length of a request that is stored whole: characters, or bytes if it is binary. */
+/** Maximum length of a request that is stored whole, in characters, or in bytes for a binary request. */
 const LARGEST = 32 * 1024 * 1024;
-/** Number of characters, or bytes, that are stored of a longer request. */
+/** How much is stored of a longer request, in characters or bytes. */
 const KEPT = 500;
 
 /**
- * The request in the form in which a dead letter stores it, as JSON. JSON text is stored as is, so that no number changes its spelling. Any
- * other text is stored as a JSON string.
+ * Returns a request as JSON for its dead letter. JSON text stays unchanged, so that no number changes its spelling. Other text becomes a
+ * JSON string, and so does JSON that is too deep or too long.
  */
 export function requestText(value: string | null): string {
   if (value === null) return 'null';
@@ -120,7 +123,7 @@ export function requestText(value: string | null): string {
     JSON.parse(value);
     if (depthOf(value) <= DEEPEST) return value;
   } catch {
-    // The text isn't JSON.
+    // The text isn't JSON, so it becomes a string.
   }
   return JSON.stringify(value);
 }

@@ -8,7 +8,8 @@ import { secret } from './secret.ts';
 const folder = '/etc/headgate';
 
 /**
- * Converts a value to that of a configuration file. A text that starts with ' is quoted, and one that starts with $ comes from a variable.
+ * Converts a value to one of a configuration file. Text that starts with ' stands for quoted text, and text that starts with $ for text
+ * from a variable.
  */
 function written(value: unknown): unknown {
   if (typeof value === 'string') {

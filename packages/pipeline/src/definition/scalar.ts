@@ -5,7 +5,7 @@ import { type $ZodType, type $ZodTypes, clone, globalRegistry } from 'zod/v4/cor
 
 /** The symbol is global, because a user's folder can have its own installation of this package. */
 const SCALAR: unique symbol = Symbol.for('headgate.scalar');
-/** Marks a mapping of a configuration file whose values are scalars. The symbol is global, too. */
+/** Key that marks a mapping as part of a configuration file. The symbol is global for the same reason as `SCALAR`. */
 export const OF_FILE: unique symbol = Symbol.for('headgate.of-file');
 
 /** The fields with which a scalar is created. */
@@ -56,8 +56,8 @@ type Schema = $ZodType;
 
 /**
  * Returns a copy of a schema that reads values of a configuration file. It reads text as written, so that an unquoted ID loses no digits.
- * Numbers and booleans can come from variables. `format: 'path'` makes a path absolute. Refinements and transforms get the same input as
- * for options in code.
+ * Numbers and booleans can come from variables. Text with `format: 'path'` becomes an absolute path. Refinements and transforms get the
+ * same input as for options in code.
  */
 export function ofFile<Given extends z.ZodType>(schema: Given): Given {
   return copyOf(schema, [], new Map()).schema as Given;
@@ -105,7 +105,7 @@ function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Cop
     return copy;
   };
 
-  // A duration or size, which also accepts a number in code: in a file it is text with a unit.
+  // A duration or size. In code it can also be a number, but in a file it is text with a unit.
   if (metaOf(schema)['type'] === 'string') return reading({ single: ({ text }) => text, takes: ['text'] });
   if ('innerType' in def) {
     const inner = same(def.innerType);
@@ -133,7 +133,7 @@ function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Cop
     case 'custom':
       return reading({ several: (value) => plain(value, traits) });
     case 'object': {
-      // The properties are copied on demand, because a schema may contain itself.
+      // The properties are copied on demand, because a schema can contain itself.
       const lazily = (key: string) => [key, { enumerable: true, get: () => other(def.shape[key] as Schema) }] as const;
       const shape = Object.defineProperties({}, Object.fromEntries(Object.keys(def.shape).map(lazily)));
       return reading({}, { shape, ...(def.catchall !== undefined && { catchall: other(def.catchall) }) });
@@ -147,7 +147,7 @@ function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Cop
       const several = (value: unknown): unknown => {
         if (element.takes.includes('text') && Array.isArray(value))
           for (const one of value) if (isMapping(one) && isScalar(one['file'])) one['file'].namesList = true;
-        // A list whose entries are all commented out is empty.
+        // In YAML, a list whose entries are all commented out is null.
         return value === null ? [] : value;
       };
       return reading({ several }, { element: element.schema });

@@ -4,10 +4,7 @@ import * as z from 'zod';
 import type { OptionIssue } from './parse-options.ts';
 import { PipelineError } from './pipeline-error.ts';
 
-/**
- * Returns a secret, read at the time of the call. The function itself is never printed as the secret: not by JSON, `util.inspect`, errors
- * or logs.
- */
+/** Returns a secret, read at the time of the call. `JSON.stringify` and `util.inspect` of the function don't show the secret. */
 export type SecretReader = () => string;
 
 /** A secret in options: the text, a function that returns it, or the file that contains it. A changed file is read again. */
@@ -25,8 +22,8 @@ export interface SecretOptions {
 }
 
 /**
- * Returns the schema of a secret in a pipeline's options. It refuses text that no header can carry, because an error about such a header
- * can quote it.
+ * Returns a schema for a secret in a pipeline's options. By default, it refuses text that no header can carry, because an error about such
+ * a header can quote the secret.
  */
 export function secret({ empty = false, encoded = false }: SecretOptions = {}): z.ZodType<SecretReader, SecretInput> {
   const flawIn = (value: string): string | undefined => (value === '' && !empty ? 'is empty. Give it a value.' : flawOf(value, encoded));
@@ -42,7 +39,7 @@ export function secret({ empty = false, encoded = false }: SecretOptions = {}): 
   return input.transform((given) => toSecret(given, flawIn)).meta({ writeOnly: true });
 }
 
-/** Returns the value of a secret. Undefined if it can't be read yet. */
+/** Returns the value of a secret, or undefined if reading it fails. */
 export function readNow(given: SecretReader): string | undefined {
   try {
     return given();
@@ -51,7 +48,7 @@ export function readNow(given: SecretReader): string | undefined {
   }
 }
 
-/** Returns the schema of a proxy's address. `false` means no proxy. The address is a secret, because it may contain a password. */
+/** Returns a schema for a proxy's address. `false` means no proxy. The address is a secret, because it can contain a password. */
 export function proxyAddress(): z.ZodType<SecretReader, SecretInput | false> {
   const schema = z.union([z.literal(false), secret()]).transform((given, context): SecretReader => {
     if (given === false) return () => '';
@@ -62,7 +59,7 @@ export function proxyAddress(): z.ZodType<SecretReader, SecretInput | false> {
   return schema.meta({ writeOnly: true, examples: ['http://proxy.example.com:3128'] });
 }
 
-/** Reads every secret in parsed options, and reports those that are missing or that no request can carry. No message contains a secret. */
+/** Reads every secret in parsed options, and reports those that are missing or invalid. No message contains a secret. */
 export function secretIssues(options: unknown, path: OptionIssue['path'] = []): OptionIssue[] {
   if (typeof options === 'function') {
     const message = (options as Partial<Hidden>)[FLAW]?.();
@@ -106,8 +103,8 @@ function flawNow(read: () => string, flawIn: (value: string) => string | undefin
 }
 
 /**
- * Looks whether the file has changed each time that a request is signed. Requests are few, and after a rotation the service may refuse the
- * old secret.
+ * Returns a reader that checks at each call whether the file has changed, so that the next request uses a rotated secret. Requests are few,
+ * so this costs little.
  */
 function fileReader(file: string): () => string {
   let read: { readonly stamp: string; readonly text: string } | undefined;

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-/** Maximum characters of a quoted message. A message can quote a whole page, and would repeat it in every dead letter and log line. */
+/** Maximum characters of a quoted message. A message can quote a whole page, which every dead letter and log line would then repeat. */
 const MAX_WORDS = 2_000;
 /** Maximum characters of a quoted value. */
 const MAX_VALUE = 200;

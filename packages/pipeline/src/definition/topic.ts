@@ -6,7 +6,8 @@ import { ONCE } from './request.ts';
 import { isPromise, type UserFunction, callUserList, misuse } from './user-function.ts';
 
 /**
- * Serializes a value to text or bytes. Must be synchronous, and return the same for the same value, because a record may be created again.
+ * Serializes a value to text or bytes. Must be synchronous, and return the same result for the same value, because a record can be created
+ * again.
  */
 export type Serialize<Value> = (value: Value) => string | Uint8Array;
 
@@ -62,7 +63,7 @@ export type RecordMakers<Topics extends TopicMap> = { readonly [Name in keyof To
 };
 
 /**
- * Creates a request of the same pipeline. The request is written with the page's other records, and worked in the same lane. If the request
+ * Creates a request of the same pipeline. The request is written with the other records, and processed in the same lane. If the request
  * doesn't fit its schema or has no key, it becomes a dead letter when the lane reads it. Throws a {@link PipelineError}
  * (HEADGATE_DEFINITION) if the definition doesn't set `makesRequests`.
  */
@@ -71,9 +72,9 @@ export type RequestMaker = (request: unknown, options?: RequestMakerOptions) => 
 /** Options of a {@link RequestMaker}. */
 export interface RequestMakerOptions {
   /**
-   * Whether equal requests are worked once: this request is dropped if the lane's topic has an equal one with `once` after the root of this
-   * request's family. The root is the nearest ancestor without `once`: a request that was listed, enqueued, replayed or created. Without
-   * effect in `after` of a walk. Default: false.
+   * Whether a family processes equal requests once: this request is dropped if an equal one with `once` comes before it and after the root
+   * of its family. The root is the nearest ancestor without `once`: a request that was listed, enqueued, replayed, or created without
+   * `once`. Has no effect in `after` of a walk. Default: false.
    */
   readonly once?: boolean;
 }
@@ -83,9 +84,9 @@ export interface RecordMaker<Value> {
   /** Creates one record. Serializes `value` immediately, so later changes of the value have no effect. */
   (record: RecordContent & { readonly value: Value }): PendingRecord;
   /**
-   * Creates thousands of records with one key. The functions of the series are called while the records are written, possibly more than
-   * once. The records have no CloudEvents headers. Each record is a value, or, in a topic of JSON, the text `before + textAt(index) +
-   * after`. For a topic with a custom serializer, texts throw a `PipelineError` (HEADGATE_INVALID_RECORD).
+   * Creates many records with one key. The functions of the series are called while the records are written, possibly more than once. The
+   * records have no CloudEvents headers. A record's value comes from `valueAt`, or is the JSON text `before + textAt(index) + after`.
+   * `textAt` throws a `PipelineError` (HEADGATE_INVALID_RECORD) for a topic with a custom serializer.
    */
   series(series: RecordSeriesContent<Value>): PendingRecord;
 }
@@ -95,9 +96,9 @@ export type RecordSeriesContent<Value> = Pick<RecordContent, 'key'> & { readonly
     | { readonly valueAt: (index: number) => Value; readonly textAt?: never; readonly before?: never; readonly after?: never }
     | {
         readonly textAt: (index: number) => string;
-        /** Text at the start of every record of the series. It is encoded only once. Default: empty. */
+        /** Text at the start of every record of the series. Default: empty. */
         readonly before?: string;
-        /** Text at the end of every record of the series. It is encoded only once. Default: empty. */
+        /** Text at the end of every record of the series. Default: empty. */
         readonly after?: string;
         readonly valueAt?: never;
       }
@@ -108,8 +109,8 @@ export interface RecordContent {
   /** Null: the record has no key. If the topic's definition sets `partitions`, the key selects the partition. */
   readonly key: string | Uint8Array | null;
   /**
-   * End of the record's ID. Unique within its request, and the same when the record is created again. Default: the page number or the
-   * lookup's key.
+   * End of the record's ID. Unique within its request, and the same when the record is created again. Default: from the number of the page,
+   * or the key that was looked up.
    */
   readonly id?: string;
   /** The name under which `after-written` events count the record in `kinds`. Default: the topic's name in the definition. */
@@ -263,7 +264,7 @@ function recordMaker(
   const serializer = serializers.get(topicName) ?? JSON.stringify;
   const serialize = (value: unknown): string | Uint8Array => {
     const serialized = isPromise(value) ? undefined : serializer(value);
-    // A promise becomes {} in JSON. Only values with {} are searched, because searching all of them would take longer than writing them.
+    // A promise becomes {} in JSON. Only values whose text contains {} are searched, because the search is slow.
     if (serialized === undefined ? isPromise(value) : typeof serialized === 'string' && serialized.includes('{}') && holdsPromise(value))
       throw invalid("a record's value is or contains a promise. Await it before you create the record.");
     return serialized as string;
@@ -316,7 +317,7 @@ function recordMaker(
   return Object.assign(maker, { series });
 }
 
-/** True if a value contains a promise. The recursion ends, because `JSON.stringify` has already refused values with a cycle. */
+/** True if a value contains a promise. The value must have no cycle: `JSON.stringify` refuses values with one. */
 function holdsPromise(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   let isAny = isPromise(value);
@@ -350,7 +351,9 @@ export interface LogRecordsOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Returns the records with CloudEvents headers (binary mode). A record gets the same ID each time that it is created. */
+/**
+ * Returns the records with CloudEvents headers (binary mode), and series unchanged. A record gets the same ID each time that it is created.
+ */
 export function logRecords(
   pending: readonly PendingRecord[],
   { pipeline, request, defaultId, root, headers }: LogRecordsOptions,
@@ -373,7 +376,7 @@ export function logRecords(
   });
 }
 
-/** Adds the number of records of each topic to `counts`, and returns it. */
+/** Adds the number of records of each topic to `counts`, and returns `counts`. */
 export function countRecords(pending: readonly PendingRecord[], counts: Record<string, number> = {}): Readonly<Record<string, number>> {
   for (const { name, count } of pending) counts[name] = (counts[name] ?? 0) + count;
   return counts;

@@ -5,11 +5,11 @@ import { PipelineError } from './pipeline-error.ts';
 import { DEAD_LETTERS } from '../dead-letters/dead-letter.ts';
 import type { TopicNames } from './topic.ts';
 
-/** Minimum record size that topics must accept, bytes. A dead letter without its content takes a third of it at most. */
+/** Record size that topics must accept, in bytes. A dead letter without its content is smaller. */
 const MIN_RECORD_BYTES = 16_384;
-/** Minimum record size that state topics must accept, bytes. A walk's checkpoint, or a part of a lookup's keys, takes up to 40 kB. */
+/** Record size that state topics must accept, in bytes. A part of a lookup's keys takes about half of it. */
 const MIN_STATE_BYTES = 65_536;
-/** Record size that state topics should accept, bytes. If one doesn't, the log only warns. */
+/** Record size that state topics should accept, in bytes. If one doesn't, the log only warns. */
 const USUAL_STATE_BYTES = 524_288;
 
 /** The part of a pipeline that determines its topics. */
