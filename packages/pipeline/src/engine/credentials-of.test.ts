@@ -58,7 +58,7 @@ const orders = definePipeline({
     }),
 });
 
-/** Berlin has four jobs and Paris one. Berlin's come first. */
+/** Four jobs of Berlin, one of Oslo, which has no credential, and one of Paris. */
 const jobs = ['berlin/1', 'berlin/2', 'berlin/3', 'berlin/4', 'oslo/1', 'paris/1'];
 
 test('each job is sent by its own credential, an unknown one is a dead letter, and the forecast knows who has more to do', async () => {

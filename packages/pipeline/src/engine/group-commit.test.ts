@@ -66,6 +66,6 @@ test('a page and the grant of the request after it are one transaction', async (
   });
   await using running = await start({ log, pipelines: [pipeline] });
   await running.done;
-  // Two transactions have no page: the one with the first request's grant, and the one that closes the lane.
+  // Two transactions have no page: the one with the permit of the first request, and the one that closes the lane.
   expect({ withPage, withoutPage }).toEqual({ withPage: PAGES, withoutPage: 2 });
 });

@@ -131,7 +131,7 @@ test('requests that a credential has used in another lane still count', async ()
   const own = budget();
   for (const snapshot of restored) own.restore(snapshot);
   expect(own.used).toBe(12 + 2);
-  // The hold of a minute was in the second lane's journal, and got shorter by the time that has passed since on the log's clock.
+  // The second lane's journal has the hold of a minute, less the time that has passed since then on the log's clock.
   const heldMs = restored[0]?.heldMs ?? 0;
   expect(heldMs).toBeGreaterThan(0);
   expect(heldMs).toBeLessThanOrEqual(60_000);

@@ -5,13 +5,13 @@ import { PipelineError } from '../definition/pipeline-error.ts';
 import type { Lane } from './lane.ts';
 import { type LaneState, STATE_KEYS, laneState } from './lane-state.ts';
 
-/** The state of a credential's budgets when it was committed. */
+/** The state of a credential's budgets, as it was committed. */
 export interface JournalRecord {
   /** Name of the credential. Empty for limits that apply to all credentials together. */
   readonly credential: string;
   /** A snapshot of each of the credential's budgets, `ageMs` old. */
   readonly value: readonly BudgetSnapshot[];
-  /** Age of the snapshots when the lane was opened, ms on the log's clock. */
+  /** Age of the snapshots when this record was read, in ms. */
   readonly ageMs: number;
 }
 
@@ -24,16 +24,18 @@ export interface LaneJournalOptions {
   readonly lanes?: number;
 }
 
-/** Limits of a permit's lease, the maximum time from its grant to sending its request. Slow disks get longer leases. */
+/**
+ * Minimum and maximum of a permit's lease, in ms: the time from the permit until its request must be sent. Slow commits get longer leases.
+ */
 const MIN_LEASE_MS = 1_000;
 const MAX_LEASE_MS = 60_000;
 
 /**
- * Keeps the budgets of a lane's credentials in the lane's state. A grant is written in the next transaction, usually that of the previous
- * page, so it costs no extra one. The end of a request also changes its budgets: that change is in whichever transaction follows, at the
- * latest the lane's last one, or is written immediately if the response calls for a retry. The state contains durations that count from
- * their commit by the log's clock, so machines needn't agree on the time. On the machine that wrote them, they count by the time since
- * boot, because an embedded log's clock is the machine's wall clock, which can be set.
+ * Keeps the budgets of a lane's credentials in the lane's state. A permit is written in the next transaction, often that of the previous
+ * page, and then costs no extra one. A change after the end of a request is written with any later transaction, or immediately by `flush`.
+ *
+ * The state contains durations that count from their commit on the log's clock, so machines needn't agree on the time. On the machine that
+ * wrote them, they count by the time since boot, because an embedded log's clock is the machine's wall clock, which can be set.
  */
 export function laneJournal({ lane, clock, inherited = [], lanes = 1 }: LaneJournalOptions): Journal {
   const openedMs = clock.monotonicMs();
@@ -75,7 +77,7 @@ export function laneJournal({ lane, clock, inherited = [], lanes = 1 }: LaneJour
   };
 }
 
-/** The error for a limit on all credentials together in a pipeline with several lanes, because each lane would use all of it. */
+/** The error for a limit on all credentials together in a pipeline with several lanes. Each lane would use the whole limit. */
 function notShared(limit: string | undefined, lanes: number): PipelineError {
   const message = `the limit ${limit} is shared by all credentials, and ${lanes} lanes can't share it. Set lanes to 1, or give each credential its own limit.`;
   return new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message });
@@ -89,7 +91,7 @@ export function journalRecords(under: LaneState['under']): readonly JournalRecor
 /** Reads the journal of a lane from its pipeline's state topic. */
 export type JournalReader = (stateTopic: string, lane: number) => Promise<readonly JournalRecord[]>;
 
-/** Time for which a read journal is used again. Otherwise, 32 lanes that are opened together would read 992 states. */
+/** Time for which a journal is reused after it was read, in ms. Without reuse, 32 lanes that are opened together would read 992 states. */
 const READ_AGAIN_MS = 10_000;
 
 /** Creates a reader that reads each journal once for all lanes that are opened within 10 s. */
@@ -119,7 +121,7 @@ export function journalReader(options: {
 
 export interface InheritedBudgetsOptions {
   readonly journals: JournalReader;
-  /** The compacted topic with a partition for each lane. */
+  /** The pipeline's state topic, which has a partition for each lane. */
   readonly stateTopic: string;
   readonly lane: number;
   readonly lanes: number;

@@ -37,7 +37,10 @@ export interface LaneRunnerOptions extends Pick<LaneRun, 'log' | 'follow' | 'clo
   readonly signal: AbortSignal;
 }
 
-/** Works a lane until nothing is left, or until `signal` aborts. Rejects if the lane or its worker can't continue. */
+/**
+ * Processes a lane's requests until `signal` aborts or, without `follow`, until none is left. Rejects if the lane or its worker can't
+ * continue.
+ */
 export async function runLane(options: LaneRunnerOptions): Promise<void> {
   const { lane, worker, notifier, clock, signal, deadline } = options;
   let isLost = false;
@@ -64,7 +67,7 @@ export async function runLane(options: LaneRunnerOptions): Promise<void> {
   notifier.throwIfFailed();
 }
 
-/** Waits until work in flight is written or given up: at most 8 s, and no longer than the deadline of a stop. */
+/** Waits until the work in flight is done: at most `WRITTEN_WITHIN_MS`, and no longer than the deadline of a stop. */
 async function drainInFlight(
   isBusy: () => boolean,
   { notifier, clock, deadline: { written } }: Pick<LaneRunnerOptions, 'notifier' | 'clock' | 'deadline'>,
@@ -81,7 +84,7 @@ interface RequestIntake {
   readonly load: number;
   readonly isBusy: boolean;
   take(record: RequestRecord): void;
-  /** Marks a request as finished without working it. */
+  /** Marks a request as finished without processing it. */
   drop(record: RequestRecord): void;
 }
 
@@ -161,7 +164,7 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
     // Check before the read: if no transaction is open now, the read sees every request that was committed before.
     const isBlocked = await watch.check(isIdle && !follow);
     for await (const record of requestsInOrder({ log, topic, partition, from, resumed, signal })) {
-      // A gap of one offset is the end marker of a transaction. A larger gap can be deleted requests.
+      // A gap of one offset is usually the end marker of a transaction. A larger gap can be deleted requests.
       if (record.offset > position + 1) await searchDeleted();
       isNew = false;
       lane.skip(position, record.offset);

@@ -11,7 +11,7 @@ const turns = async (): Promise<void> => {
   for (let i = 0; i < 20; i += 1) await Promise.resolve();
 };
 
-/** Lanes that record the calls, and do nothing until the test lets them. */
+/** Creates a supervisor whose lanes note calls in `said`, and run until the test settles their promise in `running`. */
 function stage({ follow = true, given }: { readonly follow?: boolean; readonly given?: Promise<void> } = {}) {
   const clock = virtualClock();
   const stop = new AbortController();

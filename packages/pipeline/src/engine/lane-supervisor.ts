@@ -28,7 +28,7 @@ export interface LaneSupervisorOptions {
   readonly emit: (event: RunEvent) => void;
 }
 
-/** Works the lanes of this process while the group assigns and revokes them. */
+/** Opens and runs the lanes that the group assigns to this process, and releases the lanes that the group revokes. */
 export interface LaneSupervisor {
   /** Sets the partitions of this process: opens the lanes that are new, and releases those that aren't in the list. */
   assign(partitions: readonly TopicPartition[]): void;
@@ -36,7 +36,7 @@ export interface LaneSupervisor {
   doubt(): void;
   /** Resolves when every lane assigned so far is open or has failed. If one has failed, releases all lanes and throws its error. */
   opened(): Promise<void>;
-  /** Works all lanes until nothing is left, or until the signal aborts. Resolves with the errors of lanes and of the group. */
+  /** Runs the lanes until the run ends. Resolves with the errors of lanes and of the group. */
   run(): Promise<readonly unknown[]>;
   /** Ends all work with an error of the group. */
   fail(error: unknown): void;
@@ -59,7 +59,9 @@ interface Supervised extends LaneName {
 
 /** Delay before another attempt to open a lane that another process has taken over, or whose topic accepts only smaller records now. */
 const LANE_AGAIN_MS = 1_500;
-/** Time that an idle process waits for lanes of a killed one. The group notices a killed process after 6 s, and then assigns its lanes. */
+/**
+ * Time that an idle process waits for lanes of a killed one, in ms. The group takes several seconds to notice that a process was killed.
+ */
 const OTHERS_LIVE_MS = 8_000;
 
 export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, clock, emit }: LaneSupervisorOptions): LaneSupervisor {

@@ -26,7 +26,7 @@ export interface Contribution {
   readonly work?: object;
 }
 
-/** A partition of a requests topic, of which this process is the only worker. */
+/** A partition of a requests topic whose requests only this process processes. */
 export interface Lane {
   readonly topic: string;
   readonly partition: number;
@@ -108,7 +108,7 @@ export async function openLane({
   const kept: LaneState = laneState(group, writer.state);
   const finishedBefore = kept.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined;
   const finished = offsetRanges(finishedBefore);
-  /** False until the first transaction, which writes an entry that every later holder expects: without the entry, the state was deleted. */
+  /** False until a transaction has written the lane's first entry. If a later holder doesn't find that entry, the state was deleted. */
   let isKept = finishedBefore !== undefined;
   const stateOfId = kept.get(STATE_KEYS.requestsId) as string | undefined;
   let newId: string | undefined;
@@ -155,7 +155,7 @@ export async function openLane({
     commit: (contribution) => committer.commit(contribution),
     tooLarge(record) {
       const { bytes = Infinity } = limits.get(record.topic) ?? {};
-      // Counting the bytes of a page's records takes longer than writing them, so compare an upper limit first.
+      // Counting bytes is slow, so compare an upper limit first.
       return mostBytes(record) > bytes && recordBytes(record) > bytes ? bytes : undefined;
     },
     stateRecord: ([key, value]) => ({ topic: state.topic, key: kept.prefix + key, value: JSON.stringify(value) }),

@@ -84,7 +84,7 @@ describe('a request that a page makes', () => {
       return found;
     };
     {
-      // The service doesn't have this child.
+      // The service doesn't know `stray`, so that request becomes a dead letter.
       await using service = await treeService([one, other]);
       const child = (name: string): unknown => ({ name: name === `${one}.1` ? stray : name });
       await worked({ log, baseUrl: service.url, roots: [one, other], lanes: 2, child });

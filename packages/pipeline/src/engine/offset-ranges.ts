@@ -1,4 +1,4 @@
-/** A set of whole numbers, stored as ranges, such as the finished offsets of a partition. Most of them are contiguous. */
+/** A set of whole numbers, such as the finished offsets of a partition, stored as ranges. */
 export interface OffsetRanges {
   /** The smallest number that isn't in the set. */
   readonly next: number;

@@ -18,7 +18,7 @@ import type { Processor } from './processor.ts';
 import { lookup } from '../lookup/lookup.ts';
 import { walk } from '../walk/walk.ts';
 
-/** A request whose schema returns values that JSON can't represent, and another value each time that it parses its own output. */
+/** The output has BigInts, which JSON can't represent, and parsing the output again would change `note`. */
 const request = z.strictObject({ ids: z.array(z.string().transform(BigInt)).min(1), note: z.string().transform((text) => `<${text}>`) });
 type Request = z.output<typeof request>;
 type Topics = typeof shelvesTopics;

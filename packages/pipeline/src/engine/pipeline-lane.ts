@@ -28,7 +28,7 @@ import type { Processor, SourceControls } from './processor.ts';
 import { requestsInOrder, resumedRequests } from './requests-in-order.ts';
 import type { StopDeadline } from './stop-deadline.ts';
 
-/** The run that a lane belongs to, and what its lanes share. */
+/** What the lanes of a run share. */
 export interface LaneRun {
   readonly log: TopicLog;
   readonly group: string;
@@ -46,18 +46,18 @@ export interface LaneRun {
   /** Called after each durable transaction of a pipeline's lane with its duration, ms. */
   readonly onCommit: (pipeline: string, ms: number) => void;
   readonly tracing: Tracing | undefined;
-  /** Reads the journals of other lanes. Shared, so that each journal is read once. */
+  /** Reads the journals of other lanes. Shared, because it reuses a journal for some seconds. */
   readonly journals: JournalReader;
   /** Maximum number of HTTP requests that the lanes of the run send together. Undefined: no maximum. */
   readonly allowance: RequestAllowance | undefined;
-  /** Keys of the jobs to work. Undefined: all. */
+  /** Keys of the jobs to process. Undefined: all. */
   readonly keys: ReadonlySet<string> | undefined;
   readonly deadline: StopDeadline;
 }
 
 /** One lane of one pipeline, held by this process and ready to work. */
 export interface PipelineLane {
-  /** Works until nothing is left, or until the signal aborts. Rejects if the lane can't continue. */
+  /** Processes requests until the signal aborts or, without `follow`, until none is left. Rejects if the lane can't continue. */
   run(signal: AbortSignal): Promise<void>;
   /**
    * Checks that this process still holds the lane, because a lane without work wouldn't notice its loss. If the lane is lost, `run`
@@ -137,8 +137,8 @@ async function closeSources(sources: readonly SourceControls[], warn: (message: 
 }
 
 /**
- * Emits the attempts of a lane's sources. Only the first lane reports that a service states another limit, because all lanes learn the
- * same.
+ * Emits the attempts of a lane's sources. Only the first lane reports that a service states another limit, because every lane would report
+ * the same.
  */
 function attempts({ emit, tracing }: LaneRun, { name, definition }: Pipeline, number: number): PipelineIo['onAttempt'] {
   const options = Object.keys(definition.options.shape);

@@ -99,29 +99,29 @@ export interface WorkerContext<Request, Topics extends TopicMap> {
   readonly tracing?: Tracing | undefined;
 }
 
-/** Works a lane's requests. Calls `notify` of the notifier when its load has changed, and `fail` when it can't continue. */
+/** Processes a lane's requests. Calls `notify` of the notifier when its load has changed, and `fail` when it can't continue. */
 export interface Worker<Request> {
   /** Number of unfinished requests that the worker has taken. A lookup counts keys; a walk also counts unfinished `after` work. */
   readonly load: number;
   /** Load at which the lane passes no more requests to the worker. */
   readonly backlog: number;
-  /** Starts the work on a request. */
+  /** Takes a request. Its work can start later. */
   take(record: RequestRecord, request: Request): void;
   /** Called when the lane has read its requests to the end: the worker then sends keys without waiting for a full batch. */
   flush(): void;
   /** Stops sending HTTP requests. The results of requests in flight are still written. */
   stop(): void;
-  /** True while a request is in flight or its result is being written. */
+  /** True while work is in progress. */
   readonly isBusy: boolean;
   /** Aborts the work that is still in flight after `stop`. */
   abandon(): void;
-  /** Returns the unfinished requests that the worker has taken, in their current state. */
+  /** Returns the active walks, and the number of unfinished keys. */
   inWork(): InWork;
   /** Returns the size of a key's last complete walk, including walks that this worker has completed. */
   readonly lastCrawl: LastCrawlOf<Request>;
 }
 
-/** The requests that a worker is working on, for gauges and forecasts. */
+/** The unfinished work of a worker, for gauges and forecasts. */
 export interface InWork {
   readonly walks: readonly WalkInWork[];
   /** Number of lookup keys whose results aren't durable yet. */

@@ -94,8 +94,8 @@ function largestOf({ topic, key, count, valueAt, parts }: RecordSeries): NewReco
 
 /**
  * Replaces the error of a lane whose topic refused a record because the topic's limit was lowered after the lane was opened. The new error
- * is a retryable `PipelineError` (HEADGATE_RECORD_LIMIT_LOWERED): the lane opens again with the new limit, and such a record becomes a dead
- * letter. Returns other errors unchanged.
+ * is a retryable `PipelineError` (HEADGATE_RECORD_LIMIT_LOWERED): the lane opens again with the new limit, and the request of such a record
+ * becomes a dead letter. Returns other errors unchanged.
  */
 export async function limitLowered(error: unknown, { log, lane }: { readonly log: TopicLog; readonly lane: Lane }): Promise<unknown> {
   if (!(error instanceof InvalidRecordError)) return error;

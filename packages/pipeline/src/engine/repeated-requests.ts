@@ -2,17 +2,20 @@ import { type RequestRecord, requestRecord } from '../definition/request.ts';
 import { requestIdentity } from '../definition/request-identity.ts';
 import type { RequestsInOrderOptions } from './requests-in-order.ts';
 
-/** Finds requests with `once` that their family has already made. */
+/** Finds requests with `once` that repeat an earlier one. */
 export interface RepeatedRequests {
-  /** Call it for each request, in the order of offsets. It may read the topic again, from the root of the request's family. */
+  /**
+   * Returns true if a request is repeated. Call it for each request, in the order of offsets. It can read earlier offsets of the topic
+   * again.
+   */
   has(record: RequestRecord): Promise<boolean>;
   /** Frees the memory for requests before this offset. If later calls need those requests, they read the topic again. */
   forget(before: number): void;
 }
 
 /**
- * A request with `once` is repeated if an equal one, which isn't repeated itself, comes after its root and before it. This depends only on
- * the topic. So every holder of the lane gets the same result, without an entry in the lane's state.
+ * A request with `once` is repeated if an equal one, which isn't repeated itself, lies between the root of the request's family and the
+ * request. This depends only on the topic, so every holder of the lane gets the same result without an entry in the lane's state.
  */
 export function repeatedRequests({ log, topic, partition, from: next, signal }: Omit<RequestsInOrderOptions, 'resumed'>): RepeatedRequests {
   /** The newest offset of each request that isn't repeated, by the identity of the request. */
@@ -30,8 +33,8 @@ export function repeatedRequests({ log, topic, partition, from: next, signal }: 
   };
 
   /**
-   * Fills `made` with the requests from `root` to before `end`. If one of them belongs to an older family, which decides whether the
-   * request is repeated, starts again at the root of that family.
+   * Fills `made` with the requests from `root` to before `end`. If one of them belongs to an older family, starts again at the root of that
+   * family: earlier requests of that family decide whether the request is repeated.
    */
   const readFrom = async (root: number, end: number): Promise<void> => {
     let oldest = root;
@@ -62,7 +65,7 @@ export function repeatedRequests({ log, topic, partition, from: next, signal }: 
   };
 }
 
-/** Undefined for a value that isn't JSON: such a request becomes a dead letter. */
+/** Returns undefined for a value that isn't JSON. Such a request becomes a dead letter. */
 function identityOf(value: string | null): string | undefined {
   try {
     return value === null ? undefined : requestIdentity(JSON.parse(value), value);

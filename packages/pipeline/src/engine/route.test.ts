@@ -22,7 +22,7 @@ type Topics = typeof shelvesTopics;
 
 const kindOf = ({ shelf }: Shelf): 'walk' | 'word' => (/^[A-Z]/.test(shelf) ? 'walk' : 'word');
 
-/** Walks requests that start with a capital letter, and looks up the others, with one source. */
+/** By default, walks requests that start with a capital letter, and looks up the others, with one source. */
 function routed(api: ShelvesApi = shelvesApi(), pick = kindOf): Processor<Shelf, Topics> {
   return route((request: Shelf) => [pick(request), request], {
     walk: walk<ShelfQuery, ItemsPage, number, Shelf, Topics>({

@@ -11,9 +11,9 @@ export type RoutedProcessors<Picked extends readonly [string, unknown], Topics e
 type RequestOf<Picked, Kind> = Picked extends readonly [infer Kinds, infer Request] ? (Kind extends Kinds ? Request : never) : never;
 
 /**
- * Works requests of several kinds. `pick` returns each request with its kind, as `[kind, request]`, and `works` has a processor for each
- * kind. Each lane opens one worker per kind, and these workers share the lane's credit. Requests of two kinds can have the same key: last
- * crawls and carried values are kept per kind.
+ * Processes requests of several kinds. `pick` returns each request with its kind, as `[kind, request]`, and `works` has a processor for
+ * each kind. Each lane opens one worker per kind. Requests of two kinds can have the same key: last crawls and carried values are kept per
+ * kind.
  */
 export function route<Request, const Picked extends readonly [kind: string, request: Request], Topics extends TopicMap>(
   pick: (request: Request) => Picked,

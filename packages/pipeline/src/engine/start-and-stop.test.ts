@@ -288,7 +288,7 @@ test('a list that is due again before its previous requests have started causes 
   await using place = await temporaryLog([], () => clock.epochMs());
   const gate = Promise.withResolvers<void>();
   const api = shelvesApi({ items: 1, onPage: () => gate.promise });
-  // One more than a lane works at a time, so the last one waits in the topic.
+  // One more than a lane takes at a time, so the last one waits in the topic.
   const names = Array.from({ length: MAX_IN_WORK + 1 }, (_, i) => `s${i}`);
   const warnings: string[] = [];
   const running = await start({

@@ -238,7 +238,7 @@ test('an idle lane polls for requests once a second, and more often after one ha
     const before = looks;
     for (let passed = 0; passed < ms; passed += 250) {
       await clock.advance(250);
-      // oxlint-disable-next-line machine/no-sleep -- a look ends in real time; where one takes longer there are fewer
+      // oxlint-disable-next-line machine/no-sleep -- a read ends in real time; if reads take longer, there are fewer.
       await sleep(30);
     }
     return looks - before;

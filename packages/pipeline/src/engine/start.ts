@@ -25,13 +25,16 @@ import { requestId } from '../dead-letters/pending-dead-letter.ts';
 
 /** Options of {@link start}. */
 export interface StartOptions {
-  /** The log to run on. `start` never closes it: the caller does, after `done`. */
+  /** The log to run on. `start` doesn't close it; close it after `done`. */
   readonly log: TopicLog;
   /** Pipelines with distinct names. */
   readonly pipelines: readonly Pipeline[];
   /** Processes with the same group share the work. Default `headgate`. */
   readonly group?: string;
-  /** Number of partitions of the requests topics, among which credentials are divided. Default 1. */
+  /**
+   * Number of lanes of a pipeline: the partitions of its requests topic, among which its credentials are divided. A pipeline without
+   * credentials has one lane. Default 1.
+   */
   readonly lanes?: number;
   /** Wait for new jobs when all are finished. Default: false, the run ends. */
   readonly follow?: boolean;
@@ -40,7 +43,7 @@ export interface StartOptions {
    * requests if its options include the `io` of `open`. Default: no maximum.
    */
   readonly maxRequests?: number;
-  /** Work only jobs with these keys; the others stay in the requests topics. Default: all jobs. */
+  /** Process only jobs with these keys; the others stay in the requests topics. Default: all jobs. */
   readonly keys?: readonly string[];
   /** Ends the run like `stop`. Before the run has its lanes, `start` rejects with the signal's reason. */
   readonly signal?: AbortSignal;
@@ -63,21 +66,26 @@ export interface StartOptions {
 
 /** A started run. Disposing it stops the run and waits for its end. */
 export interface Running extends AsyncDisposable {
-  /** The run's events. The first subscriber also gets the earlier ones, up to 10,000. Completes when the run has ended. */
+  /**
+   * The run's events. The first subscriber also gets the events before its subscription, at most the first 10,000. Completes when the run
+   * has ended.
+   */
   readonly events: Observable<RunEvent>;
   /** Returns the current state of the run. After the run's end, use `RunResult.snapshot`, because the lanes are released by then. */
   snapshot(): RunSnapshot;
   /**
-   * Adds requests to a pipeline's requests topic, all or none. Resolves to their IDs, in order, which also appear in `RunSnapshot.work`,
-   * events and records. If the caller has an active span, each request has its header `traceparent`. Rejects with a `PipelineError` that
-   * has the index of an invalid request, or if the argument isn't a list.
+   * Adds requests to a pipeline's requests topic, all or none. Resolves to the requests' IDs, in order. If the caller has an active span,
+   * each request has its header `traceparent`. Rejects with a `PipelineError` for an invalid request, whose index is in the message, or if
+   * the argument isn't a list.
    */
   enqueue<Request>(pipeline: Pipeline<Request>, requests: Iterable<NoInfer<Request>>): Promise<readonly string[]>;
   /** Adds requests to the pipeline with this name, in the same way. */
   enqueue(pipeline: string, requests: Iterable<unknown>): Promise<readonly string[]>;
-  /** Ends the run: sends no further request, writes the responses in flight and releases every lane, within 10 s. */
+  /**
+   * Ends the run: sends no further request, writes the responses in flight and releases every lane, within the time limits of `deadline`.
+   */
   stop(): Promise<RunResult>;
-  /** Resolves when the run has ended; never rejects. */
+  /** Resolves when the run has ended. A failed lane doesn't reject it: see `RunResult.failures`. */
   readonly done: Promise<RunResult>;
 }
 
@@ -93,8 +101,8 @@ export interface RunResult {
 
 /**
  * Runs pipelines on a log: creates missing topics, joins the group, takes the lanes that the group assigns, and enqueues the lists. If that
- * fails, releases everything and rejects with a `PipelineError`, an error of the log, or the reason of `signal`. Holds no global state and
- * installs no signal handler; two runs can share a process.
+ * fails, releases everything and rejects, for example with a `PipelineError`, an error of the log, or the reason of `signal`. Two runs can
+ * share a process.
  */
 export async function start(options: StartOptions): Promise<Running> {
   const {
@@ -300,7 +308,7 @@ export async function start(options: StartOptions): Promise<Running> {
   };
 }
 
-/** Returns the lanes in their last known state, with nothing in work. */
+/** Returns the lanes in their last known state, without work in progress. */
 function ended(lanes: readonly LaneGauge[], seen: readonly LaneGauge[]): readonly LaneGauge[] {
   const isSame = (a: LaneGauge, b: LaneGauge): boolean => a.pipeline === b.pipeline && a.lane === b.lane;
   return lanes.map((lane) => ({ ...lane, ...seen.find((last) => isSame(last, lane)), inWork: 0, keys: 0 }));

@@ -1,11 +1,13 @@
 import type { Clock } from '@headgate/throttle';
 import { onAbort } from '@headgate/throttle/internal';
 
-/** The time limits of a stop, as signals. They end every wait during a stop. */
+/** The time limits of a stop, as signals. */
 export interface StopDeadline {
-  /** Aborts when responses in flight must be written. The run gives up the others, and the next run requests them again. */
+  /**
+   * Aborts when the time for writing responses is over. The run gives up the requests still in flight, and the next run sends them again.
+   */
   readonly written: AbortSignal;
-  /** Aborts when lanes, group and log must be closed. The stop waits for nothing after that. */
+  /** Aborts when the time for closing is over. After that, the stop waits for nothing. */
   readonly closed: AbortSignal;
 }
 
