@@ -8,14 +8,16 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
   readonly source: Api;
   /** Returns the keys of a request, in any spelling. */
   keys(request: Request): readonly string[];
-  /** Returns one spelling for each key; throws for an invalid text, which becomes a separate dead letter. Default: the text. */
+  /**
+   * Returns the normalized spelling of a key, or throws for an invalid key, which then becomes a dead letter. Default: the key unchanged.
+   */
   normalize?(text: string): string;
   /**
    * Returns a request for some of the keys, in the form of the requests topic, for the dead letter of one key. If the result isn't a
    * request for exactly that key, the dead letter contains the whole request.
    */
   requestOf(keys: readonly string[]): unknown;
-  /** Requests up to `size` keys under credit. */
+  /** Requests up to `size` keys from the source. */
   query(
     api: Api,
     keys: readonly string[],
@@ -25,7 +27,7 @@ export interface LookupDefinition<Api extends SourceControls, Request, Answers, 
   readonly size: number;
   /** Returns how many more keys a quota permits now. Default: no limit. */
   capacity?(api: Api): number;
-  /** Maximum time that a key waits for its batch to fill while no other batch is in flight, ms. Default 200. */
+  /** Time after which a batch that isn't full is sent, if no further job comes and no other batch is in flight, in ms. Default 200. */
   readonly maxWaitMs?: number;
   /** Returns the records and dead letters of one response. All requested keys then count as answered. */
   records(answers: Answers, at: LookupPosition<Request, Topics>): LookupOutcome;

@@ -7,7 +7,7 @@ import type { StateOfLane } from '../engine/processor.ts';
 import { assertRecordSize } from '../engine/record-size.ts';
 import { requestId } from '../dead-letters/pending-dead-letter.ts';
 
-/** A request in work: its keys, and which of them are answered, by their index in `keys`. */
+/** An unfinished request: its keys, and which of them are answered, by their index in `keys`. */
 export interface LookupRequest<Request> {
   readonly id: string;
   readonly offset: number;
@@ -15,7 +15,7 @@ export interface LookupRequest<Request> {
   readonly request: Request;
   /** The request's keys without duplicates; invalid keys come last. */
   readonly keys: readonly string[];
-  /** Number of valid keys: they are the first ones of `keys`. */
+  /** Number of valid keys, which come first in `keys`. */
   readonly valid: number;
   readonly answered: OffsetRanges;
   /** Number of keys whose result isn't durable yet. */
@@ -28,7 +28,7 @@ export interface LookupKey<Request> {
   readonly index: number;
 }
 
-/** The requests that a lane has in work, and the progress of each. */
+/** The unfinished lookup requests of a lane, and their progress. */
 export interface LookupRequests<Request> {
   /** Number of keys taken whose results aren't durable yet. */
   readonly load: number;
@@ -41,7 +41,7 @@ export interface LookupRequests<Request> {
     request: Request,
     keys: { readonly valid: readonly string[]; readonly invalid: readonly string[] },
   ): LookupRequest<Request>;
-  /** Writes the records of some keys, which marks them as answered. */
+  /** Writes records for some keys, and marks these keys as answered. */
   write(keys: readonly LookupKey<Request>[], records: readonly (NewRecord | RecordSeries)[]): Promise<void>;
   /** Marks a request without keys as finished. */
   finish(request: LookupRequest<Request>): Promise<void>;
@@ -50,7 +50,7 @@ export interface LookupRequests<Request> {
 /** Maximum bytes of keys in one entry of the state: just below half of the record size that every state topic must accept. */
 const PART_BYTES = 32_000;
 
-/** Maximum characters of a request in one entry of the state. In JSON, each takes six bytes at most. */
+/** Maximum characters of a request in one entry of the state. In JSON, a character takes at most six bytes. */
 const TEXT_PART = 5_000;
 
 /** The progress of a partly answered request, as the lane's state has it. */
@@ -78,7 +78,10 @@ export function keptLookups(state: StateOfLane): {
   };
 }
 
-/** Returns the partly answered requests in a lane's state, as their topic had them. */
+/**
+ * Returns the partly answered requests in a lane's state, as requests. `key` is the first of the keys to look up, because the state doesn't
+ * have the key of the request's record.
+ */
 export function resumedLookups(state: StateOfLane): readonly RequestRecord[] {
   const { kept, keys } = keptLookups(state);
   const parts = new Map(state(STATE_KEYS.text).map(({ key, value }) => [key, value as string]));

@@ -25,7 +25,7 @@ import { keptLookups, lookupRequests, resumedLookups } from './lookup-requests.t
 
 type Definition = LookupDefinition<ShelvesApi, Shelf, string[], typeof shelvesTopics>;
 
-/** A lookup of words. A request has several words, joined by +. */
+/** A lookup of words. A request can have several words, joined by +. */
 function looking(more: Partial<Definition> = {}, api = shelvesApi()) {
   return lookup<ShelvesApi, Shelf, string[], typeof shelvesTopics>({
     source: api,
@@ -778,7 +778,7 @@ test('a dead letter has the key that it is about, or else the key of its request
 test('the keys and the text of a long request are stored in parts of at most half the smallest state record, and deleted together', async () => {
   await using place = await temporaryLog(plainTopics());
   const clock = virtualClock();
-  // The first character has three bytes in UTF-8.
+  // The first character of each key has three bytes in UTF-8.
   const keys = Array.from({ length: 25_000 }, (_, i) => `書${9_780_000_000_000 + i}`);
   const lane = await shelvesLane({ log: place.log, clock });
   const requests = lookupRequests<Shelf>('shelves', lane);

@@ -27,8 +27,8 @@ interface WaitingKey<Request> extends LookupKey<Request> {
 }
 
 /**
- * Processes requests as lookups: the keys of many requests share one HTTP request, and each key gets its own result. The lane's state
- * stores which keys of a partly answered request are answered.
+ * Processes requests as lookups: the keys of several requests can share one HTTP request, and each key gets its own result. The lane's
+ * state stores which keys of a partly answered request are answered.
  */
 export function lookup<Api extends SourceControls, Request, Answers, Topics extends TopicMap>(
   definition: LookupDefinition<Api, Request, Answers, Topics>,
@@ -153,7 +153,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     const refused = errors.map((_, i) => ({ of, index: of.valid + i }));
     const deadLetters = refused.map(({ index }) => {
       const text = of.keys[index] ?? '';
-      // A blank text can't be a record's key: the dead letter gets the key of its request.
+      // A blank text can't be a record's key, so the dead letter gets the key of its request.
       return deadLetterOf(of, text.trim() === '' ? of.record.key || of.id : text, errors[index - of.valid]);
     });
     if (refused.length > 0) run(write(refused, [], deadLetters));
@@ -181,7 +181,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       const capacity: unknown = callUser(name, () => definition.capacity?.(source) ?? Infinity);
       if (typeof capacity !== 'number' || Number.isNaN(capacity))
         throw misuse(name, `returns ${textOf(capacity)}`, 'It must return a number');
-      // A quota that is overdrawn has a negative capacity.
+      // The capacity of an overdrawn quota can be negative.
       return Math.max(0, Math.floor(capacity));
     } catch (error) {
       const keys = waiting;
@@ -191,7 +191,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     }
   };
 
-  /** Emits one event for all keys queued since the last one, because a list may have thousands. */
+  /** Emits one event for all keys queued since the last one, because a list can have thousands. */
   const emitQueued = (): void => {
     if (queued > 0) emit({ type: 'keys-queued', pipeline, count: queued });
     queued = 0;
@@ -205,8 +205,8 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   };
 
   /**
-   * Called when keys have waited for `maxWaitMs`, because the requests topic hasn't been read to its end. Sends the keys, unless a batch is
-   * under way: until its response, waiting costs no time, and more keys can fill the next batch.
+   * Called after `maxWaitMs` without a further job. Sends the waiting keys, unless a batch is under way: until its response, waiting costs
+   * no time, and more keys can fill the next batch.
    */
   const sendAfterWait = (): void => {
     emitQueued();
@@ -214,7 +214,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     if (underWay.size === 0) sendBatches(1);
   };
 
-  /** Called when a batch has its response or its error. The quota may now have capacity for the waiting keys. */
+  /** Called when a batch has its response or its error. The quota can now have capacity for the waiting keys. */
   const batchAnswered = (keys: readonly WaitingKey<Request>[]): void => {
     underWay.delete(keys);
     if (cancelTimer === undefined) sendBatches(underWay.size === 0 ? 1 : size);
@@ -222,8 +222,8 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
   };
 
   /**
-   * Cuts unsent batches again if they exceed the quota's current capacity. While a batch waits for its permit or for a retry, other
-   * requests can use a part of that capacity.
+   * Cuts batches that wait for a permit if they exceed the quota's current capacity, because other requests can use capacity in the
+   * meantime. Without capacity left, cuts none.
    */
   const recutBatches = (): void => {
     if (definition.capacity === undefined || stopping) return;
@@ -268,7 +268,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       if (!underWay.has(keys)) return;
       const error = readable(thrown);
       if (isStop(error) || endsSource(error) || isAbandoned) throw error;
-      // A stopped source may reject with any error. The keys stay unfinished, so the next run requests them again.
+      // A stopped source can reject with any error. The keys stay unfinished, so the next run requests them again.
       if (stopping) return;
       batchAnswered(keys);
       await writeFailed(keys, reasonOf(error).code === 'HEADGATE_UNEXPECTED' ? userError(name, error) : error);

@@ -22,12 +22,12 @@ const names = topicNames();
 const clock = virtualClock();
 const topics = { records: topic({ value: z.string() }) };
 const DAY = 86_400_000;
-/** Maximum records in one transaction. */
+/** Maximum records in one transaction. Must equal `CHUNK` in after.ts. */
 const CHUNK = 5_000;
 
 type Work = After<typeof topics>;
 
-/** Writes `count` records that name the compared crawls. */
+/** Returns work that yields `count` records, which name the compared crawls. */
 function writing(count: number): Work {
   return async function* (crawl, previous, io) {
     await Promise.resolve();
@@ -68,7 +68,7 @@ test('stopped work continues, and each run reports which records it has written'
     [{ records: 7 }, { compared: 7 }],
   ]);
   expect(told(await inLane(place.log, writing(CHUNK + 7), async () => await Promise.resolve()))).toEqual([]);
-  // The stop came after its last record, so the next run has nothing more to write.
+  // This stop comes after the work's last record, so the next run has nothing more to write.
   await inLane(place.log, writing(CHUNK), async ({ crawl }) => await crawl('two'), 1);
   expect(told(await inLane(place.log, writing(CHUNK), async () => await Promise.resolve()))).toEqual(['a: the comparison continues']);
 });
@@ -164,7 +164,7 @@ test('work that throws is one dead letter, and is repeated with the fix when the
   );
   expect(events.flatMap((event) => (event.type === 'after-written' ? event.request : []))).toEqual(['one', 'three']);
   expect(await written(place.log)).toEqual(['one after none 0', 'three after two 0']);
-  // The work still throws. It is reported, but there is no second dead letter.
+  // The work still throws. Its error is reported, but there is no second dead letter.
   expect(await inLane(place.log, failing, async () => await Promise.resolve())).toEqual([
     { type: 'notice', level: 'info', message: 'a: the comparison continues' },
     { type: 'notice', level: 'warn', message },
@@ -302,8 +302,8 @@ interface Use {
 }
 
 /**
- * Runs the work after walks in a lane until it is done, or until `stopAfter` chunks. Returns the events. `ages`: ages of the last walks by
- * key, ms.
+ * Opens a lane and runs the work after its walks, until the work is done or `stopAfter` chunks are written. Returns the events. `ages`:
+ * ages of the last walks by key, in ms.
  */
 async function inLane(
   log: TopicLog,

@@ -18,7 +18,7 @@ export interface AfterWork {
   readonly isBusy: boolean;
   /** The walk whose work is running, and the name of that work. */
   readonly current: { readonly key: string; readonly request: string; readonly name: string } | undefined;
-  /** Returns the ends of the pipeline's topics. The records of a walk that starts now will be at or after them. */
+  /** Returns the ends of the lane's partition in the pipeline's topics. The records of a walk that starts now will be at or after them. */
   offsets(): Promise<Readonly<Record<string, number>>>;
   /** Notes that a walk is complete. Call it just before the walk's last page is written. */
   ending(crawl: EndedWalk): EndingWalk;
@@ -43,7 +43,7 @@ export interface EndingWalk {
 interface Unfinished {
   readonly crawl: Crawl;
   readonly previous?: Crawl | undefined;
-  /** Number of records written so far. The work returns its records in the same order each time, so this many are skipped. */
+  /** Number of records written so far. The work yields its records in the same order each time, so that many are skipped. */
   readonly written: number;
   /** True if the work has failed before, and its dead letter is written. */
   readonly failed?: true;
@@ -123,8 +123,8 @@ export function afterWork<Topics extends TopicMap>(
   };
 
   /**
-   * Writes a dead letter for failed work, and keeps the work in the lane's state for the next opening of the lane, because nothing else
-   * would create its records. Drops the work if the records that it needs are gone.
+   * Writes a dead letter when the work fails for the first time, and keeps the work in the lane's state, so that it runs again when the
+   * lane is next opened. Drops the work if the records that it needs are gone.
    */
   const fail = async (unfinished: Unfinished, stateKey: string, thrown: unknown, written: number): Promise<void> => {
     const { crawl, previous } = unfinished;
@@ -153,7 +153,7 @@ export function afterWork<Topics extends TopicMap>(
     else dead.emit();
   };
 
-  /** Runs the work and commits its records in chunks. Adds them to `counts` and `kinds` as they become durable. */
+  /** Runs the work and commits its records in chunks. After each commit, adds the chunk's numbers to `counts` and `kinds`. */
   const write = async (work: After<Topics>, unfinished: Unfinished, stateKey: string, { counts, kinds }: Written): Promise<void> => {
     const { crawl, previous } = unfinished;
     const warn = (message: string): void => emit({ type: 'notice', level: 'warn', message: `${crawl.key}: ${message}` });

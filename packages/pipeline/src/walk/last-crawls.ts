@@ -32,11 +32,11 @@ export function lastCrawlsIn(state: StateOfLane, kind: string): ReadonlyMap<stri
   return new Map(state(STATE_KEYS.last + kind).map(({ key, value }) => [key, value as LastCrawl]));
 }
 
-/** Keeps the last complete walks of a lane, and forgets old ones while the lane is open, because that can be for years. */
+/** Keeps the last complete walks of a lane. Forgets old ones even while the lane is open, because a lane can stay open for years. */
 export function lastCrawls({ lane, kind, clock }: Pick<WorkerContext<never, TopicMap>, 'lane' | 'kind' | 'clock'>): LastCrawls {
   const prefix = STATE_KEYS.last + kind;
   const now = clock.monotonicMs();
-  /** Walks by key, the oldest first. `atMs`: when the walk was complete, on the monotonic clock. */
+  /** Walks by key, the oldest first. `atMs`: when the walk was completed, on the monotonic clock. */
   const last = new Map(
     lane
       .stateUnder(prefix)

@@ -108,7 +108,7 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
         const last = { pages: number, items: total, carried: carried.now };
         assertStateSize(walk, [STATE_KEYS.last + context.kind + key, last], 'carry', `the value that page ${number} carries over`);
       }
-      // Call this after everything that may throw, because `ending` remembers the walk as complete.
+      // Call this after the definition's functions, which can throw, because `ending` remembers the walk as complete.
       const ending = isLast
         ? after.ending({ key, id, pages: number, items: total, whole: walk.isWhole(), offsets: state.offsets, carried: carried?.now })
         : undefined;

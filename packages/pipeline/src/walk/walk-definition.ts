@@ -7,7 +7,7 @@ import type { Reason } from '../view/events.ts';
 
 /** A source of pages: the result of `defineSource`, or any object with a `query` and the members of `SourceControls`. */
 export interface WalkedSource<Query, Page> extends SourceControls {
-  /** Requests a page under credit, like `Source.query` of `@headgate/sources`. */
+  /** Requests a page, like `Source.query` of `@headgate/sources`. */
   query(query: Query, options: QueryOptions): Promise<Delivery<Page>>;
   /** Returns the names of the credentials that may send a query. Default: any credential may. */
   readonly credentialsOf?: (query: Query) => readonly string[];
@@ -17,7 +17,7 @@ export interface WalkedSource<Query, Page> extends SourceControls {
 export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, Request, Value, Topics extends TopicMap> {
   /** The source to walk. The lane closes it. */
   readonly source: WalkedSource<Query, Page>;
-  /** Returns how a request's walk gets from page to page. Called when the walk starts or resumes. `carried`: see `carry`. */
+  /** Returns how a request's walk gets from page to page. `carried`: see `carry`. */
   paging(request: Request, start: { readonly carried: Json | undefined }): Paging<Query, Page, Cursor>;
   /** Transforms between pages and records. Their state is stored in the checkpoint automatically. */
   readonly through?: readonly Transform<Page, Page>[] | readonly [Transform<Page, Value>];
@@ -30,7 +30,7 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
    * one after another.
    */
   carry?(page: Page, carried: Json | undefined): Json | undefined;
-  /** Returns the number of items of a page, for counts and displays. Default: the number of its records. */
+  /** Returns the number of items of a page, for counts and displays. Default: the number of its records, without requests. */
   items?(value: Value): number;
   /** Returns the name of the credential that sent a page's request, for displays. */
   credentialOf?(page: Page): string;
@@ -42,7 +42,7 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
   /** Cure in the dead letter of a page with a record that is too large for its topic, such as `take smaller pages`. Default: none. */
   readonly smallerBy?: string;
   /**
-   * Returns true for a request of all pages. Default: every request is one. Other walks don't count as the key's last walk: `after` isn't
+   * Returns true if a request is for all pages. Default: every request is. Other walks don't count as the key's last walk: `after` isn't
    * called, and nothing is carried over.
    */
   whole?(request: Request): boolean;
@@ -66,7 +66,7 @@ export interface WalkPosition<Request, Topics extends TopicMap> {
   readonly carried: Json | undefined;
   /** Creates records: `topics.records({ key, value })`. */
   readonly topics: RecordMakers<Topics>;
-  /** Emits a warning about the page once it is durable. */
+  /** Emits a warning about the page, after the page is durable. */
   readonly warn: (message: string) => void;
   /**
    * Creates a dead letter for a part of the page that can't be processed. It is written in the page's transaction, and the walk continues.
@@ -95,11 +95,11 @@ export type WalkChange = {
 };
 
 /**
- * Work after a complete walk. It can read the log back. Its records are written in chunks, one transaction each. After a crash, the work is
- * called again, and the records that are already durable are skipped by counting, so it must return the same records in the same order. If
- * the work throws, Headgate writes a dead letter, and calls the work again when the lane is next opened. If the error has the code
- * `HEADGATE_STATE_LOST`, because records are gone, the work is dropped with a warning. A lane runs one such work at a time. `previous`: the
- * key's last complete walk before this one, if its records are known.
+ * Work after a complete walk. It can read the log back. Its records are written in chunks, one transaction each. After a stop or a crash,
+ * the work is called again, and the records that are already durable are skipped by counting, so it must return the same records in the
+ * same order. If the work throws, Headgate writes a dead letter, and calls the work again when the lane is next opened. If the error has
+ * the code `HEADGATE_STATE_LOST`, because records are gone, the work is dropped with a warning. `previous`: the key's last complete walk
+ * before this one, if its offsets are known.
  */
 export type After<Topics extends TopicMap> = (
   crawl: Crawl,
@@ -133,7 +133,7 @@ export interface AfterIo<Topics extends TopicMap> {
   readonly topics: RecordMakers<Topics>;
   /** The run's clock. */
   readonly clock: Clock;
-  /** Aborts when the lane is released. Unfinished work is called again when the lane is next opened. */
+  /** Aborts when the lane stops. Unfinished work is called again when the lane is next opened. */
   readonly signal: AbortSignal;
   /** Emits a notice of level `warn` immediately, with the crawl's key before the message. */
   readonly warn: (message: string) => void;

@@ -14,13 +14,13 @@ export interface WalkState<Cursor extends NonNullable<Json>> {
   readonly items: number;
   /** The states of transforms, by name. */
   readonly through?: Readonly<Record<string, Json>> | undefined;
-  /** Values of `carry`: the one from the previous walk, and the one from the last page of this walk. */
+  /** Values of `carry`. `before`: from the previous walk. `now`: from the last written page of this walk. */
   readonly carried?: { readonly before?: Json | undefined; readonly now?: Json | undefined } | undefined;
   /** Offsets by topic. All records of the walk are at or after them. Set only if the definition has `after`. */
   readonly offsets?: Readonly<Record<string, number>> | undefined;
   /** True if the walk continues a failed walk from its dead letter. */
   readonly isRest?: true | undefined;
-  /** The request's JSON. It is kept here, because the topic may delete the request before the walk ends. */
+  /** The request's JSON. It is kept here, because the topic can delete the request before the walk ends. */
   readonly request: string | null;
 }
 
@@ -50,7 +50,7 @@ interface RestNote<Cursor extends NonNullable<Json>> extends Pick<WalkState<Curs
   readonly cursor: Cursor;
 }
 
-/** Returns this part as JSON. Undefined before the first page, and for a walk in a loop, which would meet the loop again. */
+/** Returns a walk's `RestNote` as JSON. Undefined if no page was written, or if the walk is in a loop, which a replay would enter again. */
 export function restNote<Cursor extends NonNullable<Json>>({ at, through, carried }: WalkState<Cursor>): string | undefined {
   if (at === undefined || at.isCircle === true) return undefined;
   const note: RestNote<Cursor> = { cursor: at.cursor, through, carried };

@@ -163,7 +163,7 @@ describe('a function of the definition that throws ends its request as one dead 
       new RegExp(`^bad: ${told} of pipeline shelves threw TypeError: boom \\(at .*walk\\.test`),
     );
     const items = (await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item).sort();
-    // `whole` is called only at the last page, so the earlier pages are written.
+    // Without `after`, a walk calls `whole` at its last page, so the earlier pages are written.
     expect(items).toEqual([...(name === 'whole' ? ['bad-0', 'bad-1', 'bad-2', 'bad-3'] : []), ...GOOD]);
     expect(snapshot.pipelines['shelves']).toMatchObject({ walks: { completed: 1, failed: 1 }, deadLetters: 1 });
   });
@@ -271,7 +271,7 @@ const rejected = (): Promise<string> => Promise.reject(new Error('too late'));
 const later: Definition['paging'] = (request) => ({ ...shelfPaging(request), next: rejected as never });
 
 function throwNull(): never {
-  // oxlint-disable-next-line typescript/only-throw-error, no-throw-literal -- users do.
+  // oxlint-disable-next-line typescript/only-throw-error, no-throw-literal -- a user's code can throw null.
   throw null;
 }
 

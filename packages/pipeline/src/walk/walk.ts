@@ -18,12 +18,12 @@ import type { WalkDefinition } from './walk-definition.ts';
 import { type WalkStart, type WalkState, pageAfter, rest, walkStates } from './walk-state.ts';
 import { openTransforms } from './walk-transforms.ts';
 
-/** Maximum jobs that a lane has in work. The others stay in the topic. */
+/** Load at which the walks of a lane take no more jobs from the topic. */
 export const MAX_IN_WORK = 500;
 
 /**
- * Processes each request as a walk through many pages. A page's records, its checkpoint, the transforms' state and the budget's journal are
- * one transaction. A lane's walks run concurrently, and take turns in the budget's queue.
+ * Processes each request as a walk through many pages. A page's records, its checkpoint and the transforms' state are one transaction. The
+ * walks of a lane run concurrently. With `carry`, walks of one key run one after another.
  */
 export function walk<Query, Page, Cursor extends NonNullable<Json>, Request, Topics extends TopicMap, Value = Page>(
   definition: WalkDefinition<Query, Page, Cursor, Request, Value, Topics>,
@@ -81,7 +81,7 @@ export interface Walk<Request, Cursor extends NonNullable<Json>> {
   readonly call: <Result>(name: string, call: () => Result) => Result;
 }
 
-/** A request that the worker has taken. `rest`: the position of the failed walk that it continues, if a replay enqueued it. */
+/** A request that the worker has taken. `rest`: the state of the failed walk that a replayed request continues. */
 interface Job<Request, Cursor extends NonNullable<Json>> {
   readonly record: RequestRecord;
   readonly request: Request;
@@ -98,7 +98,7 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
   const { source } = definition;
   const saved = walkStates<Cursor>(lane.stateUnder);
   const active = new Map<number, Walking | 'ending' | 'waiting'>();
-  /** The jobs that wait for the active walk of their key, if walks carry a value. Each gets the value of the walk before it. */
+  /** With `carry`, the jobs that wait for the active walk of their key. Each walk gets the value of the walk before it. */
   const waiting = new Map<string, Job<Request, Cursor>[]>();
   const last = lastCrawls(context);
   const after = afterWork(definition, last, context);
@@ -160,8 +160,8 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
     current.state = { ...current.state, offsets: await after.offsets() };
   };
 
-  // The grant for the next page is in the transaction of this page, and the next request is sent after that, so a crash repeats at most one
-  // page. Nothing must wait between a page and its commit.
+  // With `readAhead: 1`, the transaction of this page usually has the permit for the next one, whose request is sent after that. So a crash
+  // repeats at most one page. Nothing may wait between a page and its commit.
   const pagesOf = (current: Walking) => {
     const { key, request, state, call } = current;
     const transforms = openTransforms<Page, Value>(definition.through ?? [], state.through, { pipeline, key });
@@ -193,7 +193,7 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
       leave(current, reasonOf(error));
       return;
     }
-    // A stopped source may reject with any error. The next run resumes the walk at its checkpoint.
+    // A stopped source can reject with any error. The next run resumes the walk at its checkpoint.
     if (isStopping) {
       leave(current);
       return;
