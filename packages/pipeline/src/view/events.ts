@@ -55,14 +55,14 @@ export type RunEvent =
       readonly lanes: number;
     }
   | {
-      /** This process has taken the lane, and works its requests. */
+      /** This process has taken the lane, and processes its requests. */
       readonly type: 'lane-opened';
       readonly pipeline: string;
       /** Partition of the pipeline's requests topic, counted from 0. */
       readonly lane: number;
     }
   | {
-      /** This process no longer works the lane. Its unfinished requests continue when the lane is next opened. */
+      /** This process no longer holds the lane. The lane's unfinished requests continue when the lane is next opened. */
       readonly type: 'lane-left';
       readonly pipeline: string;
       readonly lane: number;
@@ -70,7 +70,7 @@ export type RunEvent =
        * Why this process left the lane, such as `process 12 on host-b since … has taken it over`. Absent if the lane was released normally.
        */
       readonly reason?: string;
-      /** True if the lane has failed: no process resumes it before the cause is fixed and a new run starts. The other lanes continue. */
+      /** True if the lane has failed. The other lanes continue. */
       readonly failed?: true;
     }
   | {
@@ -134,7 +134,7 @@ export type RequestEvent =
       readonly items: number;
     }
   | {
-      /** A walk has ended as a dead letter. */
+      /** A walk has failed, and its request is a dead letter. */
       readonly type: 'request-failed';
       readonly pipeline: string;
       readonly key: string;
@@ -148,7 +148,7 @@ export type RequestEvent =
       readonly count: number;
     }
   | {
-      /** Lookup keys have a response, and their records are durable. */
+      /** The results of lookup keys are durable: records or dead letters. */
       readonly type: 'keys-answered';
       readonly pipeline: string;
       readonly count: number;
@@ -163,8 +163,8 @@ export type RequestEvent =
     }
   | {
       /**
-       * The work after a crawl has ended. `counts` and `kinds`: number of records that this process has written for it, by topic and by
-       * kind.
+       * The work after a crawl has ended or was interrupted. `counts` and `kinds`: number of records that this process has written for it,
+       * by topic and by kind.
        */
       readonly type: 'after-written';
       readonly pipeline: string;
@@ -195,9 +195,9 @@ export interface Reason {
 export interface RunGauges {
   readonly budgets: readonly BudgetGauge[];
   readonly credits: readonly CreditGauge[];
-  /** The activity of each walk in work, and of each lane's lookup keys together. */
+  /** The activity of each active walk, of the work after a walk, and of each lane's lookup keys together. */
   readonly work: readonly WorkGauge[];
-  /** The lanes that this process works. */
+  /** The lanes that this process holds. */
   readonly lanes: readonly LaneGauge[];
   /** Outages of services, one for each source of a lane that has noticed one. */
   readonly outages: readonly (SourceOutage & { readonly pipeline: string })[];
@@ -230,9 +230,9 @@ export interface WorkGauge {
   readonly doing: Doing;
 }
 
-/** The current activity of a request in work. */
+/** The current activity of a walk, or of a lane's lookup keys. */
 export type Doing =
-  /** An HTTP request is in flight since `since`, epoch ms. */
+  /** An HTTP request has been in flight since `since`, epoch ms. */
   | { readonly state: 'requesting'; readonly since: number }
   /** The last attempt failed, for `reason`. The next one starts at `at`, epoch ms. */
   | { readonly state: 'retrying'; readonly at: number; readonly reason: string }
@@ -247,7 +247,7 @@ export type Doing =
       readonly until?: number;
       readonly credentials?: readonly string[];
     }
-  /** The log is writing a page, or the grant of the next request. */
+  /** The log is writing, for example a page or the permit of the next request. */
   | { readonly state: 'writing' }
   /** All pages are written, and the work after the walk is running. `name`: name of that work. */
   | { readonly state: 'behind'; readonly name: string };

@@ -20,10 +20,10 @@ export interface LaneGaugesOptions {
   readonly now: number;
 }
 
-/** Maximum wait that counts as none, ms, because displays refresh less often than that. */
+/** A wait of at most this many ms is shown as none. Displays refresh less often than that. */
 const NO_WAIT_MS = 20;
 
-/** Returns the gauges of a lane. Its sources report the activity of each request in work. */
+/** Returns the gauges of a lane. The activity of its walks and lookups comes from its sources. */
 export function laneGauges(options: LaneGaugesOptions): RunGauges {
   const { pipeline, lane, sources, credits, inWork, load, expected, behind, now } = options;
   const gauges = sources.map((source) => source.gauges());
@@ -34,7 +34,7 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
     const doing = doingOf(query, now);
     const isWriting = areWriting.get(query.id);
     if (isWriting === undefined) lookups.push(doing);
-    // A walk requests its next page while the previous one is written. It counts as writing until its next request is sent.
+    // A walk can queue its next request while a page is being written. It is shown as writing until that request is sent.
     else if (doing.state !== 'waiting' || !isWriting) walks.set(query.id, doing);
   }
   return {
@@ -55,7 +55,7 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
           key,
           request,
           ...(pages !== undefined && { expected: pages }),
-          // A walk without a query is writing a page, or the grant of its next request.
+          // A walk without a query is shown as writing.
           doing: walks.get(walk) ?? { state: 'writing' },
         };
       }),
@@ -87,7 +87,7 @@ function behindGauge(pipeline: string, lane: number, { key, request, name }: Non
   return { pipeline, lane, key, request, doing: { state: 'behind', name } };
 }
 
-/** Returns the most active state of several lookups, because none of them blocks the others. */
+/** Returns the most active state of several lookups, which don't block each other. */
 function together(all: readonly Doing[]): Doing {
   const when = (doing: Doing): number => {
     if (doing.state === 'requesting') return doing.since;

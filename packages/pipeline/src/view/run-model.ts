@@ -20,13 +20,11 @@ export interface RunModel {
   /** Returns when the attempts of a pipeline started to fail, on the clock of `time`. Undefined while they don't. */
   readonly failingSince: (pipeline: string) => number | undefined;
   /**
-   * Returns the state of the run. `left` returns the remaining work; it is called for a new forecast after each event, or if the last one
-   * is a second old. Without `left`, the snapshot has the last forecast, and no finish times.
+   * Returns the state of the run. `left` returns the remaining work. It is called if an event has come since the last forecast, or if that
+   * forecast is at least a second old. Without `left`, the snapshot has the last forecast, and no finish times.
    */
   snapshot(gauges: RunGauges, left?: () => readonly LaneWork[]): RunSnapshot;
-  /**
-   * Renews the forecast for the run's last snapshot, which gets no `left`. A run calls it when it is told to stop, and when it has ended.
-   */
+  /** Renews the forecast for the run's last snapshot, which gets no `left`. Call it when the run is told to stop, and when it has ended. */
   forecast(left: readonly LaneWork[]): void;
 }
 
@@ -199,7 +197,7 @@ interface Totals {
   readonly counts: Counts;
   /** Number of records of lookups, by topic. */
   readonly keyRecords: Record<string, number>;
-  /** Number of successful attempts, and their total duration, ms. */
+  /** Number of successful attempts. `answersMs`: their total duration. */
   answers: number;
   answersMs: number;
   /** Number of lookup batches with a response, each of which was one HTTP request. */

@@ -4,7 +4,7 @@ import { MAX_IN_WORK } from '../walk/walk.ts';
 import type { Progress } from './run-snapshot.ts';
 
 const FORECAST_EVERY_MS = 1_000;
-/** Maximum walks per lane that get a finish time: the time of each depends on all others. */
+/** Maximum number of walks per lane that get a finish time. */
 const FORECAST_WALKS = 50;
 
 export interface RunProgressOptions {
@@ -77,7 +77,8 @@ export function runProgress({ clock, done, requestMs: meanMs }: RunProgressOptio
 }
 
 /**
- * Returns the finish times of a lane's first walks, by request ID. Empty if the lane has a walk of unknown size, because walks take turns.
+ * Returns the finish times of a lane's first walks, by request ID. Walks take turns, so the result is empty if the lane has a walk of
+ * unknown size.
  */
 function walksDoneIn(lane: LaneWork, options: ForecastOptions): [request: string, doneAt: number][] {
   if ((lane.behind?.unknown ?? 0) > 0 || lane.walks.some(({ pages }) => pages === undefined)) return [];

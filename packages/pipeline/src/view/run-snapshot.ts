@@ -1,10 +1,7 @@
 import type { BudgetGauge, CreditGauge, Doing, LaneGauge, Reason } from './events.ts';
 import type { Histogram } from './histogram.ts';
 
-/**
- * The state of a run at one instant, as plain data: a row for each request in work and for each budget, totals, and the expected finish
- * time. Times are epoch ms.
- */
+/** The state of a run at one instant, as plain data. Times are epoch ms. */
 export interface RunSnapshot {
   /** Time of the run's start. */
   readonly startedAt: number;
@@ -15,17 +12,17 @@ export interface RunSnapshot {
   /** Pipelines by name, in the order in which `start` got them. */
   readonly pipelines: Readonly<Record<string, PipelineSnapshot>>;
   /**
-   * The walks in work here and the last 1,000 that ended, in the order in which they started. Then a row for each pipeline with lookup
-   * keys.
+   * The active walks of this process and the last 1,000 that ended, in the order in which they started. Then a row for each pipeline with
+   * lookup keys.
    */
   readonly work: readonly WorkRow[];
   /** An element for each budget of each credential of the lanes that this process holds, and for each limit on all credentials together. */
   readonly budgets: readonly BudgetGauge[];
   /** An element for each lane that this process holds. */
   readonly credits: readonly CreditGauge[];
-  /** The lanes that this process works. */
+  /** The lanes that this process holds. */
   readonly lanes: readonly LaneGauge[];
-  /** Lanes that have failed. No process resumes one before the cause is fixed and a new run starts. */
+  /** Lanes of this process that have failed, and that it hasn't opened again. */
   readonly failedLanes: readonly { readonly pipeline: string; readonly lane: number; readonly reason: string }[];
   /**
    * Lanes whose requests can't be read until another client's open transaction ends. `offset` and `since`: offset and time of that
@@ -49,13 +46,16 @@ export interface RunSnapshot {
 
 /** The progress of the lanes that this process holds. */
 export interface Progress {
-  /** Number of successful HTTP requests of this run. */
+  /** Number of HTTP requests of this run whose results are written. */
   readonly done: number;
-  /** Number of remaining HTTP requests. It is a minimum if `isExact` is false, because some walks are new or a lane has failed. */
+  /** Number of remaining HTTP requests. A minimum if `isExact` is false, for example because some walks are new or a lane has failed. */
   readonly left: number;
   /** False if `left` and `doneAt` are minimums. */
   readonly isExact: boolean;
-  /** Expected time of the last response, or the earliest possible time if `isExact` is false. Absent if nothing is left. */
+  /**
+   * Expected time of the last response, or the earliest possible time if `isExact` is false. Absent if nothing is left, or if the run has
+   * ended.
+   */
   readonly doneAt?: number;
 }
 
@@ -96,7 +96,7 @@ export interface PipelineSnapshot {
   readonly pages: number;
   /** Number of items on these pages. */
   readonly items: number;
-  /** Number of lookup keys that were taken, and of those that have a response. */
+  /** Number of lookup keys that were taken, and of those whose results are durable. */
   readonly keys: { readonly queued: number; readonly answered: number };
   /** Number of written dead letters. */
   readonly deadLetters: number;
@@ -141,9 +141,9 @@ export interface KeysRow {
   readonly kind: 'keys';
   /** Name of the pipeline. */
   readonly pipeline: string;
-  /** Number of keys with a response. */
+  /** Number of keys whose results are durable. */
   readonly answered: number;
-  /** Number of lookup keys that this run knows, with and without a response. */
+  /** Number of lookup keys that this run knows, with and without a result. */
   readonly known: number;
   /** True if `known` includes all keys in the requests topic. */
   readonly isExact: boolean;

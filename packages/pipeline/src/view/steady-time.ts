@@ -1,16 +1,14 @@
 import type { Clock } from '@headgate/throttle';
 
-/**
- * A clock whose times stay in order even if the wall clock is set back, and keep their distance from the current time. Times are epoch ms.
- */
+/** A clock that compensates for steps back of the wall clock. Times are epoch ms. */
 export interface SteadyTime {
-  /** Returns the current time, which is never earlier than before. */
+  /** Returns the current time. If the wall clock is set back by a second or more, this time isn't. */
   now(): number;
   /** Converts a time from `now` to the wall clock as it is currently set. */
   onWall(at: number): number;
 }
 
-/** Minimum step of the wall clock that counts. Smaller corrections don't matter. */
+/** Minimum step of the wall clock that is compensated, in ms. */
 const STEP_MS = 1_000;
 
 /** Creates a clock that follows the wall clock of `clock`, and compensates for steps back. */

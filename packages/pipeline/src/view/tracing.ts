@@ -2,21 +2,19 @@ import type { Attributes, Context, Link, Span, TraceAPI } from '@opentelemetry/a
 import type { Clock } from '@headgate/throttle';
 import type { Reason, RunEvent } from './events.ts';
 
-/**
- * Records spans of requests, of their attempts, and of the transactions with their records. `work` identifies a walk or a batch of keys.
- */
+/** Records spans of work, of HTTP attempts, and of transactions. A `work` is a walk, or a batch of keys that are looked up together. */
 export interface Tracing {
-  /** Starts the span of a walk, or of a batch of keys that are looked up together. */
+  /** Starts the span of a walk or batch. */
   begin(work: object, about: WorkAbout): void;
-  /** Returns headers that link a request's records to its span. Undefined if the span isn't recorded. */
+  /** Returns headers that link a work's records to its span. Undefined if the span isn't recorded. */
   headers(work: object): Readonly<Record<string, string>> | undefined;
   /** Returns headers that link a job to the caller's active span. Undefined if there is none, or it isn't recorded. */
   callerHeaders(): Readonly<Record<string, string>> | undefined;
-  /** Ends the span of a request: the request is done, has failed with `error`, or continues in another run or process. */
+  /** Ends the span of a walk or batch. `error`: why it failed. Default: it is done, or continues in another run or process. */
   end(work: object, error?: Reason): void;
-  /** Records the span of an attempt that has ended. `work`: the request it belongs to, if known. */
+  /** Records the span of an attempt that has ended. `work`: the walk or batch that the attempt belongs to, if known. */
   attempt(event: Omit<Extract<RunEvent, { type: 'attempt' }>, 'type'>, work: object | undefined): void;
-  /** Records the span of a durable transaction. `works`: the requests whose records it contains. */
+  /** Records the span of a durable transaction. `works`: the walks and batches whose records the transaction contains. */
   committed(about: { readonly pipeline: string; readonly lane: number; readonly ms: number }, works: readonly object[]): void;
 }
 
@@ -87,14 +85,14 @@ export async function openTracing(clock: Clock): Promise<Tracing | undefined> {
     committed({ pipeline, lane, ms }, works) {
       const own = works.flatMap((work) => spans.get(work) ?? []);
       const [first] = own;
-      // Transactions without a traced request get no span, such as those that only store a grant.
+      // Transactions without a traced walk or batch get no span, such as those that only store a permit.
       if (first === undefined) return;
       const endedAt = clock.epochMs();
       const links = own.map((span): Link => ({ context: span.spanContext() }));
       tracer
         .startSpan(
           `${pipeline} transaction`,
-          // A span has one parent at most. If the transaction has records of several requests, the span links to all of them instead.
+          // A span has at most one parent. If the transaction has records of several walks or batches, the span links to them instead.
           {
             startTime: endedAt - ms,
             attributes: { 'headgate.pipeline': pipeline, 'headgate.lane': lane },

@@ -6,7 +6,7 @@ const KEPT_WALKS = 1_000;
 /** Maximum number of unfinished walks that are kept while this process doesn't hold their lane. */
 const KEPT_AWAY = 10_000;
 
-/** `isAway`: true if this process no longer works the walk's lane. */
+/** `isAway`: true if this process no longer holds the walk's lane. */
 type Walk = Omit<WalkRow, 'doing' | 'expected' | 'doneAt'> & { readonly isAway?: boolean };
 
 /** The display rows of a run's walks, in bounded memory. */
@@ -18,7 +18,7 @@ export interface WalkRows {
     request: string,
     to: { readonly state: 'completed'; readonly pages: number } | { readonly state: 'failed'; readonly error: Reason },
   ): void;
-  /** Hides the walks of a lane that this process no longer works. */
+  /** Hides the walks of a lane that this process no longer holds. */
   leave(lane: { readonly pipeline: string; readonly lane: number }): void;
   /** `work`: gauges of the active work. `doneAts`: expected finish times, epoch ms, by request ID. */
   rows(work: readonly WorkGauge[], doneAts: ReadonlyMap<string, number>): Generator<WalkRow>;
@@ -45,7 +45,7 @@ export function walkRows(): WalkRows {
   return {
     started({ pipeline, lane, key, request, page, items }) {
       const before = walks.get(request);
-      // This process has taken a lane again, which continues with its walks.
+      // This process has taken the lane again, and the walk continues.
       if (before?.state === 'working') {
         if (before.isAway) awayWalks -= 1;
         walks.set(request, { ...before, isAway: false, pages: page - 1, items });
@@ -89,7 +89,7 @@ export function walkRows(): WalkRows {
           ...(gauge !== undefined && { doing: gauge.doing }),
         };
       }
-      // An earlier run completed these walks. They have no row, but this run does the work after them.
+      // These walks have no row, for example because an earlier run completed them. This run does the work after them.
       for (const { pipeline, lane, key, request = '', doing } of gauges.values()) {
         if (doing.state === 'behind') yield { kind: 'walk', pipeline, lane, key, request, state: 'completed', pages: 0, items: 0, doing };
       }
