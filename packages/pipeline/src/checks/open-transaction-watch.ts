@@ -4,7 +4,8 @@ import type { OpenTransaction, TopicLog, TopicPartition } from '@headgate/topics
 /** Detects whether another client's open transaction blocks the reader of a lane's requests. */
 export interface OpenTransactionWatch {
   /**
-   * Returns true if a transaction is open. `now`: false accepts a result that is up to two seconds old. Returns false if the signal aborts.
+   * Returns true if a transaction is open. `now`: if false, a result of the last two seconds can be returned again. Returns false if the
+   * signal aborts.
    */
   check(now: boolean): Promise<boolean>;
 }
@@ -13,12 +14,14 @@ export interface OpenTransactionWatchOptions {
   readonly log: TopicLog;
   readonly lane: TopicPartition;
   readonly clock: Clock;
-  /** Called when one transaction has blocked the reader for two seconds, and again, with undefined, when it no longer does. */
+  /** Called when a transaction has been open for two seconds, and again, with undefined, when that transaction has ended. */
   readonly onChange: (transaction: OpenTransaction | undefined) => void;
   readonly signal: AbortSignal;
 }
 
-/** Time after which an open transaction is reported. A client that enqueues jobs has one open for only a few milliseconds. */
+/**
+ * Time after which an open transaction is reported, in ms. A client that enqueues jobs normally keeps one open for only a few milliseconds.
+ */
 const REPORT_AFTER_MS = 2_000;
 const CHECK_AGAIN_MS = 2_000;
 

@@ -11,8 +11,8 @@ export interface PileWarningOptions {
 }
 
 /**
- * Returns a function that warns once if crawling a list takes longer than its `every`. Call it before the work on each request starts.
- * `key`: key of the walk; undefined for a lookup.
+ * Returns a function that warns once if jobs come due faster than the lane starts or finishes them. Call it before the work on each request
+ * starts. `key`: key of the walk; undefined for a lookup.
  */
 export function pileWarning({ pipeline, clock, isWalking, warn }: PileWarningOptions) {
   const openedAtMs = clock.epochMs();

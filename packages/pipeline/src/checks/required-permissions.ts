@@ -17,8 +17,8 @@ export interface RequiredPermissionsOptions {
 }
 
 /**
- * Returns the topics, group and lanes that a run uses, and no others, because its user may have no other rights. Every topic is read,
- * because after a crash the log checks whether the last transaction is complete.
+ * Returns the topics, group and lanes that a run uses, and how. Every topic is read, because after a crash the log checks whether the last
+ * transaction is complete.
  */
 export function requiredPermissions({ pipelines, group, lanes, names }: RequiredPermissionsOptions): RequiredAccess {
   const state = { name: names(GROUP_STATE), reads: true, writes: true };

@@ -8,11 +8,12 @@ export interface ServiceWatchOptions {
   readonly emit: (event: Extract<RunEvent, { type: 'service-unavailable' | 'service-available' }>) => void;
 }
 
-/** Time for which every attempt must fail before the event. A shorter time might include only one retry. */
+/** Time for which every attempt must fail before the event, in ms. A shorter time could include only one retry. */
 const FAILING_AFTER_MS = 2_000;
 
 /**
- * Watches the attempts of all pipelines. Emits one event when those of a pipeline have failed for two seconds, and another when this ends.
+ * Watches the attempts of all pipelines. Emits one event when all attempts of a pipeline have failed for two seconds, and another when the
+ * failures end.
  */
 export function serviceWatch({ time, failingSince, emit }: ServiceWatchOptions): (event: Extract<RunEvent, { type: 'attempt' }>) => void {
   const failing = new Map<string, number>();

@@ -64,7 +64,7 @@ test('a lane without state is new only if its group has committed no offset', as
   const lost = assertStateKept({ log: offsetOf(7), ...about, next: undefined });
   await expect(lost).rejects.toThrow(/catalogue\.state has no records for catalogue\.requests partition 1, .* committed offset 7/u);
   await expect(lost).rejects.toMatchObject({ loss: 'state' });
-  // The check asked only for the topic's ID: a pipeline can have hundreds of lanes, and offsets would take a request for each.
+  // The check requested only the topic's ID. A pipeline can have hundreds of lanes, and offsets would take a request for each.
   expect(withOffsets).toEqual([false, false]);
 });
 

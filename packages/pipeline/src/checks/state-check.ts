@@ -50,11 +50,12 @@ export interface StateCheckOptions {
 }
 
 /**
- * Throws a `StateLostError` if a lane's state doesn't match its requests topic; otherwise resolves to the topic's ID. A lane without state
- * must have no committed offset: both are written together, so the state was deleted, and requests would be worked again. A state must be
- * about a topic of the same name and ID, and must not be beyond that topic's end. Otherwise, the topic was recreated or replaced, and new
- * requests would count as finished. A copy of the topic has another ID, too, and is accepted if the group has a committed offset, because
- * the log deletes those offsets together with a topic.
+ * Throws a `StateLostError` if a lane's state doesn't match its requests topic; otherwise resolves to the topic's ID, if known.
+ *
+ * A lane without state must have no committed offset: the log stores both in one transaction, so the state was deleted, and requests would
+ * be processed again. A state must be about a topic of the same name and ID, and must not be beyond that topic's end. Otherwise, the topic
+ * was recreated or replaced, and new requests would count as finished. A topic with another ID, such as a copy, is accepted if the group
+ * has a committed offset in it, because a log deletes those offsets together with a topic.
  */
 export async function assertStateKept(options: StateCheckOptions): Promise<string | undefined> {
   const { log, group, pipeline, names, lane, next, stateOf, stateOfId } = options;
@@ -64,7 +65,7 @@ export async function assertStateKept(options: StateCheckOptions): Promise<strin
     const message = `${state} has the progress of group "${group}" in ${stateOf}, but its jobs now come from ${topic}. Restore that topic's name, or rename ${state}, too.`;
     throw new StateLostError({ message, loss: 'requests' });
   }
-  // Without a state, only the topic's ID is needed.
+  // Without state, the offsets of the topic aren't needed.
   const [requests] = await log.listTopics([topic], { withOffsets: next !== undefined });
   const id = requests?.id;
   if (next !== undefined) {
@@ -113,7 +114,7 @@ export async function assertStatesKept({
   await Promise.all(checks);
 }
 
-/** Reads the state in a partition. Undefined if the partition doesn't exist; the next run creates it for a new lane. */
+/** Reads the state in a partition. Returns undefined if the partition doesn't exist. */
 export async function readState(log: TopicLog, topic: string, partition: number): Promise<StateReading | undefined> {
   try {
     return await log.readState(topic, partition);

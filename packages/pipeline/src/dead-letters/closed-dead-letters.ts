@@ -2,12 +2,12 @@ import type { StateReading, TopicPartition } from '@headgate/topics';
 import { laneState } from '../engine/lane-state.ts';
 import { type OffsetRanges, type OffsetRangesSnapshot, offsetRanges } from '../engine/offset-ranges.ts';
 
-/** Maximum offsets per note. Each note then fits into a record, however many gaps the closed dead letters leave. */
+/** Number of offsets per note. Each note then fits into a record, however many gaps the closed dead letters leave. */
 const NOTED_TOGETHER = 2_000;
 
 /** The dead letters of a partition that were replayed or dismissed, as stored in the group's state. */
 export interface ClosedDeadLetters {
-  /** First offset that isn't known to be closed. */
+  /** The first offset that isn't known to be closed. */
   readonly next: number;
   has(offset: number): boolean;
   /** Closes a dead letter and the offsets between `from` and it, which must contain no other dead letter. */

@@ -5,7 +5,7 @@ import { topicNames } from '../definition/names.ts';
 import { topicSpecs } from '../definition/topics.ts';
 import { type DeadLetterOptions, deadLetter } from './dead-letter.ts';
 
-/** Minimum record size that a dead-letters topic must accept, bytes. */
+/** The record size that a dead-letters topic must accept, in bytes. */
 const MIN_RECORD_BYTES =
   topicSpecs([{ name: 'shelves', topics: {}, credentials: undefined, usualBytes: {} }], { lanes: 1, names: topicNames() }).find(
     ({ name }) => name.endsWith('dead-letters'),

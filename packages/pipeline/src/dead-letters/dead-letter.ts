@@ -24,7 +24,7 @@ export interface DeadLetterOptions {
   readonly at: number;
   /** Headers in addition to those of every dead letter. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Position at which a replay continues the walk. Default: the start of the walk. */
+  /** Where a replay continues the walk, as JSON. Default: a replay starts over. */
   readonly resume?: string | undefined;
   /** Returns the maximum size of a record in its topic, bytes, if this record exceeds it; otherwise undefined. */
   readonly tooLarge: (record: NewRecord) => number | undefined;
@@ -33,7 +33,7 @@ export interface DeadLetterOptions {
 /** Name of each pipeline's dead-letters topic, within the pipeline. */
 export const DEAD_LETTERS = 'dead-letters';
 
-/** Maximum bytes of the parts of a shortened dead letter. In JSON, a byte can become six. */
+/** Maximum bytes of the parts of a shortened dead letter. In JSON, a byte can take six. */
 const MAX_BYTES = { key: 500, message: 500, id: 100, code: 100 } as const;
 
 /** The content of a dead letter: a request, its unchanged JSON, its bytes if it isn't text, or another record that can't be processed. */
@@ -51,8 +51,8 @@ export interface DeadLetterRecord extends NewRecord {
 }
 
 /**
- * Creates the record of a dead letter. If the record is too large for its topic, omits the content and says so, so that at least the reason
- * is kept. Such a shortened record has less than 6 kB, whatever its key, ID and reason are.
+ * Creates the record of a dead letter. If the record is too large for its topic, omits the content, and shortens the reason and says so. A
+ * shortened record has less than 6 kB.
  */
 export function deadLetter(options: DeadLetterOptions): DeadLetterRecord {
   const whole = deadLetterRecord(options, options.content);

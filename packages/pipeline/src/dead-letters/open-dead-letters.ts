@@ -24,15 +24,15 @@ export interface OpenDeadLetter {
   readonly partition: number;
   /** Offset of the dead letter in its partition. */
   readonly offset: number;
-  /** Key of the dead letter's request; null if the request has no key or a binary one. */
+  /** Key of the dead letter's record. Null if the record has no key, or a binary one. */
   readonly key: string | null;
   /** Code of the error. `HEADGATE_UNREADABLE_DEAD_LETTER` if another client has written a record that isn't a dead letter. */
   readonly code: string;
   /** Message of the error. */
   readonly message: string;
-  /** Time at which the log appended the dead letter, epoch ms. */
+  /** Timestamp of the dead letter's record, epoch ms. */
   readonly timestampMs: number;
-  /** Offset after the previous dead letter, which may be closed. Only transaction markers of the log lie in between. */
+  /** Offset after the previous dead letter. Only transaction markers of the log lie between the two. */
   readonly after: number;
   /** The original record. */
   readonly record: TopicRecord<Uint8Array>;

@@ -6,7 +6,7 @@ import { type RequestRecord, requestContent } from '../definition/request.ts';
 import type { TopicMap } from '../definition/topic.ts';
 import type { WorkerContext } from '../engine/processor.ts';
 
-/** A dead letter and the event that reports it once it is durable. */
+/** A dead letter, and a function that emits its event. Call the function when the dead letter is durable. */
 export interface PendingDeadLetter {
   readonly record: NewRecord;
   readonly emit: () => void;
@@ -17,9 +17,9 @@ export interface PendingDeadLetterOptions {
   readonly id: string;
   readonly content: DeadLetterContent;
   readonly error: unknown;
-  /** Position at which a replay continues the walk. Default: the start of the walk. */
+  /** Where a replay continues the walk, as JSON. Default: a replay starts over. */
   readonly resume?: string | undefined;
-  /** Identifies the request that failed, for traces. */
+  /** The walk that failed, for traces. */
   readonly work?: object;
 }
 
@@ -64,8 +64,8 @@ export function replayable(record: RequestRecord, { request, isFor }: Replayable
 }
 
 /**
- * Writes a dead letter for a request that can't be worked, and marks the request as finished. `isBegun`: true if the lane's state can have
- * progress of an earlier run, which is then removed.
+ * Writes a dead letter for a request that can't be processed, and marks the request as finished. `isBegun`: true if the lane's state can
+ * have progress of an earlier run, which is then removed.
  */
 export async function refuse(context: Context, request: RequestRecord, error: unknown, isBegun: boolean): Promise<void> {
   const { key, offset } = request;

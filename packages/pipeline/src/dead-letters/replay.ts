@@ -17,7 +17,7 @@ export interface CloseDeadLettersOptions {
   readonly names?: TopicNames;
   /** Aborts the work with the signal's reason. Default: never. */
   readonly signal?: AbortSignal;
-  /** Returns true for an open dead letter that must be closed. Default: all of them. */
+  /** Returns true for an open dead letter that should be closed. Default: all of them. */
   readonly where?: (deadLetter: OpenDeadLetter) => boolean;
   /** Only counts, and writes nothing. Default: false. */
   readonly dryRun?: boolean;
@@ -45,7 +45,7 @@ export async function replayDeadLetters(options: ReplayOptions): Promise<{ reado
     if ('text' in request) {
       const { key: recordKey, headers } = deadLetter.record;
       const resume = headers[RESUME];
-      // Keep the partition, because a family stays in the lane of its root, whatever the keys of its requests are.
+      // Keep the partition: requests that pages created stay in the lane of their root, whatever their keys are.
       const put = {
         topic: target,
         partition,
@@ -69,14 +69,16 @@ export interface DismissOptions extends CloseDeadLettersOptions {
 }
 
 /**
- * Closes open dead letters of a pipeline without enqueuing their requests. They stay in their topic, but are no longer reported. Returns
- * how many were closed.
+ * Closes open dead letters of a pipeline without enqueuing their requests. The dead letters stay in their topic, but are no longer open.
+ * Returns how many were closed.
  */
 export async function dismissDeadLetters(options: DismissOptions): Promise<number> {
   return await closeDeadLetters(options, options.pipeline, () => () => undefined);
 }
 
-/** Limits of a transaction that closes dead letters: their number, and the bytes of their values. */
+/**
+ * Limits of a transaction that closes dead letters: their number, and the total bytes of their values. The last one can exceed the bytes.
+ */
 const CLOSED_TOGETHER = { count: 200, bytes: 500_000 } as const;
 
 /**
@@ -95,7 +97,7 @@ async function closeDeadLetters(
     for await (const deadLetter of openDeadLetters(from)) if (where(deadLetter) && closing(deadLetter) !== undefined) count += 1;
     return count;
   }
-  // The lane allows one replay at a time. Two concurrent ones would enqueue each request twice.
+  // The lane allows one replay of the group at a time. Two concurrent ones would enqueue each request twice.
   const state = { topic: names(GROUP_STATE), partition: 0 };
   const writes = await topicPartitions(log, [names(`${pipeline}.requests`)]);
   await using lane = await log.openLane({ name: replayGroup(group), state, writes }, signal);
@@ -133,10 +135,7 @@ async function commitBatch(lane: LaneWriter, { writes }: Batch, closed: ClosedDe
   return writes.length;
 }
 
-/**
- * Returns the request of a dead letter as JSON, or why there is none to replay: for example, it was too large, or another client wrote the
- * record.
- */
+/** Returns the request of a dead letter as JSON, or why there is none to replay: for example, another client wrote the record. */
 function workableRequest(
   record: TopicRecord<Uint8Array>,
   requests: PipelineRequests,

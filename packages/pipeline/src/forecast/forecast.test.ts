@@ -108,8 +108,8 @@ describe('forecast', () => {
       quota: { requests: 250, per: 'day' },
     });
     const lane = work({ keys: 700, keysPerRequest: 100, budgets: [rate, quota] });
-    // Today there are three batches, the last with 50 keys, tomorrow three, and then two. The last batch starts a second after the reset in
-    // 25 hours.
+    // Today: three batches, the last with 50 keys. Tomorrow: three. The day after: two, of which the last starts a second after the reset
+    // in 25 hours.
     expect(forecast([lane], { now: NOW })).toEqual({ requests: 8, unknown: 0, inMs: 25 * 60 * MINUTE_MS + 1_000 });
   });
 
@@ -272,7 +272,7 @@ describe('requestsUntilDone', () => {
   });
 });
 
-/** Returns the number of requests until each walk is done, in the order in which an admission grants them. */
+/** Returns the number of permits granted until each walk is done, as an admission grants them. */
 async function asServed(all: readonly number[], limit: number): Promise<number[]> {
   const clock = virtualClock();
   const pool = credentialPool({ members: [{ name: 'app', budgets: [rateBudget({ limit, windowMs: 1_000, clock })] }], clock });

@@ -3,7 +3,7 @@ import type { RestrictedWalks } from './request-sizes.ts';
 
 /** An unfinished walk: its next page and, if known, its size. */
 export interface WalkSize {
-  /** ID of the walk's request: `<requests topic>-<partition>-<offset>`. Absent until the walk is in work. */
+  /** ID of the walk's request: `<requests topic>-<partition>-<offset>`. Absent if the walk isn't active. */
   readonly request?: string;
   /** The next page, 1-based. */
   readonly page: number;
@@ -25,11 +25,11 @@ export interface LaneWork {
   readonly behind?: { readonly walks: number; readonly unknown: number; readonly pages: number };
   /** The walks in `behind` whose requests only some credentials may send, an element for each set of credentials. Default: none. */
   readonly restricted?: readonly RestrictedWalks[];
-  /** Number of lookup keys without a response. */
+  /** Number of lookup keys whose results aren't durable. */
   readonly keys: number;
   /** Maximum keys of one HTTP request. */
   readonly keysPerRequest: number;
-  /** HTTP requests of this work that have a permit but no response yet. Default 0. */
+  /** Number of this work's HTTP requests that are in flight. Default 0. */
   readonly inFlight?: number;
   /** The requests in `inFlight` by the name of their credential. Default: unknown. */
   readonly inFlightOf?: Readonly<Record<string, number>>;
@@ -37,7 +37,7 @@ export interface LaneWork {
   readonly budgets: readonly BudgetSlots[];
 }
 
-/** The amount of remaining work, and when it will be done. */
+/** The amount of remaining work, and the time until it is done. */
 export interface Forecast {
   /** Number of remaining HTTP requests. It is a minimum if `unknown` is above 0. */
   readonly requests: number;
@@ -49,13 +49,13 @@ export interface Forecast {
 
 /** Options of {@link forecast}. */
 export interface ForecastOptions {
-  /** The time from which `inMs` counts, epoch ms. */
+  /** The current time, epoch ms. Quotas reset at times of day, so their resets depend on it. */
   readonly now: number;
-  /** Time from a request to its response, ms. A walk requests its pages one after another, so each page adds this time. Default 0. */
+  /** Time from a request to its response, in ms. The pages of a walk are requested one after another, so each adds this time. Default 0. */
   readonly requestMs?: number;
 }
 
-/** Forecasts when the work of several lanes is done, each with its own credentials. */
+/** Forecasts when the work of several lanes is done. Each lane has its own credentials. */
 export function forecast(lanes: readonly LaneWork[], options: ForecastOptions): Forecast {
   const all = lanes.map((lane) => {
     const pace = paceOf(lane, options);
@@ -73,7 +73,10 @@ export function forecast(lanes: readonly LaneWork[], options: ForecastOptions): 
   };
 }
 
-/** Returns the work that only certain credentials may send: for each set of these credentials, its walks and its budgets. */
+/**
+ * Returns the lane's walks that only certain credentials may serve: for each set of credentials, an element with the walks and budgets of
+ * that set.
+ */
 function restrictedParts(lane: LaneWork): readonly LaneWork[] {
   const { walks, restricted = [], budgets, inFlightOf = {} } = lane;
   const groups = Map.groupBy([...walks, ...restricted], ({ credentials }) => credentials && JSON.stringify(credentials));
@@ -98,7 +101,7 @@ function restrictedParts(lane: LaneWork): readonly LaneWork[] {
   });
 }
 
-/** Returns the time that one more credential at the end of the list would save, ms. Undefined if unknown. */
+/** Returns the time that one more credential at the end of the list would save, in ms. Undefined if unknown. */
 export function savedByCredential(lanes: readonly LaneWork[], options: ForecastOptions): number | undefined {
   const { unknown, inMs } = forecast(lanes, options);
   // If some walks need certain credentials, an additional one might not be allowed to send their requests.
@@ -114,7 +117,7 @@ export function savedByCredential(lanes: readonly LaneWork[], options: ForecastO
   return inMs - forecast(more, options).inMs;
 }
 
-/** Returns when each of the first walks of a lane is done, ms from now. Up to `concurrency` walks take turns. */
+/** Returns when each of the first walks of a lane is done, in ms from now. Up to `concurrency` walks take turns. */
 export function walksDone(
   lane: LaneWork,
   options: ForecastOptions & { readonly first: number; readonly concurrency: number },
@@ -180,7 +183,7 @@ function laneMs(lane: LaneWork, pace: Pace, { requestMs = 0 }: ForecastOptions):
   return Math.max(started(waiting, pace).inMs + requestMs, Math.max(longest, rounds) * requestMs);
 }
 
-/** Maximum concurrent requests of the lane's credentials together. */
+/** Returns the maximum number of concurrent requests of the lane's credentials together. */
 function concurrencyOf({ budgets }: LaneWork): number {
   const own = budgets.filter(({ credential }) => credential !== undefined);
   const each = new Map(own.map(({ credential, concurrency = Infinity }) => [credential, concurrency]));
@@ -193,7 +196,7 @@ interface Work {
 }
 
 interface Slots extends FreeSlots {
-  /** Ms from the start of a request until its slot is free again. Infinity: only after the next reset. */
+  /** Ms from a slot's start until the slot is free again. Infinity for a quota, which becomes free only at its reset. */
   readonly againInMs: number;
 }
 
@@ -202,7 +205,7 @@ interface Pooled {
   readonly unit: string | undefined;
   readonly limit: number;
   readonly free: readonly Slots[];
-  /** Set for a quota. `inMs`: time until its next reset; `notBefore`: time until its first slot is free, both in ms from now. */
+  /** Set for a quota. `inMs`: ms from now until its next reset. `notBefore`: ms from now until its first slot is free. */
   readonly renewed: { readonly quota: Quota; readonly inMs: number; readonly notBefore: number } | undefined;
 }
 
@@ -246,7 +249,8 @@ function unused(budget: BudgetSlots): BudgetSlots {
 }
 
 /**
- * Returns when the last request of the work starts, ms from now, and the number of requests. Each starts as soon as every budget allows.
+ * Returns when the last request of the work starts, in ms from now, and the number of requests. Each request starts as soon as the budgets
+ * allow.
  */
 function started(work: Work, { budgets: unstarted, keysPerRequest, now }: Pace): { readonly inMs: number; readonly requests: number } {
   let budgets = unstarted;
@@ -261,7 +265,7 @@ function started(work: Work, { budgets: unstarted, keysPerRequest, now }: Pace):
     };
     const units = most('units');
     const batches = Math.ceil(Math.min(keys, units) / keysPerRequest);
-    // Lookups start first. A budget with a unit counts each key and each page; other budgets count HTTP requests.
+    // Lookups start first. A budget with a unit counts keys and pages; other budgets count HTTP requests.
     const count = Math.min(batches + Math.min(pages, Math.max(0, units - keys)), most('requests'));
     const keysStarted = Math.min(keys, units, count * keysPerRequest);
     const pagesStarted = Math.max(0, count - batches);

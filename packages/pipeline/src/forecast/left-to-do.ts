@@ -50,7 +50,7 @@ export interface PipelineLeft {
   readonly journals: readonly JournalRecord[];
 }
 
-/** The work of one lane, and the state of its budgets in its journal: the input of `forecast`. */
+/** The work of one lane, with its budgets: an element of the input of `forecast`. */
 export interface LaneLeft extends LaneWork {
   /** Unfinished walks, and those of the configuration's list that are due. */
   readonly walks: readonly WalkLeft[];
@@ -60,7 +60,7 @@ export interface LaneLeft extends LaneWork {
 export interface WalkLeft extends WalkSize {
   /** Key of the walk's request. */
   readonly key: string;
-  /** The request, JSON. */
+  /** The request, as JSON. */
   readonly request: string;
   /** Whether the request is for all pages. */
   readonly whole: boolean;
@@ -83,7 +83,7 @@ async function leftOf(
   const count = lanesOf(pipeline, configured);
   const numbers = Array.from({ length: count }, (_, lane) => lane);
   const states = await Promise.all(numbers.map(async (lane) => laneState(group, await log.readState(stateTopic(pipeline, names), lane))));
-  // Every lane needs all journals, because a credential may have come from another lane.
+  // Every lane needs all journals, because a credential can have come from another lane.
   const journals = states.flatMap((state) => journalRecords(state.under));
   const topic = requestsTopic(pipeline, names);
   const lanes: LaneLeft[] = [];
@@ -132,7 +132,7 @@ interface OpenReadOnlyOptions {
   readonly journals: readonly JournalRecord[];
 }
 
-/** Opens a pipeline without taking its lane. Its sources send no requests, and their budgets start from the journals. */
+/** Opens a pipeline's processor without taking a lane. The budgets of its sources start from the journals, and aren't written. */
 function openReadOnly(pipeline: Pipeline, { clock, env, lane, lanes, journals }: OpenReadOnlyOptions): Processor<unknown, TopicMap> {
   const journal = unwrittenJournal((credential) => restored(journals, credential, { sinceMs: 0, boot: clock.boot?.() }));
   const credits = creditPool({ max: pipeline.maxOutstanding });

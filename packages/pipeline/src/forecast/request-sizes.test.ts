@@ -18,7 +18,7 @@ function sizeOf(one: Size | undefined): RequestSize | undefined {
   return { kind: 'walk', key: 'k', page, whole: true, ...(pages !== null && { pages }) };
 }
 
-/** A topic to which the test adds requests during a read: each record takes a turn of the event loop. */
+/** Creates a topic to which the test can add requests during a read: each record takes a turn of the microtask queue. */
 function topic() {
   const requests: Size[] = [];
   let now = 0;

@@ -10,14 +10,14 @@ export type SizedRecord = Pick<RequestRecord, 'offset' | 'value' | 'resume'>;
 export type RequestSize =
   | (Extract<Left, { kind: 'walk' }> & {
       readonly key: string;
-      /** Total pages, from the definition's `expect`. Absent if unknown. */
+      /** Expected total pages. Absent if unknown. */
       readonly pages?: number;
     })
   | Extract<Left, { kind: 'lookup' }>;
 
 /**
- * Returns how much work a request is. Undefined for a malformed request, which costs no HTTP request. `request`: the parsed value, if the
- * caller has it.
+ * Returns how much work a request is, or undefined if that can't be determined, for example for a malformed request. `request`: the parsed
+ * value, if the caller has it.
  */
 export type RequestSizes = (record: SizedRecord, request?: unknown) => RequestSize | undefined;
 
@@ -73,19 +73,19 @@ export interface LaneBacklog {
   /** Subtracts a request from the counts. Call it when the lane takes the request. */
   remove(record: SizedRecord, request?: unknown): void;
   /**
-   * Counts new requests up to the end of the topic, unless it did so in the last 5 s. Ignores errors: the lane reads the topic, too, and
-   * reports them.
+   * Counts new requests up to the end of the topic, unless it did so in the last 5 s. Ignores errors of the read: the lane also reads the
+   * topic, and reports them.
    */
   countAhead(): void;
   /** Number of walks. */
   readonly walks: number;
-  /** Number of walks of unknown size. During the first count, it is one higher, because more can follow. */
+  /** Number of walks of unknown size. During the first count, it is one higher, because more walks can follow. */
   readonly unknown: number;
   /** Total pages of the walks of known size. */
   readonly pages: number;
   /** Number of lookup keys. */
   readonly keys: number;
-  /** False during the first count of the lane's topic. Later counts only add to it. */
+  /** False during the first count of the lane's topic. */
   readonly isCounted: boolean;
   /** Maximum keys of one HTTP request. */
   readonly keysPerRequest: number;
@@ -100,13 +100,13 @@ export interface LaneBacklogOptions {
   readonly monotonicMs: () => number;
 }
 
-/** Counts the requests in a lane's topic that the lane hasn't taken yet. Reads each of them once, and keeps only totals. */
+/** Counts the requests in a lane's topic that the lane hasn't taken yet, and keeps only totals. */
 export function laneBacklog({ sizes, read, monotonicMs }: LaneBacklogOptions): LaneBacklog {
   const counts = { walks: 0, unknown: 0, pages: 0, keys: 0, keysPerRequest: 1 };
   const restricted = new Map<string, { readonly credentials: readonly string[]; walks: number; unknown: number; pages: number }>();
   /** The lane has taken all requests before this offset. */
   let takenTo = 0;
-  /** All requests before this offset are counted, or were taken before they could be. */
+  /** All requests before this offset are counted, or were taken before they were counted. */
   let countedTo = 0;
   let isCounting = false;
   let isCounted = true;

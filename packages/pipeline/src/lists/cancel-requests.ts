@@ -31,7 +31,7 @@ export interface CancelRequestsOptions {
 /**
  * Withdraws the requests of a key that no run has started: they count as finished, and stay in their topic. Returns how many were
  * withdrawn, and how many weren't, because a run had started them. Takes the lanes for a moment. Throws `LaneHeldError` if a run holds one
- * of them, and then withdraws nothing.
+ * of them, and then withdraws nothing. A started request is one with progress in the lane's state.
  */
 export async function cancelRequests(options: CancelRequestsOptions): Promise<{ readonly canceled: number; readonly begun: number }> {
   const { log, pipeline, key, group = 'headgate', lanes = 1, names = topicNames(), clock = systemClock(), signal } = options;
@@ -65,7 +65,7 @@ export async function cancelRequests(options: CancelRequestsOptions): Promise<{ 
   return { canceled, begun };
 }
 
-/** Returns the offsets of requests of which the lane's state has progress. */
+/** Returns the offsets of the requests that have progress in the lane's state. */
 function begunOffsets(under: (prefix: string) => readonly { readonly key: string }[]): ReadonlySet<number> {
   const kept = [STATE_KEYS.walk, STATE_KEYS.answered, STATE_KEYS.keys, STATE_KEYS.text].flatMap((prefix) => under(prefix));
   return new Set(kept.map(({ key }) => Number(key.split('/', 1)[0])));

@@ -6,7 +6,7 @@ const SECOND = 1_000;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** A schedule of lists with these periods, and with markers like real ones. `looks` and `enqueued` record times in ms since the start. */
+/** Runs a schedule of lists with these periods, and with markers in memory. `looks` and `enqueued` record times in ms since the start. */
 function lists(periods: readonly number[], { markedMsAgo = 0, failures = 0 } = {}) {
   const clock = virtualClock();
   const startMs = clock.epochMs();

@@ -2,7 +2,7 @@ import type { Clock } from '@headgate/throttle';
 import type { NothingDue } from './request-list.ts';
 
 export interface ListScheduleOptions {
-  /** The time in which nothing is due, as the last call of `enqueueDue` returned it. */
+  /** The time in which nothing is due at first. */
   readonly nothingDue: NothingDue;
   /** Enqueues due entries. Returns the time in which nothing is due after that. */
   readonly enqueueDue: () => Promise<NothingDue>;
@@ -11,7 +11,7 @@ export interface ListScheduleOptions {
   readonly onFailure: (error: unknown, retryInMs: number) => void;
 }
 
-/** Maximum time between two looks at the wall clock. A timer doesn't notice that the clock was set. */
+/** Maximum time between two checks of the wall clock, and between two retries, in ms. A timer doesn't notice that the clock was set. */
 const MAX_SLEEP_MS = 60_000;
 const FIRST_RETRY_MS = 1_000;
 

@@ -15,7 +15,7 @@ const names = topicNames();
 
 type Entry = { readonly word: string } | { readonly phrase: string };
 
-/** A pipeline with a list, which is never run. `spelling`: converts each text in the schema. */
+/** A pipeline with a list. No test runs it. `spelling`: converts each text in the schema. */
 function listing(name: string, words: readonly (string | Entry)[], every?: string, spelling = (text: string): string => text): Pipeline {
   return definePipeline({
     name,
@@ -135,7 +135,7 @@ test('a marker is deleted after its request was off the list for 30 days, and no
   await clock.advance(30 * DAY);
   expect(await enqueue('stays', 'new')).toEqual(['goes', 'new', 'stays']);
   await clock.advance(1);
-  // Markers are deleted only when something is enqueued.
+  // Expired markers are deleted only when something is enqueued.
   expect(await enqueue('stays', 'new')).toEqual(['goes', 'new', 'stays']);
   expect(await enqueue('stays', 'new', 'newer')).toEqual(['new', 'newer', 'stays']);
 });

@@ -16,21 +16,18 @@ export interface RequestListOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * Number of requests in the first transaction. Each later one has twice as many, up to `MAX_CHUNK`, because a log needs time for each
- * transaction.
- */
+/** Number of requests in the first transaction. Each later transaction has twice as many, up to `MAX_CHUNK`. */
 const FIRST_CHUNK = 1_000;
 const MAX_CHUNK = 8_000;
 /**
- * Time after which a request that no list contains any more is forgotten. Otherwise, the state would grow with every list that ever
- * existed.
+ * Time after which the marker of a request that no list contains any more can be deleted, in ms. Otherwise, the state would grow with every
+ * list that ever existed.
  */
 const FORGET_AFTER_MS = 30 * 86_400_000;
 
 /**
- * Nothing is due while the wall clock is between these times, epoch ms. If it is before `from`, it was set back: a marker is from the
- * future.
+ * Nothing is due while the wall clock is from `from` to before `until`, epoch ms. A time before `from` means that the clock was set back: a
+ * marker is from the future.
  */
 export interface NothingDue {
   readonly from: number;
@@ -40,7 +37,7 @@ export interface NothingDue {
 /**
  * Enqueues the pipelines' lists: each entry once, or again after `every`. Returns the time in which nothing is due after that; if the
  * signal aborts, that time is unlimited. Several processes can do this with the same list: they take the same lane in turn, and each writes
- * only the entries that have no marker there.
+ * only the entries that are still due.
  */
 export async function enqueueLists(options: RequestListOptions): Promise<NothingDue> {
   const { log, group, names, clock, signal } = options;
@@ -67,14 +64,14 @@ export async function enqueueLists(options: RequestListOptions): Promise<Nothing
         if (signal.aborted) break;
         throw error;
       }
-      // Another process enqueues a list. Wait until it is done, and then write the entries that it hasn't written.
+      // Another process holds the lane. Wait, and then write the entries that are still due.
       await untilAborted(signal, pause({ clock, ms: 100 + 400 * Math.random(), signal }));
     }
   }
   return { from: -Infinity, until: Infinity };
 }
 
-/** Requests by their markers. If a list contains a request twice, the first spelling is enqueued, once. */
+/** Requests by their markers. If a list contains a request twice, its first spelling is kept. */
 type Chunk = ReadonlyMap<string, MarkedRequest>;
 
 /** Returns the next due requests, up to `size`. `nothingDue` is set if no more follow. */
@@ -125,7 +122,7 @@ export function listedAndDue(
 
 /**
  * Yields the listed requests that are due. Checks each against `state` at its turn, so that markers written in between count. Finally
- * returns the time in which nothing is due, if the caller has marked all of them.
+ * returns the time in which nothing is due, provided that the caller has enqueued all of them.
  */
 function* dueRequests(
   options: ListOptions,
@@ -147,7 +144,7 @@ function* dueRequests(
 
 /**
  * Returns the time in which a request isn't due. `markedAt`: epoch ms, or NaN without a marker. A marker that is more than a period in the
- * future comes from a wrong clock, so its request is due.
+ * future comes from a wrong clock. Its request is due.
  */
 function notDue(markedAt: number, everyMs: number): NothingDue {
   return { from: markedAt - everyMs, until: markedAt + everyMs };

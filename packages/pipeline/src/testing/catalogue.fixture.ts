@@ -16,9 +16,9 @@ export interface ShelfPage {
 }
 
 /**
- * Starts a service of shelves with numbered items, three per page. It records its requests, and breaks connections off while `isDown`.
- * `items`: number of items by shelf. After `answers` requests, it responds with status 401. It never responds to the first `silent`
- * requests.
+ * Starts a service of shelves with numbered items, three per page. It records its requests. While `isDown`, it breaks connections off.
+ * `items`: number of items by shelf. `answers`: number of requests before it responds with status 401. `silent`: number of first requests
+ * without a response.
  */
 export async function catalogueService({
   items,
@@ -115,7 +115,7 @@ const options = z.strictObject({
 
 const request = z.strictObject({ shelf: z.string().regex(/^[a-z]+$/, 'must be a word') });
 
-/** A pipeline of that service. `onPage` is called as records are created, and may throw. */
+/** A pipeline for `catalogueService`. `onPage` is called when a page's records are created, and can throw. */
 export function catalogue(onPage: (page: ShelfPage) => void = () => undefined): DefinedPipeline<typeof options> {
   return definePipeline({
     name: 'catalogue',

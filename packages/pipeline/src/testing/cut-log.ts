@@ -2,7 +2,7 @@ import { type LaneWriter, type TopicLog, TopicLogError } from '@headgate/topics'
 
 /** Options of {@link cutLog}. */
 export interface CutLogOptions {
-  /** The operation, 1-based, at which the log fails for good. */
+  /** The operation, 1-based, at which the log fails permanently. */
   readonly at: number;
   /** True if that operation is durable although its caller sees an error. */
   readonly isDurable: boolean;
@@ -10,7 +10,7 @@ export interface CutLogOptions {
 
 /** A log that fails at a given operation. */
 export interface CutLog {
-  /** Passes operations on to the underlying log until it is cut off. */
+  /** Passes operations on to the underlying log, until it is cut off. */
   readonly log: TopicLog;
   /** Number of operations so far. */
   readonly operations: number;
@@ -19,7 +19,7 @@ export interface CutLog {
 }
 
 /**
- * Cuts a log off at one of its operations, before or after it. Afterwards the log is in the state that a process killed there leaves: a
+ * Cuts a log off before or after one of its operations. The log is then in a state that a process killed at that moment can leave: a
  * transaction is complete or missing. Each later operation rejects with a `TopicLogError` (HEADGATE_TOPIC_LOG_FAILED).
  */
 export function cutLog(log: TopicLog, { at, isDurable }: CutLogOptions): CutLog {

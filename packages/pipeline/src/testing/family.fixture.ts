@@ -11,8 +11,8 @@ import type { ContractService, PipelineContractOptions } from './pipeline-contra
 const LIMIT = { limit: 16, windowMs: 300 };
 
 /**
- * Starts the service of a tree with three levels. A root has a child on each of its two pages. A child has a grandchild on each page, and
- * one on both pages that it shares with its sibling.
+ * Starts the service of trees with three levels. A root has a child on each of its two pages. A child has a grandchild on each of its two
+ * pages, and on both pages also one that it shares with its sibling.
  */
 export async function treeService(families: readonly string[]): Promise<ContractService> {
   return await limitedService(LIMIT, ({ pathname }) => {
@@ -50,7 +50,8 @@ const options = z.strictObject({ baseUrl: z.string() });
 const CREDENTIALS = [{ name: 'one' }, { name: 'two' }];
 
 /**
- * A pipeline that writes a record for each page of a member, and requests the children on that page. `child`: creates a child's request.
+ * A pipeline that writes a record for each page of a tree's member, and requests the children on that page. `child`: creates a child's
+ * request.
  */
 export function tree(child: (name: string) => unknown = (name) => ({ name }), { once = true } = {}): DefinedPipeline<typeof options> {
   return definePipeline({
@@ -74,8 +75,8 @@ export function tree(child: (name: string) => unknown = (name) => ({ name }), { 
 }
 
 /**
- * Records of a family, one per page: two pages of the root and of each of two children, one of each of four grandchildren, and one of the
- * shared grandchild.
+ * Number of records of a tree, one per page: two pages of the root and of each of two children, and one page of each of four grandchildren
+ * and of the shared grandchild.
  */
 const RECORDS = 2 + 2 * 2 + 4 + 1;
 

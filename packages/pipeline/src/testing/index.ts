@@ -1,6 +1,6 @@
 /**
  * Tools for testing a pipeline, with any test runner: `pipelineContract`, whose checks interrupt and stop runs at random; `cutLog`, a log
- * that fails at one operation; and `doneInVirtualTime`, for runs in virtual time.
+ * that fails at one operation; and `doneInVirtualTime`, which advances the virtual clock of a run.
  *
  * @packageDocumentation
  */

@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import type { ContractService } from './pipeline-contract.ts';
 
 /**
- * Starts a service that responds with JSON, or with 404 if `answer` returns undefined. If a token sends more requests in a window than the
- * limit, it responds with 429.
+ * Starts a service that responds with JSON, or with 404 if `answer` returns undefined. It responds with 429 to requests of a token beyond
+ * its limit in a window.
  */
 export async function limitedService(
   { limit, windowMs }: { readonly limit: number; readonly windowMs: number },

@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { type Clock, systemClock } from '@headgate/throttle';
 
-/** Reports the timers and sockets that a run leaves open. */
+/** Reports the timers and connections that a run leaves open. */
 export interface OpenThings extends Disposable {
   /** The machine's clock. Its timers are counted. */
   readonly clock: Clock;

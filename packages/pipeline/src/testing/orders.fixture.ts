@@ -14,7 +14,7 @@ const LIMIT = 4;
 const WINDOW_MS = 400;
 const PAGES = 5;
 
-/** Starts a shop's service of orders: five pages per customer, and at most four requests per token in any 400 ms. */
+/** Starts a shop's service of orders: `PAGES` pages per customer, and at most `LIMIT` requests per token in any `WINDOW_MS`. */
 export async function ordersService(customers: readonly string[]): Promise<ContractService> {
   return await limitedService({ limit: LIMIT, windowMs: WINDOW_MS }, ({ pathname }) => {
     const [, customer = '', page = ''] = pathname.split('/');
@@ -49,9 +49,9 @@ const ordersSource = defineSource<Query, OrdersPage>({
   itemsOf: ({ orders }) => orders.length,
 });
 
-/** Mistakes in a definition that the contract must find. */
+/** Mistakes in a definition that the contract should find. */
 export interface Mistakes {
-  /** Budgets don't remember after a restart what was granted before. */
+  /** After a restart, budgets don't know of earlier requests. */
   readonly withoutJournal?: boolean;
   /** A resumed walk leaves out a page. */
   readonly skipsOnResume?: boolean;

@@ -8,7 +8,7 @@ import { cutLog } from './cut-log.ts';
 import { openThings } from './open-things.ts';
 import { type Scene, type Written, countsOf, isProgress, openScene, withoutOffsets } from './scene.ts';
 
-/** A pipeline's service as an emulator that counts independently. */
+/** An emulator of a pipeline's service, which counts requests independently of the pipeline. */
 export interface ContractService extends AsyncDisposable {
   /** Base address of the emulator. */
   readonly url: string;
@@ -28,14 +28,15 @@ export interface PipelineContractOptions<Service extends ContractService> {
    */
   readonly startService: (options: { readonly mended: boolean }) => Promise<Service>;
   /**
-   * The pipeline with options for this service: its budgets, and an empty list. With two credentials, the checks also run it in two lanes.
+   * Returns the pipeline with options for this service: its budgets, and an empty list. If the pipeline has two credentials, the checks
+   * also run it in two lanes.
    */
   readonly pipeline: (service: Service) => Pipeline;
   /** Valid requests with different keys. Together they need at least a dozen HTTP requests. */
   readonly requests: readonly unknown[];
   /** Number of records that these requests yield, by topic. */
   readonly records: Readonly<Record<string, number>>;
-  /** A request for which the service has no response. */
+  /** A request for which the service has no response unless it is `mended`. */
   readonly failing: {
     readonly request: unknown;
     /** Code of the request's dead letter. */
@@ -55,14 +56,14 @@ interface Reference {
   readonly requests: number;
   /** Number of operations on the log. */
   readonly operations: number;
-  /** Number of walks and keys, and so of HTTP requests that can be in flight together. */
+  /** Number of walks and keys: the maximum number of HTTP requests in flight together. */
   readonly units: number;
 }
 
 /**
  * Returns checks of the promises that every pipeline makes, for a test runner of your choice: wherever a run is interrupted, each record
- * arrives once and in order per key, and the service never counts a request too many. A run is interrupted within its process, by a log
- * that fails at a random operation, before or after it.
+ * arrives once and in order per key, and the service never has to refuse a request. Runs are interrupted within their process, by a log
+ * that fails before or after a random operation, or by a stop.
  */
 export function pipelineContract<Service extends ContractService>(contract: PipelineContractOptions<Service>): readonly ContractCheck[] {
   const { openLog, requests, records, failing, malformed = [null, '{', '[null]'], seeds = [1, 2] } = contract;
@@ -157,7 +158,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
           .catch((error: unknown) => {
             if (error !== reason) throw error;
           });
-        // Also stop a run that emits no more events, because it is waiting.
+        // Also stop a run that emits too few events, because it is waiting.
         setTimeout(() => stop.abort(reason), 300);
         const result = await running?.done;
         const details = `seed ${seed}, round ${round}, after ${events.join(', ')}`;
@@ -185,7 +186,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
         await using first = await scene.start({ onEvent: (event) => void (isProgress(event) && begun.resolve()) });
         await Promise.race([begun.promise, first.done]);
         await using log = await openLog();
-        // A cluster distributes the lanes between the processes. An embedded log leaves all of them with the first process.
+        // A cluster distributes the lanes between the processes. An embedded log leaves all lanes with the first process.
         const second = await scene.start({ log }).catch((error: unknown) => {
           if ((error as { code?: unknown }).code !== 'HEADGATE_LANE_HELD') throw error;
         });
@@ -286,7 +287,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
     await play(async (scene, service, { makesRequests }) => {
       await scene.request(requests);
       const { lanes } = await scene.left();
-      // Before the run, the requests that pages will create aren't known.
+      // Before the run, the requests that its pages will create aren't known.
       const known = makesRequests ? requests.length : units;
       assert.equal(
         lanes.reduce((sum, { walks, keys }) => sum + walks.length + keys, 0),
@@ -321,9 +322,7 @@ export function pipelineContract<Service extends ContractService>(contract: Pipe
   ];
 }
 
-/**
- * Compares the records, without offsets if pages create requests: the order of such requests, and so their offsets, differ from run to run.
- */
+/** Compares the records. If pages create requests, their order and so their offsets differ from run to run, so the offsets are left out. */
 function assertSame({ makesRequests }: Pipeline, written: Written, wanted: Written, details?: string): void {
   const of = makesRequests ? withoutOffsets : (all: Written) => all;
   assert.deepEqual(of(written), of(wanted), details);
@@ -338,10 +337,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/**
- * Waits until a condition is true, or until `maxMs` has passed. The default is ample for a socket, which closes within a few turns of the
- * event loop.
- */
+/** Waits until a condition is true, or for about `maxMs`. A socket closes within a few turns of the event loop. */
 async function settled(isSo: () => boolean, maxMs = 1_000): Promise<void> {
   for (let i = 0; i < maxMs / 10 && !isSo(); i += 1) await new Promise((resolve) => setTimeout(resolve, 10));
 }

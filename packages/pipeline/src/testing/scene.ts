@@ -21,7 +21,7 @@ export interface DeadLetter {
   readonly error: { readonly code: string; readonly message: string };
 }
 
-/** The topics and the group of one check, and what a check does with them. */
+/** The topics and the group of one check, and the steps that checks take. */
 export interface Scene extends AsyncDisposable {
   readonly log: TopicLog;
   readonly group: string;
@@ -36,14 +36,14 @@ export interface Scene extends AsyncDisposable {
   written(): Promise<Written>;
   deadLetters(): Promise<readonly DeadLetter[]>;
   left(): Promise<PipelineLeft>;
-  /** Takes and releases each lane. Throws if one is held. */
+  /** Takes and releases this number of lanes, one after another. Throws if one is held. */
   takeLanes(lanes: number): Promise<void>;
 }
 
 export interface SceneOptions {
   readonly openLog: () => Promise<TopicLog>;
   readonly pipeline: Pipeline;
-  /** Number of partitions of the pipeline's requests topic. Default 1. */
+  /** Number of lanes of the run. Default 1. */
   readonly lanes?: number;
 }
 
@@ -76,8 +76,8 @@ export async function openScene({ openLog, pipeline, lanes = 1 }: SceneOptions):
       return result;
     },
     async written() {
-      // Replaces the offset of each request by its rank: a transaction that a broker refused leaves a marker, which shifts the offsets
-      // after it.
+      // Replaces the offset of each request by its rank. Markers of transactions, for example of one that a broker refused, shift the
+      // offsets after them.
       const ranks = new Map<string, number>();
       const counts = new Map<number, number>();
       for await (const { partition, offset } of log.readBytes({ topic: requests })) {

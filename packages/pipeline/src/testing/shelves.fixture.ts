@@ -33,7 +33,7 @@ export interface ShelvesApi extends WalkedSource<ShelfQuery, ItemsPage> {
   find(keys: readonly string[], options: { readonly credits: CreditPool; readonly signal: AbortSignal }): Promise<Delivery<string[]>>;
 }
 
-/** The error of a query whose request a stopped source doesn't send or doesn't retry. */
+/** The error of a query that a stopped source doesn't send or retry. */
 export function stopped(subject: string): SourceError {
   return new SourceError({ code: 'HEADGATE_STOPPED', message: 'stopped', retryable: true, service: 'shelves', subject });
 }
@@ -85,7 +85,7 @@ const options = z.strictObject({ shelves: z.array(z.string()).default([]) });
 
 export type ShelvesPipeline = DefinedPipeline<typeof options>;
 
-/** A pipeline of shelves. `open` returns the processor of its requests. `every`: as in a definition. */
+/** A pipeline of shelves. `open` returns the processor of its requests. `keyOf` and `every`: as in a definition. */
 export function shelves(
   open: () => Processor<Shelf, typeof shelvesTopics>,
   keyOf = ({ shelf }: Shelf): string => shelf,
@@ -103,7 +103,7 @@ export function shelves(
   });
 }
 
-/** Appends requests as another client does, and runs the pipeline until they are done. */
+/** Appends requests without `enqueue`, as another client does, and runs the pipeline until the run ends. */
 export async function workedOff(
   log: TopicLog,
   pipeline: ShelvesPipeline,

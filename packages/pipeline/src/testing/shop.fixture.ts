@@ -13,7 +13,7 @@ import type { ContractService } from './pipeline-contract.ts';
 const LIMIT = { limit: 8, windowMs: 300 };
 const PAGES = 3;
 
-/** Starts a shop's service: orders and invoices of customers, on three pages each, and prices and stocks of articles, two per request. */
+/** Starts a shop's service: orders and invoices of customers, on three pages each, and prices and stocks of articles. */
 export async function shopService(customers: readonly string[]): Promise<ContractService> {
   return await limitedService(LIMIT, ({ pathname }) => {
     const [, kind = '', name = '', page = ''] = pathname.split('/');

@@ -35,7 +35,7 @@ export function logWith(log: TopicLog, methods: Partial<TopicLog>): TopicLog {
     get(target, name) {
       if (name in methods) return Reflect.get(methods, name);
       const member: unknown = Reflect.get(target, name, target);
-      // In Node.js 24, `await using` reports that a bound function isn't a function, so wrap it instead.
+      // In Node.js 24, `await using` rejects a bound function, so wrap the method instead.
       return typeof member === 'function' ? (...given: unknown[]): unknown => Reflect.apply(member, target, given) : member;
     },
   });

@@ -18,7 +18,7 @@ test('time skips to the next window as soon as every walk waits for it', async (
   await using running = await start({ log: place.log, pipelines: [pipeline], clock });
   expect((await doneInVirtualTime({ running, clock })).outcome).toBe('done');
   expect(service.requests).toHaveLength(9);
-  // Nine pages, two per window: the last is in the fifth window, and long before the sixth.
+  // Nine pages, two per window: the last page is in the fifth window, and before the sixth begins.
   expect(times.at(-1)).toBeGreaterThanOrEqual(4 * WINDOW_MS);
   expect(times.at(-1)).toBeLessThan(5 * WINDOW_MS);
 });

@@ -12,14 +12,16 @@ export interface DoneInVirtualTimeOptions {
   readonly clock: VirtualClock;
 }
 
-/** Limits of the clock's steps while a run with `follow` has nothing to do. They are small, because a list can become due at any time. */
+/**
+ * Minimum and maximum of the clock's steps while a run has nothing to do, in ms. The steps are small, because a list can become due at any
+ * time.
+ */
 const IDLE_STEP_MS = { least: 1_000, most: 60_000 };
 
 /**
- * Advances a run's clock until the run has ended, and returns its result. While all requests wait for a budget or for their next attempt,
- * the clock jumps to the end of the wait. While there are no requests, it moves in steps of 1 s to 1 min, a twentieth of the idle time so
- * far, until a list is due again. While a request is in flight or being written, it moves like the machine's clock, so that time limits
- * apply to real work.
+ * Advances a run's clock until the run has ended, and returns its result. If all work waits, and the end of a wait is known, the clock
+ * jumps to that end. If there is no work, the clock moves in steps of 1 s to 1 min, until a list is due. Otherwise, it moves like the
+ * machine's clock, so that time limits apply to real work.
  */
 export async function doneInVirtualTime({ running, clock }: DoneInVirtualTimeOptions): Promise<RunResult> {
   let result: RunResult | undefined;
@@ -47,7 +49,7 @@ function isIdle(lanes: readonly LaneGauge[]): boolean {
   return lanes.length > 0 && lanes.every(({ inWork, behind, keys }) => inWork + behind + keys === 0);
 }
 
-/** Returns the earliest end of the waits, epoch ms. Undefined if a request is in flight or being written, or if no wait has a known end. */
+/** Returns the earliest known end of the waits, epoch ms. Undefined if some work doesn't wait, or if no end is known. */
 function waitEnds(work: readonly WorkRow[]): number | undefined {
   let first = Infinity;
   for (const { doing } of work) {
