@@ -32,8 +32,8 @@ export interface StartOptions {
   /** Processes with the same group share the work. Default `headgate`. */
   readonly group?: string;
   /**
-   * Number of lanes of a pipeline: the partitions of its requests topic, among which its credentials are divided. A pipeline without
-   * credentials has one lane. Default 1.
+   * Number of lanes of a pipeline: the partitions of its requests topic, among which its credentials are divided. A pipeline whose
+   * definition has no `credentials` has one lane. Default 1.
    */
   readonly lanes?: number;
   /** Wait for new jobs when all are finished. Default: false, the run ends. */

@@ -68,7 +68,7 @@ export interface RestrictedWalks {
 
 /** The number and size of the requests in a lane's topic that the lane hasn't taken yet. */
 export interface LaneBacklog {
-  /** The part of the walks whose requests only some credentials may send. */
+  /** The walks whose requests only some credentials may send, an element for each set of credentials. */
   readonly restricted: readonly RestrictedWalks[];
   /** Subtracts a request from the counts. Call it when the lane takes the request. */
   remove(record: SizedRecord, request?: unknown): void;

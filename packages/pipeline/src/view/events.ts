@@ -213,7 +213,7 @@ export interface LaneGauge {
   readonly inWork: number;
   /** Number of walks in the requests topic that the lane hasn't taken yet, as far as Headgate has read the topic. */
   readonly behind: number;
-  /** False during the first count of the topic. After it, the counts are some seconds old at most. */
+  /** False during the first count of the topic. */
   readonly isCounted: boolean;
   /** Number of unanswered lookup keys: those that the lane has taken, and those counted in the requests topic after them. */
   readonly keys: number;

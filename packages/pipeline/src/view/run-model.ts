@@ -20,7 +20,7 @@ export interface RunModel {
   /** Returns when the attempts of a pipeline started to fail, on the clock of `time`. Undefined while they don't. */
   readonly failingSince: (pipeline: string) => number | undefined;
   /**
-   * Returns the state of the run. `left` returns the remaining work. It is called if an event has come since the last forecast, or if that
+   * Returns the state of the run. Calls `left`, which returns the remaining work, if an event has come since the last forecast, or if that
    * forecast is at least a second old. Without `left`, the snapshot has the last forecast, and no finish times.
    */
   snapshot(gauges: RunGauges, left?: () => readonly LaneWork[]): RunSnapshot;

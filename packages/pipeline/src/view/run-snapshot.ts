@@ -22,7 +22,7 @@ export interface RunSnapshot {
   readonly credits: readonly CreditGauge[];
   /** The lanes that this process holds. */
   readonly lanes: readonly LaneGauge[];
-  /** Lanes of this process that have failed, and that it hasn't opened again. */
+  /** Lanes that have failed while others continued, and that this process hasn't opened again. */
   readonly failedLanes: readonly { readonly pipeline: string; readonly lane: number; readonly reason: string }[];
   /**
    * Lanes whose requests can't be read until another client's open transaction ends. `offset` and `since`: offset and time of that
@@ -145,7 +145,7 @@ export interface KeysRow {
   readonly answered: number;
   /** Number of lookup keys that this run knows, with and without a result. */
   readonly known: number;
-  /** True if `known` includes all keys in the requests topic. */
+  /** False during the first count of the requests topic. Until then, `known` can be too low. */
   readonly isExact: boolean;
   /** Number of durable records of these keys, by topic within the pipeline. */
   readonly records: Readonly<Record<string, number>>;

@@ -9,7 +9,7 @@ import type { StateOfLane } from '../engine/processor.ts';
 /** A walk's state between two transactions, as the lane's state keeps it. */
 export interface WalkState<Cursor extends NonNullable<Json>> {
   readonly key: string;
-  /** Position after the last written page. Undefined before the first page. */
+  /** Where the walk continues. Undefined before the first page. */
   readonly at?: Checkpoint<Cursor> | undefined;
   readonly items: number;
   /** The states of transforms, by name. */
@@ -50,7 +50,10 @@ interface RestNote<Cursor extends NonNullable<Json>> extends Pick<WalkState<Curs
   readonly cursor: Cursor;
 }
 
-/** Returns a walk's `RestNote` as JSON. Undefined if no page was written, or if the walk is in a loop, which a replay would enter again. */
+/**
+ * Returns a walk's `RestNote` as JSON. Undefined if a replay should start over: the walk is at its start, or in a loop that a replay would
+ * enter again.
+ */
 export function restNote<Cursor extends NonNullable<Json>>({ at, through, carried }: WalkState<Cursor>): string | undefined {
   if (at === undefined || at.isCircle === true) return undefined;
   const note: RestNote<Cursor> = { cursor: at.cursor, through, carried };
