@@ -20,7 +20,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
  * *Emits when* a batch is full, `maxWaitMs` after its first item, and when the items complete.
  * *Backpressures when* never. It emits a full batch before `next` of the last item returns, so it holds at most `size` items.
  * *Completes when* the items complete, after the last batch.
- * *Cancels when* downstream cancels. An error passes immediately. Cancelling and errors drop the unfinished batch.
+ * *Cancels when* downstream cancels. Drops the unfinished batch, as does an error, which passes immediately.
  *
  * It uses a timer, so it isn't a transform for `pages.through(…)`. There, use `gather` of `@headgate/throttle`.
  *

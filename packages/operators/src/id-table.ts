@@ -42,7 +42,7 @@ const SLOT_BYTES = WORDS * Uint32Array.BYTES_PER_ELEMENT;
 const AFTER = 0xffff_ffff;
 /** Share of used slots at which the table is full. In a fuller table, the search for a free slot is slow. */
 const FULL = 0.8;
-/** Number of slots in a new table, unless `maxBytes` allows fewer. Most crawls are small. */
+/** Number of slots in a new table, unless `maxBytes` allows fewer. The table grows when it is full. */
 const FIRST_SLOTS = 2_048;
 /** Factor by which the table grows, up to `maxBytes`. A large factor means few copies. */
 const GROWTH = 64;

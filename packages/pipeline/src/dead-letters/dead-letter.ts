@@ -51,8 +51,8 @@ export interface DeadLetterRecord extends NewRecord {
 }
 
 /**
- * Creates the record of a dead letter. If the record is too large for its topic, omits the content, and shortens the reason and says so. A
- * shortened record has less than 6 kB.
+ * Creates the record of a dead letter. If the record is too large for its topic, omits the content, shortens the reason, and says so in the
+ * message. A shortened record has less than 6 kB.
  */
 export function deadLetter(options: DeadLetterOptions): DeadLetterRecord {
   const whole = deadLetterRecord(options, options.content);

@@ -19,7 +19,7 @@ export interface PendingDeadLetterOptions {
   readonly error: unknown;
   /** Where a replay continues the walk, as JSON. Default: a replay starts over. */
   readonly resume?: string | undefined;
-  /** The walk that failed, for traces. */
+  /** The walk that the dead letter belongs to, for traces. */
   readonly work?: object;
 }
 

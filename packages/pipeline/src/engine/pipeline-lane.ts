@@ -46,7 +46,7 @@ export interface LaneRun {
   /** Called after each durable transaction of a pipeline's lane with its duration, ms. */
   readonly onCommit: (pipeline: string, ms: number) => void;
   readonly tracing: Tracing | undefined;
-  /** Reads the journals of other lanes. Shared, because it reuses a journal for some seconds. */
+  /** Reads the journals of other lanes. Shared, so that lanes that open together read each journal once. */
   readonly journals: JournalReader;
   /** Maximum number of HTTP requests that the lanes of the run send together. Undefined: no maximum. */
   readonly allowance: RequestAllowance | undefined;

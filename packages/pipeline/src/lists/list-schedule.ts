@@ -2,7 +2,7 @@ import type { Clock } from '@headgate/throttle';
 import type { NothingDue } from './request-list.ts';
 
 export interface ListScheduleOptions {
-  /** The time in which nothing is due at first. */
+  /** The first time span in which nothing is due. */
   readonly nothingDue: NothingDue;
   /** Enqueues due entries. Returns the time in which nothing is due after that. */
   readonly enqueueDue: () => Promise<NothingDue>;

@@ -16,9 +16,9 @@ export interface ShelfPage {
 }
 
 /**
- * Starts a service of shelves with numbered items, three per page. It records its requests. While `isDown`, it breaks connections off.
- * `items`: number of items by shelf. `answers`: number of requests before it responds with status 401. `silent`: number of first requests
- * without a response.
+ * Starts a service of shelves with numbered items, three per page. The service records its requests. While `isDown`, it breaks connections
+ * off. `items`: number of items by shelf. `answers`: number of requests before responses have status 401. `silent`: number of first
+ * requests without a response.
  */
 export async function catalogueService({
   items,

@@ -2,11 +2,13 @@ import type { Attributes, Context, Link, Span, TraceAPI } from '@opentelemetry/a
 import type { Clock } from '@headgate/throttle';
 import type { Reason, RunEvent } from './events.ts';
 
-/** Records spans of work, of HTTP attempts, and of transactions. A `work` is a walk, or a batch of keys that are looked up together. */
+/**
+ * Records spans of work, of HTTP attempts, and of transactions. `work` identifies a walk, or a batch of keys that are looked up together.
+ */
 export interface Tracing {
   /** Starts the span of a walk or batch. */
   begin(work: object, about: WorkAbout): void;
-  /** Returns headers that link a work's records to its span. Undefined if the span isn't recorded. */
+  /** Returns headers that link the records of a walk or batch to its span. Undefined if the span isn't recorded. */
   headers(work: object): Readonly<Record<string, string>> | undefined;
   /** Returns headers that link a job to the caller's active span. Undefined if there is none, or it isn't recorded. */
   callerHeaders(): Readonly<Record<string, string>> | undefined;

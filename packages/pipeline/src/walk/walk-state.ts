@@ -9,12 +9,12 @@ import type { StateOfLane } from '../engine/processor.ts';
 /** A walk's state between two transactions, as the lane's state keeps it. */
 export interface WalkState<Cursor extends NonNullable<Json>> {
   readonly key: string;
-  /** Where the walk continues. Undefined before the first page. */
+  /** Where the walk continues. Undefined for the first page. */
   readonly at?: Checkpoint<Cursor> | undefined;
   readonly items: number;
   /** The states of transforms, by name. */
   readonly through?: Readonly<Record<string, Json>> | undefined;
-  /** Values of `carry`. `before`: from the previous walk. `now`: from the last written page of this walk. */
+  /** Values of `carry`. `before`: from the previous walk. `now`: the value for the next page. */
   readonly carried?: { readonly before?: Json | undefined; readonly now?: Json | undefined } | undefined;
   /** Offsets by topic. All records of the walk are at or after them. Set only if the definition has `after`. */
   readonly offsets?: Readonly<Record<string, number>> | undefined;
