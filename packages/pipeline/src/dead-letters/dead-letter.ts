@@ -5,7 +5,7 @@ import { eventHeaders } from '../definition/topic.ts';
 import { RESUME } from '../definition/request.ts';
 import { readable, textOf } from '../definition/thrown.ts';
 
-/** The reason in a dead letter. Every error class of Headgate has these fields. */
+/** The reason in a dead letter. */
 export interface DeadLetterReason extends Reason {
   readonly retryable: boolean;
 }

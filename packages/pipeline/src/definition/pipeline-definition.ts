@@ -45,8 +45,8 @@ export interface PipelineDefinition<
    */
   parse?(line: string): z.input<RequestSchema>;
   /**
-   * Throws if a run would dead-letter the request without sending anything. `enqueue` and `replay` refuse such requests. Default: never
-   * throws.
+   * Throws if a run would dead-letter the request without sending anything. `enqueue` and `replay` don't enqueue such requests. Default:
+   * never throws.
    */
   check?(request: z.output<RequestSchema>): void;
   /** Returns the requests that the configuration lists. Headgate enqueues each of them once, and again after `every`. */
@@ -55,7 +55,7 @@ export interface PipelineDefinition<
   every?(request: z.output<RequestSchema>): number | undefined;
   /**
    * Returns the credentials, which Headgate divides among the lanes: `io.credentials` has those of one lane. Default: none to divide. The
-   * pipeline then has one lane, because two lanes with one credential would exceed its budget.
+   * pipeline then has one lane, because two lanes with one credential could exceed its budget.
    */
   credentials?(options: z.output<Options>): readonly Credential[];
   /**

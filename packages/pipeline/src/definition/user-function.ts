@@ -26,15 +26,18 @@ export function callUser<Result>(of: UserFunction, call: () => Result): Result {
 }
 
 /**
- * Returns the result of a function of a definition, or throws if it is a promise. Unlike with `callUser`, the function's own errors pass
- * unchanged.
+ * Returns the result of a function of a definition, or throws if the result is a promise. Unlike with `callUser`, the function's own errors
+ * pass unchanged.
  */
 export function answered<Result>(of: UserFunction, result: Result): Result {
   if (isPromise(result)) throw misuse(of, 'returns a promise', 'It must return synchronously');
   return result;
 }
 
-/** Calls a function of a definition that returns a list, and returns a copy of that list. Throws if the list isn't synchronous. */
+/**
+ * Calls a function of a definition that returns a list, and returns a copy of that list. Undefined counts as an empty list. Throws if the
+ * function doesn't return a list synchronously.
+ */
 export function callUserList<Item>(of: UserFunction, call: () => Iterable<Item> | undefined): Item[] {
   const list: unknown = callUser(of, call);
   if (list === undefined || list === null) return [];

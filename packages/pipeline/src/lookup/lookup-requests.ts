@@ -34,7 +34,7 @@ export interface LookupRequests<Request> {
   readonly load: number;
   /** Returns the keys that the lane's state has for a request, because an earlier run started it. Undefined if there are none. */
   keptKeys(offset: number): readonly string[] | undefined;
-  /** Throws if one of the keys is too large for the lane's state. */
+  /** Throws if a key is too large for the lane's state. A request with a single key needs no state. */
   check(record: RequestRecord, valid: readonly string[]): void;
   open(
     record: RequestRecord,
