@@ -30,7 +30,7 @@ export interface OAuth1Options {
 /**
  * Signs with OAuth 1.0, HMAC-SHA1 (RFC 5849), in the `Authorization` header.
  *
- * Of the body, the signature covers only a form.
+ * The signature covers a body only if it is a form.
  *
  * @throws {@link AuthError} `HEADGATE_INVALID_SECRET` when a secret is unusable. A function's secret is checked at each request.
  */

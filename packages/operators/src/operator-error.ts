@@ -15,7 +15,7 @@ export class OperatorError extends Error {
   readonly code: OperatorErrorCode;
   /** Always false: the text or the option must be changed. */
   readonly retryable = false;
-  /** What is wrong, as the end of a sentence that starts with the text or the option. */
+  /** The problem, as the end of a sentence that starts with the text or the option. */
   readonly reason: string;
 
   constructor(code: OperatorErrorCode, subject: string, reason: string) {
