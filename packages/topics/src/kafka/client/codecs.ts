@@ -36,8 +36,8 @@ const ZSTD: Codec = {
 };
 
 /**
- * Chunk size in bytes that holds most decompressed batches whole. With zlib's default of 16 KiB, the round trips to the thread pool would cost
- * more than decompressing.
+ * Chunk size in bytes that holds most decompressed batches whole. With zlib's default of 16 KiB, the round trips to the thread pool could cost more
+ * than decompressing.
  */
 function chunkBytes(compressed: Buffer): number {
   return Math.min(Math.max(compressed.length * 16, 16 * 1024), 1024 * 1024);

@@ -3,7 +3,10 @@ import type { AvailabilityWatcher } from '../../availability.ts';
 import { ANSWERS_WITHIN_MS } from '../requests/request.ts';
 import type { KafkajsConnection, SentRequest } from './kafkajs-internals.ts';
 
-/** Interval of the checks. Limits count checks instead of reading a clock, because a suspended process gets its responses only afterwards. */
+/**
+ * Interval of the checks. Time limits count checks instead of reading a clock: after a suspension of the process, a clock would show timeouts
+ * although the responses have arrived by then.
+ */
 export const CHECK_MS = 500;
 /** Less than the time after which kafkajs gives up an attempt to connect. */
 const CONNECTS_WITHIN_MS = 2_000;

@@ -224,7 +224,10 @@ function featureLevel(from: AnswerReader, name: string): number {
   return new Map(levels).get(name) ?? 0;
 }
 
-/** Throws if this user isn't allowed to describe the transactional ID. Brokers before Kafka 3.0 don't have this request, so nothing is sent. */
+/**
+ * Throws if this user isn't allowed to describe the transactional ID. If the broker doesn't support this request, as before Kafka 3.0, nothing is
+ * sent.
+ */
 export const describeTransactions: Request<{ readonly transactionalId: string }, void> = {
   api: 'DescribeTransactions',
   key: 65,
