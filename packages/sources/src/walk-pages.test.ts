@@ -72,7 +72,7 @@ test('every page has its number, its cursor, and where the walk continues after 
   expect(pages.map(({ next }) => next)).toMatchObject([{ cursor: 1, pages: 1 }, { cursor: 2, pages: 2 }, 'last']);
 });
 
-/** Generates services whose pages end or lead in loops, and some of whose pages are empty. */
+/** Generates services whose pages end or can lead in loops, and some of whose pages are empty. */
 const service = fc.array(
   fc.record({
     items: fc.nat(2),

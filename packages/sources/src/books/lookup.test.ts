@@ -283,7 +283,8 @@ test('lookups that share little room never block each other, though batches over
     fc.asyncProperty(fc.infiniteStream(fc.integer({ min: 0, max: 300 })), fc.integer({ min: 5, max: 90 }), async (delays, max) => {
       const credits = creditPool({ max });
       const { options, clock } = desk([], { parallel: 5 });
-      // Small batches overtake large ones, and each batch with an odd number of ISBNs returns its credit once and reserves it again.
+      // Batches take random times, so that they overtake each other. Each batch with an odd number of ISBNs returns its credit once and
+      // reserves it again.
       const queryBatch: LookupOptions['queryBatch'] = async (entries, { credits: room, signal }) => {
         for (const again of [true, false]) {
           const credit = await waitForCredit({ credits: room, items: entries.length, signal });

@@ -622,7 +622,7 @@ it('the law: whatever fails and when, only requests at fault are given up, after
         maxLength: 4,
       },
     ),
-    /** Share of the attempts that fail while the service is up. */
+    /** Share of the attempts of good requests that fail while the service is up. */
     flaky: fc.constantFrom(0, 0.02),
     good: fc.integer({ min: 1, max: 40 }),
     bad: fc.array(fc.constantFrom<Meets>('reset', 500, 503, { status: 503, retryAfter: 30 }), { maxLength: 4 }),
@@ -672,7 +672,8 @@ it('the law: whatever fails and when, only requests at fault are given up, after
       }
       for (const { start, end } of times) {
         const during = scene.attempts.filter(({ atMs }) => atMs >= start && atMs < end);
-        // The requests that a window permits before the outage is known, and then at most one every 15 s.
+        // About two windows of requests can start before the outage is known. After the first probes, another one starts at most every 15
+        // s.
         expect(during.length).toBeLessThanOrEqual(2 * requests + 20 + (end - start) / 15_000);
       }
       expect(scene.clock.pending).toBe(0);

@@ -11,7 +11,7 @@ export interface CircuitBreakerOptions {
   readonly waitsOutOutages: boolean;
   /** The names of the credentials in use. */
   readonly credentials: () => readonly string[];
-  /** Called when a circuit has changed, so that requests may be able to start. */
+  /** Called when a circuit has changed, because requests may then be able to start. */
   readonly onChange: () => void;
 }
 

@@ -46,7 +46,7 @@ interface Granted extends Asked {
   readonly grantedAt: number;
 }
 
-/** Plays the requests in virtual time. Calls `look` whenever something has happened. */
+/** Plays the requests in virtual time. Calls `look` every 100 ms. */
 async function granted({ limits, shared, concurrency, asked }: Play, look: (door: Admission, free: Free) => void): Promise<Granted[]> {
   const clock = virtualClock();
   const budget = (limit: number): RateBudget => rateBudget({ limit, windowMs: WINDOW_MS, guardMs: 0, maxDelayMs: 0, clock });

@@ -65,7 +65,7 @@ describe('a machine that stops the program', () => {
     for (; looks.stopAt <= looks.done; looks.stopAt += 1) {
       looks.done = 0;
       const clock = virtualClock();
-      // A response confirms capacity for the next requests for 25 ms.
+      // From look number `stopAt` on, this clock is 5 ms ahead. Then the 25 ms for which a response confirms capacity can be over.
       const stopped: Clock = {
         ...clock,
         monotonicMs: () => clock.monotonicMs() + (looks.done++ >= looks.stopAt ? 5 : 0),
