@@ -108,7 +108,7 @@ export type QueryState =
   | { readonly state: 'service-down'; readonly until?: number }
   /** Has had a permit of `credential` since `since`, and no result yet. */
   | { readonly state: 'requesting'; readonly credential: string; readonly since: number }
-  /** The last attempt failed with `reason`. At `until`, the query asks for its next permit. */
+  /** The last attempt failed with `reason`. At `until`, or when an outage ends, the query asks for its next permit. */
   | { readonly state: 'retrying'; readonly until: number; readonly reason: string };
 
 /** The state of one budget, which belongs to one credential or to all of them. */
