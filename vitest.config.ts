@@ -33,7 +33,7 @@ export default defineConfig({
   // Resolves workspace packages to their source.
   ssr: { resolve: { conditions: ['@headgate/source'] } },
   test: {
-    expect: { poll: { timeout: MINUTE } },
+    expect: { poll: { timeout: 4 * MINUTE } },
     // Errors must show whole values, because a test that fails only once, on another machine, can't be examined again.
     chaiConfig: { truncateThreshold: 4_000 },
     env: { TZ: 'UTC' },
@@ -45,9 +45,9 @@ export default defineConfig({
     reporters: ['default', './scripts/totals-reporter.ts'],
     coverage: { provider: 'v8', include: ['packages/*/src/**', 'apps/*/src/**'] },
     projects: [
-      project('unit', { ...limits(3), ...NATIVE, ...SHARED, ...COMPUTING }),
+      project('unit', { ...limits(5), ...NATIVE, ...SHARED, ...COMPUTING }),
       project('embedded', { ...limits(10), ...NATIVE, ...SHARED, globalSetup: COMMAND }),
-      project('kafka', { ...limits(5), globalSetup: [COMMAND, BROKER] }),
+      project('kafka', { ...limits(10), globalSetup: [COMMAND, BROKER] }),
       project('faults', { ...limits(10), globalSetup: COMMAND }),
       project('packages', { ...limits(10), globalSetup: [COMMAND] }),
       project('pack', { ...limits(10), ...COMPUTING }),

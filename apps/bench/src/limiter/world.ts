@@ -6,7 +6,10 @@ export interface World {
   epochMs(): number;
   /** Calls the client's process at a time, and then lets promises settle. Returns a function that cancels the call. */
   at(atMs: number, callback: () => void): () => void;
-  /** A timer with the rounding of Node's timers: it counts whole ms from the last whole ms, so it can fire up to 1 ms early. Returns its cancel. */
+  /**
+   * Starts a timer that rounds as Node's do: it drops fractions of a ms from the time and from the delay, so it can fire early. Returns a
+   * function that cancels it.
+   */
   timer(delayMs: number, callback: () => void): () => void;
   /** Schedules an event outside of the client's process, for which no promise of the client waits. */
   elsewhere(atMs: number, callback: () => void): void;

@@ -119,7 +119,7 @@ export interface LogConfig {
   readonly configured: readonly string[] | undefined;
 }
 
-/** Reads the configuration, or its valid sections if it has errors. Throws a `ConfigError` if `topics` isn't valid. */
+/** Reads the configuration, or its valid sections if it has errors. Throws a `ConfigError` if there are no valid `topics`. */
 export async function readLogConfig(context: CommandContext): Promise<LogConfig> {
   try {
     const { config } = await loadConfig(context);

@@ -32,7 +32,7 @@ export interface Origin {
   readonly keyRange: Range;
   /** 1-based line in a list's file, if the value comes from one. */
   readonly line?: number;
-  /** The text of that line. */
+  /** The entry on that line, trimmed and without its comment. */
   readonly text?: string;
   /** True if a problem of this value was already reported. */
   isReported?: boolean;

@@ -168,6 +168,9 @@ export async function killedAmid({ library, kills, processes, start, openLog, pr
     await library.killed(log, `${prefix}library`);
     workers[at] = start();
   }
-  for (const worker of workers) worker.signal('SIGTERM');
+  // A stop would abort what is in flight at its deadline, which a busy machine misses.
+  for (const worker of workers) worker.signal('SIGKILL');
   for (const { ended } of workers) await ended;
+  await using log = await openLog();
+  await library.killed(log, `${prefix}library`);
 }

@@ -9,7 +9,7 @@ export interface BooksOptions extends Omit<SourceOptions, 'baseUrl' | 'credentia
   readonly plan?: BooksPlan;
   /** Address of the plan, without a query. A path is kept. Set either this or `baseUrls`. */
   readonly baseUrl?: string;
-  /** Address of each plan. The one of `plan` is used. */
+  /** Addresses by plan, instead of `baseUrl`. Only the one for `plan` is used. */
   readonly baseUrls?: Readonly<Partial<Record<BooksPlan, string>>>;
   /** The key, or a function that returns it for each request. Short for one credential named `key`. Set either this or `credentials`. */
   readonly key?: Secret;

@@ -49,7 +49,7 @@ describe('retention', () => {
     await using again = await sqliteTopicLog({ file, now: () => now, retention });
     await expect.poll(async () => (await again.listTopics(['pages']))[0]?.offsets[0]).toEqual({ earliest: 124, end: 124 });
     expect(await valuesOf(again, 'pages')).toEqual([]);
-    // A log that was open during the deletion continues after the deleted records.
+    // `log` was open before the deletion, and still reads what follows the deleted records.
     await again.append(numbered('pages', 1, 124));
     expect(await valuesOf(log, 'pages')).toEqual(['124']);
   });
