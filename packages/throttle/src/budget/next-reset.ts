@@ -17,18 +17,16 @@ export interface NextDayOfMonthOptions extends NextTimeOfDayOptions {
 const DAY_MS = 86_400_000;
 
 /**
- * Returns the next instant after `afterMs`, in epoch ms, at which clocks in `zone` show `at`. The result is inexact if a clock change skips
- * that time. Throws a `RangeError` for an invalid time or zone.
+ * Returns the next instant after `afterMs`, in epoch ms, at which clocks in `zone` show `at`. If clocks skip that time, the result is later
+ * by the time skipped. If they show it twice, the result is one of the two instants. Throws a `RangeError` for an invalid time or zone.
  */
 export function nextTimeOfDay({ at, zone, afterMs }: NextTimeOfDayOptions): number {
-  const wanted = timeOfDayMs(at);
+  const timeMs = timeOfDayMs(at);
   const shown = shownIn(zone);
-  const ahead = (epochMs: number): number => (((wanted - shown(epochMs)) % DAY_MS) + DAY_MS) % DAY_MS;
-  const first = afterMs + (ahead(afterMs) || DAY_MS);
-  // A clock change in between makes this inexact: a day can have 23 or 25 hours.
-  const off = ahead(first);
-  const corrected = first + (off > DAY_MS / 2 ? off - DAY_MS : off);
-  return corrected > afterMs ? corrected : corrected + DAY_MS;
+  for (let day = Math.floor(shown(afterMs) / DAY_MS); ; day += 1) {
+    const instant = instantOf(day * DAY_MS + timeMs, shown);
+    if (instant > afterMs) return instant;
+  }
 }
 
 /**
@@ -44,11 +42,16 @@ export function nextDayOfMonth({ day, at, zone, afterMs }: NextDayOfMonthOptions
   for (let month = today.getUTCMonth(); ; month += 1) {
     const last = new Date(Date.UTC(today.getUTCFullYear(), month + 1, 0)).getUTCDate();
     const wanted = Date.UTC(today.getUTCFullYear(), month, Math.min(day, last)) + timeMs;
-    const first = wanted + (wanted - shown(wanted));
-    const second = first + (wanted - shown(first));
-    const at = shown(second) === wanted ? second : Math.max(first, second);
-    if (at > afterMs) return at;
+    const instant = instantOf(wanted, shown);
+    if (instant > afterMs) return instant;
   }
+}
+
+/** Returns the instant, in epoch ms, at which `shown` is `wanted`: a local time in ms, as if it were UTC. */
+function instantOf(wanted: number, shown: (epochMs: number) => number): number {
+  const first = wanted + (wanted - shown(wanted));
+  const second = first + (wanted - shown(first));
+  return shown(second) === wanted ? second : Math.max(first, second);
 }
 
 /** Returns a function from an instant to the time that clocks in a zone show, as the epoch ms at which UTC clocks show the same time. */
