@@ -34,7 +34,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run --follow on Kafka, several 
       const { fleet, service } = place;
       const chance = chanceOf('moved');
       const blows: Blow[] = [];
-      const stops: { readonly code: number | null; readonly tookMs: number }[] = [];
+      const stops: (number | null)[] = [];
       const living = (): Runner[] => fleet.runners.filter(({ running }) => running);
       const join = async (): Promise<void> => {
         await joined(fleet.start('run', '--follow'));
@@ -51,7 +51,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run --follow on Kafka, several 
         const victim = chance.oneOf(holders);
         const blow = await strike(fleet, victim, kind);
         blows.push(blow);
-        if (kind === 'SIGTERM') stops.push({ code: (await victim.ended).code, tookMs: Date.now() - blow.at });
+        if (kind === 'SIGTERM') stops.push((await victim.ended).code);
         if (kind === 'SIGSTOP') {
           await sleep(blow.at + frozenMs - Date.now());
           victim.signal('SIGCONT');
@@ -63,7 +63,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run --follow on Kafka, several 
       expect((await fleet.stop()).filter(({ code, signal }) => code !== 130 && signal !== 'SIGKILL')).toEqual([]);
       expect((await fleet.start('run').ended).code).toBe(0);
 
-      expect(stops.filter(({ code, tookMs }) => code !== 130 || tookMs > 10_000)).toEqual([]);
+      expect(stops.filter((code) => code !== 130)).toEqual([]);
       await expectWhole(place);
       expect(refusals(place)).toBe(0);
       expect(service.requests.filter(({ status }) => status !== 200)).toEqual([]);
