@@ -128,8 +128,8 @@ export interface AnySignal {
 }
 
 /**
- * Creates a signal that follows several signals. On Node 22, each call of `AbortSignal.any` leaves a follower at a long-lived signal, and
- * the calls become slower with the number of followers.
+ * Creates a signal that follows several signals. On Node 22, each call of `AbortSignal.any` leaves a reference at a long-lived
+ * signal, and the calls become slower with the number of references.
  */
 export function anySignal(signals: readonly (AbortSignal | undefined)[]): AnySignal {
   const abort = new AbortController();

@@ -109,7 +109,7 @@ function withCommand(mismatch: TopicMismatch, topics: TopicsConfig): TopicMismat
 
 function tooManyForLanes(large: readonly TopicMismatch[], pipeline: string, config: ConfigOfLog): TopicMismatch {
   const { topics, pipelines } = config;
-  const [topic = ''] = large.map((mismatch) => mismatch.topic);
+  const topic = large[0]?.topic ?? '';
   const lanes = Math.max(...large.map(({ partitions = 1 }) => partitions));
   const credentials = pipelines.find(({ name }) => name === pipeline)?.credentials?.length ?? Infinity;
   const counts = large.map(({ topic: name, partitions }, i) => (i === 0 ? `has ${partitions} partitions` : `${name} ${partitions}`));
