@@ -6,6 +6,9 @@ const MEASURES = new Map([
   ['process', ['cpuUsage', 'memoryUsage', 'resourceUsage', 'hrtime']],
 ]);
 
+/** Names of variables and properties that hold a measured time. A rule without types can't see where another function measured it. */
+const MEASURED_NAME = /^took/;
+
 /** Whether a node is `performance.now()` or a similar call. */
 function isMeasure(node) {
   if (node.type !== 'CallExpression' || node.callee.type !== 'MemberExpression') return false;
@@ -37,7 +40,8 @@ const noMachineTime = {
       CallExpression(node) {
         const { callee, arguments: given } = node;
         if (callee.type !== 'Identifier' || callee.name !== 'expect') return;
-        const isMeasured = (one) => isMeasure(one) || isElapsed(one) || (one.type === 'Identifier' && elapsed.has(one.name));
+        const isMeasured = (one) =>
+          isMeasure(one) || isElapsed(one) || (one.type === 'Identifier' && (elapsed.has(one.name) || MEASURED_NAME.test(one.name)));
         if (!given.some((one) => some(one, isMeasured))) return;
         const message =
           'This expects something of the machine: time, CPU or memory. Use a virtual clock, a gate or a count, or measure it in a *.figure.test.ts.';

@@ -42,13 +42,12 @@ describe
         ['UNKNOWN', 'getaddrinfo E'],
         ['MUTE', 'no answer within 7 s'],
       ] as const)('are reported at the opening with both addresses and the cure: %s', async ([listener, reason], { expect }) => {
-        const { message, tookMs } = await refusal({ broker, listener });
+        const { message } = await refusal({ broker, listener });
         expect(message).toContain(
           `on Kafka at ${broker.nodes[0]?.addresses[listener]} can't be opened: the brokers advertise ${advertised[listener]} (`,
         );
         expect(message).toContain(reason);
         expect(message).toMatch(/Set advertised\.listeners on the brokers to addresses that this machine can reach\.$/u);
-        expect(tookMs).toBeLessThan(10_000);
       });
 
       it('a group that does not respond is reported during the join, and continues automatically', async ({ expect }) => {

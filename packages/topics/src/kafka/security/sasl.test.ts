@@ -43,26 +43,23 @@ describe.skipIf(why !== undefined)(`the Kafka driver over SASL${why === undefine
     { mechanism: 'scram-sha-256', says: 'invalid credentials with SASL mechanism SCRAM-SHA-256' },
     { mechanism: 'scram-sha-512', says: 'invalid credentials with SASL mechanism SCRAM-SHA-512' },
   ] as const)('a wrong password is reported without its text: $mechanism', async ({ mechanism, says }) => {
-    const { message, printed, tookMs } = await refusal({ broker, listener: 'OPEN', sasl: byPassword(mechanism, 'not-the-one') });
+    const { message, printed } = await refusal({ broker, listener: 'OPEN', sasl: byPassword(mechanism, 'not-the-one') });
     expect(message).toContain(says);
     expect(message).toMatch(/can't be opened: Broker \S+ rejected user "alice" .* Check the name and password \(sasl\)\. .*deleted\.$/u);
     expect(printed).not.toContain('not-the-one');
-    expect(tookMs).toBeLessThan(10_000);
   });
 
-  it('a listener without authentication is reported at once', async () => {
+  it('a listener without authentication is reported', async () => {
     const nodes = [{ addresses: { OWN: broker.brokers[0] ?? '' } }];
-    const { message, tookMs } = await refusal({ broker: { nodes }, listener: 'OWN', sasl: byPassword('plain') });
+    const { message } = await refusal({ broker: { nodes }, listener: 'OWN', sasl: byPassword('plain') });
     expect(message).toContain('ILLEGAL_SASL_STATE');
-    expect(tookMs).toBeLessThan(10_000);
   });
 
   it('an expired token is reported without its text', async () => {
     const token = unsecuredToken({ subject: USER, lifetimeMs: -60_000 });
-    const { message, printed, tookMs } = await refusal({ broker, listener: 'OPEN', sasl: byToken(() => token) });
+    const { message, printed } = await refusal({ broker, listener: 'OPEN', sasl: byToken(() => token) });
     expect(message).toMatch(/The brokers rejected the token \(OAUTHBEARER\): invalid_token; it expired at \d{4}-/);
     expect(printed).not.toContain(token.split('.')[1]);
-    expect(tookMs).toBeLessThan(10_000);
   });
 
   it('a failing token provider is reported with the reason', async () => {

@@ -19,18 +19,16 @@ export interface Refusal {
   readonly message: string;
   /** Everything that can be printed of the error, including causes and hidden properties. */
   readonly printed: string;
-  readonly tookMs: number;
 }
 
 /** Opens a log, and returns how that fails. Throws if the log opens, or if it fails for a reason other than HEADGATE_TOPIC_LOG_OPEN. */
 export async function refusal(options: SecureLogOptions): Promise<Refusal> {
-  const startedMs = performance.now();
   try {
     await using _ = await secureLog(options);
   } catch (error) {
     if (!(error instanceof TopicLogError && error.code === 'HEADGATE_TOPIC_LOG_OPEN')) throw error;
     const printed = `${inspect(error, { depth: null, showHidden: true, getters: true, maxStringLength: null })}\n${JSON.stringify(error)}`;
-    return { message: error.message, printed, tookMs: performance.now() - startedMs };
+    return { message: error.message, printed };
   }
   throw new Error('The log was opened.');
 }

@@ -88,9 +88,8 @@ describe.skipIf(why !== undefined)(`the Kafka driver over TLS${why === undefined
       says: 'Invalid username or password',
     },
   ])('reports what is wrong when $fault', async ({ connection, says }) => {
-    const { message, printed, tookMs } = await refusal({ broker, ...connection(certificates) });
+    const { message, printed } = await refusal({ broker, ...connection(certificates) });
     expect(message).toMatch(says);
     expect(printed).not.toMatch(/PRIVATE KEY|not-the-one/);
-    expect(tookMs).toBeLessThan(10_000);
   });
 });
