@@ -33,7 +33,7 @@ import { assertKnownKafkajs, type KafkaConfig } from './client/kafkajs-internals
 import { failureText, refusal, verdictOf } from './client/driver-errors.ts';
 import { type Cluster, type ClusterConfig, newCluster, newConsumer } from './client/cluster.ts';
 import { isNoneReady, refusesUser } from './client/error-kinds.ts';
-import { createTopics, deletedStateWarnings, describeAllTopics, topicOffsets } from './admin/topics.ts';
+import { createTopics, describeAllTopics, topicOffsets } from './admin/topics.ts';
 import { groupOffsets } from './reader/group-offsets.ts';
 import { awaitHandover, holderToSpare } from './lane/handover.ts';
 import { TransactionalProducer } from './producer/transactional-producer.ts';
@@ -264,9 +264,7 @@ class KafkaTopicLog implements TopicLog {
     const { replication = 3 } = this.#options;
     const { descriptions, ...done } = await this.#admin.run((cluster) => createTopics({ cluster, topics, replication, validateOnly }));
     this.#metadata.note(descriptions);
-    // Don't retry: a warning isn't worth waiting for a partition's leader.
-    const deleted = await this.#cluster.once((cluster) => deletedStateWarnings(cluster, descriptions)).catch(() => []);
-    return { ...done, warnings: [...done.warnings, ...deleted] };
+    return done;
   }
 
   async listTopics(

@@ -81,11 +81,19 @@ export function mismatches(
   return all;
 }
 
+export interface ClusterFacts {
+  /** Intended number of replicas of each partition. */
+  readonly replication: number;
+  readonly brokers: number;
+  /** The first offset of each partition of a compacted topic. */
+  readonly starts?: readonly number[] | undefined;
+}
+
 /** Returns warnings about a topic that works, but less well than intended. The texts continue a sentence that begins with the topic's name. */
 export function warnings(
   { partitions, usualRecordBytes = 0, keepsRecords = false }: NewTopicSpec,
   found: FoundTopic,
-  { replication, brokers }: { readonly replication: number; readonly brokers: number },
+  { replication, brokers, starts = [] }: ClusterFacts,
 ): string[] {
   const inSync = Number(found.settings.get('min.insync.replicas') ?? 1);
   const room = maxMessageBytes(found);
@@ -115,6 +123,12 @@ export function warnings(
     if (keepsRecords && value !== '-1')
       all.push(`has ${setting}=${value}, so the brokers can delete records that are still waiting. Set it to -1.`);
   }
+  const cut = starts.flatMap((start, partition) => (start > 0 ? [`${start} in partition ${partition}`] : []));
+  // Compaction doesn't move the start, so records were deleted in another way, such as by retention.
+  if (cut.length > 0)
+    all.push(
+      `starts at offset ${cut.join(', ')}: brokers have deleted older records, which compaction alone never does. State may be missing, so finished work may run again. Keep cleanup.policy=compact, and restore the topic if you have a backup.`,
+    );
   return all;
 }
 

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Cluster } from '../client/cluster.ts';
-import { FakeCluster } from '../client/fake-cluster.fixture.ts';
 import type { TopicToCreate } from '../requests/topics.ts';
 import { mismatches, warnings } from './topic-requirements.ts';
-import { createTopics, deletedStateWarnings } from './topics.ts';
+import { createTopics } from './topics.ts';
 
 const PARTITION = { partitionId: 0, leader: 1, replicas: [1] };
 
@@ -52,19 +51,13 @@ test.for([
   expect(warnings({ name: 'pages', partitions: 1 }, found, { replication, brokers })).toEqual(says);
 });
 
-test('a compacted topic that starts after offset 0 causes a warning for each such partition', async () => {
-  const starts = new Map([
-    ['a.state-0', 0],
-    ['a.state-1', 111],
-  ]);
-  const cluster = new FakeCluster(() => ({ answer: starts }));
-  const description = { id: undefined, partitions: 2, maxMessageBytes: 1_000_000 };
-  const topics = new Map([
-    ['a.state', { ...description, compacted: true }],
-    ['a.pages', { ...description, compacted: false }],
-  ]);
-  expect(await deletedStateWarnings(cluster, topics)).toEqual([
-    expect.stringMatching(/^Topic "a\.state" starts at offset 111 in partition 1: .* restore the topic if you have a backup\.$/u),
+test('a compacted topic causes a warning that names its partitions that start after offset 0', () => {
+  const found = { partitions: 3, copies: 1, settings: new Map<string, string>() };
+  const warningsOf = (starts: readonly number[]) =>
+    warnings({ name: 'a.state', partitions: 3 }, found, { replication: 1, brokers: 1, starts });
+  expect(warningsOf([0, 0, 0])).toEqual([]);
+  expect(warningsOf([0, 111, 7])).toEqual([
+    expect.stringMatching(/^starts at offset 111 in partition 1, 7 in partition 2: .* restore the topic if you have a backup\.$/u),
   ]);
 });
 

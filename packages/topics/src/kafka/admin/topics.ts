@@ -78,13 +78,19 @@ export async function createTopics({ cluster, topics, replication, validateOnly 
   if (!validateOnly) for (const spec of grown) await grow(cluster, spec, false);
   const changed = validateOnly ? [] : [...missing, ...grown];
   const now = changed.length === 0 ? existing : new Map([...existing, ...(await knownTopics(cluster, changed, existing))]);
+  const starts = await stateStarts(cluster, existing);
   return {
     descriptions: descriptionsOf(now),
     created: missing.map(({ name }) => name),
     grown: known.flatMap(({ spec: { name, partitions: to }, found: { partitions: from } }) =>
       from < to ? [{ topic: name, from, to }] : [],
     ),
-    warnings: warningLines(known.map(({ spec, found }) => ({ name: spec.name, texts: warnings(spec, found, { replication, brokers }) }))),
+    warnings: warningLines(
+      known.map(({ spec, found }) => ({
+        name: spec.name,
+        texts: warnings(spec, found, { replication, brokers, starts: starts.get(spec.name) }),
+      })),
+    ),
   };
 }
 
@@ -176,25 +182,20 @@ export async function topicOffsets(
   return partitions.map((partition) => ({ earliest: earliest.get(partition) ?? 0, end: stable.get(partition) ?? 0 }));
 }
 
-/**
- * Returns a warning for each partition of a compacted topic that doesn't start at offset 0. Compaction doesn't move the start, so records were
- * deleted in another way, such as by retention.
- */
-export async function deletedStateWarnings(cluster: Cluster, topics: ReadonlyMap<string, TopicDescription>): Promise<readonly string[]> {
-  const topicPartitions = [...topics].flatMap(([topic, { compacted, partitions }]) =>
-    compacted ? Array.from({ length: partitions }, (_, partition) => ({ topic, partition })) : [],
+/** Returns the first offset of each partition of the compacted topics. Returns none if brokers don't answer: a warning isn't worth an error. */
+async function stateStarts(cluster: Cluster, topics: ReadonlyMap<string, FoundTopic>): Promise<ReadonlyMap<string, readonly number[]>> {
+  const compacted = [...topics].filter(([, topic]) => isCompacted(topic));
+  const topicPartitions = compacted.flatMap(([topic, { partitions }]) =>
+    Array.from({ length: partitions }, (_, partition) => ({ topic, partition })),
   );
-  if (topicPartitions.length === 0) return [];
-  const starts = await cluster.ask(listOffsets, { topicPartitions, which: 'earliest' });
-  return topicPartitions.flatMap((place) => {
-    const start = starts.get(partitionKey(place)) ?? 0;
-    if (start === 0) return [];
-    return [
-      `Topic "${place.topic}" starts at offset ${start} in partition ${place.partition}: brokers have deleted older records, which compaction ` +
-        'alone never does. State may be missing, so finished work may run again. Keep cleanup.policy=compact, and restore the topic if you have ' +
-        'a backup.',
-    ];
-  });
+  if (topicPartitions.length === 0) return new Map();
+  const starts = await cluster.ask(listOffsets, { topicPartitions, which: 'earliest' }).catch(() => new Map<string, number>());
+  return new Map(
+    compacted.map(([topic, { partitions }]) => [
+      topic,
+      Array.from({ length: partitions }, (_, partition) => starts.get(partitionKey({ topic, partition })) ?? 0),
+    ]),
+  );
 }
 
 function descriptionsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<string, TopicDescription> {
