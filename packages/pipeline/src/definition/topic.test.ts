@@ -109,6 +109,13 @@ describe('a record', () => {
     }
   });
 
+  it('may have a value with a cycle if its serializer can write it', async () => {
+    const ring: { next?: object } = {};
+    ring.next = ring;
+    const records = await makerOf(topic({ value: z.custom<object>(), serialize: () => '[{}]' }));
+    expect(records({ key: null, value: ring }).record).toMatchObject({ value: '[{}]' });
+  });
+
   it('is refused with a key or a header that is neither text nor bytes', async () => {
     const records = await makerOf(topic({ value: item }));
     const value = { item: 'x' };

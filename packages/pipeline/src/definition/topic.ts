@@ -317,11 +317,12 @@ function recordMaker(
   return Object.assign(maker, { series });
 }
 
-/** True if a value contains a promise. The value must have no cycle: `JSON.stringify` refuses values with one. */
-function holdsPromise(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
+/** True if a value contains a promise. `seen` has the objects that were searched already, so a value may have cycles. */
+function holdsPromise(value: unknown, seen = new Set<object>()): boolean {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return false;
+  seen.add(value);
   let isAny = isPromise(value);
-  for (const part of Object.values(value)) isAny = holdsPromise(part) || isAny;
+  for (const part of Object.values(value)) isAny = holdsPromise(part, seen) || isAny;
   return isAny;
 }
 
