@@ -36,7 +36,7 @@ test('a file made for more lanes says how many to set, and what is wanted of eac
     const refused = prepareTopics({ log, config: { topics, pipelines: [] }, validateOnly });
     await expect(refused).rejects.toThrow(TopicMismatchError);
     await expect(refused).rejects.toThrow(
-      'Topic "followers.requests" has 3 partitions, but topics.lanes is 1: no lane would work the others, and partitions can\'t be removed. Set topics.lanes to 3.',
+      'Topic "followers.requests" has 3 partitions, but topics.lanes is 1: no lane would process the other ones, and partitions can\'t be removed. Set topics.lanes to 3.',
     );
   }
   expect((await prepareTopics({ log, config: { topics: { ...topics, lanes: 3 }, pipelines: [] } })).created).toEqual([]);
@@ -56,8 +56,8 @@ test('books have one partition whatever the lanes; a state that is too large ask
   );
   await expect(prepareTopics({ log, config: { topics: KAFKA, pipelines: [] } })).rejects.toThrow(
     [
-      'Topic "followers.state" has 3 partitions, but topics.lanes is 1: no lane would work the others, and partitions can\'t be removed. Set topics.lanes to 3.',
-      'Topic "books.requests" has 6 partitions, but must have one: no lane would work the others. ' +
+      'Topic "followers.state" has 3 partitions, but topics.lanes is 1: no lane would process the other ones, and partitions can\'t be removed. Set topics.lanes to 3.',
+      'Topic "books.requests" has 6 partitions, but must have one: no lane would process the other ones. ' +
         'Start over with another topics.prefix: all topics are new there, and all jobs run again.',
       'Topic "followers.ids" has cleanup.policy=compact. Set that: kafka-configs.sh --bootstrap-server one:9092,two:9092 --alter ' +
         "--entity-type topics --entity-name 'followers.ids' --add-config cleanup.policy=delete",

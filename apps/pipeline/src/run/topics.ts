@@ -88,7 +88,7 @@ function advised(error: TopicMismatchError, config: ConfigOfLog): TopicMismatchE
     ...(ofLanes.get(undefined) ?? []).map(({ topic, partitions }) => {
       return {
         topic,
-        reason: `has ${partitions} partitions, but must have one: no lane would work the others. ${startOver(config.topics)}`,
+        reason: `has ${partitions} partitions, but must have one: no lane would process the other ones. ${startOver(config.topics)}`,
       };
     }),
     ...error.mismatches.filter((mismatch) => !large.includes(mismatch)).map((mismatch) => withCommand(mismatch, config.topics)),
@@ -119,7 +119,7 @@ function tooManyForLanes(large: readonly TopicMismatch[], pipeline: string, conf
       : `Add ${pipeline} credentials (there ${credentials === 1 ? 'is' : 'are'} ${credentials}) and set topics.lanes to ${lanes}. Or: ${startOver(topics)}`;
   return {
     topic,
-    reason: `${counts.join(', ')}, but topics.lanes is ${topics.lanes}: no lane would work the others, and partitions can't be removed. ${advice}`,
+    reason: `${counts.join(', ')}, but topics.lanes is ${topics.lanes}: no lane would process the other ones, and partitions can't be removed. ${advice}`,
   };
 }
 
