@@ -13,7 +13,7 @@ it.each([
   ['22.19.0', 0],
   ['24.0.0', 0],
 ])('on Node %s the installed command ends with %d', async (version, code) => {
-  // The version must be set before any other code runs.
+  // Replaces the version before bin.ts reads it.
   const asIf = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`;
   const flags = ['--conditions=@headgate/source', '--disable-warning=ExperimentalWarning', `--import=data:text/javascript,${asIf}`];
   const { status, stdout, stderr } = spawnSync(process.execPath, [...flags, BIN, '--version'], { encoding: 'utf8' });
@@ -25,7 +25,7 @@ it.each([
 });
 
 it('ends when a slow reader has all that was written, where pipes are asynchronous', () => {
-  // A stdout that takes 700 ms for each chunk. A command that has ended waits only 500 ms for open handles.
+  // A stdout that takes 700 ms for each chunk, longer than `LINGER_MS` in main.ts.
   const slow = `import { writeSync } from 'node:fs';
     import { Writable } from 'node:stream';
     const write = (chunk, _, done) => setTimeout(() => { writeSync(1, chunk); done(); }, 700);
@@ -49,7 +49,7 @@ it('reports that its folder was deleted', async () => {
   expect([status, stdout, stderr]).toEqual([2, '', 'headgate: the working folder no longer exists. Change to another one.\n']);
 });
 
-/** Packages that the command line loads to wrap lines on a terminal. */
+/** `string-width` and the packages that it imports. */
 const WIDTHS = ['string-width', 'strip-ansi', 'ansi-regex', 'get-east-asian-width'];
 
 it.each(['--version', '--help', 'run --help'])('%s loads nothing but the command line', (answer) => {

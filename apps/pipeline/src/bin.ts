@@ -1,5 +1,5 @@
 #!/usr/bin/env -S node --max-semi-space-size=4 --min-semi-space-size=4 --v8-pool-size=1
-// Checks the version of Node first, because main.ts would fail on an old one with only a syntax error or a missing export.
+// Checks the version of Node before importing main.ts, which can fail on an older version with a syntax error or a missing export.
 const NEEDED = [22, 19] as const;
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 

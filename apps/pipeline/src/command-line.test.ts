@@ -7,9 +7,9 @@ import { describe, expect, it } from 'vitest';
 import { runCommandLine } from './command-line.ts';
 import { BOOKS, ENV, configFolder } from './config/config-folder.fixture.ts';
 
-/** Escape sequences of both lengths, a bell, a carriage return, marks that change the writing direction, a line separator, and NUL. */
+/** An ESC and a CSI sequence, a bell, a carriage return, marks that change the writing direction, line separators, and NUL. */
 const HOSTILE = 'a\u001b[31m\u009b31m\u0007\r\u202e\u2066\u200f\u2028\u0085\u0000b';
-/** Characters that no output may contain: a terminal would obey them, or show letters in another order. */
+/** Characters that a terminal could obey, or that could reorder text. Newlines are allowed. */
 const OBEYED = /(?!\n)[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
 describe('no output contains control sequences from outside, or is endless', () => {

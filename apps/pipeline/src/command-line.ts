@@ -25,8 +25,8 @@ type World = Omit<CommandContext, 'file' | 'json' | 'stderr' | 'terminal' | 'clo
 };
 
 /**
- * Runs a command line, and loads only the code that its command needs. Resolves to the exit code: 0 done, 1 something failed, 2 usage or
- * configuration, 130 stopped.
+ * Runs a command line, and imports only the modules that its command needs. Resolves to the exit code: 0 done, 1 something failed, 2 usage
+ * or configuration error, 130 stopped.
  */
 export async function runCommandLine(args: readonly string[], world: World): Promise<number> {
   let exitCode = 0;
@@ -46,7 +46,6 @@ export async function runCommandLine(args: readonly string[], world: World): Pro
   }
 }
 
-/** The messages of an error: one for each problem of a configuration, otherwise the message of the error itself. */
 function messagesOf(error: unknown): readonly string[] {
   if (!(error instanceof ConfigError) || error.problems.length === 0) return [errorText(error)];
   return error.problems.map((problem) => sayProblem(error.fileName, problem));
@@ -82,7 +81,7 @@ const EXAMPLES = {
   sandbox: [' --user alpha=12000 --limit 15/60s', ' --fault cut@3 --port 0'],
 } as const;
 
-/** Describes an option in `--help`. Leaves out the empty list that is the default of a repeatable option. */
+/** Describes an option in `--help`. Leaves out the default of a repeatable option, which is an empty list. */
 function optionDescription(this: Help, option: Option): string {
   const { defaultValue } = option as { readonly defaultValue: unknown };
   return Array.isArray(defaultValue) ? option.description : Help.prototype.optionDescription.call(this, option);
@@ -351,7 +350,6 @@ function sandboxOptions(command: Command): Command {
     .option('--replay <file>', 'Serve recorded responses from a file');
 }
 
-/** Adds a value of a repeatable option to its list. */
 function collect(value: string, values: string[]): string[] {
   return [...values, value];
 }

@@ -32,7 +32,7 @@ async function sectionOf(command: string): Promise<string> {
   return `\n### \`${usage}\`\n${entries.length === 0 ? '' : `\n${tableOf(entries)}\n`}`;
 }
 
-/** The entries under a heading of a help text: a name, at least two spaces, and a description, which can continue on indented lines. */
+/** Reads the entries under a heading of a help text. A description can continue on indented lines. */
 function entriesOf(output: string, heading: string): readonly Entry[] {
   const [, block = ''] = output.split(`\n${heading}:\n`);
   const lines =

@@ -9,7 +9,7 @@ import { BOOKS, ENV, FOLLOWERS, configFolder } from '../config/config-folder.fix
 import { asyncapi, asyncapiDocument } from './asyncapi.ts';
 
 const specification: object = specifications.schemas['3.0.0'];
-// The specification contains the meta-schema of JSON Schema. Formats aren't checked, because they don't concern a document's structure.
+// `meta: false`, because the specification already contains the meta-schema of JSON Schema.
 const ajv = new Ajv({ strict: false, validateFormats: false, meta: false, validateSchema: false });
 const isAsyncApi = ajv.compile(specification);
 

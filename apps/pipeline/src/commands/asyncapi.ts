@@ -26,7 +26,7 @@ async function configOrBuiltIn(context: CommandContext): Promise<Pick<LogConfig,
   }
 }
 
-/** An AsyncAPI 3.0 document of the topics that Headgate reads and writes, under their names on the log. */
+/** Returns an AsyncAPI 3.0 document of the pipelines' topics. If `configured` is set, only those pipelines are included. */
 export function asyncapiDocument({ topics, definitions, configured }: Pick<LogConfig, 'topics' | 'definitions' | 'configured'>): object {
   const own = configured === undefined ? definitions : definitions.filter(({ name }) => configured.includes(name));
   const names = topicNames(topics);

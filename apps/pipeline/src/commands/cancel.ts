@@ -14,7 +14,7 @@ export interface CancelOptions {
   readonly key: string;
 }
 
-/** Withdraws the jobs with a key that no run has started yet. Resolves to the exit code: 1 if it withdrew none. */
+/** Withdraws jobs that have this key and that no run has started. Resolves to the exit code: 1 if it withdrew none. */
 export async function cancel({ of, key }: CancelOptions, context: CommandContext): Promise<number> {
   const { stderr, clock, signal } = context;
   const { topics, pipelines, definitions } = await readLogConfig(context);

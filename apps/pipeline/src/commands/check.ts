@@ -9,16 +9,16 @@ import { escapedControls } from '../status/text/escaped-controls.ts';
 
 /** A check of something outside the configuration file that a run needs. */
 export interface Probe {
-  /** What is checked: `kafka 127.0.0.1:9092`. */
+  /** What is checked, such as `kafka 127.0.0.1:9092`. */
   readonly name: string;
-  /** Runs the check. A rejection counts as `ok: false`, with the error's message. */
+  /** Runs the check. A rejection is reported as `ok: false`. */
   readonly run: () => Promise<ProbeResult>;
 }
 
 /** The result of a probe. */
 export interface ProbeResult {
   readonly ok: boolean;
-  /** The result in words and, if `ok` is false, advice on what to do. */
+  /** The result in words, on one or more lines. */
   readonly message: string;
   /** Warnings about settings that work but are unwise. Default: none. */
   readonly warnings?: readonly string[];
@@ -129,7 +129,7 @@ interface Reading {
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
   readonly valid: ValidSections;
-  /** The error's message, if the error lists no problems. For example, the file can't be read. */
+  /** The error's message, if the error lists no problems: for example, if the file can't be read. */
   readonly message?: string;
 }
 

@@ -3,8 +3,8 @@ import { readFile, readlink } from 'node:fs/promises';
 import type { CommandContext } from './command-context.ts';
 
 /**
- * Warns if stdout is closed, because the command's data would be lost. Node then opens /dev/null for reading and writing, so nothing fails.
- * A shell that redirects stdout to /dev/null opens it only for writing. Works on Linux only, because it reads /proc.
+ * Warns on Linux if the command was started with stdout closed, because its data would be lost. Node replaces a closed stdout with /dev/null,
+ * opened for reading and writing. The redirection `> /dev/null` of a shell opens it only for writing.
  */
 export async function warnOfClosedStdout({ stdout, stderr }: Pick<CommandContext, 'stdout' | 'stderr'>): Promise<void> {
   if (!('fd' in stdout) || typeof stdout.fd !== 'number') return;

@@ -19,20 +19,20 @@ import type { Terminal } from '../status/terminal.ts';
 
 /** The global options and the parts of the process that commands use. */
 export interface CommandContext {
-  /** The configuration file, as the user named it. */
+  /** The configuration file, as the user named it, or the default file. */
   readonly file: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
-  /** Stream for messages: stderr without the terminal control characters that a message could contain. */
+  /** Stream for messages: stderr without terminal control characters. */
   readonly stderr: Output;
   /** The original `stderr`, to move the cursor or ask a question. */
   readonly terminal: Terminal;
   readonly clock: Clock;
-  /** Aborted by SIGINT and SIGTERM. */
+  /** Aborted by the first signal, such as SIGINT. */
   readonly signal: AbortSignal;
-  /** The time limits of a stop. Default: those of `start`, and none for closing a log. */
+  /** The time limits of a stop. Default: those of `start`. */
   readonly deadline?: StopDeadline;
   /** Whether to log as JSON. */
   readonly json: boolean;
@@ -46,7 +46,7 @@ export function commandsFor({ env, file, cwd }: Pick<CommandContext, 'env' | 'fi
   return (command, argument) => `${program} ${command} ${argument}${file === defaultConfigFile(cwd) ? '' : ` --config ${file}`}`;
 }
 
-/** Reads the whole configuration, and prints warnings about it to stderr, with `--json` as log lines. Throws a `ConfigError`. */
+/** Reads the whole configuration, and prints warnings about it to stderr, with `--json` as log lines. Throws a `ConfigError` if it has errors. */
 export async function readConfig(context: CommandContext): Promise<Config> {
   const { file, stderr, json, clock } = context;
   const { config, warnings } = await loadConfig(context);
@@ -66,7 +66,7 @@ export async function createTopics({ stderr }: Pick<CommandContext, 'stderr'>, o
   if (created.length > 0) for (const message of warnings) stderr.write(`${message}\n`);
 }
 
-/** Opens the log, and reports its later outages to stderr. A signal closes the log. Throws the driver's error. */
+/** Opens the log, and reports its outages to stderr while it is open. Closes it when `signal` aborts. */
 export async function openLog(
   { stderr, signal }: Pick<CommandContext, 'stderr' | 'signal'>,
   topics: TopicsConfig,
@@ -76,7 +76,7 @@ export async function openLog(
   let isOpen = false;
   let isReported = false;
   const onAvailability = (change: AvailabilityChange): void => {
-    // An outage before the log is open isn't reported here: opening the log fails with the driver's own error.
+    // An outage before the log is open isn't reported here. If opening fails, it throws the driver's own error.
     if (change.available ? !isReported : !isOpen) return;
     isReported = !change.available;
     stderr.write(
@@ -88,7 +88,7 @@ export async function openLog(
   signal.throwIfAborted();
   const opening = openTopicLog(topics, onAvailability, { readOnly });
   const log = await orAborted(signal, opening).catch(async (error: unknown) => {
-    // The caller no longer waits. If the log still opens, close it.
+    // After an abort, the log can still open. Close it then.
     opening.then(
       (late) => late.close(),
       () => undefined,

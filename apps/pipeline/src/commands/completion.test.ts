@@ -9,7 +9,6 @@ import { systemClock } from '@headgate/throttle';
 import { expect, it, onTestFinished } from 'vitest';
 import { runCommandLine } from '../command-line.ts';
 
-/** The output of `headgate completion`. */
 async function completion(shell: string): Promise<string> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const signal = new AbortController().signal;
@@ -54,7 +53,7 @@ it.skipIf(!isThere('bash'))('bash completes commands, their options and the word
   expect(await offered('read followers.c')).toEqual(['followers.changes', 'followers.crawls']);
   expect(await offered('enqueue ')).toEqual(['followers', 'books']);
   expect(await offered('run --only b')).toEqual(['books']);
-  // The shell offers files itself: for values, for arguments, and after an unknown command.
+  // If the script offers no words, bash offers files: for values, for arguments, and after an unknown command.
   expect(
     await Promise.all(['--config r', 'export followers.ids --out r', 'backup r', 'completion bash b', 'nosuch r'].map(offered)),
   ).toEqual(Array.from({ length: 5 }, () => []));

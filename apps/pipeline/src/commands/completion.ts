@@ -2,10 +2,10 @@ import type { Command, Option } from 'commander';
 
 export type Shell = 'bash' | 'zsh' | 'fish';
 
-/** Words for arguments and values without a fixed choice, by placeholder: `topic` for `<topic>`. */
+/** Words to offer for arguments and option values without fixed choices. A key is the name of a placeholder, such as `topic` for `<topic>`. */
 export type Suggestions = Readonly<Record<string, readonly string[]>>;
 
-/** Returns a shell script that completes a program's commands, options and values. Where it knows no words, it offers files. */
+/** Returns a shell script that completes a program's commands, options and values. If it has no words for a place, the shell offers files. */
 export function completionScript(shell: Shell, program: Command, suggestions: Suggestions): string {
   const tree = treeOf(program, suggestions);
   switch (shell) {

@@ -26,7 +26,7 @@ import { UsageError } from './usage-error.ts';
 
 /** Chooses among the open dead letters of a pipeline. */
 export interface DeadLetterFilter {
-  /** The pipeline, or its topic of dead letters. */
+  /** Name of the pipeline, or of its dead-letters topic. */
   readonly of: string;
   /** Only with this code. Default: every code. */
   readonly code?: string;
@@ -42,10 +42,10 @@ export interface CloseOptions extends DeadLetterFilter {
 
 /** Maximum skipped dead letters that `replay` reports one by one. */
 const LISTED = 10;
-/** Maximum keys in a line. */
+/** Maximum keys that the list names for each code. */
 const NAMED = 3;
 
-/** Writes the open dead letters of a pipeline to stdout: grouped by code, or with `--json` one line of JSON for each. Resolves to the exit code. */
+/** Writes the open dead letters of a pipeline to stdout, grouped by code, or with `--json` one per line. Resolves to the exit code. */
 export async function deadLetters(choice: DeadLetterFilter, context: CommandContext): Promise<number> {
   const { stdout, stderr, signal, json } = context;
   const { config, definition } = await chosen('dead-letters', choice.of, context);
@@ -63,7 +63,7 @@ export async function deadLetters(choice: DeadLetterFilter, context: CommandCont
     if (json) await output.write(`${jsonLine(deadLetter, topic)}\n`);
     else group(groups, deadLetter);
   }
-  // An empty listing is valid data, but a choice that matches none may be misspelled.
+  // A `--code` or `--key` that matches nothing could be misspelled, so it is reported on stderr.
   if (!isAny && !signal.aborted && (choice.code ?? choice.key) !== undefined) stderr.write(`${noneOpen(topic, choice, context)}\n`);
   else if (!json && !signal.aborted) plainOutput(stdout).write(groupLines(groups, { topic, pipeline: definition.name, context }));
   return signal.aborted ? 130 : 0;
@@ -139,7 +139,6 @@ async function closing(
   }
 }
 
-/** Finds the pipeline by its name or by the name of its dead-letters topic. */
 async function chosen(
   command: string,
   of: string,
@@ -166,7 +165,7 @@ function jsonLine({ partition, offset, key, code, message, timestampMs }: OpenDe
   return escapedControls(JSON.stringify({ topic, partition, offset, time: new Date(timestampMs).toISOString(), key, code, message }));
 }
 
-/** The open dead letters of one code. */
+/** The open dead letters of one code. `keys` contains at most `NAMED` of their keys. */
 interface DeadLetterGroup {
   count: number;
   readonly keys: Set<string>;

@@ -113,7 +113,7 @@ it('warns like a run if it recreates the group state, of which no later run coul
   expect(await told('beta')).toBe('1 job added to followers.requests\n');
 });
 
-/** Creates a folder and a log with these topics. Resolves to a function that enqueues users there, and resolves to what the command prints. */
+/** Creates a folder and a log with these topics. Resolves to a function that enqueues users and resolves to what `enqueue` prints. */
 async function newPlace(topics: readonly NewTopicSpec[] = []): Promise<(...entries: readonly string[]) => Promise<string>> {
   const cwd = await configFolder({ 'headgate.yaml': `topics: { driver: sqlite, file: ./headgate.db }\n${FOLLOWERS}` });
   await using log = await sqliteTopicLog({ file: `${cwd}/headgate.db` });
@@ -164,7 +164,7 @@ async function taken(outcome: Promise<unknown>, refusal: new (...args: never[]) 
   }
 }
 
-/** Runs `enqueue`. Returns its outcome, and a function that reads the requests topic. */
+/** Starts `enqueue`. Returns its outcome, and a function that reads the requests topic after the command has ended. */
 async function enqueued(entries: readonly string[], authors: readonly string[] = [], stdin: string = '') {
   const service = authors.length > 0 ? 'books' : 'followers';
   const cwd = await configFolder({ 'headgate.yaml': `topics: { driver: sqlite, file: ./headgate.db }\n${FOLLOWERS}` });

@@ -33,7 +33,7 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
   try {
     await createTopics(context, { log, config: { topics, pipelines, definitions: [definition] } });
     repeated = await repeatedKeys({ log, topic, group: topics.group, requests, signal: context.signal });
-    // Appends all jobs or none, so that the same command can be repeated after an error.
+    // One append adds all jobs or none, so that the command can be repeated after an error.
     await log.append(requests);
   } finally {
     await log.close();
@@ -52,9 +52,9 @@ export async function enqueue({ pipeline, entries, authors }: EnqueueOptions, co
   return 0;
 }
 
-/** Maximum keys in a warning. */
+/** Maximum keys that the warning names. */
 const NAMED = 3;
-/** Maximum waiting jobs to compare with. */
+/** Maximum records that `repeatedKeys` reads. */
 const MAX_COMPARED = 100_000;
 
 interface RepeatedKeysOptions {
@@ -65,7 +65,7 @@ interface RepeatedKeysOptions {
   readonly signal: AbortSignal;
 }
 
-/** Finds keys that repeat among these jobs, or that a waiting job of the group has. Reads at most `MAX_COMPARED` waiting jobs. */
+/** Returns the keys that repeat among these jobs, or that occur in the topic after the group's committed offset. */
 async function repeatedKeys({ log, topic, group, requests, signal }: RepeatedKeysOptions): Promise<readonly string[]> {
   const wanted = new Set<string>();
   const repeated = new Set<string>();
@@ -79,7 +79,7 @@ async function repeatedKeys({ log, topic, group, requests, signal }: RepeatedKey
       if (compared >= MAX_COMPARED) break;
     }
   } catch {
-    // A user can have the right to add jobs, but not to read them.
+    // Only a warning depends on these reads. For example, a user can lack the right to read the topic.
   }
   return [...repeated];
 }
@@ -102,7 +102,6 @@ async function readLines({ stdin, signal }: Pick<CommandContext, 'stdin' | 'sign
   return lines;
 }
 
-/** The jobs in the form of the pipeline's requests topic. */
 function requestRecords({ requests }: DefinitionInfo, lines: readonly RequestLine[], authors: readonly string[]): KeyedRequest[] {
   const keyed = (make: () => KeyedRequest, place = ''): KeyedRequest => {
     try {

@@ -18,7 +18,7 @@ import { environmentProbes } from './environment-probes.ts';
 it('reports whether a missing log can be created, and leaves nothing behind', async () => {
   const cwd = await configFolder({ 'headgate.yaml': BOOKS, 'a-file': '' });
   expect(await probed(cwd, 'new/folder/headgate.db')).toEqual({ ok: true, message: 'will be created' });
-  // Even root can't create a file below another file, although it has every permission.
+  // Even root can't create a folder below a file.
   expect(await probed(cwd, 'a-file/headgate.db')).toEqual({
     ok: false,
     message: expect.stringMatching(/^can't be created: .*a-file isn't writable \(ENOTDIR\)\. Name a file/u),

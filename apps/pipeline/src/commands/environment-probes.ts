@@ -25,10 +25,10 @@ export interface EnvironmentProbesOptions {
 
 const GIVE_RIGHTS = 'Grant these on the brokers (kafka-acls.sh --add). A run waits until it has them.';
 
-/** `check` warns if the disk of the embedded log has less free space than this. */
+/** `check` warns if the disk of the embedded log has less free space than this, in MB. */
 const SMALL_ROOM_MB = 100;
 
-/** Returns probes of what a run needs from its environment, such as the log, and with `online` the services. */
+/** Returns probes of what a run needs from its environment. Services are probed only with `online`, and only if every pipeline is usable. */
 export function environmentProbes({ valid, online, context }: EnvironmentProbesOptions): Probe[] {
   const probes: Probe[] = [];
   let isLogUsable = false;
@@ -59,13 +59,14 @@ function secretProbes(pipeline: Pipeline): Probe[] {
 }
 
 /**
- * A probe that fails with the reason why a pipeline's source can't be opened, such as an invalid proxy address. Empty if it can be opened.
+ * A probe that fails with the reason why a pipeline's source can't be opened, such as an invalid proxy address. Returns an empty list if
+ * it can be opened.
  */
 function failedProbe(pipeline: Pipeline, lanes: number, { clock, env, signal }: CommandContext): Probe[] {
   const credits = creditPool({ max: pipeline.maxOutstanding });
   const io = { clock, env, signal, credits, journal: unwrittenJournal(), onAttempt: () => undefined };
   try {
-    // Tries a single lane with all credentials, and then the lanes of a run.
+    // Opens the pipeline as a single lane with all credentials, and then as the first lane of a run.
     for (const count of new Set([1, lanesOf(pipeline, lanes)])) {
       for (const source of pipeline.open(io, { lane: 0, lanes: count }).sources) void source.close();
     }
@@ -85,7 +86,7 @@ async function probeLog(config: ConfigOfLog, context: CommandContext): Promise<P
   return result.ok ? await probeRoom(folder, result) : result;
 }
 
-/** Adds a problem or a warning if the disk is almost full. A log that can be opened for writing can still lack space for more records. */
+/** Adds a warning if the disk is almost full, or reports a problem if it is full. A log on a full disk can still be opened. */
 async function probeRoom(folder: string, result: ProbeResult): Promise<ProbeResult> {
   const { bavail, blocks, bsize } = await statfs(folder);
   const megabytes = (bavail * bsize) / 1e6;
@@ -96,10 +97,7 @@ async function probeRoom(folder: string, result: ProbeResult): Promise<ProbeResu
   return { ...result, warnings: [...(result.warnings ?? []), warning] };
 }
 
-/**
- * Creates and removes a temporary folder, because permissions don't show whether a file can be created: root has all of them, even on a
- * read-only disk.
- */
+/** Creates and removes a temporary folder, because permissions alone don't show whether a file can be created. */
 async function probeFolder(folder: string): Promise<ProbeResult> {
   try {
     await rmdir(await mkdtemp(join(folder, '.headgate-check-')));
@@ -116,7 +114,7 @@ async function probeFolder(folder: string): Promise<ProbeResult> {
 async function checkOpenLog(log: TopicLog, config: ConfigOfLog, context: CommandContext): Promise<ProbeResult> {
   const { topics } = config;
   const missing = [...(await log.missingRights(accessOfRun(config)))];
-  // Missing rights can cause other errors, so those are reported only if no right is missing.
+  // Missing rights can cause other errors, so another error is reported only if no right is missing.
   const made = await prepareTopics({ log, config, validateOnly: true }).catch((error: unknown) => {
     if (error instanceof MissingRightError) missing.push(...error.rights);
     else if (missing.length === 0) throw error;

@@ -1,13 +1,13 @@
 import { type TopicRecord, textOf } from '@headgate/topics';
 import { base64 } from './selected-records.ts';
 
-/** A column of an exported topic. `texts`: a list of texts; `json`: anything else, as JSON text. */
+/** A column of an exported topic. `whole` is an integer, `truth` a boolean, `texts` a list of strings, and `json` any other value as JSON text. */
 export interface ExportColumn {
   readonly name: string;
   readonly type: 'text' | 'whole' | 'truth' | 'texts' | 'json' | 'time';
 }
 
-/** A record's value in a column; a time is epoch ms. */
+/** A record's value in a column. A time is in epoch ms, and null means no value. */
 export type Cell = string | number | boolean | readonly string[] | null;
 
 /** Writes records as rows. */
@@ -23,7 +23,7 @@ const RECORD: readonly ExportColumn[] = [
   { name: 'record_key', type: 'text' },
 ];
 
-/** Contains the whole value of a record that doesn't fit the other columns, so that nothing is lost. */
+/** Holds the whole value of a record that doesn't fit the other columns. */
 const REST: ExportColumn = { name: 'record_value', type: 'text' };
 
 /**
@@ -50,7 +50,7 @@ function typeOf({ type, items }: JsonType): ExportColumn['type'] {
   return type === 'array' && items?.type === 'string' ? 'texts' : 'json';
 }
 
-/** Finds numbers that JavaScript might write differently: long ones, those with a fraction or an exponent, and zeros. */
+/** Matches text that can contain numbers that JavaScript writes differently: long ones, those with a fraction or an exponent, and zeros. */
 const RESPELLED_NUMBER = /[:[,]\s*-?(?:\d[\d.eE+-]{15}|\d+[.eE]|0)/;
 
 /** The cells of a record, in the order of the columns. */

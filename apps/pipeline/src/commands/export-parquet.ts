@@ -6,7 +6,7 @@ import type { Sink } from './paced-output.ts';
 /** A row group is written when it has this many rows or about this many bytes. Until then, it stays in memory. */
 const GROUP = { rows: 50_000, bytes: 8 * 2 ** 20 };
 
-/** Writes Parquet, compressed by Snappy. IDs are text, because they are unsigned 64-bit integers, and the columns would be signed. */
+/** Writes Parquet, compressed with Snappy. */
 export function parquet(columns: readonly ExportColumn[], sink: Sink, most: typeof GROUP = GROUP): RowWriter {
   const bytes = new ByteWriter(most.bytes);
   const drain = async (): Promise<void> => {

@@ -20,7 +20,7 @@ const WHY_NOT = await run(PYTHON, ['-c', 'import duckdb']).then(
 );
 
 const LARGEST = '18446744073709551615';
-/** IDs, among them one that exceeds a JavaScript number, and many that exceed a signed 64-bit integer. */
+/** Includes IDs beyond the safe integers of JavaScript, and IDs beyond signed 64-bit integers. */
 const IDS = ['9007199254740993', LARGEST, '0', ...Array.from({ length: 300 }, (_, i) => String(2n ** 63n + BigInt(i)))];
 
 async function logWith(records: Readonly<Record<string, readonly (string | null | Uint8Array)[]>>): Promise<string> {

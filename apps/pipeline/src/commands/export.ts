@@ -18,11 +18,11 @@ const FORMATS = ['ndjson', 'csv', 'parquet'] as const;
 type Format = (typeof FORMATS)[number];
 
 export interface ExportOptions extends Omit<RecordChoice, 'follow'> {
-  /** The topic's name on the log, or without the prefix. */
+  /** The topic's name in the log, or its name without the prefix. */
   readonly topic: string;
   /** Default: the format of `out`'s extension, or ndjson. */
   readonly format?: Format;
-  /** Path of the output. A file is replaced atomically, and a pipe is written directly. Default: stdout. */
+  /** Path of the output. A file is replaced atomically; a pipe or device is written directly. Default: stdout. */
   readonly out?: string;
 }
 
@@ -89,7 +89,7 @@ export async function exportTopic(
   }
 }
 
-/** The target of `out`, with links resolved. A pipe or device is written directly; a file is replaced. */
+/** Resolves links in `out`. `isStream` is true for a pipe or device, which is written directly. */
 async function targetOf(out: string): Promise<{ readonly path: string; readonly isStream: boolean }> {
   try {
     const path = await realpath(out);
@@ -127,7 +127,7 @@ async function rowWriter(format: Format, columns: readonly ExportColumn[], sink:
 
 const nothing = (): Promise<void> => Promise.resolve();
 
-/** One object per line, without its empty columns. */
+/** Writes one JSON object per line, without empty cells. */
 function ndjson(columns: readonly ExportColumn[], sink: Sink): RowWriter {
   const names = columns.map(({ name }) => `${JSON.stringify(name)}:`);
   return {
@@ -144,7 +144,7 @@ function jsonCell(cell: Cell, type: ExportColumn['type'] | undefined): string {
   return JSON.stringify(type === 'time' ? isoTime(cell) : cell);
 }
 
-/** RFC 4180 with line feeds. An empty field means no value, `""` an empty text. */
+/** Writes CSV by RFC 4180, but with line feeds. An empty field means no value, `""` an empty text. */
 async function csv(columns: readonly ExportColumn[], sink: Sink): Promise<RowWriter> {
   await sink.write(`${columns.map(({ name }) => csvField(name)).join(',')}\n`);
   return {

@@ -46,7 +46,7 @@ test('without a terminal both services are written, and the file loads as it is'
 `);
 });
 
-/** The user's own pipeline in the template. Its module doesn't exist. */
+/** The template's line for a user's own pipeline, whose module doesn't exist. */
 const OWN = /^issues: \{ use: \.\/issues\.ts \}$/m;
 
 test('every commented key can be uncommented', async () => {

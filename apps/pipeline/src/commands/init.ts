@@ -23,7 +23,7 @@ const EXAMPLES = { followers: 'https://api.example.com', books: 'https://books.e
 
 /**
  * Writes a commented headgate.yaml, without secrets. Resolves to the exit code: 0, 2 if the file already exists or can't be written, 130 if
- * the user ends the questions early.
+ * the questions end early.
  */
 export async function init({
   file = 'headgate.yaml',
@@ -34,7 +34,7 @@ export async function init({
   command = 'headgate',
 }: InitOptions): Promise<number> {
   const path = resolve(cwd, file);
-  // Checked before any question. The write also refuses to overwrite a file.
+  // Refuses before any question is asked. Without `force`, the write also refuses to overwrite a file.
   if (!force && (await exists(path))) return alreadyThere({ file, stderr, command });
   let answers: ConfigTemplateOptions;
   try {
@@ -56,7 +56,7 @@ export async function init({
   return 0;
 }
 
-/** Creates the folder of the configuration. Reports `EEXIST` as `ENOTDIR`, because a file in place of the folder isn't a configuration. */
+/** Creates the folder of the file. Throws `EEXIST` as `ENOTDIR`, because the caller takes `EEXIST` for an existing configuration file. */
 async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true }).catch((cause: NodeJS.ErrnoException) => {
     throw Object.assign(new Error(cause.message, { cause }), { code: cause.code === 'EEXIST' ? 'ENOTDIR' : cause.code });

@@ -19,7 +19,7 @@ export interface OnlineProbesOptions {
 }
 
 /**
- * Returns probes that send one request per credential. Each request is recorded in the journal of the credential's lane, so the next run
+ * Returns probes that test one credential each. A probe's request is recorded in the journal of the credential's lane, so the next run
  * counts it.
  */
 export function onlineProbes({ valid, context, isLogUsable }: OnlineProbesOptions): Probe[] {
@@ -92,7 +92,7 @@ export async function noted<Result>(
   });
 }
 
-/** Maximum time for a service to respond, ms. */
+/** Maximum time (ms) for a service to respond. */
 export const PROBED_WITHIN_MS = 45_000;
 
 async function answerOf(
@@ -118,7 +118,7 @@ async function answerOf(
   }
 }
 
-/** A shorter wait (ms) is only the difference between two readings of the clock. */
+/** Shorter waits (ms) are ignored: they are only differences between two readings of the clock. */
 const NO_WAIT_MS = 20;
 
 /** Describes when the budgets allow the next request: empty if that is unknown; undefined if they allow one now. */
@@ -137,7 +137,7 @@ async function answers(query: () => Promise<unknown>): Promise<ProbeResult> {
   } catch (error) {
     // The SourceError of a user's pipeline can come from another copy of the package.
     const { endsSource, retryable, message } = error as Partial<SourceError> & Error;
-    // An error without this property, such as that of an abort, says nothing about the credential.
+    // An error without `retryable`, such as an abort, says nothing about the credential.
     if (retryable === undefined) throw error;
     if (endsSource !== true && !retryable) return { ok: true, message: `answers: ${message}` };
     // The end of the message addresses programs that use the library, so it is replaced.

@@ -23,7 +23,7 @@ export class OutputError extends Error {
 export interface PacedOutput {
   /** Aborts with `signal`, and when the stream fails or is closed by its reader. */
   readonly over: AbortSignal;
-  /** The stream's error. A pipe that its reader has closed counts only with `failsWhenClosed`. */
+  /** The stream's first error. A pipe that its reader has closed counts only with `failsWhenClosed`. */
   readonly failure: NodeJS.ErrnoException | undefined;
   /** Resolves when the stream accepts more data, or `over` aborts. Writes nothing after `over` has aborted. */
   write(chunk: string | Uint8Array): Promise<void>;

@@ -24,7 +24,7 @@ import { rateWords } from '../status/format-row.ts';
 import { warnOfClosedStdout } from './closed-stdout.ts';
 import { type CommandContext, commandsFor, openLogToRead, readConfig } from './command-context.ts';
 
-/** Maximum crawls of a pipeline with their own line. One line sums up the others. */
+/** Maximum crawls of a pipeline that have their own line. One more line counts the rest. */
 const LISTED = 50;
 /** Minimum time (ms) that another credential must save before `plan` suggests it. */
 const WORTH_SAVING_MS = 60_000;
@@ -78,7 +78,7 @@ interface Planned {
   readonly left: PipelineLeft;
   readonly forecast: Forecast;
   readonly savedMs: number | undefined;
-  /** The crawls of all lanes. `inMs` is set for the first crawls of a lane if the sizes of all its crawls are known. */
+  /** The crawls of all lanes. `inMs` is the time until a crawl is done. It is set for the first crawls of a lane if all sizes are known. */
   readonly walks: readonly { readonly walk: WalkLeft; readonly lane: LaneLeft; readonly inMs: number | undefined }[];
 }
 
@@ -93,7 +93,7 @@ function planned(left: PipelineLeft, pipeline: Pipeline | undefined, now: number
   return { pipeline, left, forecast: forecast(left.lanes, { now }), savedMs, walks };
 }
 
-/** The plan for `--json`. `done_at` is the earliest time if `is_exact` is false. */
+/** The plan for `--json`. If `is_exact` is false, `done_at` is the earliest finish time. */
 function planJson(plans: readonly Planned[], now: number): object {
   const at = (inMs: number): string => new Date(now + inMs).toISOString();
   const pipelines = plans.map(
@@ -137,7 +137,7 @@ function planJson(plans: readonly Planned[], now: number): object {
   return { requests, is_exact: pipelines.every((one) => one.is_exact), done_at: requests === 0 ? undefined : at(inMs), pipelines };
 }
 
-/** Requests of a crawl that continues at `page`, if it has as many pages as last time. */
+/** Remaining requests of a crawl that continues at `page`, if it has as many pages as last time. */
 function requestsOf(page: number, pages: number): number {
   return Math.max(1, pages - page + 1);
 }
@@ -194,7 +194,7 @@ function rowsOf(of: Planned, now: number): string[][] {
   }
   if (walks.length === 0) return rows;
   const isExact = all.unknown === 0;
-  // With unknown sizes, the time is only a minimum. A minimum of no time says nothing, so it is left out.
+  // With unknown sizes, the time is only a minimum. A minimum below 1 s is left out.
   const done = isExact ? when(now, all.inMs) : all.inMs < 1_000 ? '' : `${when(now, all.inMs)}, or later`;
   return [...rows, [`all of ${left.pipeline}`, isExact ? '' : 'at least', groupedNumber(all.requests), every, done]];
 }
@@ -204,7 +204,7 @@ function where({ page, whole }: WalkLeft): string {
   return whole ? 'from the start' : 'a part';
 }
 
-/** Names of up to three credentials, such as `app, reader`; the number of more. */
+/** Names up to three credentials, such as `app, reader`. More are only counted. */
 function withWords(names: readonly string[]): string {
   return names.length > 3 ? countWords(names.length, 'credential') : names.map((name) => safeText(name, 40)).join(', ');
 }

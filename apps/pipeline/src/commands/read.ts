@@ -12,11 +12,11 @@ import { type RecordChoice, base64, isOneLineOfJson, selectedRecords, selectionO
 import { UsageError } from './usage-error.ts';
 
 export interface ReadOptions extends RecordChoice {
-  /** The topic's name on the log, or without the prefix. */
+  /** The topic's name in the log, or its name without the prefix. */
   readonly topic: string;
-  /** Maximum records. */
+  /** Maximum records to write. Default: no limit. */
   readonly max?: number;
-  /** Writes only the values, as JSON lines. Default: false. */
+  /** Whether to write only the values, as JSON lines. Default: false. */
   readonly values?: boolean;
 }
 

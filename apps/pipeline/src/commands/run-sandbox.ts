@@ -42,8 +42,8 @@ const AUTHORS = ['Charlotte Vale Allen', 'Ada & Bert / Söhne?'];
 const LIMIT = { requests: 15, windowMs: 6_000 };
 
 /**
- * Starts emulators of both services and runs a small job on them. First crawls its users in an earlier state, so that their sizes, and the
- * finish time of the job, are known. Resolves to the exit code.
+ * Starts emulators of both services and runs a small job on them. First crawls the users in an earlier state, so that the forecast of the
+ * job knows their sizes. Resolves to the exit code.
  */
 export async function runSandbox({ follow, kafka }: RunSandboxOptions, context: CommandContext): Promise<number> {
   const { cwd, signal } = context;
@@ -133,7 +133,6 @@ interface EndOptions {
   readonly file: string;
 }
 
-/** Compares the forecast with the finish time, and suggests what to try next. */
 function endWords({ plannedAt, kafka, file }: EndOptions, { clock, env }: Pick<CommandContext, 'clock' | 'env'>): string {
   const command = env['HEADGATE_COMMAND'] ?? 'headgate';
   const times = createTimeWords();
@@ -179,7 +178,7 @@ interface SandboxYamlOptions {
   readonly followersUrl: string;
   readonly booksUrl: string;
   readonly limit: { readonly requests: number; readonly windowMs: number };
-  /** Whether to write the configuration of the main run, with the users, ISBNs and authors to request, or that of the earlier crawl. */
+  /** Whether to write the configuration of the main run, with its users, ISBNs and authors, or the configuration of the earlier crawl. */
   readonly lists: boolean;
 }
 

@@ -62,7 +62,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
   // Past this deadline, the run doesn't wait for the log to close, and writes its summary.
   const abandoned = untilAborted(deadline?.closed);
   try {
-    // Waits until a missing right is granted, in the same way as for an unreachable broker.
+    // `wait`: a missing right is awaited in the same way as an unreachable broker.
     log = await openTopicLog(config.topics, (change) => emit(logEvent(driver, change)), { onMissingRight: 'wait', deleteOld: true });
     const { pipelines } = config;
     const units = Object.fromEntries(pipelines.map(({ name, unit }) => [name, unit]));
@@ -118,7 +118,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
   });
 }
 
-/** The configuration reduced to the chosen pipeline, and the key of the chosen jobs. Throws a `UsageError`. */
+/** The configuration reduced to the chosen pipeline, and the key of the chosen jobs. Throws a `UsageError` if there is no such pipeline. */
 function chosen({ config, only }: RunOptions): { readonly config: Config; readonly key?: string } {
   if (only === undefined) return { config };
   const [name = '', key] = only.split(/:(.*)/s, 2);
@@ -204,6 +204,6 @@ async function closeAll(closers: readonly (() => unknown)[], signal: AbortSignal
       failures.push(error);
     }
   }
-  // Committed records are safe, so after a signal an error of closing doesn't matter.
+  // After a signal, errors of closing are ignored, because committed records are safe.
   if (failures.length > 0 && !signal.aborted) throw failures[0];
 }

@@ -19,8 +19,8 @@ export async function schema({ reference }: { readonly reference: boolean }, con
 }
 
 /**
- * Writes the JSON Schema of a topic's values to stdout. `requested`: the topic's name on the log, or without the prefix. Resolves to the exit
- * code.
+ * Writes the JSON Schema of a topic's values to stdout. `requested` is the topic's name in the log, or its name without the prefix. Resolves
+ * to the exit code.
  */
 export async function schemaOfTopic(requested: string, context: CommandContext): Promise<number> {
   const definitions = withBuiltIn(await configuredDefinitions(context));

@@ -27,7 +27,7 @@ beforeAll(async () => {
   };
 });
 
-/** The record with number `i`. Two thirds of the records are in partition 0. */
+/** Two thirds of the records are in partition 0. */
 function record(i: number) {
   return { topic: TOPIC, partition: i % 3 === 0 ? 1 : 0, key: `k${i % 5}`, value: String(i) };
 }

@@ -102,7 +102,7 @@ async function* first<Value>(values: AsyncIterable<Value>): AsyncGenerator<Value
   }
 }
 
-/** The parts with the last `count` matching records. */
+/** Moves the start of each part, so that the parts together contain the last `count` matching records. */
 async function lastParts(parts: readonly Part[], count: number, fits: (record: BytesRecord) => boolean): Promise<readonly Part[]> {
   const marks: { readonly part: number; readonly offset: number; readonly ms: number }[] = [];
   for (const [i, part] of parts.entries()) {
@@ -154,7 +154,7 @@ export function momentOf(text: string, now: number): number {
   return ms;
 }
 
-/** Whether a date exists. `Date` would accept 30 February as 2 March. */
+/** Whether a date exists. `Date` would accept 30 February. */
 function isDay(date: string): boolean {
   const day = new Date(`${date}T00:00Z`);
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(date);

@@ -5,7 +5,7 @@ export type Prompt = (question: string) => Promise<string>;
 
 export interface TerminalPromptOptions {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
-  /** Stream for questions: stderr, because stdout carries data. */
+  /** Stream for questions. Use stderr, because stdout carries data. */
   readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean };
 }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** The schema of a service's address. */
+/** Schema for a service's address. Removes trailing slashes. */
 export function address(example: string): z.ZodType<string, string> {
   const schema = z.string().transform((text, context) => {
     const flaw = addressFlaw(text, example);
@@ -10,7 +10,7 @@ export function address(example: string): z.ZodType<string, string> {
   return schema.meta({ format: 'uri', examples: [example] });
 }
 
-/** Describes what is wrong with a service's address. Never repeats the address, because it may contain a secret. */
+/** Describes what is wrong with a service's address, or returns undefined. Doesn't repeat the address, because it can contain a secret. */
 export function addressFlaw(text: string, example: string): string | undefined {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || !/^https?:\/\//i.test(text)) {
@@ -22,7 +22,7 @@ export function addressFlaw(text: string, example: string): string | undefined {
   return /[?#]/.test(text) ? `contains a "?" or "#". Write only the address, such as ${example}.` : undefined;
 }
 
-/** Whether the host of an address is this machine. */
+/** Whether a host is `localhost` or a loopback address. */
 export function isLoopback(host: string): boolean {
   return /^(?:(?:[\w-]+\.)*localhost\.?|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
 }

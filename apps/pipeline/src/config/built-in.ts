@@ -2,15 +2,15 @@ import { type DefinitionInfo, InvalidOptionsError, type Pipeline } from '@headga
 import { books } from '../pipelines/books.ts';
 import { followers } from '../pipelines/followers.ts';
 
-/** A defined pipeline that still needs its options. */
+/** A result of `definePipeline`, which takes the pipeline's options. */
 export interface AnyPipeline {
   (options: never): Pipeline;
   readonly definition: DefinitionInfo;
-  /** Returns the same pipeline under the name of its section. Absent for a section with `use: rest`. */
+  /** Returns the same pipeline under the name of its section. */
   named?(name: string): AnyPipeline;
 }
 
-/** The built-in pipelines, in the order in which `headgate init` writes their sections. */
+/** The built-in pipelines. */
 export const BUILT_IN: readonly AnyPipeline[] = [followers, books];
 
 /** The definitions of the built-in pipelines and of `own`. A definition in `own` replaces a built-in definition of the same name. */

@@ -83,7 +83,6 @@ export async function codeConfig({ file, path, settings, importing }: CodeConfig
   };
 }
 
-/** The `topics` of a configuration if they contain the user's own log; otherwise undefined. */
 function ownLogOf(given: object): object | undefined {
   if (!('topics' in given)) return undefined;
   const { topics } = given;

@@ -5,16 +5,16 @@ import type { Problem } from './problem.ts';
 
 /** The sections that have no problems. */
 export type ValidSections = Partial<Config> & {
-  /** The definitions of all pipelines in the file, valid or not. */
+  /** The definitions of the built-in pipelines, and of the file's own pipelines even if their options have errors. */
   readonly definitions?: readonly DefinitionInfo[];
 };
 
 export interface ConfigErrorOptions {
   /** The file as the user named it. */
   readonly fileName: string;
-  /** All errors in the file, in order. Default: none, for example if the file itself could not be read. */
+  /** Errors in the file. Default: none, for example if the file could not be read. */
   readonly problems?: readonly Problem[];
-  /** Places in the file that work but are probably a mistake. Default: none. */
+  /** Settings that work but are probably mistakes. Default: none. */
   readonly warnings?: readonly Problem[];
   /** Message of the error. Default: the problems, one per line. */
   readonly message?: string;

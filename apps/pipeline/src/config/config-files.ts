@@ -14,7 +14,7 @@ export interface ReadConfigFileOptions {
   readonly readFile: (path: string) => Promise<string>;
 }
 
-/** Maximum characters. Each value of a configuration is kept with its position, which takes some hundred bytes of memory. */
+/** Maximum characters of a configuration. A parsed value takes hundreds of bytes of memory. */
 const MAX_CONFIG = 4 * 2 ** 20;
 const TOO_LONG = 'is larger than 4 MiB. Put long lists into separate files, for example users: [{ file: users.txt }].';
 
@@ -38,13 +38,13 @@ export async function readEnvFile({ file, path, readFile }: ReadConfigFileOption
   try {
     return parseEnv(await readFile(path));
   } catch (cause) {
-    // A folder of that name belongs to another program, such as a Python environment.
+    // A folder named `.env` belongs to another program, such as a Python environment.
     if (isMissing(cause) || hasCode(cause, 'EISDIR')) return {};
     throw new ConfigError({ fileName: file, message: `.env next to ${file} ${unreadable(cause)}`, cause });
   }
 }
 
-/** Whether every user of the machine can read an existing file. Windows has no such file modes. */
+/** Whether the mode of an existing file lets every user read it. Windows has no such file modes. */
 export async function isPublic(path: string): Promise<boolean> {
   if (process.platform === 'win32') return false;
   const found = await stat(path).catch(() => undefined);

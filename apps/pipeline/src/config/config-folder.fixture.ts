@@ -19,13 +19,12 @@ export interface LoadOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Loads a configuration's text from a real folder. */
 export async function load(yaml: string, { files = {}, env = {} }: LoadOptions = {}): Promise<LoadedConfig> {
   const cwd = await configFolder({ 'headgate.yaml': yaml, ...files });
   return loadConfig({ cwd, env });
 }
 
-/** The error with which a configuration's text is refused. */
+/** Loads a configuration that must be invalid. Resolves to its error. */
 export async function refusal(yaml: string, options: LoadOptions = {}): Promise<ConfigError> {
   try {
     await load(yaml, options);
@@ -42,7 +41,7 @@ export async function problemsOf(yaml: string, options: LoadOptions = {}): Promi
   return problems.map(({ line, column, key, message }) => `${line}:${column} ${key}: ${message}`);
 }
 
-/** Environment that the small configurations below need. */
+/** Variables that the configurations below use. */
 export const ENV: Readonly<Record<string, string>> = { TOKEN: 'token-value-1', OTHER_TOKEN: 'token-value-3', KEY: 'key-value-2' };
 
 /** A valid followers section of five lines. Tests append further settings to it. */

@@ -60,7 +60,7 @@ function sectionText(name: string, schema: JsonSchema): string {
   return [`## \`${name}\``, ...(schema.description === undefined ? [] : [schema.description]), ...text].join('\n\n');
 }
 
-/** The table's rows for a mapping. `above` holds the enclosing mappings, so that a mapping within itself isn't listed again. */
+/** The table's rows for a mapping. `above` contains the enclosing mappings, so that a recursive mapping isn't listed again. */
 function rows(schema: JsonSchema, before: string, above: readonly JsonSchema['properties'][] = []): string[] {
   const { properties = {}, required = [] } = schema;
   const around = [...above, schema.properties];
@@ -86,7 +86,7 @@ function nested(schema: JsonSchema): readonly (readonly [JsonSchema, '' | '[]'])
   });
 }
 
-/** Maximum depth of a described type, because a schema can contain itself. */
+/** Types below this depth are described as `any`, because a schema can contain itself. */
 const DEEPEST = 2;
 
 function typeWords(schema: JsonSchema, depth = 0): string {

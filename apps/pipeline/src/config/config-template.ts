@@ -10,7 +10,7 @@ export interface ConfigTemplateOptions {
   readonly books?: { readonly baseUrl: string; readonly plan: BooksOptions['plan'] };
 }
 
-/** A headgate.yaml with the settings and their descriptions; optional settings are comments. */
+/** A headgate.yaml with the settings and their descriptions. Most optional settings are commented out. */
 export function configTemplate({ followers, books }: ConfigTemplateOptions): string {
   const schemas = sectionSchemas(BUILT_IN.map(({ definition }) => definition));
   const [embedded, kafka] = alternatives(schemas.get('topics'));

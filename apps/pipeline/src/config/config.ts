@@ -2,7 +2,7 @@ import type { Pipeline } from '@headgate/pipeline';
 import type { StatusConfig } from './status-section.ts';
 import type { TopicsConfig } from './topics-section.ts';
 
-/** A parsed configuration: paths absolute, durations in ms, defaults filled in, secrets behind functions. */
+/** A valid configuration. Durations are in ms. */
 export interface Config {
   readonly topics: TopicsConfig;
   readonly status: false | StatusConfig;

@@ -9,7 +9,7 @@ export function defaultConfigFile(cwd: string): string {
   return [DEFAULT_FILE, ...CODE_FILES].find((file) => existsSync(join(cwd, file))) ?? DEFAULT_FILE;
 }
 
-/** Whether a configuration is a module. */
+/** Whether a configuration is a module, by its extension. */
 export function isCode(file: string): boolean {
   return /\.[cm]?[jt]s$/.test(file);
 }

@@ -12,16 +12,16 @@ export interface ExcerptOptions {
   readonly open?: ReadonlyMap<number, number>;
 }
 
-/** Maximum characters of a shown line. */
+/** Maximum characters that are shown of a line. */
 const WIDTH = 68;
-/** Maximum problems with details. The others are only counted, because each entry of a long list can be wrong. */
+/** Maximum problems that are listed. The rest are only counted. */
 const MOST = 50;
 /** Replaces a letter that might be part of a secret. */
 const HIDDEN = '\u00b7';
 
 /**
- * Returns the first problems, each with its line and `^^^` under the place, and counts the others. The line shows variables, the values in
- * `open`, and keys that may be shown. Other words become dots.
+ * Adds an excerpt to each problem with a position: its line, and `^^^` under the place. Words that might be secret become dots. Returns at
+ * most `MOST` problems, and one more that counts the rest.
  */
 export function withExcerpts(problems: readonly Problem[], { text, isKeyShown, open = new Map() }: ExcerptOptions): Problem[] {
   const lines = linesOf(text);
@@ -69,7 +69,7 @@ function withoutComment(line: string, meantTo: number): string {
   return at < 0 ? line : line.slice(0, meantTo + at).trimEnd();
 }
 
-/** Masks the line letter by letter: blanks stay, and each letter of a hidden word becomes a dot. */
+/** Replaces the letters of hidden words with dots. The line keeps its length. */
 function shownLine(source: string, start: number, { isKeyShown, open }: Required<Pick<ExcerptOptions, 'isKeyShown' | 'open'>>): string {
   const isShown = new Uint8Array(source.length);
   const show = (from: number, length: number): void => void isShown.fill(1, Math.max(0, from), Math.max(0, from + length));

@@ -45,7 +45,7 @@ export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
       if (Array.isArray(examples)) jsonSchema.examples = examples;
       if (becomesSecret(zodSchema)) jsonSchema.writeOnly = true;
       if (zodSchema._zod.def.type === 'default') jsonSchema.default ??= zodSchema._zod.def.defaultValue as typeof jsonSchema.default;
-      // The schema of a duration is a union of text and number with the type text, because a file contains it as text.
+      // The schema of a duration is a union with `type: 'string'`, because a file contains a duration as text.
       if (jsonSchema.type !== undefined) delete jsonSchema.anyOf;
       // A function has an empty schema, and can't be written into a file.
       if (jsonSchema.anyOf !== undefined) jsonSchema.anyOf = jsonSchema.anyOf.filter((one) => Object.keys(one).length > 0);
@@ -58,7 +58,7 @@ export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
   return root;
 }
 
-/** Gives each `$ref` its target. */
+/** Adds its target to each `$ref`. */
 function link(schema: JsonSchema, root: JsonSchema): void {
   const { $ref } = schema;
   if ($ref !== undefined)
@@ -93,7 +93,7 @@ export function alternatives(schema: JsonSchema | undefined): readonly JsonSchem
     .map((one) => ({ ...(writeOnly !== undefined && { writeOnly }), ...(format !== undefined && { format }), ...one }));
 }
 
-/** The schemas that the value at a path can match, in the order of the enclosing schema. */
+/** The schemas that the value at a path can match. */
 export function schemasAt(schema: JsonSchema, path: readonly (string | number)[]): readonly JsonSchema[] {
   return path.reduce<readonly JsonSchema[]>(
     (above, part) =>
@@ -120,7 +120,7 @@ const LIST_FILE: JsonSchema = {
   additionalProperties: false,
 };
 
-/** Adds the notations of a file to a schema: `"${NAME}"` for a single value, and `{ file }` in a list of texts. Changes the schema in place. */
+/** Adds the notations of a YAML file to a schema, in place: `"${NAME}"` for a single value, and `{ file }` in a list of texts. */
 export function asInFile(schema: JsonSchema): JsonSchema {
   const hasLines = takesLines(schema);
   for (const one of within(schema)) asInFile(one);
@@ -154,7 +154,7 @@ export function flow(value: unknown): string {
     : JSON.stringify(value);
 }
 
-/** Maximum depth of an example, because a schema can contain itself. */
+/** Examples end at this depth, because a schema can contain itself. */
 const DEEPEST = 5;
 
 /** An example or a description of the valid values; undefined if there is none. */

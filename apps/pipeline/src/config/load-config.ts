@@ -20,7 +20,7 @@ export interface LoadConfigOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reads a file as UTF-8 by its absolute path. Default: `readTextFile`. */
   readonly readFile?: (path: string) => Promise<string>;
-  /** Called to load a user's module, whose code can block the thread. Default: a function that only loads the module. */
+  /** Wraps the loading of a user's module, whose code can block the thread. Default: no wrapper. */
   readonly importing?: Importing;
 }
 

@@ -10,7 +10,6 @@ const SECRET = 'Bearer hunter2';
 
 type Definition = PipelineDefinition<z.ZodObject, z.ZodString, TopicMap, { name: string }>;
 
-/** A pipeline with these options. */
 function own(options: z.ZodObject, more: Partial<Definition> = {}) {
   const open = (): never => {
     throw new Error('is not opened here');

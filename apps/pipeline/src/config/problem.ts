@@ -13,7 +13,7 @@ export interface Problem {
   readonly excerpt?: readonly [line: string, marks: string];
   /** Dotted path, `followers.credentials[0].bearer`; empty for the file as a whole. */
   readonly key: string;
-  /** Describes the problem and what to do about it. Never contains a secret or the value of an environment variable. */
+  /** Describes the problem and what to do about it. */
   readonly message: string;
 }
 

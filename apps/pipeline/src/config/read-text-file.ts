@@ -7,11 +7,11 @@ export interface ReadTextFileOptions {
   readonly silenceMs?: number;
   /** Maximum size of the file, bytes. Default: 256 MiB. */
   readonly maxBytes?: number;
-  /** Default: the machine's clock. */
+  /** Measures the silence. Default: the machine's clock. */
   readonly clock?: Clock;
 }
 
-/** An existing file without usable text. The message completes a sentence about the file. */
+/** Thrown for an existing file without usable text. The message completes a sentence about the file. */
 export class UnfitFileError extends Error {
   override readonly name = 'UnfitFileError';
   readonly code = 'HEADGATE_UNFIT_FILE';

@@ -6,7 +6,7 @@ import { type KeyPath, type Problem, isShowable, shown, shownPath } from './prob
 import { shownVariable, substituteVariables } from './variables.ts';
 import type { Origin } from './yaml-values.ts';
 
-/** A place in a file that needs the user's attention. */
+/** A message about a place in a file. */
 export interface Finding {
   readonly origin: Origin;
   readonly message: string;
@@ -19,7 +19,7 @@ export interface SectionProblemsOptions {
   readonly schema: () => JsonSchema;
   /** Returns where a value of the section comes from. */
   readonly originOf: (path: KeyPath) => Origin;
-  /** Texts of variables and secrets, which no message may contain. */
+  /** Texts of variables and secrets, to hide in messages. */
   readonly hidden: readonly string[];
   /** Whether the issues are warnings, whose messages are whole sentences. Default: false. */
   readonly areWarnings?: boolean;
@@ -80,14 +80,14 @@ export function optionProblems(issues: readonly OptionIssue[], name: readonly st
   });
 }
 
-/** Says `unknown key`, and names the closest known one if there is one. */
+/** Message for an unknown key. Suggests the known key that resembles it, or lists up to 12 known keys. */
 export function unknownKeyMessage(key: string, known: readonly string[]): string {
   const meant = nearest(key, known);
   if (meant !== undefined) return `unknown key. Did you mean ${meant}?`;
   return known.length === 0 || known.length > 12 ? 'unknown key. Remove it.' : `unknown key. Known keys: ${known.join(', ')}.`;
 }
 
-/** The value that a message is about, or its variables; undefined if it might contain a secret, or isn't a single value. */
+/** Describes the value that a message is about, or its variables; undefined if it might contain a secret, or isn't a single value. */
 function subject(node: ParsedNode | null | undefined, schemas: readonly JsonSchema[], line: string | undefined): string | undefined {
   const isSecret = schemas.flatMap(alternatives).some(({ writeOnly, format }) => writeOnly === true || format === 'uri');
   if (line !== undefined) return isSecret ? undefined : shown(line);

@@ -96,7 +96,7 @@ books:
   perDay: { isbns: 5, resetsAt: "00:00", zone: UTC }
   isbns: ["9780792712305"]
 `;
-/** The positions of the values in the sections. */
+/** Start and end of each value in `SECTIONS`. */
 const VALUES = [...SECTIONS.matchAll(/(?<=[:[] )[\w"./:]+(?=[\n ,}\]])/g)].map(
   ({ index, 0: { length } }) => [index, index + length] as const,
 );

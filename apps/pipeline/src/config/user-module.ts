@@ -6,7 +6,7 @@ import type { Place } from './yaml-file.ts';
 
 /** Packages that a user's module finds in this installation if its own folder has none. */
 const OURS = /^(headgate|@headgate\/[\w-]+|rxjs|zod)(\/|$)/;
-/** Maximum time for a module to load, ms. It is long because a busy machine needs long even for a correct module. */
+/** Maximum time (ms) for a module to load, long enough for a busy machine. */
 const LOADED_WITHIN_MS = 120_000;
 /** Whether this process has registered its module hooks, which apply to every import. */
 let isHooked = false;
@@ -16,7 +16,7 @@ const namedBy = new Map<string, string>();
 /**
  * The default export of a user's module. The module is a JavaScript file, a TypeScript file whose types Node strips, or an installed
  * package. `module` is the file's absolute path or the package's name. Node searches for a package from `from`, the absolute path of a
- * file. Throws the error of loading or running the module.
+ * file. Throws the module's own error, or an error if loading takes too long.
  */
 export async function defaultExportOf(module: string, from?: string): Promise<unknown> {
   if (!isHooked) {
@@ -50,7 +50,7 @@ export async function defaultExportOf(module: string, from?: string): Promise<un
   }
 }
 
-/** The place in a user's module that an error's stack names. */
+/** The place in a user's module that an error's stack names; undefined if it names none. */
 export function placeInModule(error: unknown, path: string): Place | undefined {
   const stack = error instanceof Error ? (error.stack ?? '') : '';
   const escaped = basename(path).replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');

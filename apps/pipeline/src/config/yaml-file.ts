@@ -24,7 +24,7 @@ export interface Place {
   readonly length?: number;
 }
 
-/** Parses the text. Its messages replace the parser's, which quote the text, because the text can contain a secret. */
+/** Parses the text. Replaces the parser's messages, because they can quote a secret from the text. */
 export function yamlFile(text: string): YamlFile {
   const lineCounter = new LineCounter();
   // With the log level `silent`, the parser would ignore a second document without an error.

@@ -7,7 +7,7 @@ export interface YamlSyntaxMessageOptions {
   readonly offset: number;
 }
 
-/** Describes a YAML error. Replaces the parser's message, which can quote the text, because the text can contain a secret. */
+/** Describes a YAML error. Replaces the parser's message, because it can quote a secret from the text. */
 export function yamlSyntaxMessage({ code, text, offset }: YamlSyntaxMessageOptions): string {
   if (text[offset] === '{' && text[offset - 1] === '$') {
     if (isTypographicQuote(text[offset - 2])) return TYPOGRAPHIC;
@@ -29,7 +29,6 @@ function isTypographicQuote(character: string | undefined): boolean {
   return character !== undefined && /[\u2018-\u201f\u00ab\u00bb\u2039\u203a]/.test(character);
 }
 
-/** A mistake that makes the parser fail: its offset, and a message about it. */
 interface Slip {
   readonly offset: number;
   readonly message: string;

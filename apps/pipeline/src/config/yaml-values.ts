@@ -46,7 +46,7 @@ export interface YamlSection {
   readonly hidden: string[];
   /** True if a list has an entry such as `{ file: list.txt }`. */
   readonly hasLists: boolean;
-  /** Replaces each such entry that a schema has recognized with the lines of its file. */
+  /** Replaces each `{ file }` entry that a schema has recognized with the lines of the file. */
   readLists(): Promise<void>;
 }
 
@@ -191,7 +191,6 @@ export function yamlValues(root: YAMLMap.Parsed, { lookup, folder, readText, pro
   };
 }
 
-/** The file of an entry such as `{ file: list.txt }`. */
 function fileOf(entry: unknown): Scalar | undefined {
   const isAlone = typeof entry === 'object' && entry !== null && Object.keys(entry).length === 1 && 'file' in entry;
   return isAlone && isScalar(entry.file) ? entry.file : undefined;
@@ -212,7 +211,7 @@ function bareValue(text: string): number | boolean | undefined {
   return text === 'true' || (text === 'false' ? false : undefined);
 }
 
-/** Maximum lines that a section may read from files. A run keeps about a kilobyte in memory for each entry. */
+/** Maximum lines that a section may read from files, because a run keeps them in memory. */
 const MAX_LINES = 1_000_000;
 
 function newlinesIn(text: string): number {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { type ReadRecord, workplace } from './headgate-process.fixture.ts';
 
-/** Books per page of the emulated service, whatever page size a request asks for. */
+/** Books per page of `authorService`, whatever page size a request asks for. */
 const PAGE = 20;
 
 it('a run writes all 45 books of an author page by page, each once, even across a kill between two pages', async () => {

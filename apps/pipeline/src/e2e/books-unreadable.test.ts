@@ -43,7 +43,6 @@ books:
   expect((await place.records('books.missing')).map(({ key }) => key)).toEqual([unknown]);
 });
 
-/** A service that answers each batch with the records that `recordsOf` returns. */
 async function booksService(recordsOf: (isbns: readonly string[]) => unknown): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createServer((request, response) => {
     void text(request).then((body) => {

@@ -98,7 +98,6 @@ async function journal(place: Workplace): Promise<readonly Journalled[]> {
   return (records.findLast(({ key }) => key === 'headgate/budget/app')?.value ?? []) as readonly Journalled[];
 }
 
-/** Polls the status of a run until `isWanted` accepts it. */
 async function statusWhere(run: ReturnType<Workplace['start']>, isWanted: (status: Status) => boolean): Promise<Status> {
   let now: Status = { budgets: [], work: [] };
   await until(async () => {

@@ -38,7 +38,7 @@ const followersContract: Contract = {
 };
 
 const PAGE_SIZE = 5;
-/** Number of books that the sandbox has of each author. */
+/** Number of books by each author in the sandbox. */
 const AUTHORS = { 'Le Guin': 23, Lem: 8, Nobody: 17 };
 const pagesOf = (author: keyof typeof AUTHORS): number => Math.ceil(AUTHORS[author] / PAGE_SIZE);
 const ISBNS = [0, 1, 2, 3, 4, 5, 6].map((n) => sampleIsbn(n));

@@ -106,7 +106,7 @@ describe('headgate run, killed', () => {
   });
 });
 
-/** A proxy in front of a service. It passes some requests on, and holds all others until it is opened. */
+/** A proxy in front of a service. It passes the first `passing` requests on, and holds all others until it is opened. */
 async function gateBefore(url: string, passing: number) {
   const [held, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let passed = 0;

@@ -118,7 +118,7 @@ it.skipIf(WITHOUT_SYSTEMD)(
     onTestFinished(() => rm(folder, { recursive: true }));
     const unit = await readFile(join(ROOT, 'deploy/headgate.service'), 'utf8');
     const file = join(folder, 'headgate.service');
-    // Headgate isn't installed here, so the unit starts Node.
+    // `systemd-analyze` requires an existing program, and Headgate isn't installed here.
     await writeFile(file, unit.replace('ExecStart=/usr/local/bin/headgate', `ExecStart=${process.execPath}`));
     const { status, stderr } = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' });
     expect([status, stderr.split('\n').filter((line) => line.includes('headgate'))]).toEqual([0, []]);

@@ -15,7 +15,7 @@ export interface SeenCrawl {
   readonly seen: ReadonlySet<string>;
   /** IDs that were in the list from the crawl's first page to its last. */
   readonly stayed: ReadonlySet<string>;
-  /** IDs that were in the list at any time of the crawl. */
+  /** IDs that were in the list at any time during the crawl. */
   readonly there: ReadonlySet<string>;
 }
 

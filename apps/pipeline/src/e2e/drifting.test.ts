@@ -6,7 +6,7 @@ import { DAY_MS, virtualDays } from './virtual-days.fixture.ts';
 
 const TORTURE = process.env['HEADGATE_TORTURE'] === '1';
 const USERS = { alpha: 285, beta: 95 };
-/** Approximate pages of a round, which crawls both users. At 7 in 15 minutes, a few pages more or less end in the same window. */
+/** Approximate pages of a round, which crawls both users. At 7 pages in 15 minutes, a few pages more or less end in the same window. */
 const PAGES = 39;
 const SHARES = [0.1, 0.3, 0.6];
 
@@ -32,7 +32,7 @@ async function day(seed: number): Promise<void> {
   let completed = 0;
   let pages = 0;
   let beganAt = 0;
-  /** The finish times that were forecast in the current round. `errors` are their errors as shares of the round. */
+  /** Forecasts of the finish time in the current round. `errors` collects their errors, each as a share of its round's duration. */
   const said: number[] = [];
   const errors: number[] = [];
   await using days = await virtualDays({

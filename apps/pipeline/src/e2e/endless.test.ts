@@ -7,7 +7,7 @@ import { followersYaml, workplace } from './headgate-process.fixture.ts';
 it('a crawl of empty pages ends at its limit, counted across a kill, and replay continues it', async () => {
   const asked: (string | null)[] = [];
   let respond = (n: number, response: ServerResponse): void => {
-    // The fourth request is never answered, and the process is killed meanwhile.
+    // The fourth request gets no response: the process is killed while it waits.
     if (n !== 4) response.end(JSON.stringify({ ids: n === 1 ? ['7'] : [], next_cursor: 100 + n }));
   };
   const server = createServer((request, response) => {

@@ -211,7 +211,7 @@ interface RecordedPage {
   readonly ids: readonly string[];
 }
 
-/** Six pages with IDs and cursors above 2^60. The last ID of two of the pages comes again on the next one. */
+/** Six pages with large IDs and cursors. Two of the pages begin with the last ID of the page before. */
 function recordedPages(): RecordedPage[] {
   const cursors = ['-1', ...Array.from({ length: 5 }, (_, i) => String(2n ** 62n + 3n ** 20n * BigInt(i + 1) + 1n)), '0'];
   let counter = 2n ** 60n + 7n;

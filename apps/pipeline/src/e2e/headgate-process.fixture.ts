@@ -27,7 +27,7 @@ export interface Started {
   text(): { readonly stdout: string; readonly stderr: string };
 }
 
-/** A temporary folder with a headgate.yaml, and the real command in it. Commands run within this process or in their own one. */
+/** A temporary folder with a headgate.yaml. Commands run there, within this process or in their own. */
 export interface Workplace extends AsyncDisposable {
   readonly folder: string;
   /** The shell command that starts Headgate. */
@@ -64,7 +64,7 @@ export const SECRETS = {
 } as const;
 
 export interface WorkplaceOptions {
-  /** Whether each command gets its own process, which pipes and configurations in code need. Default: false. */
+  /** Whether `headgate` runs each command in its own process, which pipes and configurations in code need. Default: false. */
   readonly processes?: boolean;
 }
 
@@ -73,7 +73,7 @@ export async function workplace(config: string, { processes = false }: Workplace
   const killAll = (): void => {
     for (const child of children) child.kill('SIGKILL');
   };
-  // A test that times out never disposes its workplace. A workplace for all tests of a file is created outside of any test.
+  // A test that times out doesn't dispose its workplace. Outside of a test, a workplace serves all tests of a file.
   if (TestRunner.getCurrentTest() !== undefined) onTestFinished(killAll);
   const folder = await mkdtemp(join(tmpdir(), 'headgate-e2e-'));
   await writeFile(join(folder, 'headgate.yaml'), config);

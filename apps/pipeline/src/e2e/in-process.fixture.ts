@@ -31,7 +31,7 @@ export interface InProcess extends AsyncDisposable {
   readonly log: TopicLog;
   /** Loads a configuration. Paths are relative to a temporary folder, and the variables are those of a `workplace`. */
   config(yaml: string): Promise<Config>;
-  /** Runs pipelines as `headgate run` does, including their lists. */
+  /** Runs the pipelines of a configuration as `headgate run` does, including their lists. */
   start(yaml: string, options?: { readonly follow?: boolean }): InProcessRun;
   /** The values of a topic's records. */
   values(topic: string): Promise<readonly Readonly<Record<string, unknown>>[]>;

@@ -41,7 +41,7 @@ export interface Library extends AsyncDisposable {
   reached(at: number): Promise<void>;
   /** Call after a process was killed, to find out which listings were in flight. `name` is the first part of the topics' names. */
   killed(log: TopicLog, name: string): Promise<void>;
-  /** Expects each record once, and at most one repeated request per kill for a listing that was in flight, none for other listings. */
+  /** Expects each record once. Allows one repeated request per kill for a listing that was in flight, and none for other listings. */
   expectWhole(log: TopicLog, name: string): Promise<void>;
 }
 
@@ -153,11 +153,11 @@ export interface KillsOptions {
   readonly random: () => number;
 }
 
-/** Kills a process and starts another one, `kills` times while the lists are read. Two processes share the lanes. */
+/** Kills a process and starts another one, `kills` times while the lists are read. */
 export async function killedAmid({ library, kills, processes, start, openLog, prefix = '', random }: KillsOptions): Promise<void> {
   const workers = Array.from({ length: processes }, start);
   for (let killed = 0; killed < kills; killed += 1) {
-    // Spreads the kills over the remaining requests. The first ones hit while the upper levels are still being listed.
+    // Spreads the kills over the remaining requests.
     const until = library.requests() + 3 + Math.floor(((LEAST - 100) / kills) * random());
     await library.reached(until);
     const at = Math.floor(processes * random());
@@ -168,7 +168,7 @@ export async function killedAmid({ library, kills, processes, start, openLog, pr
     await library.killed(log, `${prefix}library`);
     workers[at] = start();
   }
-  // A stop would abort what is in flight at its deadline, which a busy machine misses.
+  // SIGKILL, because a busy machine can miss the deadline of a stop with SIGTERM.
   for (const worker of workers) worker.signal('SIGKILL');
   for (const { ended } of workers) await ended;
   await using log = await openLog();

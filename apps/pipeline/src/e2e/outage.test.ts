@@ -138,7 +138,7 @@ it('a service with broken or endless responses, and rate limits after the outage
   first.child.kill('SIGINT');
   const { code, stderr } = await first.ended;
   expect(code).toBe(130);
-  // At least: the first process may end before it has counted what is left.
+  // `At least` appears if the first process ends before it has counted the remaining jobs.
   expect(stderr).toMatch(
     /^Waited for: {7}followers: every attempt failed for the last .* \(\d+ attempts\): .+\. (?:12|At least \d+) crawls? stays? for the next run\.$/mu,
   );

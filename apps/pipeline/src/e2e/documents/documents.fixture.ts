@@ -19,7 +19,7 @@ export interface Block {
   readonly language: string;
   /** The text of the block as the document shows it. */
   readonly text: string;
-  /** The whole program. If the comment `<!-- within: … -->` precedes the block, it is that text with `text` in place of its line `…`. */
+  /** The whole program: `text`, or the text of the comment `<!-- within: … -->` with `text` in place of its line `…`. */
   readonly code: string;
   /** Why the block isn't run, from the comment `<!-- not run: … -->` before it. */
   readonly notRun?: string;
@@ -27,7 +27,7 @@ export interface Block {
   readonly from?: string;
 }
 
-/** All blocks of all pages, and all blocks in the `@example` of a doc comment. */
+/** All blocks of the pages, and the blocks in the `@example` of doc comments. */
 export async function allBlocks(): Promise<readonly Block[]> {
   const isOurs = (path: string): boolean => !/(^|\/)(node_modules|dist|CHANGELOG\.md)(\/|$)/.test(path);
   const pages = (await Array.fromAsync(glob(PAGES, { cwd: ROOT }))).filter(isOurs).toSorted();

@@ -14,9 +14,9 @@ import { shellCommands } from './shell-commands.fixture.ts';
 
 /** The test for this page (kafka/consuming.test.ts) runs its blocks. */
 const RUN_BESIDE_A_BROKER = 'docs/consuming.md';
-/** A folder in the app, whose programs can import all packages. Git, builds and type checks skip it, because its name begins with a dot. */
+/** A folder in the app, so that its programs can import all packages. */
 const FOLDER = join(ROOT, 'apps/pipeline/src', `.readme-${process.pid}`);
-/** The tools that a script can call if it is run. */
+/** The tools that scripts of the documents can use. */
 const TOOLS = [
   'cat',
   'chmod',
@@ -228,7 +228,7 @@ async function filesOf(document: string): Promise<Record<string, string>> {
   return { ...Object.fromEntries(files), ...(config !== undefined && { 'headgate.yaml': services.pointed(config.text) }) };
 }
 
-/** The configuration of the job with these sections. A section's settings replace those of the job, except in `topics`, which is replaced whole. */
+/** Merges sections into the configuration of the job. Replaces `topics` as a whole. */
 function withSections(sections: Readonly<Record<string, unknown>>): unknown {
   const all = { ...(parse(JOB) as Record<string, unknown>) };
   for (const [name, section] of Object.entries(sections))
@@ -254,7 +254,7 @@ function argumentsOf([tool, ...words]: readonly string[]): readonly string[] | u
 
 /** The problem of a configuration as text; empty if it is valid. */
 async function problemOf(folder: string, code: string): Promise<string> {
-  // A module finds the packages of the installation that loads it. The test needs those of the published command.
+  // In the process of `headgate check`, a module finds the packages of the published command.
   if (code.includes('use:')) {
     const ended = await folders.sh(folder, 'headgate check');
     return ended.code === 0 ? '' : ended.stdout + ended.stderr;

@@ -38,7 +38,7 @@ const COMMAND = `#!/bin/sh
 ${HEADGATE.map((part) => `'${part}'`).join(' ')} "$@" || exit
 [ "$1" != init ] || cp written.yaml headgate.yaml
 `;
-/** A substitute for npm. It runs only the script that is the command, and does nothing for `npm install`. */
+/** A substitute for npm. It runs Headgate for `start` and `run --silent headgate`, and does nothing for `install`. */
 const NPM = `#!/bin/sh
 case "$1 $2 $3" in
   'start -- '*) shift 2; exec headgate "$@" ;;

@@ -5,7 +5,7 @@ import { startBooks, startFollowers } from '@headgate/sandbox';
 const FREELY = { kind: 'rolling', limit: 1_000, windowMs: 1_000 } as const;
 const ISSUES = [{ number: 1, title: 'one' }];
 const COMMENTS = { comments: [{ id: '7', text: 'Same here.' }], next: null };
-/** The last page of issues. With `?page=`, its body says so with `next: null`. Otherwise, it has no Link header. */
+/** The body of the last page of comments or issues. With `?page=`, issues are in an object with `next: null`. */
 const issuesAt = (url: string): string => {
   if (url.includes('/comments')) return JSON.stringify(COMMENTS);
   return JSON.stringify(url.includes('?page=') ? { issues: ISSUES, next: null } : ISSUES);

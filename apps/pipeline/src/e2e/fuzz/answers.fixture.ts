@@ -69,7 +69,7 @@ export type WaitKind =
   | { readonly kind: 'none' | 'past' | 'garbage' | 'negative' }
   | { readonly kind: 'seconds' | 'date'; readonly seconds: number };
 
-/** Waits of up to a day. The source doesn't follow longer ones. */
+/** Waits of less than a day. */
 const wait: fc.Arbitrary<WaitKind> = fc.oneof(
   fc.record({ kind: fc.constantFrom('none', 'past', 'garbage', 'negative') }),
   fc.record({ kind: fc.constantFrom('seconds', 'date'), seconds: fc.constantFrom(0, 1, 30, 300, 80_000) }),
@@ -80,7 +80,7 @@ const STATUSES = [
   200, 201, 204, 206, 301, 302, 304, 307, 400, 401, 403, 404, 408, 410, 413, 418, 420, 422, 425, 429, 451, 500, 502, 503, 504, 599,
 ];
 
-/** At least a quarter of these statuses are 429, which refuses a request because of the rate limit. */
+/** About a quarter of these statuses are 429, which refuses a request because of the rate limit. */
 const status = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...STATUSES) }, { weight: 1, arbitrary: fc.constant(429) });
 
 export const hostileAnswer: fc.Arbitrary<HostileAnswer> = fc.oneof(

@@ -8,7 +8,7 @@ export interface FollowersContent extends Content {
 const COUNT = 10;
 const CURSOR = 1_500_000_000_000_000_000n;
 
-/** Users by name, with the number of IDs on each of their pages. */
+/** A service of followers. `users`: the number of IDs on each page of a user, by name. */
 export function followersContent(users: Readonly<Record<string, readonly number[]>>): FollowersContent {
   const told = new Map<string, Set<string>>();
   const cursorOf = (page: number): string => (page === 0 ? '-1' : String(CURSOR + BigInt(page)));

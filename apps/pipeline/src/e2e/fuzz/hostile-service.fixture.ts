@@ -12,13 +12,13 @@ export interface Content {
   good(method: string, url: URL, body: string): Record<string, unknown> | undefined;
   /** Fields at which answers are changed. */
   readonly fields: readonly string[];
-  /** Called with each JSON object that is sent with status 200. */
+  /** Records an answer that was sent. */
   sent(url: URL, answer: Record<string, unknown>): void;
 }
 
 export interface HostileServiceOptions {
   readonly content: Content;
-  /** Answers to the first requests, one for each. All later requests get good answers. */
+  /** Answers to the first requests, in order. For later requests, the answer is `good`. */
   readonly answers: readonly HostileAnswer[];
   readonly limit: number;
   readonly windowMs: number;
@@ -50,7 +50,7 @@ export interface HostileService extends AsyncDisposable {
   readonly url: string;
   readonly clock: SkippingClock;
   readonly requests: readonly CountedRequest[];
-  /** The waits that the service asked for. */
+  /** Waits in seconds that the service asked for with status 429. */
   readonly waits: readonly Wait[];
   /** Maximum bytes that were sent for one answer. */
   readonly mostBytes: number;
@@ -62,7 +62,7 @@ const ITEMS = 300_000;
 const BOMB = gzipSync(Buffer.alloc(20 * 2 ** 20, ' '));
 const CHUNK = Buffer.alloc(64 * 2 ** 10, ' ');
 
-/** An HTTP service that counts requests correctly but answers as it is told. Its clock skips time in which no request is in flight. */
+/** An HTTP service that counts requests correctly but answers as `answers` says. Its clock skips idle time. */
 export async function hostileService(options: HostileServiceOptions): Promise<HostileService> {
   const { content, answers, limit, windowMs, foreign } = options;
   const open = new Set<ServerResponse>();
@@ -266,7 +266,7 @@ function json(response: ServerResponse, status: number, value: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 }
 
-/** The text without characters that a header must not contain. */
+/** The printable ASCII characters of the text. */
 function printable(text: string): string {
   return text.replace(/[^\u0020-\u007E]/g, '');
 }

@@ -12,12 +12,12 @@ export interface SkippingClockOptions {
 
 /** The clock skips time after nothing has happened for this many ms. */
 const QUIET_MS = 3;
-/** Intervals at which an idle lane looks for new jobs. The clock skips to such a timer only if there is no other one. */
+/** Delays of timers that poll. The clock skips to such a timer only if there is no other one. */
 const POLLS_MS = new Set([250, 500, 1_000]);
 
 /**
- * The machine's clock, except that it skips to the next timer whenever no code is busy. Hours pass in milliseconds, but sockets and files
- * take their real time.
+ * The machine's clock, except that it skips to the next timer when nothing is busy. Hours pass in milliseconds, but sockets and files take
+ * their real time.
  */
 export function skippingClock({ isBusy }: SkippingClockOptions): SkippingClock {
   const timers = new Map<object, { readonly at: number; readonly isPoll: boolean; readonly run: () => void }>();

@@ -1,4 +1,4 @@
-/** A notation of a secret. Any `length` characters in that notation reveal at least 8 characters of the secret. */
+/** A notation of a secret. Any `length` characters in that notation reveal about 8 characters of the secret. */
 interface Spelling {
   readonly name: string;
   readonly length: number;
@@ -34,7 +34,7 @@ export const SPELLINGS: readonly Spelling[] = [
   { name: 'full width', length: 8, spell: (secret) => each(secret, (code) => String.fromCharCode(code + 0xfe_e0)) },
 ];
 
-/** Returns a function that finds secrets in a text, in any notation. It describes the first one; undefined if the text has none. */
+/** Returns a function that describes the first secret in a text, in any of the notations; undefined if the text has none. */
 export function secretFinder(secrets: readonly string[]): (text: string) => string | undefined {
   /** All pieces that reveal a secret, by their first 8 characters. */
   const pieces = new Map<string, { readonly piece: string; readonly name: string }[]>();
@@ -49,7 +49,7 @@ export function secretFinder(secrets: readonly string[]): (text: string) => stri
     }
   }
   return (text) => {
-    // Searches the text as JSON, and the text without JSON's escapes.
+    // Searches the text as it is, and without JSON's escapes.
     for (const shown of [text, text.replace(/\\(?:u([\da-f]{4})|(.))/gi, unescaped)]) {
       const lower = shown.toLowerCase();
       for (let at = 0; at + 8 <= lower.length; at += 1) {

@@ -63,7 +63,7 @@ describe.skipIf(why !== undefined)(`headgate check --online on Kafka${because}`,
   });
 });
 
-/** Tests that `plan` announces what `run` then does, and that a second run sends no request. */
+/** Tests that `plan` lists the jobs, and that a second run sends no request. */
 async function planAndRun(place: SharedKafkaPlace): Promise<void> {
   const { work, service } = place;
   const plan = await work.headgate('plan');
@@ -77,7 +77,7 @@ async function planAndRun(place: SharedKafkaPlace): Promise<void> {
   expect((await work.headgate('plan')).stdout).toBe('All jobs are done.\n');
 }
 
-/** Tests that `read` shows exactly what any reader of committed records sees. */
+/** Tests that `read` shows exactly the records that other readers of committed records see. */
 async function readLikeAnybody(place: SharedKafkaPlace): Promise<void> {
   const { work, broker, prefix, service } = place;
   for (const topic of [`${prefix}followers.ids`, `${prefix}followers.pages`, `${prefix}followers.state`]) {
@@ -160,7 +160,7 @@ async function takeMalformedJobs({ work, broker, prefix, service }: SharedKafkaP
   expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('Nothing to do')]);
 }
 
-/** Tests that `replay` reports malformed jobs, which stay dead letters. */
+/** Tests that `replay` skips malformed jobs, and that `dismiss` closes their dead letters. */
 async function replayOnce({ work, broker, prefix }: SharedKafkaPlace): Promise<void> {
   const replay = await work.headgate('replay', `${prefix}followers.dead-letters`);
   expect([replay.code, replay.stderr]).toEqual([0, expect.stringContaining(`0 re-enqueued into ${prefix}followers.requests, 8 skipped`)]);

@@ -24,7 +24,7 @@ export interface Block {
   readonly code: string;
 }
 
-/** All blocks of the page, by name. Throws if a block has no name, or one that another block has. */
+/** All blocks of the page, by name. Throws if a block has no name, or the name of another block. */
 export async function consumingBlocks(): Promise<ReadonlyMap<string, Block>> {
   const text = await readFile(DOCUMENT, 'utf8');
   const blocks = new Map<string, Block>();

@@ -28,7 +28,7 @@ export async function pythonWithKafka(
   return why === undefined ? { python } : { why: `${folder} has no confluent-kafka that works (${why}); remove it` };
 }
 
-/** Creates the environment under a temporary name and renames it, so that it is complete once it exists. Returns why it can't be created. */
+/** Creates the environment under a temporary name and then renames it, so that an existing one is complete. Returns why it can't be created. */
 async function makeIn(cache: string, folder: string): Promise<string | undefined> {
   const workshop = await mkdtemp(`${folder}.making-`);
   try {

@@ -62,7 +62,7 @@ export function transactions(): readonly WrittenTransaction[] {
   const first = crawlIn(0);
   const second = crawlIn(1);
   return [
-    // Offsets 0 and 1, and the marker of the transaction at 2; then 3 to 5 and 6 to 8.
+    // In partition 0 of `followers.ids`: offsets 0 and 1 with the transaction's marker at 2, then 3 to 5 and 6 to 8.
     { records: ids(first, 1, PAGES[0]), ends: 'committed' },
     { records: ids(first, 2, ABORTED_PAGE), ends: 'aborted' },
     { records: ids(first, 2, PAGES[1]), ends: 'committed' },

@@ -16,8 +16,8 @@ export function refusals({ service }: Pick<SharedKafkaPlace, 'service'>): number
 }
 
 /**
- * Expects from the committed records that each user was crawled completely and once: every ID and every page once, in order, in the
- * partition of the user's key, and nothing else. Returns the number of IDs.
+ * Expects from the committed records that each user was crawled completely and once: IDs and pages in order, in the partition of the
+ * user's key, and nothing else. `emit` says which of the two topics to check. Returns the number of IDs.
  */
 export async function expectWhole(
   place: SharedKafkaPlace,

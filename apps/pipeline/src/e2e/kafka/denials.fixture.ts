@@ -8,7 +8,7 @@ const KINDS = { topic: 2, group: 3, 'transactional id': 5 } as const;
 const OPERATIONS = { All: 2, Read: 3, Write: 4, Create: 5, Describe: 8, DescribeConfigs: 10 } as const;
 const POLL_MS = 20;
 
-/** Options of a broker with the listener USERS, on which `USER` can do everything that isn't denied. */
+/** Options of a broker with the listener USERS, on which clients sign in as `USER`. */
 export const DENYING_BROKER: KafkaBrokerOptions = {
   listeners: { USERS: 'SASL_PLAINTEXT' },
   settings: {

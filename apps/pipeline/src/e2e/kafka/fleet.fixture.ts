@@ -34,7 +34,6 @@ export interface Fleet extends AsyncDisposable {
   stop(): Promise<readonly Ended[]>;
 }
 
-/** Starts processes in `folder`. */
 export function fleet({ folder }: { readonly folder: string }): Fleet {
   const runners: Runner[] = [];
   const start: Fleet['start'] = (...args) => {

@@ -12,12 +12,12 @@ export const WHY_NOT: string | undefined = await whyNoKafkaBroker();
 /** Part of the title of skipped tests: the reason. */
 export const BECAUSE: string = WHY_NOT === undefined ? '' : `: skipped, ${WHY_NOT}`;
 
-/** A broker, the emulated service, a folder with a configuration for both, and processes in that folder. */
+/** A `SharedKafkaPlace` with its own broker. */
 export interface KafkaPlace extends SharedKafkaPlace {
   readonly broker: KafkaBroker;
 }
 
-/** The same on a broker that other test files use at the same time. */
+/** A broker, the emulated service, a folder with a configuration for both, and processes in that folder. Other test files can use the broker. */
 export interface SharedKafkaPlace extends AsyncDisposable {
   readonly broker: Pick<KafkaBroker, 'brokers'>;
   /** Prefix of all topics and of the group. Empty if the test has its own broker. */

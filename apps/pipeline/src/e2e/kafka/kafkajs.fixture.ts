@@ -112,8 +112,8 @@ interface KafkaJs {
 const NO_LOG = 0;
 
 /**
- * A plain kafkajs client, as any program can have it. `letQueuesIdle` patches kafkajs: its idle connections would set timers with negative
- * delays, and Node would warn of them.
+ * A plain kafkajs client. `letQueuesIdle` patches kafkajs, whose idle connections would set timers with negative delays, and Node would warn of
+ * them.
  */
 export function plainKafka(brokers: readonly string[]): PlainKafka {
   letQueuesIdle();

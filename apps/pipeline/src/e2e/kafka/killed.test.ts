@@ -20,7 +20,7 @@ describe.skipIf(WHY_NOT !== undefined)(`headgate run on Kafka, killed ${SEEDED}$
       while (killed < kills) {
         const before = service.requests.length;
         const run = fleet.start('run');
-        // A fifth of the runs are killed early, perhaps before their first request. The others are killed within a few pages.
+        // About a fifth of the runs are killed at a random time, perhaps before their first request. The others are killed within a few pages.
         if (chance.next() < 0.2) await sleep(chance.between(0, 3_000));
         else {
           while (service.requests.length === before && run.running) await sleep(2);

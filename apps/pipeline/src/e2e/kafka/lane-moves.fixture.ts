@@ -15,7 +15,7 @@ export interface Blow {
   readonly takenAfterMs: readonly number[];
 }
 
-/** The lanes that a process holds, from the logs of all processes: a frozen process doesn't know yet who has taken its lanes. */
+/** The lanes that a process holds, from the logs of all processes, because a frozen process doesn't know who has taken its lanes. */
 export function lanesOf(fleet: Pick<Fleet, 'runners'>, runner: Runner): readonly number[] {
   const changes = fleet.runners.flatMap((one) =>
     one.lines().flatMap(({ at, event, lane }) => {

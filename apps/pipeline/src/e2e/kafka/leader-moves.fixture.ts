@@ -5,7 +5,7 @@ const TOPICS = ['followers.ids', 'followers.pages', 'followers.crawls', 'followe
 const NODES = [1, 2, 3];
 const WITHIN_MS = 120_000;
 
-/** Moves every partition that a lane writes to another leader, `times` times. Returns the total number of moves. */
+/** Moves the partitions of `TOPICS` to other leaders, `times` times. Returns the total number of moves. */
 export async function moveLeaders(
   brokers: readonly string[],
   { times, betweenMoves }: { readonly times: number; readonly betweenMoves: () => Promise<void> },

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 
 /** The output of a command, and how it ended. */
 export interface CommandEnd {
-  /** Null if the command was ended because it had printed the expected lines. */
+  /** Null if a signal ended the command, for example because it had printed the expected lines. */
   readonly exitCode: number | null;
   /** Lines of stdout. */
   readonly lines: readonly string[];

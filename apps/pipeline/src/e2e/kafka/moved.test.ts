@@ -8,7 +8,7 @@ import { type Blow, joined, lanesOf, needlessRepeats, pagesAsked, strike, usersP
 import { reportFigure } from './process-figures.fixture.ts';
 
 const LANES = 4;
-/** Maximum time (ms) until other processes have opened the lanes. It is longer where other tests run at the same time. */
+/** Maximum time (ms) until other processes have opened the lanes. Without `TORTURE`, other tests can run at the same time and slow it down. */
 const TAKEN_WITHIN_MS = TORTURE ? 11_000 : 60_000;
 const KINDS = ['SIGKILL', 'SIGTERM', 'SIGSTOP'] as const;
 const { frozenMs, rounds, each, pages, pageSize } = TORTURE

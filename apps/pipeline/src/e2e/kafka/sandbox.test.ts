@@ -43,7 +43,7 @@ describe.skipIf(WHY_NOT !== undefined)(`a sandbox with Kafka${BECAUSE}`, () => {
   });
 });
 
-/** A server on a port that usually has four free ports after it: systems assign ports above 32,768 to outgoing connections. */
+/** A server on a port below 32,768. Linux assigns higher ports to outgoing connections, so the four ports after it are usually free. */
 async function listening(): Promise<Server> {
   const server = createServer().listen(20_000 + Math.floor(Math.random() * 10_000), '127.0.0.1');
   await once(server, 'listening');

@@ -179,7 +179,7 @@ async function withoutState(place: KafkaPlace, admin: PlainAdmin): Promise<void>
   expect(place.service.requests.length).toBeGreaterThan(asked);
 }
 
-/** Tests that a run whose jobs are deleted says what to do, and nothing else. */
+/** Tests that a run whose jobs are deleted stops with advice, and doesn't offer to continue. */
 async function withoutRequests({ work }: KafkaPlace, admin: PlainAdmin): Promise<void> {
   expect((await work.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
   const run = work.start('run');
@@ -205,7 +205,7 @@ async function requestsMadeAnew(place: KafkaPlace, admin: PlainAdmin): Promise<v
     place,
     /followers\.requests partition \d ends at offset \d+, .* finished everything before \d+\. .* set topics\.group/u,
   );
-  // The same when the new topic is longer than the old one was.
+  // A recreated topic is refused even if it is longer than the old one.
   expect((await place.work.headgate('enqueue', 'followers', ...Array.from({ length: 50 }, () => 'alpha'))).code).toBe(0);
   await expectTheSame(place, /followers\.requests partition \d has the topic ID \S+, not \S+, but .* set topics\.group/u);
   expect(place.service.requests).toHaveLength(asked);
@@ -234,7 +234,7 @@ async function said({ work }: KafkaPlace, command: 'check' | 'run'): Promise<rea
   return [code, command === 'check' ? stdout : stderr];
 }
 
-/** Writes the configuration again. Settings that aren't named are as in the original one. */
+/** Rewrites the configuration with these changes. */
 async function configure(place: KafkaPlace, changes: Partial<Parameters<typeof kafkaYaml>[0]>): Promise<void> {
   const { work, broker, service, users } = place;
   const base = { brokers: broker.brokers, url: service.url, window: WINDOW, lanes: 2, credentials: 2, listed: Object.keys(users) };
