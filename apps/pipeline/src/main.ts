@@ -3,9 +3,9 @@ import { createStop } from './stop.ts';
 
 // Without this cache, Node compiles the code at every start.
 enableCompileCache();
-/** A process that hasn't exited after this time (ms) is killed, because a thread blocks its exit. */
+/** Time (ms) that a process gets to exit. After that, a thread blocks its exit, and it is killed. */
 const EXIT_WITHIN_MS = 300;
-/** After this time (ms), the process exits even if a library has left something open. */
+/** Time (ms) from the end of a command until the process exits, even if a library has left something open. */
 const LINGER_MS = 500;
 
 // Handle signals first, so that a command can also be stopped while it starts.

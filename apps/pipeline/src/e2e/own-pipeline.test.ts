@@ -285,7 +285,7 @@ test('your own pipeline runs together with followers, on topics with a prefix an
   expect(await place.headgate('run')).toMatchObject({ code: 0 });
   expect(await place.records('prod.social.shelves.records')).toHaveLength(40);
 
-  // The warning about another group is given only if both use topics with the same names.
+  // `check` and `run` warn of another group only if both groups use topics with the same names.
   const asGroup = async (topics: string, command: string): Promise<string> => {
     await place.write('other.yaml', yaml.replace(/prefix: .*? \}/, `group: other, ${topics}`));
     const { code, stdout, stderr } = await place.headgate(command, '--config', 'other.yaml');

@@ -15,7 +15,7 @@ const TORTURE = process.env['HEADGATE_TORTURE'] === '1';
 const { every, everyMs, rounds } = TORTURE
   ? { every: '12h', everyMs: 43_200_000, rounds: 14 }
   : { every: '40m', everyMs: 2_400_000, rounds: 7 };
-/** Maximum growth of the heap between rounds, bytes. Less than this is noise. */
+/** Maximum growth of the memory in use from the third round to the last, bytes. */
 const NOISE = 6 * 2 ** 20;
 
 it('a run uses no more of any resource at the end of a week than on its second day', { timeout: 900_000 }, async () => {
@@ -78,7 +78,7 @@ it('a run uses no more of any resource at the end of a week than on its second d
 
 /** The resources of a run after a round. */
 interface Needs {
-  /** Bytes of the checkpoints, by topic. */
+  /** Size of the checkpoints in characters, by topic. */
   readonly stateBytes: Readonly<Record<string, number>>;
   /** Number of series on /metrics. */
   readonly series: number;

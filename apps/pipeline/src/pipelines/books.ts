@@ -121,7 +121,7 @@ const options = z
     tooLittle(`page of ${pageSize} books`, pageSize, 'pageSize');
   });
 
-/** The options of the books pipeline, as its schema gives them. */
+/** The parsed options of the books pipeline. */
 export type BooksOptions = z.output<typeof options>;
 
 /** Reads `maxOutstanding`, which isn't in the schema of books because it is a common option of all pipelines. Infinity if it isn't set. */
@@ -129,7 +129,7 @@ function maxOutstandingOf(given: object): number {
   return 'maxOutstanding' in given && typeof given.maxOutstanding === 'number' ? given.maxOutstanding : Infinity;
 }
 
-/** The address of the plan. A key works only at its own plan's address (service document, Authentication 3). */
+/** The address of the plan. A key works only at its own plan's address. */
 function baseUrlOf({ plan, baseUrl, baseUrls }: BooksOptions): string {
   return baseUrl ?? baseUrls?.[plan] ?? '';
 }

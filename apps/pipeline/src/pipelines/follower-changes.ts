@@ -19,8 +19,8 @@ export async function* followerChanges(crawl: Crawl, previous: Crawl | undefined
 const POLL_MS = 1_000;
 
 /**
- * Reads the IDs of a crawl back, one page at a time. Waits while an open transaction blocks pages. Throws if a page is missing, and throws
- * `signal.reason` if the signal aborts.
+ * Reads the IDs of a crawl from `followers.pages`, one page at a time. Waits while an open transaction blocks pages. Throws if a page is
+ * missing, and throws `signal.reason` if the signal aborts.
  */
 async function* idsOf(
   { key, id, pages, offsets }: Crawl,

@@ -187,7 +187,7 @@ const options = z
     }
   });
 
-/** The options of the followers pipeline, as its schema gives them. */
+/** The parsed options of the followers pipeline. */
 export type FollowersOptions = z.output<typeof options>;
 
 /**
@@ -327,7 +327,7 @@ function pageRecord({ cursor, nextCursor, previousCursor, ids }: FollowersAnswer
   return topics.pages({ key, value: { user: key, crawl: id, page, cursor, nextCursor, previousCursor, ids } });
 }
 
-/** One record per ID. The records have no headers, which would repeat the value up to 5,000 times per page. */
+/** One record per ID, without headers, because a page can contain 5,000 IDs. */
 function idRecords({ ids }: FollowersAnswer, { key, id, page, topics }: At): PendingRecord {
   const start = JSON.stringify({ user: key, crawl: id, page }).slice(0, -1);
   // IDs contain only digits, so they need no escaping.

@@ -14,7 +14,7 @@ export const screenName = z
   .refine(isScreenName, 'must be 1 to 50 letters, digits or underscores')
   .meta({ type: 'string', pattern: '^@?\\w{1,50}$', description: 'Screen name of a user, with or without @.' });
 
-/** A request in `followers.requests`: crawl this user, from the start or from a cursor. */
+/** A job in `followers.requests`: a user to crawl, from the start or from a cursor. */
 export type FollowersRequest = UserChoice & { readonly cursor?: string | undefined; readonly count?: number | undefined };
 
 /** Checks the value of a record in `followers.requests`, and removes a leading @ from the screen name. */
@@ -32,7 +32,7 @@ export const followersRequest: z.ZodType<FollowersRequest> = z
   .refine((request) => (request.screenName === undefined) !== (request.userId === undefined), 'takes either screenName or userId')
   .meta({ oneOf: [{ required: ['screenName'] }, { required: ['userId'] }] }) as z.ZodType<FollowersRequest>;
 
-/** A request in `books.requests`: look these books up, or this author. ISBNs are checked one by one when they are looked up. */
+/** A job in `books.requests`: books to look up, or an author. ISBNs are checked one by one when they are looked up. */
 export type BooksRequest = { readonly isbn: string } | { readonly isbns: readonly string[] } | AuthorRequest;
 
 /** Checks the value of a record in `books.requests`. An ISBN's digits are checked later, when the book is looked up. */

@@ -18,11 +18,11 @@ export interface RecordValues {
   };
   /** A book that was found. `isbn` has 13 digits, and `record` is the service's own. */
   'books.records': { isbn: string; record: Readonly<Record<string, unknown>> };
-  /** A page of an author's books, 1-based. `last` is true for the last page. */
+  /** A page of an author's books. `page` is 1-based, and `last` is true for the last page. */
   'books.authors': { author: string; page: number; last: boolean; record: Readonly<Record<string, unknown>> };
   /** A book that the service doesn't know. `isbn` has 13 digits. */
   'books.missing': { isbn: string };
-  /** A user who can't be crawled, with the job. */
+  /** A job that couldn't be processed. */
   'followers.dead-letters': DeadLetterValue;
   /** A job, or a part of a response, that couldn't be processed. */
   'books.dead-letters': DeadLetterValue;

@@ -14,7 +14,7 @@ export interface TopicSchema {
   readonly contentType: string;
 }
 
-/** The parts of an error's description. */
+/** The schemas of an error's code and message. */
 export const reason = {
   code: z.string().describe('Error code, such as HEADGATE_GONE.'),
   message: z.string().describe('Error message.'),

@@ -1,4 +1,4 @@
-/** An error as text: messages for users unchanged, unexpected errors with their stack, so that users can report them. */
+/** Returns an error as text. The text of an unexpected error includes its stack, so that users can report it. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code } = error as { code?: unknown };

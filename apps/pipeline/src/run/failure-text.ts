@@ -3,7 +3,7 @@ import { LaneHeldError } from '@headgate/topics';
 import { createTimeWords } from '../status/text/time-words.ts';
 import { errorText } from './error-text.ts';
 
-/** Says why work ended, and how to continue. Names the service of a refused credential, and the process that holds a log. */
+/** Describes why work ended, and how to continue. */
 export function failureText(error: unknown): string {
   if (error instanceof LaneHeldError) {
     const { pid, sinceMs } = error;

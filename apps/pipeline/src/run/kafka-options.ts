@@ -7,7 +7,7 @@ import { readTextFile } from '../config/read-text-file.ts';
 
 type Sasl = NonNullable<KafkaTopicLogOptions['sasl']>;
 
-/** The Kafka driver's options from the configuration. Secrets are read only when a connection needs them, and printed options don't show them. */
+/** The Kafka driver's options from the configuration. A connection reads secrets when it needs them. Printed options don't show them. */
 export function kafkaOptions({ brokers, clientId, replication, compression, ssl, sasl }: KafkaTopicsConfig): KafkaTopicLogOptions {
   return {
     brokers,

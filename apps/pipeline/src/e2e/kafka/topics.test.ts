@@ -130,7 +130,8 @@ async function moreLanes(place: KafkaPlace): Promise<void> {
 
 /** Tests that fewer lanes than partitions are refused, with advice. */
 async function fewerLanes(place: KafkaPlace): Promise<void> {
-  const count = /followers\.requests" has 2 partitions, .*followers\.state 2, but topics\.lanes is 1: no lane would process the other ones/u;
+  const count =
+    /followers\.requests" has 2 partitions, .*followers\.state 2, but topics\.lanes is 1: no lane would process the other ones/u;
   await configure(place, { lanes: 1, credentials: 2 });
   await expectTheSame(place, new RegExp(`${count.source}.* Set topics\\.lanes to 2\\.$`, 'mu'));
   await configure(place, { lanes: 1, credentials: 1 });
