@@ -3,7 +3,7 @@ import type { StopDeadline } from '@headgate/pipeline';
 /** Times (ms after the first signal) at which a stop gives up writing and closing. */
 const WRITTEN_MS = 8_000;
 const CLOSED_MS = 9_000;
-/** After this time (ms), a process that still hangs is ended. Committed data is safe. */
+/** Time (ms after the first signal) at which the process ends even if it hangs. Committed data is safe. */
 const EXIT_MS = 9_500;
 /** Further signals within this time (ms) are ignored, because a terminal and npm can each send the same one. */
 const SAME_SIGNAL_MS = 1_000;

@@ -10,7 +10,7 @@ export interface OpenToWorkOptions {
   readonly onMissingRight?: 'throw' | 'wait';
   /** Whether to open the log only for reading: an embedded log is neither created nor migrated. Default: false. */
   readonly readOnly?: boolean;
-  /** Whether an embedded log deletes records that are older than `retain`, except unfinished jobs. Default: false. */
+  /** Whether an embedded log deletes records that are older than `retain`, except state and unfinished jobs. Default: false. */
   readonly deleteOld?: boolean;
 }
 
@@ -42,8 +42,8 @@ export async function openTopicLog(
 }
 
 /**
- * Returns a function that tells whether a topic holds jobs. It recognizes the topics of pipelines that the configuration no longer has,
- * too, because their jobs wait until the configuration has the pipelines again.
+ * Returns a function that tells whether a topic contains jobs. It also recognizes the topics of pipelines that the configuration no longer
+ * has, because their jobs wait for those pipelines.
  */
 function requestsTopics({ names }: TopicsConfig): (topic: string) => boolean {
   const isRequests = (topic: string): boolean => topic.endsWith('.requests');

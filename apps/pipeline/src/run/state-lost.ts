@@ -2,14 +2,14 @@ import { type Loss, StateLostError } from '@headgate/pipeline';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { startOverKey } from './topics.ts';
 
-/** Thrown for a deleted topic. The message contains the commands that repair the configured log. */
+/** A `StateLostError` with advice for the configured log. */
 class StateAdviceError extends Error {
   override readonly name = 'StateAdviceError';
   readonly code = 'HEADGATE_STATE_LOST';
   readonly retryable = false;
 }
 
-/** Adds the commands for the configured log to the error about a deleted topic. Returns any other error unchanged. */
+/** Adds advice for the configured log to a `StateLostError`. Returns any other error unchanged. */
 export function withStateAdvice(error: unknown, topics: TopicsConfig): unknown {
   if (!(error instanceof StateLostError)) return error;
   return new StateAdviceError(`${error.what} ${adviceFor(error.loss, topics)}`, { cause: error });

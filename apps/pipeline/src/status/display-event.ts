@@ -8,7 +8,7 @@ export type DisplayEvent = RunEvent | LogEvent;
 export type LogEvent = LogUnavailable | { readonly type: 'log-available'; readonly driver: LogDriver };
 
 export interface LogUnavailable {
-  /** Kafka can't be used, or the embedded log can't be written. Reported only after two seconds. */
+  /** The log can't be used. Reported only after two seconds. */
   readonly type: 'log-unavailable';
   readonly driver: LogDriver;
   readonly reason: string;

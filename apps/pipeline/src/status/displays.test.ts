@@ -104,7 +104,7 @@ describe('the row of a job', () => {
     expect(lines(run)).not.toContain('no attempt');
     await here.clock.advance(10_000);
 
-    // More attempts make the line longer, so the test doesn't expect where it breaks, or which of two forms it has.
+    // The number of attempts varies, and with it the length and the form of the line.
     await expect
       .poll(() => run.frame({ columns: 500 }).at(-1))
       .toMatch(/followers: down since 10:00:00(?:, next attempt [\d:]+)? \(\d+ attempts(?:, 1 job waiting)?\): cannot connect/u);
@@ -140,7 +140,6 @@ describe('the row of a job', () => {
       { ...followed, open: (io, lane) => followed.open({ ...io, onAttempt: (event) => (io.onAttempt(event), onSecond()) }, lane) },
     ]);
     await run.shows(/@alpha +1 page +10 ids +writing$/mu);
-    // The row stays that way.
     await here.clock.advance(1_000);
     expect(lines(run)).toMatch(/@alpha +1 page +10 ids +writing$/mu);
     expect(lines(run)).not.toContain('waits');
@@ -191,7 +190,7 @@ describe('the row of a job', () => {
       return lines(run);
     };
     await expect.poll(later).toMatch(/@alpha #\d/u);
-    // The list can have added the job again by then.
+    // By then, the list can have added the job again.
     expect(run.frame().filter((line) => line.startsWith('  @alpha #')).length).toBeGreaterThan(1);
   });
 
@@ -374,7 +373,7 @@ describe('the progress', () => {
 
   it('stays cheap however many jobs wait', async () => {
     await using here = await place();
-    // The service refuses the only request of the day, so nothing else happens, however slow the machine is.
+    // The only request of the day fails, so nothing else happens, however slow the machine is.
     const busy = createServer((_, response) => response.writeHead(503).end());
     await new Promise<void>((resolve) => busy.listen(0, '127.0.0.1', resolve));
     const { port } = busy.address() as AddressInfo;
@@ -392,7 +391,7 @@ describe('the progress', () => {
       await here.clock.advance(5_001);
       return run.view();
     };
-    // The forecast is made only now and then, and requests are counted in between, so the test advances the clock until both are there.
+    // Forecasts and counts are updated at different times, so the test advances the clock until both are complete.
     await expect.poll(view, { timeout: 60_000 }).toMatchObject({
       lanes: [{ inWork: 500, behind: 19_500, isCounted: true }],
       progress: { done: 0, left: 20_000, isExact: false },

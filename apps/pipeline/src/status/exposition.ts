@@ -5,7 +5,7 @@ export type Metric =
   | { readonly name: string; readonly type: 'counter' | 'gauge'; readonly help: string; readonly series: readonly Series<number>[] }
   | { readonly name: string; readonly type: 'histogram'; readonly help: string; readonly series: readonly Series<Histogram>[] };
 
-/** One series of a metric: its label values by label, and its current value. */
+/** One series of a metric: its labels and its current value. */
 export type Series<Value> = readonly [labels: Readonly<Record<string, string>>, value: Value];
 
 /** Content type of Prometheus's text format. */

@@ -27,7 +27,7 @@ export class FakeTerminal extends Writable {
     return this.text.split('\n').slice(0, -1);
   }
 
-  /** The screen after all writes. Obeys the escape sequences that a redraw uses, and throws for any other. */
+  /** The screen after all writes. Obeys the escape sequences that a redraw uses. */
   screen(): string[] {
     const lines: string[] = [''];
     let row = 0;

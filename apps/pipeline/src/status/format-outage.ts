@@ -16,7 +16,7 @@ const AVAILABLE: Readonly<Record<LogDriver, string>> = {
   sqlite: 'the topic log can be written again',
   own: 'the topic log can be reached again',
 };
-/** Maximum characters of a reason: enough for the names of a dozen topics. */
+/** Maximum characters of a reason, which can name many topics. */
 const MAX_REASON = 800;
 
 /** A short description of a log's outage, without its reason: `kafka can't be reached`. */

@@ -39,7 +39,7 @@ function ofWords({ credentials }: Extract<Doing, { state: 'waiting' }>): string 
   return ` of ${credentials.length > 3 ? countWords(credentials.length, 'credential') : credentials.map((name) => safeText(name, 40)).join(' or ')}`;
 }
 
-/** The pipelines' words for their items. */
+/** Words for the items of each pipeline, by the pipeline's name. */
 export function unitsOf({ pipelines }: Pick<RunView, 'pipelines'>): Units {
   return Object.fromEntries(Object.entries(pipelines).map(([name, { unit }]) => [name, unit]));
 }
@@ -51,7 +51,7 @@ export interface JobRow extends TableRow {
   /** Identifies the row across redraws. */
   readonly key: string;
   readonly state: JobState;
-  /** Time at which the job's last page was written, in words; empty before that. */
+  /** Expected finish time of a crawl in progress, in words. Empty if it is unknown. */
   readonly doneAt: string;
 }
 
@@ -72,7 +72,7 @@ export interface JobFilter {
 
 const RANKS: Readonly<Record<JobState, number>> = { working: 0, failed: 1, done: 2 };
 
-/** The rows for the selected jobs and for each pipeline's keys, and the counts of the other jobs. */
+/** The rows of the first selected jobs, and the counts of the others. */
 export function jobRows(view: RunView, times: TimeWords, { text, state, most }: JobFilter): Jobs {
   const wanted = text.toLowerCase();
   const found = view.work.filter((row) => (state === 'all' || stateOf(row) === state) && nameOf(row).toLowerCase().includes(wanted));
@@ -262,8 +262,8 @@ function waitWords(holds: string): string {
 }
 
 /**
- * For each pipeline whose open work all waits for budgets: the budget that delays the next request, and as its value the name of the work
- * that the budget blocks.
+ * Maps the budget that delays a pipeline's next request to what it blocks: `everything`, or the pipeline's name. Includes only pipelines whose
+ * open work all waits for budgets.
  */
 export function holdingBudgets({ work, budgets, now }: RunView): ReadonlyMap<Budget, string> {
   const open = work.filter(({ doing }) => doing !== undefined);
@@ -286,7 +286,7 @@ export function holdingBudgets({ work, budgets, now }: RunView): ReadonlyMap<Bud
   return holding;
 }
 
-/** The credentials that jobs wait for; undefined if any credential will do. */
+/** The credentials that jobs wait for; undefined if one of the jobs can use any credential. */
 function credentialsOf(rows: readonly WorkRow[]): ReadonlySet<string> | undefined {
   const all = rows.map(({ doing }) => (doing?.state === 'waiting' ? doing.credentials : undefined));
   return all.includes(undefined) ? undefined : new Set(all.flatMap((names = []) => names));

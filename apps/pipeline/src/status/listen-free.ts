@@ -33,7 +33,7 @@ function listen(server: Server, host: string, port: number): Promise<NodeJS.Errn
   });
 }
 
-/** Thrown if the status server can't listen on any of the ports. */
+/** Thrown if the status server can't listen. */
 class StatusPortError extends Error {
   override readonly name = 'StatusPortError';
   readonly code = 'HEADGATE_STATUS_PORT';

@@ -125,7 +125,7 @@ function headerLine(header: string, { elapsed, lanes }: Screen, columns: number)
   return plain(`${padWidth(text, room)}  ${elapsed}`);
 }
 
-/** The notes, each on as many lines as it needs. If these are more than `most` lines in total, each note is cut to one line. */
+/** The notes, each on as many lines as it needs. If that takes more than `most` lines in total, each note is cut to one line. */
 function noteLines(notes: readonly Note[], columns: number, most: number): readonly TableLine[] {
   const whole = notes.map(({ words, tone }) => ({ texts: wrappedLine(`  ${words}`, columns), tone }));
   const isRoomy = whole.reduce((sum, { texts }) => sum + texts.length, 0) <= most;

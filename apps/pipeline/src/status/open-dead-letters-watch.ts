@@ -7,7 +7,7 @@ import { totalOf } from './text/number-words.ts';
 const COUNT_NEW_MS = 10_000;
 /** Age (ms) at which a count is repeated while dead letters are open, because another process can replay or dismiss them. */
 const COUNT_AGAIN_MS = 60_000;
-/** After a count that took t ms, the next one starts at least 20 × t ms later. */
+/** Minimum time between the end of a count and the next automatic one, as a multiple of the count's duration. */
 const SHARE = 20;
 
 export interface OpenDeadLettersWatchOptions extends Omit<CountOptions, 'signal'> {

@@ -37,7 +37,7 @@ export function openDeadLetterLines(open: OpenDeadLetters, commandFor: CommandFo
   });
 }
 
-/** The open dead letters of each pipeline that has more of them than this run has written. Earlier runs left the others. */
+/** The open dead letters of each pipeline that has more of them than this run has written, so that some are from earlier runs. */
 export function olderOpenDeadLetters({ openDeadLetters = {}, pipelines }: Pick<RunView, 'openDeadLetters' | 'pipelines'>): OpenDeadLetters {
   return Object.fromEntries(
     Object.entries(openDeadLetters).filter(([pipeline, counts]) => totalOf(counts) > (pipelines[pipeline]?.deadLetters ?? 0)),

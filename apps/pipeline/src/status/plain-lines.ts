@@ -15,8 +15,8 @@ const QUIET_MS = 3_000;
 const SPACING_MS = 1_000;
 
 /**
- * Writes events as lines, such as `10:31:04 @alpha page 412: 5,000 ids`. The progress of a request takes at most one line per second. If no
- * line was written for 3 s, writes what the run waits for.
+ * Writes events as lines, such as `10:31:04 @alpha page 412: 5,000 ids`. The progress of a request takes at most one line per second. After
+ * 3 s without a line, writes what the run waits for, if that has changed.
  */
 export function createPlainLines(
   options: Pick<ReporterOptions, 'clock' | 'view' | 'units' | 'header' | 'timeZone'> & { readonly stderr: Output },
@@ -48,7 +48,7 @@ export function createPlainLines(
       if (event.type === 'lane-left') summed.flush('all');
       if (event.type === 'service-unavailable') failing.add(event.pipeline);
       if (event.type === 'service-available') failing.delete(event.pipeline);
-      // One outage is reported once, however many requests meet it.
+      // One outage is reported once, however many requests it affects.
       if (event.type === 'attempt' && event.outcome === 'transient' && failing.has(event.pipeline)) return;
       const text = eventText(event, units);
       if (text.plain === 'each') write(text.words);

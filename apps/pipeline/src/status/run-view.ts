@@ -20,7 +20,7 @@ export interface RunView extends RunSnapshot {
   readonly isLaneLeft: boolean;
   /** Whether this process holds no lane because the work of its lanes is done. */
   readonly isDoneHere: boolean;
-  /** Set once the run is over. */
+  /** Set after the run has ended. */
   readonly outcome?: RunOutcome;
   /** The process and its configuration, without secrets. */
   readonly about: RunAbout;
@@ -39,9 +39,9 @@ export interface RunAbout {
   readonly version: string;
   readonly host: string;
   readonly pid: number;
-  /** The configuration, as the user named it. */
+  /** Name of the configuration file, or of the program that uses the library. */
   readonly config: string;
-  /** Address of the log: a file, or Kafka with its brokers. */
+  /** Address of the log, such as a file or Kafka's brokers. */
   readonly log: string;
   readonly group: string;
   /** Number of partitions of each requests topic. */
@@ -63,7 +63,7 @@ export interface RunViewer {
   counted(open: OpenDeadLetters): void;
   /** Call after the run has started. */
   attach(running: Pick<Running, 'snapshot'>): void;
-  /** Call after the run has ended. Views use the snapshot `last` from then on. Default: one taken now. */
+  /** Call after the run has ended. Views use the snapshot `last` from then on. Default: a snapshot taken now. */
   end(outcome: RunOutcome, last?: RunSnapshot): void;
   view(): RunView;
 }

@@ -29,7 +29,7 @@ export interface Screen {
   readonly budgets: readonly BudgetRow[];
   /** Why nothing or too little happens, although nothing is wrong. */
   readonly notes: readonly Note[];
-  /** Errors that keep lanes from working, the worst first. */
+  /** Errors that keep work from continuing, the worst first. */
   readonly faults: readonly Fault[];
   /** Open dead letters, each line with the command to read them. */
   readonly deadLetterLines: readonly string[];

@@ -50,11 +50,11 @@ export interface ShownRun {
   readonly json: FakeTerminal;
   /** Epoch ms at which the last page or the last response for keys was written. */
   lastAnswerAt(): number;
-  /** Resolves when a line of the frame matches. It has to wait, because requests are answered in real time. */
+  /** Resolves when a line of the frame matches. */
   shows(line: RegExp): Promise<void>;
   /** Stops the run as Ctrl-C does. */
   stop(): void;
-  /** Advances the clock whenever all remaining work waits for it, after a call of `onWait`. Resolves when the run has ended. */
+  /** Advances the clock whenever all remaining work waits for virtual time, after a call of `onWait`. Resolves when the run has ended. */
   finish(onWait?: (view: RunView) => void): Promise<RunResult>;
 }
 

@@ -28,8 +28,8 @@ export interface StatusAnswers {
 }
 
 /**
- * Answers requests about the state of a run: `/` for people (JSON if `Accept` prefers it), kept up to date by `/events`, `/status.json`,
- * `/livez`, `/readyz`, `/metrics` (Prometheus). Only reads.
+ * Answers requests about the state of a run: `/` (the status page, or JSON if `Accept` prefers it), `/events` (updates of the page),
+ * `/status.json`, `/livez`, `/readyz` and `/metrics` (for Prometheus). Only reads.
  */
 export function statusAnswers(options: StatusAnswersOptions): StatusAnswers {
   const { view, names } = options;
@@ -164,7 +164,7 @@ function text(status: number, body: string): Answer {
   return { status, headers: { 'content-type': plainText }, body };
 }
 
-/** A browser names text/html first; a client that names JSON before it, or only JSON, is a program. */
+/** A browser names text/html first. A client that names application/json before it, or without it, is a program. */
 function prefersJson(accept: string | undefined): boolean {
   if (accept === undefined) return false;
   const json = accept.search(/application\/json/i);

@@ -2,7 +2,7 @@ import { listenFree } from './listen-free.ts';
 import { type StatusAnswersOptions, statusAnswers } from './status-answers.ts';
 
 export interface StatusServerOptions extends Omit<StatusAnswersOptions, 'names'> {
-  /** Port to listen on. If it is in use, the server takes the next free one, at most 19 further. With 0, it takes any free port. */
+  /** Port to listen on. If it is in use, the server takes the first free one of the 19 ports after it. With 0, it takes any free port. */
   readonly port: number;
   readonly host: string;
   /** More accepted names in the Host header, in lowercase, besides `host`, `localhost` and IP addresses. Default: none. */
@@ -17,7 +17,7 @@ export interface StatusServer {
   close(): Promise<void>;
 }
 
-/** Serves the state of a run on its own port. Throws a `StatusPortError` if no port is free. */
+/** Serves the state of a run on its own port. Throws a `StatusPortError` if it can't listen. */
 export async function startStatusServer({ host, port: wanted, names = [], ...shown }: StatusServerOptions): Promise<StatusServer> {
   const answers = statusAnswers({ ...shown, names: [host.toLowerCase(), ...names] });
   // Importing node:http would read all of its exports, some of which load Node's own undici.

@@ -12,7 +12,7 @@ import { lanesWords, unitsOf } from './format-row.ts';
 export interface SummaryOptions {
   /** The run after its end. */
   readonly view: RunView;
-  /** Returns the name of a topic on the log. Default: the topic's own name. */
+  /** Returns the name of a topic in the log. Default: the topic's own name. */
   readonly names?: (topic: string) => string;
   readonly commandFor: CommandFor;
   /** How the run ended: all jobs are done, it was stopped before, or it couldn't continue. */
@@ -90,7 +90,7 @@ function elsewhere({ lanes, lanesElsewhere }: RunView): string[] {
   return [`${'Elsewhere:'.padEnd(18)}${elsewhereWords(lanesElsewhere)}.`];
 }
 
-/** Unfinished crawls, started or not. */
+/** Unfinished crawls, started or not. `count` is a minimum if `isExact` is false. */
 interface WalksLeft {
   readonly count: number;
   readonly isExact: boolean;

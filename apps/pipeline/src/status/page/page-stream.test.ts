@@ -108,7 +108,7 @@ it('the stream accepts 24 pages, and another one when one has left', async () =>
 
 it('the stream sends at most one frame to a page that doesn’t read, gives it up after 30 s, and ends without it', async () => {
   const asOf = { n: 0 };
-  // Each frame has 300 new rows, about 200 kB a second.
+  // Each frame has 300 new rows, so that the buffers of a page that doesn't read fill up.
   const { clock, server } = await serve(() => {
     asOf.n += 1;
     const view = busyView({ requests: 300 });

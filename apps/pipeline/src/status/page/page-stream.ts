@@ -22,7 +22,7 @@ export interface PageStreamsOptions {
 export interface PageStreams {
   /** False if the maximum number of pages is open. */
   readonly hasRoom: boolean;
-  /** Reads the run. The returned function sends a page its whole content, and later what changes. `query` is that of the page's address. */
+  /** Reads the run. The returned function sends a page its whole content, and later what changes. `query` is the query of the page's address. */
   open(query: string): (response: ServerResponse) => void;
   /** Sends the end of the run to every page. Resolves when their connections are closed, or after half a second. */
   close(): Promise<void>;

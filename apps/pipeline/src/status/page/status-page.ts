@@ -14,7 +14,7 @@ export interface StatusPageOptions extends Omit<ScreenOptions, 'jobs'> {
 /** The status page, which is the same for every run, and the streams that fill it. */
 export interface StatusPage {
   readonly document: string;
-  /** Permits the page's own script and style, its icon and its event stream, and nothing else. */
+  /** Permits only the page's own script and style, `data:` images, and requests to its own server. */
   readonly contentSecurityPolicy: string;
   readonly streams: PageStreams;
 }

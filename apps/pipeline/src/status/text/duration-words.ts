@@ -23,7 +23,7 @@ export function durationWords(durationMs: number): string {
   return words.join(' ');
 }
 
-/** A running clock (ms): `00:14:32`; hours continue counting past 99. */
+/** A duration (ms) as a clock: `00:14:32`. Hours can exceed 99. */
 export function elapsedWords(durationMs: number): string {
   const seconds = Number.isFinite(durationMs) ? Math.max(0, Math.floor(durationMs / 1000)) : 0;
   return [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60].map((part) => String(part).padStart(2, '0')).join(':');

@@ -3,7 +3,7 @@ export function groupedNumber(value: number): string {
   return Number.isFinite(value) ? String(Math.trunc(value)).replace(/\B(?=(?:\d{3})+$)/g, ',') : '?';
 }
 
-/** A count as people say it: exact and grouped below a million (`35,000`), three digits above (`2.06 M`, `1.20 bn`). */
+/** A count as people say it: exact below a million (`35,000`), rounded above (`2.06 M`, `1.20 bn`). */
 export function numberWords(value: number): string {
   if (Number.isFinite(value) && value >= 1_000_000_000 - 500_000) return `${threeDigits(value / 1_000_000_000)} bn`;
   if (Number.isFinite(value) && value >= 1_000_000) return `${threeDigits(value / 1_000_000)} M`;
