@@ -33,7 +33,6 @@ describe('no output contains control sequences from outside, or is endless', () 
     for (const value of [HOSTILE, 'a'.repeat(100_000)]) {
       const { code, stdout, stderr } = await headgate(args.map((arg) => arg.replace('%', value)));
       expect(code).not.toBe(0);
-      // The report of `check` goes to stdout.
       const [said, unsaid] = args[0] === 'check' ? [stdout, stderr] : [stderr, stdout];
       expect(unsaid).toBe('');
       expect(said).not.toBe('');

@@ -1,5 +1,5 @@
 /**
- * The configuration of the command as a module: `defineConfig`, the pipelines of the two built-in services, and lists from files.
+ * Functions and types for a configuration in code: `defineConfig`, the two built-in pipelines, and lists from files.
  *
  * @packageDocumentation
  */

@@ -3,7 +3,7 @@ import { createStop } from './stop.ts';
 
 // Without this cache, Node compiles the code at every start.
 enableCompileCache();
-/** Time (ms) that a process gets to exit. After that, a thread blocks its exit, and it is killed. */
+/** Time (ms) that a process gets to exit. If a thread blocks the exit for longer, the process is killed. */
 const EXIT_WITHIN_MS = 300;
 /** Time (ms) from the end of a command until the process exits, even if a library has left something open. */
 const LINGER_MS = 500;
@@ -13,7 +13,7 @@ const stop = createStop({ now: () => performance.now(), schedule: (ms, call) => 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const onSignal = (name: string): void => stop.onSignal(name);
 for (const signal of SIGNALS) process.on(signal, onSignal);
-/** Imports a user's module without our signal handlers. A signal then ends the process even if the module loops. */
+/** Imports a user's module without the signal handlers above. A signal then ends the process even if the module loops. */
 const importing = async (load: () => Promise<unknown>): Promise<unknown> => {
   for (const signal of SIGNALS) process.off(signal, onSignal);
   try {

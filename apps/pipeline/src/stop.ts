@@ -22,9 +22,7 @@ export interface Stop {
   /** Aborted by the first signal. */
   readonly signal: AbortSignal;
   readonly deadline: StopDeadline;
-  /**
-   * Handles a signal: the first one asks to stop, and a later one ends the process, unless it repeats the first within `SAME_SIGNAL_MS`.
-   */
+  /** Handles a signal. The first one asks to stop. A later one ends the process, unless it comes within `SAME_SIGNAL_MS` of the first. */
   onSignal(name: string): void;
 }
 

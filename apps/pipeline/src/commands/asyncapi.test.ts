@@ -41,7 +41,6 @@ test.each([
   const document = await documentOf(yaml);
   isAsyncApi(document);
   expect(isAsyncApi.errors ?? []).toEqual([]);
-  // The schema of the specification also rejects an invalid document.
   expect(isAsyncApi({ ...document, channels: { a: { address: 7 } } })).toBe(false);
 });
 

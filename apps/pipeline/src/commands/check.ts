@@ -15,7 +15,6 @@ export interface Probe {
   readonly run: () => Promise<ProbeResult>;
 }
 
-/** The result of a probe. */
 export interface ProbeResult {
   readonly ok: boolean;
   /** The result in words, on one or more lines. */
@@ -31,7 +30,6 @@ export interface CheckOptions extends LoadConfigOptions {
   readonly online?: boolean;
   /** Returns the probes for the sections of the configuration that have no problems. */
   readonly probes: (valid: ValidSections) => readonly Probe[];
-  /** Stream for the report. */
   readonly output: { readonly write: (text: string) => unknown };
   /** Writes the report as one line of JSON. Default: false. */
   readonly json?: boolean;

@@ -34,7 +34,7 @@ export interface CommandContext {
   readonly signal: AbortSignal;
   /** The time limits of a stop. Default: those of `start`. */
   readonly deadline?: StopDeadline;
-  /** Whether to log as JSON. */
+  /** The global option `--json`. */
   readonly json: boolean;
   /** Loads a user's module, as in `loadConfig`. */
   readonly importing?: Importing;
@@ -76,7 +76,7 @@ export async function openLog(
   let isOpen = false;
   let isReported = false;
   const onAvailability = (change: AvailabilityChange): void => {
-    // An outage before the log is open isn't reported here. If opening fails, it throws the driver's own error.
+    // An outage before the log is open isn't reported here: a failed opening throws the driver's own error.
     if (change.available ? !isReported : !isOpen) return;
     isReported = !change.available;
     stderr.write(

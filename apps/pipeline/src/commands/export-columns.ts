@@ -10,7 +10,6 @@ export interface ExportColumn {
 /** A record's value in a column. A time is in epoch ms, and null means no value. */
 export type Cell = string | number | boolean | readonly string[] | null;
 
-/** Writes records as rows. */
 export interface RowWriter {
   row(cells: readonly Cell[]): Promise<void>;
   end(): Promise<void>;
@@ -23,7 +22,7 @@ const RECORD: readonly ExportColumn[] = [
   { name: 'record_key', type: 'text' },
 ];
 
-/** Holds the whole value of a record that doesn't fit the other columns. */
+/** Contains a record's whole value if the value doesn't fit the other columns. */
 const REST: ExportColumn = { name: 'record_value', type: 'text' };
 
 /**
@@ -83,7 +82,6 @@ function fittingCells(text: string | null | undefined, columns: readonly ExportC
   }
 }
 
-/** Parses a JSON object. Undefined for any other text. */
 function objectOf(text: string | null | undefined): Readonly<Record<string, unknown>> | undefined {
   if (text === null || text === undefined) return undefined;
   try {

@@ -102,7 +102,6 @@ async function targetOf(out: string): Promise<{ readonly path: string; readonly 
   }
 }
 
-/** Whether a path is the embedded log itself, or a file that SQLite keeps next to it. */
 async function isFileOfLog(path: string, file: string): Promise<boolean> {
   const log = await realpath(file).catch(() => file);
   return ['', '-wal', '-shm'].some((end) => path === `${log}${end}`);

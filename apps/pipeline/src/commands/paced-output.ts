@@ -29,7 +29,6 @@ export interface PacedOutput {
   write(chunk: string | Uint8Array): Promise<void>;
 }
 
-/** The part of `PacedOutput` that writes. */
 export type Sink = Pick<PacedOutput, 'write'>;
 
 export function pacedOutput({ stream, signal, failsWhenClosed = false }: PacedOutputOptions): PacedOutput {

@@ -130,7 +130,6 @@ interface StartedOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A folder with a configuration, and a function that runs it on a virtual clock. */
 async function runPlace(yaml: string) {
   const cwd = await configFolder({ 'headgate.yaml': yaml });
   const { config } = await loadConfig({ cwd, env: ENV });

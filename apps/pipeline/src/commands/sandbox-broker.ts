@@ -3,7 +3,6 @@ import { orAborted } from '@headgate/throttle/internal';
 import type { CommandContext } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Kafka's usual port. */
 export const KAFKA_PORT = 9092;
 
 export interface SandboxBroker extends AsyncDisposable {

@@ -10,7 +10,6 @@ export interface AnyPipeline {
   named?(name: string): AnyPipeline;
 }
 
-/** The built-in pipelines. */
 export const BUILT_IN: readonly AnyPipeline[] = [followers, books];
 
 /** The definitions of the built-in pipelines and of `own`. A definition in `own` replaces a built-in definition of the same name. */

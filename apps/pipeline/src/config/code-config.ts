@@ -32,8 +32,8 @@ const whole = z.strictObject({
 });
 
 /**
- * Loads a headgate.config.ts, after adding missing variables from `settings` to `process.env`. Throws a `ConfigError` if it can't be loaded
- * or is invalid.
+ * Loads a configuration module, after adding missing variables from `settings` to `process.env`. Throws a `ConfigError` if the module can't
+ * be loaded or is invalid.
  */
 export async function codeConfig({ file, path, settings, importing }: CodeConfigOptions): Promise<ReadConfig> {
   for (const [name, value] of Object.entries(settings)) process.env[name] ??= value;

@@ -4,9 +4,7 @@ import type { Problem } from './problem.ts';
 import { shownVariable } from './variables.ts';
 
 export interface ExcerptOptions {
-  /** The text of the file. */
   readonly text: string;
-  /** Whether a key may be shown. */
   readonly isKeyShown: (key: string) => boolean;
   /** Values that may be shown: the length of each by its offset in the text. Default: none. */
   readonly open?: ReadonlyMap<number, number>;

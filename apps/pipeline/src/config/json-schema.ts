@@ -66,7 +66,6 @@ function link(schema: JsonSchema, root: JsonSchema): void {
   for (const one of within(schema)) link(one, root);
 }
 
-/** The schemas directly within another one. */
 function within({
   properties = {},
   $defs = {},

@@ -21,7 +21,6 @@ test('the twelve example sections are valid', async () => {
 
 type Path = readonly (string | number)[];
 
-/** The paths of a value, and of all values within it. */
 function places(value: unknown, at: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [at];
   return [at, ...Object.entries(value).flatMap(([key, one]) => places(one, [...at, Array.isArray(value) ? Number(key) : key]))];
@@ -83,7 +82,6 @@ const mutation = fc.record({
 
 type How = (typeof mutation extends fc.Arbitrary<infer Value> ? Value : never)['how'];
 
-/** The value with a mistake at a path. */
 function mutated(value: unknown, [part, ...rest]: Path, how: How): unknown {
   if (typeof value !== 'object' || value === null || part === undefined) return 'value' in how ? how.value : value;
   const entries = Object.entries(value as Readonly<Record<string, unknown>>);

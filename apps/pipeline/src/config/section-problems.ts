@@ -6,7 +6,6 @@ import { type KeyPath, type Problem, isShowable, shown, shownPath } from './prob
 import { shownVariable, substituteVariables } from './variables.ts';
 import type { Origin } from './yaml-values.ts';
 
-/** A message about a place in a file. */
 export interface Finding {
   readonly origin: Origin;
   readonly message: string;
@@ -15,9 +14,7 @@ export interface Finding {
 }
 
 export interface SectionProblemsOptions {
-  /** Returns the JSON Schema of the section. */
   readonly schema: () => JsonSchema;
-  /** Returns where a value of the section comes from. */
   readonly originOf: (path: KeyPath) => Origin;
   /** Texts of variables and secrets, to hide in messages. */
   readonly hidden: readonly string[];

@@ -23,7 +23,6 @@ export interface DriftingService extends AsyncDisposable {
   readonly url: string;
   /** For each user, replaces a random follower with a new one, `changes` times. */
   drift(changes: number): void;
-  /** The crawls of a user, in order. */
   crawls(user: string): readonly SeenCrawl[];
 }
 

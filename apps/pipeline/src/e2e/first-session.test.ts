@@ -9,7 +9,6 @@ import { runCommandLine } from '../command-line.ts';
 import { FakeTerminal } from '../status/fake-terminal.fixture.ts';
 
 const PAGE = join(import.meta.dirname, '../../../../docs/a-first-session.md');
-/** The address of the service that the page uses. */
 const ADDRESS = 'http://127.0.0.1:8701';
 /** In the page's output, marks that the user presses Ctrl-C. */
 const CTRL_C = '^C';
@@ -25,7 +24,6 @@ interface OnTerminal {
   readonly ended: Promise<number>;
   /** The output so far, without control sequences. */
   text(): string;
-  /** Waits until the terminal shows the words. */
   shows(words: string): Promise<void>;
   type(line: string): void;
   ctrlC(): void;

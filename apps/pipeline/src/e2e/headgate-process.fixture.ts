@@ -41,7 +41,6 @@ export interface Workplace extends AsyncDisposable {
     options: { readonly input?: string; readonly env?: Readonly<Record<string, string>> },
     ...args: readonly string[]
   ): Promise<Ended>;
-  /** Runs a shell command. */
   shell(command: string): Promise<Pick<Ended, 'code' | 'stderr'>>;
   /** The committed records of a topic, from the folder's embedded log. Throws if the topic is missing. */
   records(topic: string): Promise<ReadRecord[]>;
@@ -167,7 +166,6 @@ export interface FollowersYamlOptions {
   readonly more?: string;
 }
 
-/** A configuration with a followers section and an embedded log. */
 export function followersYaml({
   url,
   users,

@@ -33,7 +33,6 @@ export interface InProcess extends AsyncDisposable {
   config(yaml: string): Promise<Config>;
   /** Runs the pipelines of a configuration as `headgate run` does, including their lists. */
   start(yaml: string, options?: { readonly follow?: boolean }): InProcessRun;
-  /** The values of a topic's records. */
   values(topic: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
 

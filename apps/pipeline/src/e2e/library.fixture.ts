@@ -7,7 +7,6 @@ import type { Ended } from './headgate-process.fixture.ts';
 const [HALLS, SHELVES, BOOKS, PAGE] = [5, 2, 100, 30];
 const numbered = (count: number, prefix: string) => Array.from({ length: count }, (_, i) => ({ id: `${prefix}${i}` }));
 
-/** The entries of a list of the library, by the list's path. */
 function entriesOf(path: string): readonly { readonly id: string }[] {
   const [, level, above = '', book = ''] = path.split('/');
   if (level === 'shelves') return numbered(SHELVES, `${above}-s`);
@@ -37,7 +36,7 @@ export interface Library extends AsyncDisposable {
   readonly url: string;
   /** Number of requests received so far. */
   requests(): number;
-  /** Resolves after that many requests, or when every page was requested. Responses then wait until `killed` is called. */
+  /** Resolves after `at` requests, or when every page was requested. */
   reached(at: number): Promise<void>;
   /** Call after a process was killed, to find out which listings were in flight. `name` is the first part of the topics' names. */
   killed(log: TopicLog, name: string): Promise<void>;
@@ -146,7 +145,6 @@ export interface KillsOptions {
   readonly processes: 1 | 2;
   /** Starts `run --follow`, so that the process doesn't end before it is killed. */
   readonly start: () => Worker;
-  /** Opens the log to read what was written. */
   readonly openLog: () => Promise<TopicLog>;
   readonly prefix?: string;
   /** Returns a number from 0 to below 1. */

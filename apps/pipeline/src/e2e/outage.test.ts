@@ -72,7 +72,6 @@ async function gate(url: string, fateOf: () => Fate) {
   };
 }
 
-/** The events of a run with `--json`. */
 function eventsOf(run: Started): readonly Readonly<Record<string, unknown>>[] {
   const lines = run.text().stderr.split('\n');
   return lines.flatMap((line) =>

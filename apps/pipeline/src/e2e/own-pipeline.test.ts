@@ -84,7 +84,6 @@ export default defineConfig({
   });
 });
 
-/** A configuration in code with the user's own log. */
 function withOwnLog(url: string, topics: string): string {
   return `import { defineConfig } from 'headgate';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';

@@ -80,7 +80,6 @@ function shrinking(log: TopicLog): TopicLog {
   });
 }
 
-/** A lane writer that calls `assertTaken` before it writes a record. */
 function writerWith(writer: LaneWriter, assertTaken: (record: NewRecord | RecordSeries) => void): LaneWriter {
   return {
     state: writer.state,

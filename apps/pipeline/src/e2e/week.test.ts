@@ -84,7 +84,6 @@ interface Needs {
   readonly series: number;
   /** Number of entries in the snapshot, without the rows of its work. */
   readonly entries: number;
-  /** Number of events in this round. */
   readonly events: number;
   readonly heldBytes: number;
 }

@@ -1,7 +1,6 @@
 import { type UserChoice, isScreenName, isUserId } from '@headgate/sources/followers/user';
 import * as z from 'zod';
 
-/** The cursor of a user's first page. */
 export const FIRST_CURSOR = '-1';
 
 export const userId = z

@@ -1,7 +1,6 @@
 import type { DefinitionInfo } from '@headgate/pipeline';
 import * as z from 'zod';
 
-/** The schemas of a topic's records. */
 export interface TopicSchema {
   /** Name of the topic without the prefix: `followers.ids`. */
   readonly topic: string;
@@ -9,7 +8,6 @@ export interface TopicSchema {
   readonly kind: 'records' | 'requests' | 'dead-letters' | 'state';
   /** JSON Schema of the value. For state, it permits any value. */
   readonly value: object;
-  /** JSON Schema of the key. */
   readonly key: object;
   readonly contentType: string;
 }
@@ -20,7 +18,6 @@ export const reason = {
   message: z.string().describe('Error message.'),
 };
 
-/** The value of a dead letter. */
 export const deadLetter = z.looseObject({
   error: z.object({ ...reason, retryable: z.boolean().describe('Whether a replay can succeed without any change.') }),
   at: z.iso.datetime().describe('Time at which the job was dead-lettered.'),
@@ -75,7 +72,6 @@ export interface ValueJsonSchemaOptions {
   readonly io?: 'input' | 'output';
 }
 
-/** The JSON Schema of a value. */
 export function valueJsonSchema(schema: z.ZodType, { target = 'draft-2020-12', io = 'output' }: ValueJsonSchemaOptions = {}): object {
   return z.toJSONSchema(schema, {
     target,

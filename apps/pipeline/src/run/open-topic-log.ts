@@ -4,7 +4,6 @@ import type { AvailabilityChange, TopicLog } from '@headgate/topics';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { kafkaOptions } from './kafka-options.ts';
 
-/** Options for opening the log. */
 export interface OpenToWorkOptions {
   /** If the broker denies a right: reject, or wait until the right is granted. Only Kafka denies rights. Default: `'throw'`. */
   readonly onMissingRight?: 'throw' | 'wait';
@@ -60,7 +59,6 @@ export async function logExists(config: TopicsConfig): Promise<boolean> {
   );
 }
 
-/** The log's location, for users. */
 export function logAddress(config: TopicsConfig): string {
   switch (config.driver) {
     case 'sqlite':

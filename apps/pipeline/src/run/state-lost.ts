@@ -2,7 +2,7 @@ import { type Loss, StateLostError } from '@headgate/pipeline';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { startOverKey } from './topics.ts';
 
-/** A `StateLostError` with advice for the configured log. */
+/** Replaces a `StateLostError`. The message contains advice for the configured log. */
 class StateAdviceError extends Error {
   override readonly name = 'StateAdviceError';
   readonly code = 'HEADGATE_STATE_LOST';

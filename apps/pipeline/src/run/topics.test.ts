@@ -85,7 +85,6 @@ test('a group state that is missing alone is warned of: without it, all entries 
   expect((await prepareTopics({ log, config })).warnings).toEqual([]);
 });
 
-/** A log whose `createTopics` rejects with this error. */
 function refusing(error: Error): TopicLog {
   const log: Pick<TopicLog, 'createTopics'> = {
     async createTopics() {

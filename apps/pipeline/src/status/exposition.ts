@@ -8,7 +8,6 @@ export type Metric =
 /** One series of a metric: its labels and its current value. */
 export type Series<Value> = readonly [labels: Readonly<Record<string, string>>, value: Value];
 
-/** Content type of Prometheus's text format. */
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Formats metrics in Prometheus's text format. Converts the durations of histograms from ms to seconds. */

@@ -116,7 +116,6 @@ const EVENTS: { readonly [Type in DisplayEvent['type']]: EventWords<Extract<Disp
   'log-available': { words: logEventWords, level: 'info', plain: 'each', isKept: always },
 };
 
-/** The types of all events. */
 export const EVENT_TYPES: readonly string[] = Object.keys(EVENTS);
 
 export interface EventText {
@@ -158,7 +157,6 @@ export function countsWords(counts: Readonly<Record<string, number>>): string {
   return said.length === 0 ? 'no record' : said.join(', ');
 }
 
-/** Says why a lane can't continue. */
 export function failedLaneWords({ pipeline, lane, reason }: { pipeline: string; lane: number; reason: string }): string {
   const why = safeText(reason, 500).replace(/[.;\s]+$/, '');
   return `${pipeline} lane ${lane} can't continue: ${why}. No data is lost: its jobs wait for the next run.`;

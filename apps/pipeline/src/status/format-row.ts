@@ -46,7 +46,6 @@ export function unitsOf({ pipelines }: Pick<RunView, 'pipelines'>): Units {
 
 export type JobState = 'working' | 'failed' | 'done';
 
-/** A line of the table of jobs. */
 export interface JobRow extends TableRow {
   /** Identifies the row across redraws. */
   readonly key: string;
@@ -61,7 +60,6 @@ export interface Jobs {
   readonly others: Readonly<Record<JobState | 'waiting', number>>;
 }
 
-/** Selects the jobs for the table. */
 export interface JobFilter {
   /** Part of a job's name, in any case. Empty: every name. */
   readonly text: string;
@@ -221,7 +219,6 @@ export function budgetName({ pipeline, credential, budget }: Pick<Budget, 'pipel
   return `${pipeline} ${credential === undefined ? 'all credentials' : safeText(credential, 40)}${budget === 'rate' ? '' : ` ${safeText(budget, 40)}`}`;
 }
 
-/** A line of the table of budgets. */
 export interface BudgetRow extends TableRow {
   /** `in 15 m`; empty for a budget that resets at a time of day. */
   readonly window: string;

@@ -85,7 +85,6 @@ export function jsonLog({ stderr, clock }: Pick<ReporterOptions, 'clock'> & { re
   );
 }
 
-/** Progress in the form of a log line's fields. */
 export function progressFields({ done, left, isExact, doneAt }: Progress): Record<string, unknown> {
   return {
     requests_done: done,

@@ -18,7 +18,6 @@ export interface OpenDeadLettersWatchOptions extends Omit<CountOptions, 'signal'
 export interface OpenDeadLettersWatch {
   /** Call after this run has written a dead letter. */
   changed(): void;
-  /** Counts now. */
   count(): Promise<void>;
   close(): void;
 }

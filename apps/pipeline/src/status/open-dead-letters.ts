@@ -10,7 +10,6 @@ export interface CountOptions extends Omit<Parameters<typeof countOpenDeadLetter
   readonly pipelines: readonly { readonly name: string }[];
 }
 
-/** Counts the open dead letters of pipelines, one after the other. */
 export async function countOpenOf({ pipelines, ...where }: CountOptions): Promise<OpenDeadLetters> {
   const counts: [string, OpenByCode][] = [];
   for (const { name: pipeline } of pipelines) counts.push([pipeline, await countOpenDeadLetters({ ...where, pipeline })]);

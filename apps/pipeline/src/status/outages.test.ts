@@ -39,7 +39,6 @@ it('each display reports once that the log is locked, for how long, and that it 
   expect(narrow.join(' ').replaceAll(/ +/gu, ' ')).toContain(
     "can't be written since 10:15:00, for 3 s: nothing is lost; continues automatically (",
   );
-  // On a small screen, the end of the note is cut.
   expect(run.frame({ columns: 50, rows: 6 }).at(-1)).toMatch(/^ {2}the topic log can't be written since 10:15:00.*…$/u);
   unlock();
   expect((await run.finish()).outcome).toBe('done');

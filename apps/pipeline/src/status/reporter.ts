@@ -13,7 +13,6 @@ export interface ReporterOptions {
   /** Whether the live display uses colors. The other displays never do. */
   readonly color: boolean;
   readonly clock: Clock;
-  /** Returns the current state of the run. */
   readonly view: () => RunView;
   /** Names of the pipelines' items. */
   readonly units: Units;

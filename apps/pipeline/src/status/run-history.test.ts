@@ -27,7 +27,6 @@ it('the history counts per minute, and keeps 6 hours', async () => {
   const { minutes } = history();
   expect(minutes).toHaveLength(360);
   expect(minutes.at(-1)?.at).toBe(START + 501 * 60_000);
-  // Nothing happens for a day.
   await clock.advance(86_400_000);
   apply({ ...attempt, outcome: 'ok' });
   expect(history().minutes).toHaveLength(1);

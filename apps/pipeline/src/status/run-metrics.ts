@@ -5,7 +5,6 @@ import type { RunView } from './run-view.ts';
 
 type PipelineView = RunView['pipelines'][string];
 
-/** CPU time and memory of this process. */
 export interface ProcessFigures {
   readonly cpuSeconds: number;
   readonly residentBytes: number;
@@ -33,7 +32,6 @@ const DOINGS = Object.keys({ requesting: true, retrying: true, waiting: true, wr
   true
 >);
 
-/** Finished work and its duration. */
 function workMetrics(view: RunView): Metric[] {
   const { pipelines, budgets } = view;
   const each = ofEach(pipelines);

@@ -35,7 +35,6 @@ export interface RunView extends RunSnapshot {
 export type RunOutcome = RunResult['outcome'];
 
 export interface RunAbout {
-  /** The version of `headgate`. */
   readonly version: string;
   readonly host: string;
   readonly pid: number;

@@ -1,4 +1,3 @@
-/** A metric of a scrape. */
 export interface ScrapedMetric {
   readonly type: string;
   readonly help: string;

@@ -23,7 +23,7 @@ import type { TimeWords } from './text/time-words.ts';
 /** The state of a run in words, for displays. */
 export interface Screen {
   readonly state: RunState;
-  /** Progress and forecast. `words` is empty until a number is known; `share` (0 to 1) is absent unless it is exact. */
+  /** Progress and forecast. `words` can be empty. `share` (0 to 1) is set only if it is exact. */
   readonly progress: { readonly words: string; readonly share?: number };
   readonly jobs: Jobs;
   readonly budgets: readonly BudgetRow[];
@@ -56,7 +56,6 @@ export interface ScreenOptions {
   readonly jobs: JobFilter;
 }
 
-/** Creates the screen from the run's view. */
 export function screenOf(view: RunView, { times, commandFor, jobs }: ScreenOptions): Screen {
   const { progress } = view;
   const all = progress.done + progress.left;
@@ -106,7 +105,6 @@ export function faultsOf(view: RunView, times: TimeWords): readonly Fault[] {
   ];
 }
 
-/** Why a run waits although nothing is wrong. */
 export function notesOf(view: RunView): readonly Note[] {
   const { credits, lanes, work, failedLanes, blockedLanes, logUnavailable } = view;
   const full = credits.flatMap(({ pipeline, used, max }): Note[] => {

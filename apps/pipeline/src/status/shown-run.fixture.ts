@@ -43,7 +43,6 @@ export interface ShownRun {
   frame(size?: { readonly columns?: number; readonly rows?: number }): readonly string[];
   /** The header of the live display: what runs, which lanes it holds if that matters, and for how long. */
   header(size?: { readonly columns?: number; readonly rows?: number }): string;
-  /** The summary after the end of the run. */
   summary(): string;
   /** Everything that the plain lines and the JSON lines have written. */
   readonly plain: FakeTerminal;

@@ -11,7 +11,6 @@ import { faultsOf } from './screen.ts';
 export interface StatusAnswersOptions {
   /** Accepted names in the Host header, in lowercase. `localhost` and IP addresses are always accepted. */
   readonly names: readonly string[];
-  /** Reads the current state of the run. */
   readonly view: () => RunView;
   /** The clock for updates of open pages. */
   readonly clock: Clock;

@@ -201,7 +201,7 @@ interface FailureLinesOptions extends Omit<FailuresOptions, 'names'> {
   readonly topic: string;
   readonly what: (count: number) => string;
   readonly total: number;
-  /** The most recent failures. */
+  /** Known failures, of which the last ones are shown. */
   readonly known: readonly { readonly key: string; readonly error?: Reason }[];
 }
 

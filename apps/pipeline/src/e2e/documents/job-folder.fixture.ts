@@ -58,7 +58,6 @@ export interface JobFolders extends AsyncDisposable {
 }
 
 export interface JobFoldersOptions {
-  /** The headgate.yaml of the job. */
   readonly config: string;
   /** The module of a pipeline, saved as `issues.ts` next to the configuration. */
   readonly module: string;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { SPELLINGS } from './spelled-secrets.fixture.ts';
 
-/** How a hostile service answers one request. `spelling` is the notation in which it repeats the request's secret, if it does. */
+/** How a hostile service answers one request. `spelling` is the index in `SPELLINGS` of the notation in which an answer repeats the secret. */
 export type HostileAnswer =
   | { readonly kind: 'good' }
   | { readonly kind: 'status'; readonly status: number; readonly body: BodyKind; readonly wait: WaitKind; readonly spelling: number }

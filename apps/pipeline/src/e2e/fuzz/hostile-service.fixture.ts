@@ -27,7 +27,6 @@ export interface HostileServiceOptions {
   readonly headers: 'true' | 'lies' | 'none';
 }
 
-/** A request as the service counted it. */
 export interface CountedRequest {
   readonly credential: string;
   /** Time of the request on the service's clock, epoch ms. */

@@ -20,7 +20,6 @@ export interface Runner {
   readonly ended: Promise<Ended>;
   /** Sends a signal. Does nothing if the process has ended. */
   signal(name: NodeJS.Signals): void;
-  /** All log lines so far. */
   lines(): readonly LogLine[];
   /** Resolves to the first matching line from number `from` on. Rejects after `withinMs` (default: 300,000), or when the process ends. */
   said(what: (line: LogLine) => boolean, options?: { readonly from?: number; readonly withinMs?: number }): Promise<LogLine>;

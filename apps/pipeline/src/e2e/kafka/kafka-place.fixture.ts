@@ -96,7 +96,6 @@ async function placeOn(broker: Pick<KafkaBroker, 'brokers'>, prefix: string, opt
   return { broker, prefix, service, work, fleet: crew, users, lanes, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-/** A complete configuration for the followers service on Kafka. */
 export function kafkaYaml(
   options: ConfigOptions & { readonly brokers: readonly string[]; readonly url: string; readonly window: WindowOptions },
 ): string {

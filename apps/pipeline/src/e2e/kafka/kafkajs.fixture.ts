@@ -123,7 +123,6 @@ export function plainKafka(brokers: readonly string[]): PlainKafka {
   return new Kafka({ clientId: 'onlooker', brokers: [...brokers], logLevel: NO_LOG, retry });
 }
 
-/** Sends messages to a topic with a plain producer. */
 export async function sendPlainly(brokers: readonly string[], topic: string, messages: readonly PlainMessage[]): Promise<void> {
   const producer = plainKafka(brokers).producer({ allowAutoTopicCreation: false });
   await producer.connect();

@@ -31,7 +31,6 @@ export function lanesOf(fleet: Pick<Fleet, 'runners'>, runner: Runner): readonly
   return [...holders].flatMap(([lane, holder]) => (holder === runner ? [lane] : [])).toSorted((one, other) => one - other);
 }
 
-/** The address of a process's status page. */
 export async function statusOf(runner: Runner): Promise<string> {
   const { msg = '' } = await runner.said(({ event, msg: words }) => event === 'notice' && words?.startsWith('status at ') === true);
   return /http:\S+/.exec(msg)?.[0] ?? '';

@@ -1,13 +1,11 @@
 import { spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 
-/** The output of a command, and how it ended. */
 export interface CommandEnd {
   /** Null if a signal ended the command, for example because it had printed the expected lines. */
   readonly exitCode: number | null;
   /** Lines of stdout. */
   readonly lines: readonly string[];
-  /** For error messages of tests. */
   readonly stderr: string;
 }
 

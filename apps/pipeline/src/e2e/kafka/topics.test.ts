@@ -235,7 +235,6 @@ async function said({ work }: KafkaPlace, command: 'check' | 'run'): Promise<rea
   return [code, command === 'check' ? stdout : stderr];
 }
 
-/** Rewrites the configuration with these changes. */
 async function configure(place: KafkaPlace, changes: Partial<Parameters<typeof kafkaYaml>[0]>): Promise<void> {
   const { work, broker, service, users } = place;
   const base = { brokers: broker.brokers, url: service.url, window: WINDOW, lanes: 2, credentials: 2, listed: Object.keys(users) };

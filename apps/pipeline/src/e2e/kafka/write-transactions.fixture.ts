@@ -26,7 +26,6 @@ interface Transaction {
 const NO_LOG = 0;
 const GZIP = 1;
 
-/** The records of a transaction, and how it ends. */
 export interface WrittenTransaction {
   /** Records of a single topic. */
   readonly records: readonly NewRecord[];
@@ -53,7 +52,6 @@ export async function writeTransactions(brokers: readonly string[], transactions
   }
 }
 
-/** The folder of the kafkajs package. */
 export function kafkaJsFolder(): string {
   return dirname(driversRequire().resolve('kafkajs/package.json'));
 }

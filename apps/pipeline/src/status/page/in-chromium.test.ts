@@ -51,7 +51,6 @@ async function serve(port = 0): Promise<StatusServer> {
   return await startStatusServer({ port, host: '127.0.0.1', clock: systemClock(), timeZone: 'UTC', commandFor, view: () => view });
 }
 
-/** Opens the page. Errors of the page and requests to other addresses are added to `flaws`. */
 async function open(options: BrowserContextOptions = {}, query = ''): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1_280, height: 900 }, ...options });
   const page = await context.newPage();

@@ -40,7 +40,6 @@ interface EventRow {
   readonly tone?: Tone;
 }
 
-/** The jobs that match a filter. */
 export interface PageJobs {
   readonly rows: readonly JobRow[];
   readonly rest: string;

@@ -10,7 +10,6 @@ const AGAIN_MS = 5_000;
 
 const COLORS = { good: '1f9d4d', wait: 'd98200', bad: 'd1242f' };
 
-/** A dot in the color of the run's state. */
 function iconOf(tone) {
   const dot = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="7" fill="#${COLORS[tone] ?? '6e7781'}"/></svg>`;
   return `data:image/svg+xml,${encodeURIComponent(dot)}`;

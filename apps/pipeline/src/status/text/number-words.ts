@@ -15,7 +15,6 @@ export function countWords(count: number, singular: string, plural: string = `${
   return `${numberWords(count)} ${count === 1 ? singular : plural}`;
 }
 
-/** The sum of counts by name. */
 export function totalOf(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }

@@ -1,7 +1,6 @@
 import { safeText } from './safe-text.ts';
 import { wrappedLine } from './wrapped-line.ts';
 
-/** Stream for messages. */
 export interface Output {
   readonly isTTY?: boolean;
   /** Width of the terminal in cells; 0 if the terminal doesn't report it. */

@@ -2,7 +2,6 @@ import { bar, displayWidth, fitWidth, padWidth } from './cells.ts';
 
 export type Tone = 'good' | 'wait' | 'bad';
 
-/** A row of a table: a name, its progress, numbers, and a note. */
 export interface TableRow {
   readonly name: string;
   /** 0 to 1, if known. */
