@@ -110,9 +110,9 @@ describe('a record', () => {
   });
 
   it('may have a value with a cycle if its serializer can write it', async () => {
-    const ring: { next?: object } = {};
+    const ring: { item: string; next?: object } = { item: 'x' };
     ring.next = ring;
-    const records = await makerOf(topic({ value: z.custom<object>(), serialize: () => '[{}]' }));
+    const records = await makerOf(topic({ value: z.custom<{ item: string }>(), serialize: () => '[{}]' }));
     expect(records({ key: null, value: ring }).record).toMatchObject({ value: '[{}]' });
   });
 
