@@ -39,7 +39,7 @@ export default defineConfig({
     env: { TZ: 'UTC' },
     // More than most machines have cores, because most tests mainly wait, for example for brokers and processes to start.
     maxWorkers: 8,
-    // On a busy machine, a process can take long to end.
+    // On a busy machine, a process can take a long time to end.
     teardownTimeout: MINUTE,
     sequence: { sequencer: EvenlyMixed },
     reporters: ['default', './scripts/totals-reporter.ts'],

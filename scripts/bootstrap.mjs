@@ -14,7 +14,7 @@ const tools = join(root, '.tools', 'node_modules');
 
 // The published packages run on Node 22.19 or later. Their source uses `await using`, which needs Node 24.
 const [major] = process.versions.node.split('.').map(Number);
-// Node in .tools doesn't count as the machine's own: the next installation would then remove it.
+// Node in .tools isn't the machine's own. If it counted, the next installation would remove it.
 const ownNodeFits = major >= 24 && !process.execPath.startsWith(tools);
 
 // Drops the variables of `npm run`, which would confuse npm in the command. Keeps the user's settings for the registry and for publishing.

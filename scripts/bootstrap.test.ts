@@ -136,7 +136,7 @@ function integrityOf(tarball: Buffer): string {
   return `sha512-${createHash('sha512').update(tarball).digest('base64')}`;
 }
 
-/** A tarball for each package in the lockfile. That of pnpm notes how it is called. */
+/** A tarball for each package in the lockfile. The program in that of pnpm writes its calls to the file `trace`. */
 async function packed(folder: string, { packages }: Lock, trace: string): Promise<ReadonlyMap<string, Buffer>> {
   const tarballs = new Map<string, Buffer>();
   for (const [path, { version }] of Object.entries(packages)) {

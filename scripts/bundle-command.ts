@@ -67,7 +67,7 @@ async function bundle(): Promise<readonly BundledFile[]> {
     external: LATE,
     resolve: {
       conditionNames: ['@headgate/source'],
-      // For Node, rxjs resolves to CommonJS modules, of which a bundler can't leave out any.
+      // For Node, rxjs resolves to CommonJS modules, from which a bundler can't remove unused parts.
       alias: { rxjs: join(app, 'node_modules/rxjs/dist/esm/index.js') },
     },
   });

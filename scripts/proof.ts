@@ -135,7 +135,7 @@ function must(cwd: string, [command = '', ...args]: readonly string[]): void {
   if (status !== 0) throw new Error(`\`${[command, ...args].join(' ')}\` failed.`);
 }
 
-/** Runs a command in the user's folder. It must end with 0 and, if `stdout` is given, print exactly that. */
+/** Runs a command. It must end with 0 and, if `stdout` is given, print exactly that. */
 function proof(name: string, [command = '', ...args]: readonly string[], stdout?: string, cwd: string = app): void {
   const ended = spawnSync(command, args, { cwd, env, encoding: 'utf8', timeout: 300_000 });
   told(name, ended.status === 0 && (stdout === undefined || ended.stdout === stdout), `${ended.stdout}${ended.stderr}${ended.error ?? ''}`);

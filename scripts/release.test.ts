@@ -82,7 +82,7 @@ it('publishes each package once, with its changelog', async ({ skip }) => {
   execFileSync('git', ['clone', '--quiet', ROOT, clone]);
   git('config', 'user.name', 'a');
   git('config', 'user.email', 'a@localhost');
-  // The release skips the tests of its clone, because they are the ones that are running.
+  // The release skips the tests of its clone, because they include this test.
   writeFileSync(join(clone, '.ci/run'), '');
   git('commit', '--quiet', '--all', '--message', 'Test nothing');
   const packages = publishedPackages(clone).map(({ manifest }) => manifest.name);

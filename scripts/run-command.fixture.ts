@@ -9,9 +9,9 @@ export interface Ended {
 }
 
 export interface RunOptions {
-  /** Default: this process's. */
+  /** Working folder. Default: that of this process. */
   readonly cwd?: string;
-  /** Default: this process's. */
+  /** Environment variables. Default: those of this process. */
   readonly env?: NodeJS.ProcessEnv;
 }
 

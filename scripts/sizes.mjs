@@ -15,9 +15,7 @@ const TOLERANCE = 1.05;
 /** The table rounds to a tenth of a kB. */
 const ROUNDING_BYTES = 100;
 
-/**
- * Single exports that programs import. For Node, rxjs is CommonJS, of which a bundler can't leave anything out. With `neutral`, it is ESM.
- */
+/** Single exports that programs import. For Node, rxjs is CommonJS, from which a bundler can't remove unused parts. With `neutral`, it is ESM. */
 const SINGLE = [
   ['@headgate/throttle', 'rateBudget', 'node'],
   ['@headgate/throttle', 'limiter', 'node'],

@@ -4,7 +4,7 @@ const TESTS = '{packages,apps}/*/src/**/*.test.ts';
 const EXAMPLES = 'examples/*/**/*.test.ts';
 const REPOSITORY = 'scripts/*.test.ts';
 
-/** Rebuilds all packages, so no other test may use the build output at the same time. */
+/** A test that rebuilds all packages, so no other test may use the build output at the same time. */
 const PACK = ['scripts/pack.test.ts'];
 /** Tests of the scripts and of published packages, tests that follow a document, and tests that open the status page in a browser. */
 const PACKAGES = [

@@ -33,7 +33,7 @@ const chosen = part === 'tests' && !isAll ? [] : projects.flatMap((name) => ['--
 // One check at a time, so that the tests keep most of the CPU.
 const checking =
   isAll && checks.length > 0 ? turbo([...checks, '--concurrency=1', '--continue']) : Promise.resolve({ status: 0, output: '' });
-// The packing tests rebuild everything, so the checks must be done.
+// The packing tests rebuild everything, so the checks must end first.
 if (part === 'packages') await checking;
 const tested = await run('vitest', ['run', ...chosen, ...given], {
   stdio: 'inherit',

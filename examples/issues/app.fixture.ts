@@ -37,7 +37,7 @@ export interface ThroughTheAppOptions {
   readonly openLog: (folder: string) => Promise<TopicLog>;
 }
 
-/** Tests the pipeline with the real command: check, plan, run with kills in two lanes, enqueue, replay and read. */
+/** Tests the pipeline with the real command: check, plan, run with kills, enqueue, replay and read. */
 export async function throughTheApp({ topics, openLog }: ThroughTheAppOptions): Promise<void> {
   const repos: Record<string, number> = { 'o/a': 30, 'o/b': 29, 'o/c': 28, 'o/d': 4 };
   await using service = await startIssues({ repos, limits: LIMIT });

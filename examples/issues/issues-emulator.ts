@@ -10,7 +10,7 @@ export interface IssuesEmulatorOptions {
   readonly limits?: { readonly window?: number; readonly windowMs?: number; readonly month?: number };
   /** Issues per page. Default: 3. */
   readonly pageSize?: number;
-  /** Default: 0, a free port. */
+  /** Port on 127.0.0.1. Default: 0, a free port. */
   readonly port?: number;
 }
 

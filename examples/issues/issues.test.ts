@@ -39,7 +39,7 @@ const records = async (name: string): Promise<unknown[]> => {
 
 const statuses = ({ requests }: IssuesEmulator): number[] => requests.map(({ status }) => status);
 
-// After the first crawl, both budgets have one request left. A request that is answered with 304 gives it back.
+// After the first crawl, both budgets have one request left. A request that is answered with 304 doesn't use it up.
 test('a page that has not changed costs nothing, and gives the same records', async () => {
   await using service = await startIssues({ repos: { 'o/a': 5 }, limits: { window: 3, windowMs: 3_600_000, month: 3 } });
   await using log = await sqliteTopicLog({ file: join(folder, 'etag.db') });

@@ -7,7 +7,7 @@ const issue = z.object({ number: z.int(), title: z.string() });
 const list = z.array(issue);
 const batch = z.object({ issues: z.array(issue.extend({ issue: z.string() })) });
 
-/** A page of a repository, at its first address or at the one that the previous page gave. Or single issues by name. */
+/** The request for a page of a repository, at its first address or at the one that the previous page gave, or for single issues by name. */
 type Query =
   | { readonly repo: string; readonly at: string | undefined; readonly kept: Page | undefined }
   | { readonly names: readonly string[] };

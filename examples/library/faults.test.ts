@@ -10,7 +10,7 @@ import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { newcomers } from './own-program.ts';
 
-/** The run's clock, so that retries wait in virtual time. */
+/** The clock of the runs, so that retries don't wait in real time. */
 const clock = virtualClock();
 const now = (): number => clock.epochMs();
 const alpha = { followers: 40, pageSize: 10 };

@@ -43,7 +43,7 @@ export async function findPostgres(): Promise<Installation | string> {
   return { folder, user: { uid, gid } };
 }
 
-/** Stops the server when its stdin ends, which happens with this process, however that ends. */
+/** Shell script that stops the server when its stdin ends, which happens when this process ends in any way. */
 const ON_LIFELINE = '"$@" <&- & read -r line; kill -QUIT $!; wait';
 
 export async function startPostgres({ folder, user }: Installation): Promise<Postgres> {

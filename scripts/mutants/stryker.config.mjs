@@ -21,6 +21,6 @@ export default {
   tempDirName: '.stryker/tmp',
   ignorePatterns: ['.tools', 'dist'],
   clearTextReporter: { reportTests: false },
-  // Stryker would rewrite this file through an API that TypeScript 7 no longer has. It isn't needed.
+  // Otherwise Stryker would rewrite tsconfig.json through an API that TypeScript 7 no longer has.
   tsconfigFile: 'none',
 };

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Runs the tests of the mutated file's own package. In the copy of the repository, other packages resolve to the originals. */
+/** Runs the tests of the mutated file's own package. In Stryker's copy of the repository, other packages resolve to the originals. */
 export default defineConfig({
   ssr: { resolve: { conditions: ['@headgate/source'] } },
   test: {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Bundles the program in the folder `from`, with the thread of the embedded log, into a folder in which nothing is installed. */
+/** Bundles the program in the folder `from`, with the worker thread of the embedded log, into a folder in which nothing is installed. */
 export function bundled({ from, to, esbuild = join(from, 'node_modules/.bin/esbuild') }: BundledOptions): void {
   const banner = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
   const flags = ['--bundle', '--platform=node', '--format=esm', `--banner:js=${banner}`, `--outdir=${to}`];

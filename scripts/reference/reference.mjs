@@ -16,8 +16,8 @@ const [given] = process.argv.slice(2);
 const out = given === undefined ? temporaryFolder() : resolve(given);
 
 /**
- * Types that exports use although no entry exports them. A definition only passes the engine's types on, and never creates or reads them. The
- * `options` are schemas, which the configuration's reference describes.
+ * Types that exports use although no entry exports them. A pipeline's definition only passes the types of `@headgate/pipeline` on, and never
+ * creates or reads them. The `options` are schemas, which the configuration's reference describes.
  */
 const NOT_EXPORTED = {
   '@headgate/pipeline': ['Lane', 'LaneValue', 'Notifier', 'Tracing', 'RequestRecord', 'InWork', 'RequestOf'],

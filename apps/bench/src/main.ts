@@ -62,7 +62,7 @@ if (command === 'limiter') {
   process.stdout.write(report);
 } else if (command === 'run-scenario') {
   process.stdout.write(JSON.stringify(await runScenario(JSON.parse(task) as ScenarioTask)));
-  // A peer can keep handles of real time open.
+  // Some peers keep handles open that would keep this process alive.
   process.exit();
 } else if (command === 'walk') {
   installPeers({ folder: peers, say });
@@ -75,7 +75,7 @@ if (command === 'limiter') {
     say,
   });
   process.stdout.write(report);
-  // The clients keep their connections open.
+  // The clients keep their connections open, which would keep this process alive.
   process.exit();
 } else if (command === 'section') {
   const [rounds, pages] = [Number(values.rounds ?? 7), Number(values.pages ?? 200)];
@@ -105,7 +105,7 @@ if (command === 'limiter') {
 } else if (command === 'serve-pages' || command === 'serve-records') {
   const server =
     command === 'serve-pages' ? pageServer(JSON.parse(task) as PageServerOptions) : recordServer(JSON.parse(task) as RecordServerOptions);
-  // The bench holds the other end of stdin, so a server doesn't outlive the bench, even if that is killed.
+  // The bench holds the other end of stdin, so a server ends with the bench, even if the bench is killed.
   process.stdin.resume().on('end', () => process.exit());
   server.listen(0, '127.0.0.1', () => {
     const address = server.address();

@@ -25,9 +25,7 @@ export class AuthError extends Error {
   }
 }
 
-/**
- * `signer`: kind of the signer, such as `bearer`. `secret`: name of the secret, such as `token`. `reason`: what is wrong with the secret.
- */
+/** `reason`: what is wrong with the secret, such as `is empty`. The message continues with it after the secret's name. */
 export function invalidSecret(signer: string, secret: string, reason: string): AuthError {
   return new AuthError('HEADGATE_INVALID_SECRET', `The ${secret} of the ${signer} signer ${reason}. Check where it is configured.`);
 }

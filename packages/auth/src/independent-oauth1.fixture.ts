@@ -9,7 +9,7 @@ export interface PlainRequest {
   readonly tokenSecret: string;
 }
 
-/** Returns the base string (RFC 5849, section 3.4.1.1), created octet by octet and without code of this package. */
+/** Returns the base string (RFC 5849, section 3.4.1.1), without code of this package. */
 function independentBaseString({ method, baseUrl, parameters }: PlainRequest): string {
   const normalised = parameters
     .map(([name, value]) => [octetEncoded(name), octetEncoded(value)] as const)

@@ -210,6 +210,6 @@ function formText(parameters: readonly (readonly [string, string])[], how: strin
         return escaped;
     }
   };
-  // A parameter without name and value needs a `=`, because parsers skip an empty text between two `&`.
+  // A parameter without name and value needs an `=`, because parsers skip an empty text between two `&`.
   return parameters.map(([key, value]) => (value === '' && key !== '' ? write(key) : `${write(key)}=${write(value)}`)).join('&');
 }

@@ -4,9 +4,9 @@ import type { Signer } from './signer.ts';
 /** The kinds of signers of this package. */
 export type SignerKind = 'bearer' | 'apiKey' | 'oauth1';
 
-/** Creates a signer that is printed as its kind. Its secrets are in the closures of its methods. */
+/** Creates a signer that `inspect` and JSON show only as its kind. They can't show secrets in the closures of its methods. */
 export function opaqueSigner<Made extends Signer>(kind: SignerKind, methods: Made): Made {
-  // Not enumerable, so that spreading and comparing signers see only their methods.
+  // The two properties aren't enumerable, so that spreading or comparing signers sees only their methods.
   return Object.freeze(
     Object.defineProperties(
       { ...methods },

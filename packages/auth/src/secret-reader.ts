@@ -75,7 +75,7 @@ function called(secret: () => unknown, signer: SignerKind, name: string): unknow
 
 function describe(value: unknown): string {
   if (value instanceof Promise) {
-    // The promise isn't used. Without a handler, its rejection would end the process.
+    // The promise isn't used. Handle its rejection, which could otherwise end the process.
     value.catch(() => undefined);
     return 'a promise: the function must be synchronous';
   }

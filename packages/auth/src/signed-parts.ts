@@ -8,7 +8,7 @@ export interface SignedParts {
   readonly method: string;
   /** The base string URI, without query, fragment and default port (RFC 5849, section 3.4.1.2). */
   readonly url: string;
-  /** Every parameter of the query and the form body, with all values of its name (RFC 5849, section 3.4.1.3). */
+  /** The names of all parameters of the query and the form body, each with its decoded values (RFC 5849, section 3.4.1.3). */
   readonly parameters: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -53,6 +53,6 @@ function formBody({ body, contentType }: SignableRequest): string {
   if (body === undefined || mediaType !== 'application/x-www-form-urlencoded') {
     return '';
   }
-  // HTTP clients send half of a surrogate pair as U+FFFD, and `toWellFormed` returns the same.
+  // HTTP clients send half of a surrogate pair as U+FFFD, and `toWellFormed` replaces it in the same way.
   return typeof body === 'string' ? body.toWellFormed() : new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
 }

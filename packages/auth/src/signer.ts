@@ -2,8 +2,8 @@
 export type Secret = string | (() => string);
 
 /**
- * Returns a secret that must be fetched or renewed first, such as an OAuth 2 access token. A signer calls it for each request, so the
- * function should cache the secret while it is valid. While a returned promise is pending, further requests share it.
+ * Returns a secret that must be fetched or renewed first, such as an OAuth 2 access token. A signer can call it for each request, so the function
+ * should cache the secret while it is valid. Requests that are signed at the same time can share one promise.
  */
 export type SecretProvider = (context: SecretContext) => string | Promise<string>;
 

@@ -47,7 +47,7 @@ export function batch<T>({ size, maxWaitMs, scheduler = asyncScheduler }: BatchO
           subscriber.next(full);
         }
       };
-      // Stops a source that emits while it is being subscribed to: at that time, there is no subscription to end yet.
+      // `cancelled` also stops a source that emits during `subscribe`, before `subscription` is assigned.
       const cancelled = new Observable<void>((notify) => subscriber.add(() => notify.next()));
       const subscription = items.pipe(takeUntil(cancelled)).subscribe({
         next(item) {

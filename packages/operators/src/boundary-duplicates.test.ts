@@ -116,7 +116,7 @@ describe('the laws', () => {
           const kept = memory.apply({ ids }).ids;
           const dropped = ids.length - kept.length;
           expect(kept).toEqual(ids.slice(dropped));
-          // The expected number: the length of the longest run that ends the IDs kept so far and also starts the page.
+          // Length of the longest run, up to `maxOverlap`, that ends the IDs kept so far and also starts the page.
           const runs = Array.from({ length: Math.min(maxOverlap, ids.length, before.length) + 1 }, (_, length) => length);
           const longest = Math.max(...runs.filter((length) => before.slice(before.length - length).join() === ids.slice(0, length).join()));
           expect(dropped).toBe(longest);

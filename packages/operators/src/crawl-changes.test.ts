@@ -4,7 +4,6 @@ import { crawlChanges, type CrawlChange, type CrawlChangesOptions } from './craw
 
 type Ids = readonly string[];
 
-/** Returns the changes between two crawls with `perPage` IDs per page. */
 async function all(
   { before, after, perPage = 3 }: { readonly before: Ids; readonly after: Ids; readonly perPage?: number },
   options: Partial<CrawlChangesOptions> = {},
@@ -18,7 +17,6 @@ async function all(
   return changes;
 }
 
-/** Returns the expected changes, found with sets. */
 function expected(before: Ids, after: Ids): CrawlChange[] {
   const [had, has] = [new Set(before), new Set(after)];
   return [

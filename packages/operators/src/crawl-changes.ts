@@ -35,11 +35,12 @@ const LEAST_BYTES = 4_096;
 /**
  * Compares two crawls as sets, and yields each ID that only one of them has, once.
  *
- * New followers come first, in the order of the later crawl, then lost ones, in the order of the earlier crawl. It holds up to `maxBytes`
- * of IDs, about one bit for each ID of both crawls, and the current array. Changes are read and yielded as fast as the consumer takes them.
+ * New followers come first, in the order of the later crawl, then lost ones, in the order of the earlier crawl. It holds up to `maxBytes` of IDs,
+ * up to about one bit for each ID of both crawls, and the current array. After the comparison, it reads the crawls only as fast as the consumer
+ * takes the changes.
  *
- * @throws {@link OperatorError} when `maxBytes` isn't a whole number of at least 4,096; and at an ID that isn't an unsigned 64-bit decimal,
- * when it reads that ID.
+ * @throws {@link OperatorError} when `maxBytes` isn't a whole number of at least 4,096; and at an ID that isn't an unsigned 64-bit decimal, when it
+ * reads that ID.
  */
 export function crawlChanges(options: CrawlChangesOptions): AsyncGenerator<CrawlChange, void, undefined> {
   const { before, after, maxBytes = 33_554_432, random = Math.random } = options;

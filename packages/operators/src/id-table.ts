@@ -63,7 +63,7 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
   const hashOf = (low: number, high: number): number => mixed(low ^ Math.imul(high, factor));
   const isRemembered = (hash: number): boolean => hash >= start && hash < end;
 
-  /** Returns the slot that contains the ID, or a free one for the ID. `FULL` keeps some slots free. */
+  /** Returns the slot that contains the ID, or a free one. One slot at least is free, because `FULL` is below 1. */
   const slotOf = (low: number, high: number, hash: number): number => {
     // A part has a contiguous range of hashes. This multiplication spreads them over all slots.
     let slot = Math.floor(((Math.imul(hash, 0x9e37_79b1) >>> 0) / HASHES) * slots);
@@ -94,7 +94,7 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
     end = start + Math.ceil((end - start) * KEPT);
     let first = 0;
     while (wordAt(first, 2) !== 0) first += 1;
-    // Start after a free slot. Then each ID stays, or moves to a slot that was already visited.
+    // Start at a free slot. Then each ID stays, or moves to a slot that was already visited.
     for (let step = 0, slot = first; step < slots; step += 1, slot = slot + 1 === slots ? 0 : slot + 1) {
       const found = wordAt(slot, 2);
       if (found === 0) continue;
@@ -108,8 +108,8 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
   };
 
   /**
-   * Sets the mark of the ID in `halves`, unless the ID has a mark and `keepsOld` is true. Returns the previous mark, or undefined if the
-   * part doesn't include the ID.
+   * Sets the mark of the ID in `halves`, unless the ID has a mark and `keepsOld` is true. Returns the previous mark (0 if the ID had none), or
+   * undefined if the part doesn't include the ID.
    */
   const mark = (as: number, keepsOld: boolean): number | undefined => {
     const { low, high } = halves;
@@ -153,7 +153,7 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
 
 const ZERO = 48;
 
-/** Splits an ID into two halves of 32 bits. Throws an `OperatorError` if the text isn't an unsigned 64-bit number in decimal digits. */
+/** Splits an ID into two halves of 32 bits. Throws an `OperatorError` if the text isn't an ID. */
 function split(id: string, into: { low: number; high: number }): void {
   let low = 0;
   let high = 0;

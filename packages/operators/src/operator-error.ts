@@ -25,10 +25,7 @@ export class OperatorError extends Error {
   }
 }
 
-/**
- * `operator`: the function that has the option, such as `batch`. `option`: name of the option, such as `size`. `reason`: the rule, and the
- * given value.
- */
+/** `operator`: the function that has the option, such as `batch`. `reason`: the rule that the value breaks, such as `must not be empty`. */
 export function invalidOption(operator: string, option: string, reason: string): OperatorError {
   return new OperatorError('HEADGATE_INVALID_OPTION', `Option ${option} of ${operator}`, reason);
 }

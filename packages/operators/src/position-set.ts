@@ -1,4 +1,4 @@
-/** A set of positions, whole numbers from 0, with one bit per position up to the highest one. */
+/** A set of positions, which are whole numbers from 0. Each takes one bit, also those that aren't in the set but below the highest one. */
 export interface PositionSet {
   readonly size: number;
   add(position: number): void;

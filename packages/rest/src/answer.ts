@@ -29,7 +29,7 @@ export type RestErrorCode = 'HEADGATE_PAGE_REPEATED';
 export interface RestPage {
   readonly stream: string;
   readonly records: readonly unknown[];
-  /** A digest of each record, in a stream with `since`. */
+  /** In a stream with `since`: a digest of each record. Otherwise empty. */
   readonly digests: readonly string[];
   /** The cursor with which the listing continues; undefined after its last page. */
   readonly next: Cursor | undefined;
@@ -37,7 +37,10 @@ export interface RestPage {
   readonly notice?: string;
 }
 
-/** Judges a response: by the stream's rules first, then by its status. `keyParameters` are the query parameters that carry a credential's key. */
+/**
+ * Judges a response: by the stream's rules first, then by its status and body. `keyParameters` are the query parameters that carry a credential's
+ * key.
+ */
 export function verdictOf(
   stream: Stream,
   keyParameters: readonly string[],
@@ -57,7 +60,9 @@ export function verdictOf(
   return pageVerdict(stream, { value, answer, context }, keyParameters);
 }
 
-/** The verdict on a body in another format than JSON. Undefined for HTML, plain text and broken JSON, because a gateway can send those. */
+/**
+ * The verdict on a broken body whose `content-type` names another format than JSON. Undefined for HTML and plain text, because gateways send them.
+ */
 function foreignVerdict(
   { status, headers }: HttpResponse,
   { service, subject }: ClassifyContext<RestQuery>,
@@ -144,7 +149,7 @@ function secondsAt(at: Path, value: unknown): number | undefined {
   return seconds === undefined || seconds < 0 ? undefined : seconds * 1_000;
 }
 
-/** The error code that a rule sets: its text, or the value at its path, cut to 60 characters. */
+/** The error code that a rule sets: its text, or the first 60 characters of the value at its path. */
 function codeOf({ code }: ErrorRule, value: unknown): string | undefined {
   if (code === undefined || typeof code === 'string') return code;
   const found = value === undefined ? undefined : scalarOf(code.first(value));
@@ -196,7 +201,8 @@ function recordsOf(records: Path | undefined, value: unknown): { readonly record
   if (selected.length > 0) return { records: selected };
   const { lists, text } = records;
   if (text.includes('?')) return { records: [] };
-  // The innermost list that exists decides. If `groups` is empty, `$.groups[*].items[*]` finds no `items` at all, so `groups` decides.
+  // A list that is null or empty means no records. The innermost list that exists decides. If `groups` is empty, `$.groups[*].items[*]` finds no
+  // `items` at all, so `groups` decides.
   const found = lists.map((list) => list.all(value)).find((some) => some.length > 0) ?? [];
   if (found.some((list) => list === null || (typeof list === 'object' && Object.keys(list).length === 0))) return { records: [] };
   return { missing: `records: ${text}: expected a list, got ${kindOf(lists[0]?.first(value))}` };
@@ -223,7 +229,7 @@ function nextOf(stream: Stream, { value, answer, context }: Answered, records: r
     const given = valueAt(from);
     const ends: readonly unknown[] = pages.end === undefined ? [] : Array.isArray(pages.end) ? pages.end : [pages.end];
     const at = cursorAt(given, stream);
-    // Compared as text, because a service can write the same cursor both as a number and as text.
+    // An end is compared as text, because a service can write the same cursor both as a number and as text.
     if (given === undefined || given === null || given === '' || ends.some((end) => String(end) === spelled(at))) return LAST;
     if (at !== undefined) return { at: pages.base === undefined ? at : addressAfter(pages.base, spelled(at), value) };
     return { unfit: `${from !== undefined && 'text' in from ? from.text : 'the cursor'}: expected text or a number, got ${kindOf(given)}` };
@@ -244,13 +250,13 @@ function nextOf(stream: Stream, { value, answer, context }: Answered, records: r
   return { at: total !== undefined && at >= total ? undefined : at };
 }
 
-/** The next address. If it starts with a slash, it follows the address that the response has at `base`. */
+/** The next address. If it starts with a slash, it is appended to the address that the response has at `base`. */
 function addressAfter(base: Path, next: string, value: unknown): string {
   const before = scalarOf(base.first(value));
   return typeof before === 'string' && next.startsWith('/') ? before.replace(/\/+$/, '') + next : next;
 }
 
-/** A cursor that the next request can carry: text, a number, or in a JSON body a list or an object. */
+/** A cursor that the next request can carry: text or a number, and in a JSON body also a list or an object. Otherwise undefined. */
 function cursorAt(given: unknown, { pages, form }: Stream): Cursor['at'] | undefined {
   const at = scalarOf(given);
   if (at !== undefined) return typeof at === 'boolean' ? undefined : at;
@@ -275,7 +281,7 @@ function wayKind({ link, next, cursor, page, offset }: Pages): unknown {
   return link ?? next ?? cursor ?? page ?? offset;
 }
 
-/** Values that count as false in `pages.while` and `pages.until`, in addition to null and a missing value. */
+/** Values that count as false in `pages.while` and `pages.until`, in addition to null, a missing value, and an empty list or object. */
 const NO: readonly unknown[] = [false, 0, '', '0', 'false'];
 
 /** True if a value counts as true in `pages.while` or `pages.until`. A list or an object does if it isn't empty. */
@@ -289,10 +295,7 @@ function numberOf(value: unknown): number | undefined {
   return Number.isFinite(number) ? number : undefined;
 }
 
-/**
- * The page and its next cursor. Drops records that were returned before or are older than `{since}`, as far as the stream's settings ask
- * for that.
- */
+/** The page and its next cursor. If the stream's settings ask for it, drops records that were returned before or are older than `{since}`. */
 function dropRepeated(
   stream: Stream,
   { cursor, fields }: RestQuery,

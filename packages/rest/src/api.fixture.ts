@@ -22,7 +22,7 @@ export interface ApiAnswer {
 }
 
 export interface ApiOptions {
-  /** `GET /items/{id}`. */
+  /** Handlers by method and path, such as `GET /items/{id}`. */
   readonly routes: Readonly<Record<string, (call: ApiCall) => ApiAnswer | Promise<ApiAnswer>>>;
   /** Maximum requests per `Authorization` header in any window. Default: 1,000 in 100 ms. */
   readonly limit?: { readonly requests: number; readonly windowMs: number };

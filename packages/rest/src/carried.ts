@@ -2,7 +2,7 @@ import { scalarOf } from './json-value.ts';
 import { type Stream, placeholders } from './language.ts';
 import { type Time, roughness, shifted, timeOf } from './time.ts';
 
-/** The newest records of a listing. The next listing with the same key begins after them. */
+/** State that a listing passes to the next listing with the same key. */
 export type Carried = {
   /** The newest time of a record, as the service wrote it. */
   readonly newest: Time;
@@ -32,7 +32,7 @@ export function carriedOn(stream: Stream, { records, digests }: Dated, before: C
   return { newest, digests: [...kept].slice(-MAX_DIGESTS) };
 }
 
-/** The newest time of some records, as the service wrote it. */
+/** The newest time of these records and `before`, as the service wrote it. */
 function newestOf({ since }: Pick<Stream, 'since'>, records: readonly unknown[], before: Time | undefined): Time | undefined {
   let newest = before;
   let ms = timeOf(before) ?? -Infinity;

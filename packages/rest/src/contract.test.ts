@@ -19,7 +19,7 @@ const LIMIT = { requests: 6, windowMs: 200 };
 
 type Item = { readonly id: number };
 
-/** Each kind of paging, with a service that pages that way. */
+/** Kinds of paging, each with a service that pages that way. */
 const KINDS = {
   link: {
     pages: { link: 'next' },

@@ -16,12 +16,11 @@ import { kindOf, scalarOf } from './json-value.ts';
 /** A credential of a section after the schema has parsed it. */
 export type RestCredential = RestOptions['credentials'][number];
 
-/** Options of the requests that fetch tokens, such as proxy and timeouts. They equal those of the streams' requests. */
+/** Options of the requests that fetch tokens, such as proxy and timeouts. */
 export interface TokenOptions extends Omit<SourceOptions, 'credentials' | 'limit'> {
   readonly clock: Clock;
 }
 
-/** A credential as a source takes it. */
 export function credentialOf(given: RestCredential, options: TokenOptions): Credential {
   return { name: given.name, signer: signerOf(given, options) };
 }
@@ -62,7 +61,7 @@ const EARLY_MS = 60_000;
 function tokenSigner(name: string, token: Token, options: TokenOptions): Signer {
   const { clock } = options;
   let kept: { readonly text: string; readonly until: number } | undefined;
-  // `bearer` and `apiKey` hide the errors of a provider, because these could contain the secret. A TokenError contains none and is shown.
+  // `bearer` and `apiKey` hide the errors of a provider, because such errors could contain the secret. A TokenError contains none and is shown.
   let failure: TokenError | undefined;
   const provider = async ({ refused, signal }: { readonly refused: boolean; readonly signal: AbortSignal }): Promise<string> => {
     if (kept !== undefined && !refused && clock.epochMs() < kept.until) return kept.text;
@@ -92,7 +91,6 @@ function tokenSigner(name: string, token: Token, options: TokenOptions): Signer 
   };
 }
 
-/** Thrown if a token couldn't be requested. The message says why. */
 class TokenError extends Error {
   readonly code = 'HEADGATE_TOKEN_UNAVAILABLE';
   readonly retryable: boolean;

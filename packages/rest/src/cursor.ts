@@ -67,7 +67,7 @@ function untilOf(like: Time | undefined, ms: number): Time {
 export function nextWindow({ pages, since }: Pick<Stream, 'pages' | 'since'>, { until, began, edge, way }: Cursor): Cursor | undefined {
   if (since?.window === undefined || until === undefined || began === undefined) return undefined;
   const times = windowFrom(since, until, began);
-  // A time written as a date stops at the start of the current day. If the end doesn't advance, the last window is done.
+  // The last window ends at `began`, rounded down to the precision of the service's times. After it, the end no longer advances.
   if ((timeOf(times.until) ?? 0) <= (timeOf(until) ?? 0)) return undefined;
   // The service can include both ends of a window, so the next window skips the newest records of this one (`seen`).
   return {

@@ -4,7 +4,7 @@ import { scalarOf } from './json-value.ts';
 import type { Path } from './path.ts';
 import { timeOf } from './time.ts';
 
-/** A smaller number is a wait in seconds. From this number on, it is a time since 1970 (1e8 s is in March 1973). */
+/** A number below this is a wait in seconds. Any other number is a time since 1970. In seconds, this number is in March 1973. */
 const EPOCH_S = 1e8;
 
 /** The place of a value in a response: in its body, or in a header. */

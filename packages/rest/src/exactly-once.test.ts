@@ -160,7 +160,7 @@ it(
           const pipeline = rest('api')({ baseUrl: api.url, credentials, limit, streams: { items } });
           const log = shareOfLog();
           for (const [round, { changes, cuts: all }] of rounds.entries()) {
-            // `later` can be negative: a late change is at most `OVERLAP` minutes older than the newest change of the previous round.
+            // `later` can be negative: a late change is at most `OVERLAP` minutes older than the newest change of the earlier rounds.
             const seen = newest;
             const changed = new Set<number>();
             for (const { id, later } of changes) {

@@ -170,12 +170,10 @@ it.each(['basic', 'body'] as const)('oauth2-mock-server: a token for the applica
   }
 });
 
-/** Serves an application on a free port of loopback while `use` runs. */
 async function serving(app: RequestListener, use: (url: string) => Promise<void>): Promise<void> {
   await listening(createServer(app).listen(0, '127.0.0.1'), use);
 }
 
-/** Calls `use` once the server listens, and closes the server afterward. */
 async function listening(server: Server, use: (url: string) => Promise<void>): Promise<void> {
   if (!server.listening) await once(server, 'listening');
   try {

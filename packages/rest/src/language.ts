@@ -5,7 +5,7 @@ import { type Path, path, readPath } from './path.ts';
 import { type JsonTemplate, type Placeholder, type Template, fieldsOf, isTemplate, jsonTemplate, parameter, template } from './template.ts';
 import { isTimeFormat, timeOf } from './time.ts';
 
-// The schema of a section with `use: rest`. The descriptions of its settings appear in the documentation and in the JSON Schema.
+// The schema for a section with `use: rest`. The descriptions of its settings appear in the documentation and in the JSON Schema.
 
 const NAME = /^[A-Za-z][\w-]{0,49}$/;
 const OWN_TOPICS = ['requests', 'dead-letters', 'state', 'walks'];
@@ -112,7 +112,7 @@ const credential = z
 
 /** A place of one value in a response: a path in the body, or a header. */
 const given = z.union([path({ singular: true }), z.strictObject({ header: headerName })]);
-/** A place like `given`, but its path can select several values. The first one counts. */
+/** A place like `given`, but its path can select several values. Only the first of them is used. */
 const said = z.union([path(), z.strictObject({ header: headerName })]);
 
 /** Settings of every limit: whether all credentials share it, and the places in a response with its state. */
@@ -438,7 +438,6 @@ export function wholeStreams({
   );
 }
 
-/** Method and path of the stream's request. */
 export function requestOf({ get, post }: Pick<StreamInput, 'get' | 'post'>): {
   readonly method: 'GET' | 'POST';
   readonly path: Template | undefined;
@@ -552,7 +551,7 @@ function addressFlaw(text: string): string | undefined {
   return url.username !== '' || url.password !== '' ? 'has a user or password. Write them into credentials, as basic.' : undefined;
 }
 
-/** The schema of a section with `use: rest`. */
+/** The schema for a section with `use: rest`. */
 export const restOptions = z
   .strictObject({
     baseUrl: z

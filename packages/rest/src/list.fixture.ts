@@ -23,7 +23,7 @@ interface ListOptions {
   readonly mayFail?: boolean;
 }
 
-/** Runs a section against a service until it is done, and returns everything in its topics. */
+/** Runs a section against a service, and returns everything in its topics. */
 type List = (
   section: Omit<Section, 'baseUrl'> & Partial<Pick<Section, 'baseUrl'>>,
   api: ApiOptions,

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** A service of three shops with four pages each. It answers every third request with 503. */
+/** A service of shops with four pages each. It answers every third request with 503. */
 async function shops() {
   let requests = 0;
   return await startApi({

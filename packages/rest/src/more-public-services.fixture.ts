@@ -153,7 +153,7 @@ function okta(): PublicService {
 }
 
 function elasticsearch(): PublicService {
-  // Hits have the same time in pairs, so only the second sort value separates them.
+  // Pairs of hits have the same time, so only the second sort value tells them apart.
   const hits = numbers(5).map((i) => ({
     _id: `d${i}`,
     _source: { at: at(Math.ceil(i / 2)), id: i },
@@ -578,7 +578,6 @@ function freshdesk(): PublicService {
   };
 }
 
-/** More emulated public services. */
 export const MORE_PUBLIC_SERVICES: Readonly<Record<string, () => PublicService>> = {
   zendesk,
   klaviyo,

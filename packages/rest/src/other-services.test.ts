@@ -4,8 +4,6 @@ import { type Section, bearer, knowsBearer, lister } from './list.fixture.ts';
 
 const list = lister();
 
-// Each service here has its own peculiarity.
-
 const items = Array.from({ length: 5 }, (_, i) => ({ id: String(i + 1) }));
 const ids = items.map(({ id }) => id);
 

@@ -9,11 +9,11 @@ export interface Path {
   all(value: unknown): readonly unknown[];
   /** The first value that the path selects; undefined if it selects nothing. */
   first(value: unknown): unknown;
-  /** Paths of the lists whose entries this path selects, innermost first: `$.items` for `$.items[*].data`. */
+  /** Paths of the lists before each `[*]` of this path, innermost first: `$.items` for `$.items[*].data`. */
   readonly lists: readonly Path[];
 }
 
-/** The schema of a path. With `singular`, the path must select at most one value, as `$.a.b[0]` does. */
+/** The schema for a path. With `singular`, the path must select at most one value, as `$.a.b[0]` does. */
 export function path({ singular = false }: PathOptions = {}): z.ZodType<Path, string> {
   return z
     .string()
@@ -25,7 +25,7 @@ interface PathOptions {
   readonly singular?: boolean;
 }
 
-/** Compiles a path, or reports to a schema's transform why it can't. */
+/** Compiles a path. If the text isn't a valid path, adds an issue with the reason to `context`. */
 export function readPath(text: string, context: z.RefinementCtx, { singular = false }: PathOptions = {}): Path {
   try {
     const query = compile(text);
@@ -47,7 +47,7 @@ function reasonOf({ message }: Error): string {
   return reason === "can't backup beyond start" ? 'it is empty' : reason;
 }
 
-/** Most paths are names, some with `[*]` at the end. They are followed directly, because the library would build a list of nodes. */
+/** Most paths are only names, some with `[*]` at the end. Those are followed directly, because the library would build a list of nodes. */
 function compiled(text: string, query: JSONPathQuery): Path {
   const plain = /^\$((?:\.[A-Za-z_]\w*)*)(\[\*\])?$/.exec(text);
   if (plain === null) {

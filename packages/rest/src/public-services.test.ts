@@ -11,7 +11,7 @@ import { rest } from './rest.ts';
 import { sharedLog } from './shared-log.fixture.ts';
 import type { TriedStream } from './try.ts';
 
-/** Sections for public services that have little in common. Each runs against an emulator. */
+/** Sections for public services, as YAML. Each runs against an emulator. */
 const TEXT = ['', 'more-'].map((more) => readFileSync(new URL(`${more}public-services.fixture.yaml`, import.meta.url), 'utf8')).join('');
 const SERVICES = { ...PUBLIC_SERVICES, ...MORE_PUBLIC_SERVICES };
 

@@ -5,7 +5,7 @@ import { type Pages, type Stream, requestOf } from './language.ts';
 import { type Placeholder, type Template, type ValueOf, isTemplate, jsonOf } from './template.ts';
 import { formatTime } from './time.ts';
 
-/** The fields of a request, by name. A field is a list if the request is a batch of several keys. */
+/** The fields of a request, by name. In the request of a batch, the value of the field is the list of keys. */
 export type Fields = Readonly<Record<string, string | number | readonly string[]>>;
 
 /** One requested page of a stream. */
@@ -18,7 +18,7 @@ export interface RestQuery {
   readonly isChanged?: boolean;
 }
 
-/** The value of a field, or of `{since}` and `{until}`. */
+/** Returns a function that looks up the value of a field, or of `{since}` and `{until}`. */
 export function valuesOf(fields: Fields, { since, until }: Pick<Cursor, 'since' | 'until'>): ValueOf {
   return ({ name, format }: Placeholder) => {
     if (name !== 'since' && name !== 'until') return fields[name];
@@ -121,8 +121,8 @@ function bodyOf(body: unknown, form: Record<string, string> | undefined): { read
 }
 
 /**
- * The address of the next page. An absolute address or path stays as it is. A Link header or `?page=2` is otherwise relative to the request
- * (RFC 8288, 3.2), and any other text to `baseUrl`.
+ * The address of the next page. An absolute address or a path with a leading slash stays as it is. Other addresses from a Link header, and those
+ * that start with `?`, are relative to the request (RFC 8288, section 3.2). All others are relative to `baseUrl`.
  */
 function addressOf(given: string, { link }: Pages, baseUrl: string, path: string): string {
   if (given.startsWith('/') || /^https?:/i.test(given)) return given;

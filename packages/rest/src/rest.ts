@@ -234,7 +234,6 @@ function pipelineOf(name: string, section: RestOptions) {
 
 type Each = Extract<NonNullable<Stream['for']>, { readonly each: string }>;
 
-/** The streams whose jobs a stream's records create. */
 function childrenOf(streams: Readonly<Record<string, Stream>>, parent: string): readonly (Each & { readonly stream: string })[] {
   return Object.entries(streams).flatMap(([stream, { for: of }]) =>
     of !== undefined && isEach(of) && of.each === parent ? [{ ...of, stream }] : [],
@@ -251,7 +250,7 @@ interface Child extends Each {
   readonly fields: ReadonlySet<string>;
 }
 
-/** A record's child jobs: one per place that `at` selects. Each also inherits fields from the record's own job. */
+/** A record's child jobs: one per place that `at` selects. Each also inherits fields from the job that requested the record. */
 function childRequests({ stream, with: own, at, fields }: Child, record: unknown, above: RestRequest): RestRequest[] {
   const places = at === undefined ? [record] : at.all(record);
   const inherited = Object.entries(above).filter(([name]) => fields.has(name));

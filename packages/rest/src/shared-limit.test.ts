@@ -16,7 +16,7 @@ const section = (baseUrl: string, names: readonly string[]) => ({
   streams: { items: { get: '/{shop}/items', for: { shop: SHOPS }, key: '$.id' } },
 });
 
-/** A service of shops, and a function that starts a run. All runs use the same log, so each continues the one before. */
+/** A service of shops, and a function that starts a run. All runs use the same log, so each continues the previous one. */
 async function shops() {
   const api = await startApi({ routes: { 'GET /{shop}/items': ({ params }) => ({ body: [{ id: params['shop'] }] }) } });
   const folder = await mkdtemp(join(tmpdir(), 'headgate-rest-'));

@@ -16,7 +16,7 @@ export interface Template {
 export interface Placeholder {
   /** The field's name, or `since` or `until`. */
   readonly name: string;
-  /** Format of a time. Undefined: the form in which the service wrote the time. */
+  /** Format of a time. Undefined: a time is sent as it was written. */
   readonly format: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export type ValueOf = (placeholder: Placeholder) => string | number | boolean | 
 
 const PLACEHOLDER = /\{\{|\}\}|\{([A-Za-z_]\w*)(?::([^{}]+))?\}|[{}]/g;
 
-/** The schema of a text with placeholders in braces. A literal brace is written twice. */
+/** The schema for a text with placeholders in braces. A literal brace is written twice. */
 export function template(): z.ZodType<Template, string | number | boolean> {
   return z.union([z.string(), z.number(), z.boolean()]).transform((given, context): Template => {
     if (typeof given !== 'string') return { text: String(given), fields: [], render: () => String(given), value: () => given };
@@ -73,7 +73,7 @@ function templateOf(text: string, parts: readonly (string | Placeholder)[]): Tem
 /** JSON whose texts are templates, such as a request body. Members without a value are omitted. */
 export type JsonTemplate = Template | { readonly [name: string]: JsonTemplate } | readonly JsonTemplate[] | null;
 
-/** The schema of a {@link JsonTemplate}. */
+/** The schema for a {@link JsonTemplate}. */
 export function jsonTemplate(): z.ZodType<JsonTemplate> {
   const schema: z.ZodType<JsonTemplate> = z.lazy(() => z.union([z.null(), template(), z.array(schema), z.record(z.string(), schema)]));
   return schema;
@@ -89,7 +89,7 @@ export function fieldsOf(given: JsonTemplate): readonly Placeholder[] {
   return isTemplate(given) ? given.fields : Object.values(given as Readonly<Record<string, JsonTemplate>>).flatMap(fieldsOf);
 }
 
-/** The schema of a query parameter, which is repeated for each text of a list. */
+/** The schema for a query parameter, which is repeated for each text of a list. */
 export function parameter(): z.ZodType<Template | readonly Template[], string | number | boolean | (string | number | boolean)[]> {
   return z.union([template(), z.array(template())]);
 }

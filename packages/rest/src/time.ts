@@ -4,7 +4,7 @@
  */
 export type Time = string | number;
 
-/** A larger number counts milliseconds instead of seconds: in seconds, it would be after the year 5138. */
+/** Numbers below this are in seconds, others in milliseconds. In seconds, this is in the year 5138. */
 const MAX_SECONDS = 1e11;
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
 const DATE = /^\d{4}-\d\d-\d\d$/;

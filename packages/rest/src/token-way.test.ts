@@ -61,7 +61,7 @@ it.skipIf(!haveOpenssl)('a token is requested like pages: through the proxy, wit
     expect((await running.done).outcome).toBe('done');
     expect([await valuesOf(share, 'api.items'), await valuesOf(share, 'api.dead-letters')]).toEqual([[{ id: 1 }], []]);
     expect(requested).toEqual(['/token', '/items']);
-    // One tunnel for the token, and one for the page. A slow machine needs more if a permit expires while the connection is being opened.
+    // One tunnel for the token, and one for the page. A slow machine opens more if a permit expires while a connection is being opened.
     expect(tunnels.length).toBeGreaterThanOrEqual(2);
     expect(new Set(tunnels)).toEqual(new Set([`Basic ${Buffer.from('me:word').toString('base64')}`]));
   } finally {

@@ -12,17 +12,17 @@ export interface TriedStream {
   readonly request: string;
   /** Status of the response. */
   readonly status: number;
-  /** Path of the records; `$` for the response or its entries. */
+  /** Path of the records; `$` if the stream sets none. */
   readonly at: string;
   /** Number of records in the response. */
   readonly records: number;
-  /** The first two records with their keys. */
+  /** The first records with their keys, at most two. */
   readonly examples: readonly { readonly key: string | undefined; readonly value: unknown }[];
   /** The request of the next page; undefined if this page is the last one. */
   readonly next: string | undefined;
   /** The state of the limit according to the response. */
   readonly left: BudgetEvidence | undefined;
-  /** Problems, and how to fix them. */
+  /** Problems that the response shows. */
   readonly warnings: readonly string[];
 }
 
@@ -35,7 +35,6 @@ export interface TriedOptions {
   readonly epochMs: number;
 }
 
-/** Describes the response to a trial request. */
 export function triedStream({ section, stream, query, answer, page, epochMs }: TriedOptions): TriedStream {
   const { records, next } = page;
   const keys = records.map((record) => keyOf(stream, withFields(stream, record, query.fields)));

@@ -5,7 +5,6 @@ import { PEER_LOADER } from './import-peer.ts';
 import { PEER_VERSIONS } from './peer-versions.ts';
 
 export interface InstallPeersOptions {
-  /** Folder for the peers, which git ignores. */
   readonly folder: string;
   readonly say: (text: string) => void;
 }

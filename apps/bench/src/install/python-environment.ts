@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface PythonEnvironmentOptions {
-  /** Folder of the virtual environment, which git ignores. */
+  /** Folder of the virtual environment. */
   readonly folder: string;
   readonly say: (text: string) => void;
 }

@@ -53,7 +53,7 @@ describe('15 per 15 minutes for a day', () => {
         const [server] = servers;
         expect(server?.refused).toBe(0);
         expect(server?.counted).toBeGreaterThanOrEqual(96 * 15);
-        // The share of the requests that the client can know to be permitted. A server with a faster clock permits more than that.
+        // A server with a faster clock permits more than the client can know. This is the used share of what the client can know.
         const known = (server?.share ?? 0) * (1 + Math.max(0, driftPpm) / 1_000_000);
         expect(known).toBeGreaterThanOrEqual(0.999);
       }

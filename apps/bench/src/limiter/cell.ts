@@ -16,7 +16,9 @@ export interface CellOptions {
   readonly seed: number;
   /** Number of crawls. Each requests its next page as soon as the limiter permits it. */
   readonly walks: number;
-  /** Servers that count the same requests. With `heeds`, answers come from the first one; otherwise every request is accepted. */
+  /**
+   * Servers that count the same requests. With `heeds`, answers come from the first one. Otherwise every answer says that the request was accepted.
+   */
   readonly servers: readonly { readonly kind: WindowKind; readonly driftPpm: number }[];
   /** Interval at which the process is killed and immediately restarted, ms. Default: never. */
   readonly restartEveryMs?: number;
@@ -33,7 +35,7 @@ export interface CellResult {
   readonly servers: readonly JudgeVerdict[];
 }
 
-/** Runs one simulation: saturated demand through one limiter. */
+/** Runs one simulation, in which crawls that always want the next page share one limiter. */
 export async function runCell(options: CellOptions): Promise<CellResult> {
   const { world, gate: makeGate, limit, windowMs, durationMs, latency, seed, walks } = options;
   const { restartEveryMs = Infinity, heeds = false, others = false } = options;

@@ -55,7 +55,7 @@ export function fakeGlobals(world: () => World): void {
   Object.defineProperty(process, 'hrtime', { value: Object.assign(hrtime, { bigint: nanoseconds }) });
 }
 
-/** A fake timer, with the methods of Node's timers that don't matter here. */
+/** A fake timer, with methods of Node's timers that have no effect here. */
 class FakeTimer {
   readonly cancel: () => void;
   constructor(cancel: () => void) {

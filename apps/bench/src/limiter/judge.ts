@@ -25,8 +25,8 @@ export interface JudgeVerdict {
   readonly kind: WindowKind;
   readonly driftPpm: number;
   /**
-   * Counted requests divided by permitted ones, measured over whole rounds of `limit` requests: the duration of the rounds compared with
-   * their windows. A simulation that ends in the middle of a round is therefore no advantage or drawback. Other clients' requests count.
+   * Share of the permitted requests that were counted, including those of other clients. It is measured over whole rounds of `limit` requests, so
+   * that a simulation that ends in the middle of a round has no advantage or drawback.
    */
   readonly share: number;
   /** Number of our requests that were counted. */

@@ -33,7 +33,7 @@ export interface Scenario {
 
 const DRIFTS_PPM = [0, 500, -500];
 const RESTART_EVERY_MS = 2 * 60 * 60_000;
-/** Simulated time of peers with limits per second, ms. In 10,800 windows, a drift adds up to five windows. A day would show no more. */
+/** Simulated time of peers with limits per second, ms. A drift adds up to five windows in this time, so a day would show no more. */
 const PEERS_PER_SECOND_MS = 3 * 60 * 60_000;
 const OWN = 'Headgate';
 const FORGETFUL = 'Headgate, no journal';

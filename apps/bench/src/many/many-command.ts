@@ -18,7 +18,6 @@ export interface ManyCommandOptions {
   readonly say: (text: string) => void;
 }
 
-/** The CPU, time and memory of a run with a long list on one log. */
 interface Measured {
   readonly log: string;
   readonly plan: Usage;
@@ -29,13 +28,13 @@ interface Measured {
   readonly firstRequestCpuMs: number;
   /** CPU ms per second while all jobs wait for the budget and no status page is open. */
   readonly waitingCpuMs: number;
-  /** The same with an open status page. */
+  /** Like `waitingCpuMs`, but with an open status page. */
   readonly watchedCpuMs: number;
   readonly run: Usage;
 }
 
 const IDS_PER_PAGE = 100;
-/** Time after which a start has no effect on the CPU anymore, ms. */
+/** Wait before measuring, ms, so that the start isn't measured. */
 const AT_REST_AFTER_MS = 5_000;
 const WAITING_MS = 10_000;
 const STOPPED = 130;

@@ -42,7 +42,7 @@ const API_NAMES: Readonly<Record<number, string>> = {
   65: 'DescribeTransactions',
 };
 
-/** Client IDs of brokers, which send requests to each other and to themselves at the same address. */
+/** Client IDs of the requests that the broker sends to itself. They also come through the proxy. */
 const OF_BROKERS = /^(?:broker|AddPartitionsManager)-/u;
 
 /** Starts a broker, and a counting proxy that its clients connect to. */
@@ -101,7 +101,7 @@ interface RequestHead {
   readonly clientId: string;
 }
 
-/** Bytes of the fields before the client ID: size (int32), API key and version (int16 each), correlation ID (int32), length of the ID (int16). */
+/** Bytes before the client ID: size (int32), API key and version (int16 each), correlation ID (int32), length of the client ID (int16). */
 const FIXED_BYTES = 14;
 
 /** Returns a function that takes what a client sends, piece by piece. It calls `onRequest` for each request. */
@@ -127,7 +127,7 @@ export function requestHeads(onRequest: (head: RequestHead) => void): (piece: Bu
   };
 }
 
-/** Bytes up to the end of the client ID, as far as its length is known. */
+/** Number of bytes up to the end of the client ID. `FIXED_BYTES` until the length of the client ID is known. */
 function headBytes(head: Buffer): number {
   return FIXED_BYTES + (head.length < FIXED_BYTES ? 0 : Math.max(0, head.readInt16BE(12)));
 }

@@ -41,7 +41,7 @@ export interface Contestant {
 }
 
 export interface ContestantsOptions {
-  /** The folder in which npm installed the peers. They find one another there. */
+  /** The folder in which npm installed the peers. */
   readonly peers: string;
   /** The Python in which the peers written in Python are installed. */
   readonly python: string;

@@ -45,7 +45,7 @@ export async function measureRun(contestant: Contestant, options: MeasureRunOpti
   const brokerCpu = (): number => (node?.pid === undefined ? NaN : processCpuMs(node.pid));
   return inFolder(options, async (folder) => {
     if (!contestant.isHeadgate) await written.makeTopics(brokers, topicsOf(contestant));
-    // Creating and reading the topics isn't part of the measurement.
+    // Resets the count, because creating the topics isn't part of the measurement.
     broker.traffic?.();
     const before = brokerCpu();
     const usage = await measuredProcess(python, contestant.command({ origin, brokers, folder, compression })).ended();

@@ -20,7 +20,7 @@ export interface PeersCommandOptions {
   /** Folder for the peers. */
   readonly peers: string;
   readonly rounds: number;
-  /** Number of pages per job, in ascending order. */
+  /** Numbers of pages of the jobs, in ascending order. */
   readonly sizes: readonly number[];
   readonly compression: Compression;
   /** Selects programs by shape and name, such as `ids: tweepy + librdkafka`. */

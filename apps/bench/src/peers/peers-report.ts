@@ -22,7 +22,7 @@ export interface Figures {
 }
 
 export interface PeersReportOptions {
-  /** Number of pages per job, in ascending order. */
+  /** Numbers of pages of the jobs, in ascending order. */
   readonly sizes: readonly number[];
   readonly markdown: boolean;
 }

@@ -1,14 +1,12 @@
 import { createServer, type Server } from 'node:http';
 
 export interface RecordServerOptions {
-  /** Pages of one listing. */
   readonly pages: number;
 }
 
-/** Number of records on a page. */
 export const RECORDS_PER_PAGE = 100;
 
-/** A listing of issues that does as little as possible: all pages are created in advance. */
+/** Serves a listing of issues, and does as little as possible: all pages are created in advance. */
 export function recordServer({ pages }: RecordServerOptions): Server {
   const bodies = Array.from({ length: pages }, (_, page) => {
     const data = Array.from({ length: RECORDS_PER_PAGE }, (__, i) => recordAt(page * RECORDS_PER_PAGE + i));

@@ -15,7 +15,6 @@ export interface SectionCommandOptions {
   /** The program that serves records. It takes options as JSON, and prints its port. */
   readonly program: readonly string[];
   readonly rounds: number;
-  /** Number of pages of a listing. */
   readonly pages: number;
   readonly markdown: boolean;
   readonly say: (text: string) => void;

@@ -1,12 +1,10 @@
 import { createServer, type Server } from 'node:http';
 
-/** IDs of a page, 110 kB in total. */
+/** Number of IDs on a page, which takes 110 kB. */
 export const IDS_PER_PAGE = 5_000;
 
 export interface PageServerOptions {
-  /** Number of pages of a crawl. */
   readonly pages: number;
-  /** Number of IDs on a page. */
   readonly idsPerPage: number;
 }
 

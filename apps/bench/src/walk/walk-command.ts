@@ -12,7 +12,6 @@ export interface WalkCommandOptions {
   readonly program: readonly string[];
   readonly peers: string;
   readonly rounds: number;
-  /** Number of pages of a crawl. */
   readonly pages: number;
   readonly markdown: boolean;
   readonly say: (text: string) => void;

@@ -9,7 +9,6 @@ export interface WirePage {
 
 export const PATH = '/1.1/followers/ids.json';
 
-/** The query for the page at a cursor. */
 export function query(cursor: string): Readonly<Record<string, string>> {
   return { screen_name: 'alpha', cursor, count: '5000', stringify_ids: 'true' };
 }

@@ -4,7 +4,7 @@ import { hash32 } from '../seeded-random.ts';
 /** A record as the catalog spells it. Fields and their types differ from record to record. */
 export type CatalogueRecord = Readonly<Record<string, unknown>>;
 
-/** Creates the record of an ISBN-13, the same for the same seed. Types vary as in the records of a real catalog. */
+/** Creates the record of an ISBN-13. The same options give the same record. Types vary as in the records of a real catalog. */
 export function bookRecord(options: { readonly isbn13: string; readonly seed: number; readonly author?: string }): CatalogueRecord {
   const { isbn13, seed, author } = options;
   const pick = (field: string, count: number): number => hash32(seed, field, isbn13) % count;

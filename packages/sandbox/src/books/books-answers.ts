@@ -6,7 +6,6 @@ import type { BooksRequest } from './books-request.ts';
 import { toIsbn13 } from './isbn.ts';
 import { shuffled } from '../seeded-random.ts';
 
-/** The catalog's contents. */
 export interface Catalogue {
   readonly isUnknown: (isbnOrAuthor: string) => boolean;
   /** Maximum ISBNs per batch. */

@@ -9,7 +9,6 @@ export type BooksRequest =
   | { readonly kind: 'malformed'; readonly reason: string }
   | { readonly kind: 'other' };
 
-/** Reads a request's method, path, query and body. */
 export function parseBooksRequest(request: {
   readonly method: string;
   readonly path: string;

@@ -35,7 +35,7 @@ export interface BooksSandboxOptions {
   readonly faults?: readonly Fault[];
   /** Duration of a response in milliseconds, in real time. Default 0. */
   readonly latencyMs?: Latency;
-  /** Recorded exchanges. If any belongs to this service, the responses to accepted requests come from them. Default: none. */
+  /** Recorded exchanges. If any belongs to this service, requests get recorded responses instead of generated ones. Default: none. */
   readonly replay?: readonly RecordedEntry[];
   /** Seed of records, their order and latencies. Default 1. */
   readonly seed?: number;
@@ -49,7 +49,7 @@ export interface BooksSandbox extends AsyncDisposable {
   readonly url: string;
   /** Each plan's base address. */
   readonly urls: Readonly<Record<BooksPlan, string>>;
-  /** The requests read so far at all three addresses, oldest first: the newest 100,000, with at most 1,000,000 ISBNs. */
+  /** The requests at all three addresses, oldest first: the newest 100,000, with at most 1,000,000 ISBNs. */
   readonly requests: readonly ServedRequest[];
   /**
    * Replaces the faults from the next request on, which counts as their request 1. For example,

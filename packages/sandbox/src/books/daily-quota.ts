@@ -1,6 +1,6 @@
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
-/** Number of ISBNs that a key may request per day. */
+/** A daily limit of ISBNs for each key. */
 export interface DailyQuotaOptions {
   /** ISBNs from one reset to the next: a whole number from 0. A request for a book or an author counts as one. */
   readonly isbns: number;

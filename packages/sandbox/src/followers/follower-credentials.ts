@@ -4,7 +4,7 @@ import { hasValidSignature, isWellFormed, parseOAuthHeader } from './oauth-verif
 import type { SignedRequest } from './oauth-verify.ts';
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
-/** A client's identity at the followers service, with its own windows. */
+/** A client's credential at the followers service. Each credential has its own window. */
 export type FollowersCredential =
   | { readonly name: string; readonly bearer: string }
   | {
@@ -12,7 +12,7 @@ export type FollowersCredential =
       readonly oauth1: {
         readonly consumerKey: string;
         readonly consumerSecret: string;
-        /** The token that requests must name. Default: requests come without one. */
+        /** The token that requests must name. Default: none, for requests without a token. */
         readonly token?: string;
         readonly tokenSecret?: string;
       };
@@ -33,7 +33,7 @@ export type Authenticate = (
 const timestampToleranceS = 300;
 
 export interface AuthenticationOptions {
-  /** The accepted credentials. Undefined: any bearer token and any well-formed OAuth signature. */
+  /** The accepted credentials. Undefined: any well-formed OAuth signature. */
   readonly credentials: readonly FollowersCredential[] | undefined;
   /** Accepts any bearer token. */
   readonly anyBearer: boolean;

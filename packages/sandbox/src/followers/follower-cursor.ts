@@ -14,8 +14,8 @@ export interface CursorCodec {
 }
 
 /**
- * Creates a codec for opaque cursors between 2^60 and 2^63, which are negative for the previous page. It stores nothing: a cursor's lower
- * half is a keyed bijection of the position, and its upper half is a checksum.
+ * Creates a codec for opaque cursors of 2^60 to 2^63, with a minus sign for the previous page. It stores nothing: a cursor's lower half is a keyed
+ * bijection of the position, and its upper half is a checksum.
  */
 export function createCursorCodec(key: number): CursorCodec {
   const lowOf = (position: number): number => mix32(position ^ mix32(key));

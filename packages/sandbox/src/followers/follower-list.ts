@@ -6,7 +6,7 @@ export interface FollowerListOptions {
   /** Number of followers, generated on demand, or their IDs, newest first. */
   readonly followers: number | readonly string[];
   /**
-   * Share of suspended followers, which are left out, from 0 to below 1. Above 0, whole ranges of `blockSize` followers are left out, too,
+   * Share of the followers that are suspended, and so left out: 0 to below 1. Above 0, whole ranges of `blockSize` followers are left out, too,
    * always including the second range. Default 0.
    */
   readonly suspendedShare?: number;
@@ -29,7 +29,7 @@ export interface FollowerList {
 }
 
 /**
- * Creates the list of one user. Generated IDs are distinct: most are between 2^60 and 2^61, some above 2^62, and some as small as those of
+ * Creates the list of one user. Generated IDs are distinct. Most are between 2^60 and 2^61, some are above 2^62, and some are as small as those of
  * old accounts. Throws `SandboxOptionError` for invalid options.
  */
 export function createFollowerList(options: FollowerListOptions): FollowerList {
@@ -76,7 +76,7 @@ export function createFollowerList(options: FollowerListOptions): FollowerList {
   };
 }
 
-/** Returns the ID at an index. Its lower half is a bijection of the index, so all IDs are distinct. */
+/** Returns the ID at an index. `low` is a bijection of the index, so all IDs are distinct. */
 function generatedId(seed: number, index: number): string {
   const low = mix32(index ^ mix32(seed));
   const kind = hash32(seed, 'kind', index) % 100;

@@ -16,7 +16,7 @@ export interface FollowersUser {
   /** Responds with this error instead of a list: 17 no user matches, 34 no such page, 50 not found, 63 suspended. Default: none. */
   readonly error?: 17 | 34 | 50 | 63;
   /**
-   * Share of suspended followers, which are left out, from 0 to below 1. Above 0, whole ranges of `pageSize` followers are left out, too,
+   * Share of the followers that are suspended, and so left out: 0 to below 1. Above 0, whole ranges of `pageSize` followers are left out, too,
    * always including the second range. Default 0.
    */
   readonly suspendedShare?: number;
@@ -29,7 +29,6 @@ export interface FollowersUser {
   readonly pageSize?: number;
 }
 
-/** An account ready to be served. */
 interface ServedUser {
   readonly user: FollowersUser;
   readonly id: string;
@@ -42,11 +41,11 @@ interface ServedUser {
 export interface UserDirectory {
   readonly byName: (screenName: string) => ServedUser | undefined;
   readonly byId: (userId: string) => ServedUser | undefined;
-  /** Adds an account, or replaces it. Throws `SandboxOptionError` for the ID of another account, or for an invalid list. */
+  /** Adds an account, or replaces it. Throws `SandboxOptionError` for the ID of another account, or for invalid values. */
   readonly set: (screenName: string, user: FollowersUser) => void;
 }
 
-/** Creates the accounts. Throws `SandboxOptionError` for duplicate names or IDs, and for invalid lists. */
+/** Creates the accounts. Throws `SandboxOptionError` for duplicate names or IDs, and for invalid values. */
 export function createUserDirectory(users: Readonly<Record<string, FollowersUser>>, seed: number): UserDirectory {
   const names = new Map<string, ServedUser>();
   const ids = new Map<string, ServedUser>();

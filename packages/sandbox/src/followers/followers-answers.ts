@@ -28,7 +28,7 @@ export interface PageSpelling {
   readonly cursorStrings: boolean;
 }
 
-/** Creates a page of a list: `size` positions from the cursor's position on, or before it. Undefined for a cursor of another list. */
+/** Creates a page of a list: `size` positions from the cursor's position on, or before it. Undefined for an unknown cursor. */
 export function pageOf(
   options: { readonly list: FollowerList; readonly cursors: CursorCodec; readonly cursor: string; readonly size: number } & PageSpelling,
 ): Answer | undefined {
@@ -39,7 +39,7 @@ export function pageOf(
   const to = place.direction === 'next' ? from + size : place.position;
   const next = to < list.length() ? cursors.encode({ position: to, direction: 'next' }) : '0';
   const previous = from > 0 ? cursors.encode({ position: from, direction: 'previous' }) : '0';
-  // Concatenated as text, because IDs and cursors exceed JavaScript's safe range.
+  // The JSON is concatenated as text, because IDs and cursors can exceed JavaScript's safe range.
   const ids = list.slice(from, to).map((id) => (idsAsStrings ? `"${id}"` : id));
   const fields = [`"ids":[${ids.join(',')}]`, ...cursorFields('next', next), ...cursorFields('previous', previous), '"total_count":null'];
   return jsonAnswer(200, `{${fields.join(',')}}`);

@@ -19,7 +19,7 @@ import type { WindowOptions } from '../http/window.ts';
 export interface FollowersSandboxOptions {
   /** Port on 127.0.0.1; default 0, a free one. */
   readonly port?: number;
-  /** Accounts by screen name. Default: one, `alpha` with 12,345 followers, or none with a recording. */
+  /** Accounts by screen name. Default: one, `alpha` with 12,345 followers, or none if `replay` has pages of this service. */
   readonly users?: Readonly<Record<string, FollowersUser>>;
   /**
    * Accepted credentials. Default: any bearer token and any well-formed OAuth signature. Each token, and each pair of consumer key and
@@ -53,7 +53,7 @@ export interface FollowersSandboxOptions {
 export interface FollowersSandbox extends AsyncDisposable {
   /** Base address, without a slash at its end. */
   readonly url: string;
-  /** The requests read so far, oldest first: the newest 100,000. */
+  /** The requests, oldest first: the newest 100,000. */
   readonly requests: readonly ServedRequest[];
   /**
    * Returns all current IDs of an account of `users`, newest first, without the suspended ones; costs O(followers). Throws

@@ -5,7 +5,7 @@ export interface SignedRequest {
   readonly method: string;
   /** Absolute URL, with the query as received. */
   readonly url: string;
-  /** The value of its Authorization header. */
+  /** Value of the request's Authorization header. */
   readonly authorization: string;
   readonly contentType?: string;
   readonly body?: string;
@@ -76,7 +76,7 @@ export function hasValidSignature(request: SignedRequest, secrets: OAuthSecrets)
   return offered.length === expected.length && timingSafeEqual(offered, expected);
 }
 
-/** Returns whether a header names a consumer and has a plausible HMAC-SHA1 signature. Nothing else can be checked without the secrets. */
+/** Returns whether a header names a consumer and has a plausible HMAC-SHA1 signature. Verifying the signature would take the secrets. */
 export function isWellFormed(oauth: ReadonlyMap<string, string>): boolean {
   const isSigned = oauth.get('oauth_signature_method') === 'HMAC-SHA1' && /^[A-Za-z0-9+/]{27}=$/u.test(oauth.get('oauth_signature') ?? '');
   return isSigned && (oauth.get('oauth_consumer_key') ?? '') !== '';

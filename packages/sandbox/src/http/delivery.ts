@@ -10,7 +10,7 @@ export function deliveredStatus(answer: Answer, fault: Fault | undefined): numbe
   return fault?.name === 'html-503' ? 503 : answer.status;
 }
 
-/** Sends a response, changed by a fault if there is one. Everything that a fault keeps running stops when the client disconnects. */
+/** Sends a response, changed by a fault if there is one. A slow delivery stops when the client disconnects. */
 export function deliver(response: ServerResponse, answer: Answer, fault: Fault | undefined): void {
   const body = Buffer.from(answer.body);
   switch (fault?.name) {
@@ -81,7 +81,7 @@ function drip(response: ServerResponse, answer: Answer, body: Buffer, intervalMs
   response.flushHeaders();
 }
 
-/** Sends the response with this many bytes of padding before its own fields. It is chunked, so that no header reveals its length. */
+/** Sends the response with at least this many bytes of padding before its own fields. It is chunked, so that no header reveals its length. */
 function oversize(response: ServerResponse, answer: Answer, bytes: number): void {
   head(response, answer, undefined);
   const filler = Buffer.from(`"${'x'.repeat(65_532)}",\n`);

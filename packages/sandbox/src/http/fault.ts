@@ -1,6 +1,6 @@
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
-/** All faults, by their names on a command line. */
+/** Names of all faults, as on a command line. */
 export const faultNames = [
   '429',
   '503',
@@ -38,7 +38,7 @@ export type Fault = FaultPlace &
     | {
         /** A refusal that the requests counted so far don't explain. */
         readonly name: '429';
-        /** Wait that is sent as `retry-after`, in whole seconds. Default: no header. */
+        /** Wait in milliseconds. It is sent as `retry-after` in whole seconds, rounded up. Default: no header. */
         readonly retryAfterMs?: number;
       }
     | {
@@ -56,20 +56,20 @@ export type Fault = FaultPlace &
     | {
         /** A body far larger than a page needs; valid JSON to its end. */
         readonly name: 'oversize';
-        /** Bytes of padding; default 300,000,000. */
+        /** Minimum bytes of padding; default 300,000,000. */
         readonly bytes?: number;
       }
     | {
-        /** The service's clock is wrong: its `date` header and its check of OAuth timestamps. */
+        /** The service's clock is wrong, for example in its `date` header. */
         readonly name: 'clock-skew';
         /** Minutes by which the service's clock is ahead; negative if it is slow. Default 20. */
         readonly minutes?: number;
       }
     | {
         /**
-         * `html`, `html-503`: a page of HTML, with status 200 or 503. `reset`: the connection is reset after the request was read. `cut`:
-         * the connection ends in the middle of the body. `truncated`: a whole response whose JSON ends in the middle. `hang`: no response.
-         * `cursor-loop`: the next cursor is that of an earlier page (followers only).
+         * `html`, `html-503`: a page of HTML, with status 200 or 503. `reset`: the connection is reset after the request was read. `cut`: the
+         * connection ends in the middle of the body. `truncated`: a whole response whose JSON ends in the middle. `hang`: no response.
+         * `cursor-loop`: the next cursor leads back to a page that was already requested (followers only).
          */
         readonly name: 'html' | 'html-503' | 'reset' | 'cut' | 'truncated' | 'hang' | 'cursor-loop';
       }

@@ -3,10 +3,7 @@ import { SandboxOptionError } from '../sandbox-option-error.ts';
 /** Duration of a response in milliseconds: constant, or evenly distributed between two bounds. */
 export type Latency = number | { readonly min: number; readonly max: number };
 
-/**
- * Returns a function that draws the duration of a request, and splits it at a random moment: the one at which the service counts the
- * request.
- */
+/** Returns a function that draws the duration of a request, and splits it at the random moment at which the service counts the request. */
 export function createLatency(latency: Latency, random: () => number): () => { readonly beforeMs: number; readonly afterMs: number } {
   const { min, max } = typeof latency === 'number' ? { min: latency, max: latency } : latency;
   if (!(min >= 0 && max >= min && max < 2 ** 31)) {

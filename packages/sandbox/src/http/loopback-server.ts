@@ -26,7 +26,7 @@ export interface Exchange {
   readonly listener: number;
   /** Epoch milliseconds at which the service counts the request. */
   readonly nowMs: number;
-  /** The same moment by the service's own clock, which a fault may have changed. */
+  /** The same moment by the service's own clock, which a fault can change. */
   readonly serverNowMs: number;
   readonly fault: Fault | undefined;
 }
@@ -66,8 +66,8 @@ export interface Loopback {
 const maxBodyBytes = 10 * 1024 * 1024;
 
 /**
- * Starts listeners on 127.0.0.1 that share one service, one count of requests and one log. Throws `SandboxOptionError` for a port that is
- * invalid or in use.
+ * Starts listeners on 127.0.0.1 that share one service, one count of requests and one log. Throws `SandboxOptionError` for an invalid fault, or for
+ * a port that is invalid or in use.
  */
 export async function startLoopback(options: LoopbackOptions): Promise<Loopback> {
   const { serve, refusedFaults, latency, now } = options;

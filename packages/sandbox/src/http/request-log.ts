@@ -28,7 +28,7 @@ export interface ServedRequest {
   readonly author?: string;
 }
 
-/** The newest requests that a sandbox has read: at most 100,000 requests and 1,000,000 ISBNs. */
+/** The newest requests that a sandbox has read. */
 export interface RequestLog {
   add(request: ServedRequest): void;
   all(): readonly ServedRequest[];

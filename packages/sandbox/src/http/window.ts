@@ -1,8 +1,8 @@
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
 /**
- * The start of a window. `first-request`: at the first request after the previous window. `wall-clock`: at whole multiples of its length
- * since the epoch. `rolling`: with every request, so no interval of `windowMs` contains more than `limit`.
+ * The start of a window. `first-request`: at the first request after the previous window. `wall-clock`: at whole multiples of its length since the
+ * epoch. `rolling`: with every request, so no interval of `windowMs` contains more than `limit` requests.
  */
 export type WindowKind = 'first-request' | 'wall-clock' | 'rolling';
 

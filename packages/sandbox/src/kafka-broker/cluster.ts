@@ -17,9 +17,9 @@ export interface ClusterOptions {
   readonly settings: Readonly<Record<string, string>>;
   /** Further listeners of each node, by name; default none. */
   readonly listeners?: Readonly<Record<string, ListenerProtocol>>;
-  /** An empty folder for all nodes. */
+  /** Folder for all nodes. */
   readonly folder: string;
-  /** Path of a file `bootstrap.checkpoint`, as `kafka-storage format` writes it: the first record of a new cluster's metadata. */
+  /** Path of a `bootstrap.checkpoint` file, as `kafka-storage format` writes it. Every new node gets a copy. */
   readonly bootstrapCheckpoint: string;
   /** Java and its arguments up to the settings file. */
   readonly command: readonly string[];

@@ -11,8 +11,8 @@ import { makeOnce } from './make-once.ts';
 const kafkaVersion = '4.3.1';
 
 /**
- * Maven project with the jars to download: the broker with all compression codecs, a logger, and the console tools without their Connect
- * server.
+ * Maven project with the jars to download: the broker with all compression codecs, a logger, and the console tools without their other
+ * dependencies.
  */
 const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>

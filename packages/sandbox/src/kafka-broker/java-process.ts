@@ -19,7 +19,7 @@ export interface JavaProcessOptions {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** A Java process that ends when this process does, even if this process is killed. It doesn't keep this process alive, either. */
+/** A Java process that ends when this process does, even if this process is killed. */
 export interface JavaProcess {
   readonly pid: number | undefined;
   readonly running: () => boolean;

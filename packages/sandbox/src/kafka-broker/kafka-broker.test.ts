@@ -107,7 +107,6 @@ describe.skipIf(reason !== undefined)(`a broker of Kafka${reason === undefined ?
     expect(existsSync(folder)).toBe(true);
     if (signal !== undefined) parent.kill(signal);
     await exit;
-    // Kafka would also notice that its folder is gone, but later.
     await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 60_000, interval: 50 });
     await vi.waitFor(() => expect(existsSync(folder)).toBe(false), { timeout: 60_000, interval: 100 });
   });

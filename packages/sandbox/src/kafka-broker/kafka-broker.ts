@@ -24,7 +24,7 @@ export interface KafkaBrokerOptions {
   readonly readyWithinMs?: number;
   /** Environment with `PATH`, `JAVA_HOME`, `XDG_CACHE_HOME` and `HEADGATE_KAFKA_JARS`. Default: `process.env`. */
   readonly environment?: NodeJS.ProcessEnv;
-  /** Called before Kafka is downloaded, which takes about a minute. Later calls use the downloaded files. */
+  /** Called before Kafka is downloaded into the cache, if it isn't there yet. */
   readonly onFetch?: () => void;
 }
 
@@ -45,11 +45,11 @@ export interface KafkaBroker extends AsyncDisposable {
 const attempts = 3;
 
 /**
- * Starts Kafka (KRaft) on 127.0.0.1 in a temporary folder. Both are gone after `close`, and soon after this process ends, even if this
- * process is killed.
+ * Starts Kafka (KRaft) on 127.0.0.1 in a temporary folder. Both are gone after `close`, and soon after this process ends, even if this process is
+ * killed.
  *
- * The first call downloads Kafka with Maven into the cache. Resolves when each node's metadata lists all nodes. Throws `KafkaBrokerError`
- * if Kafka can't be downloaded or started.
+ * If Kafka's jars are missing, downloads them with Maven into the cache. Resolves when each node's metadata lists all nodes. Throws
+ * `KafkaBrokerError` if Kafka can't be downloaded or started.
  */
 export async function startKafkaBroker(options: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
   const { nodes: size = 1, port, settings = {}, listeners = {}, readyWithinMs = 60_000, environment = process.env } = options;

@@ -20,8 +20,8 @@ export interface KafkaNode {
   /** Kills the node (SIGKILL), paused or not. Resolves when it has ended. */
   readonly kill: () => Promise<void>;
   /**
-   * Starts the node again on its port and its data. Resolves when it is ready. Throws `KafkaBrokerError` with the end of its log if it
-   * doesn't start.
+   * Starts the node with its port and its data, unless it is running. Resolves when it is ready. Throws `KafkaBrokerError` with the end of its log
+   * if it doesn't start.
    */
   readonly start: () => Promise<void>;
   /** Freezes the node (SIGSTOP): its connections stay open, but it doesn't respond. Throws `KafkaBrokerError` if it isn't running. */

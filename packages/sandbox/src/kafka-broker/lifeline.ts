@@ -22,8 +22,8 @@ export interface Lifeline {
 /**
  * Starts a shell with a pipe that ends without a line when this process ends in any way, even by SIGKILL.
  *
- * The shell has its own session, so that ^C doesn't reach it, and doesn't keep this process alive. The pipe isn't stdin, because Node
- * closes that before it reports a child's exit. Throws if there is no shell.
+ * The shell has its own session, so that ^C doesn't reach it. It doesn't keep this process alive. The pipe isn't stdin, because Node closes a
+ * child's stdin before it reports the child's exit. Throws if there is no shell.
  */
 export function startOnLifeline({ script, args, folder, output, environment }: LifelineOptions): Lifeline {
   const out = output ?? 'ignore';

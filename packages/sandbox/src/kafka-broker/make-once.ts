@@ -9,7 +9,7 @@ const staleMs = 15_000;
 /**
  * Creates a folder that several processes may need at once: one creates it, and the others wait.
  *
- * The folder is created under another name and renamed, so that it is complete when it appears. If two processes create it, the folder of
+ * The folder is created under another name and renamed, so that it is complete when it appears. If two processes create it anyway, the folder of
  * the first one stays.
  */
 export async function makeOnce(folder: string, make: (unfinished: string) => Promise<void>): Promise<void> {

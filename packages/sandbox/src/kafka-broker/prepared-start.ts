@@ -29,7 +29,7 @@ export interface PreparedStartOptions {
 /**
  * Formats a storage folder and archives Kafka's classes, once for these jars and this Java. Both results stay in the cache.
  *
- * If Java can't create the archive, starts are only slower. Throws `KafkaBrokerError` if formatting fails.
+ * If Java can't create the archive, starts are only slower. Throws `KafkaBrokerError` if Kafka can't format the folder or start.
  */
 export async function prepareStart(options: PreparedStartOptions): Promise<PreparedStart> {
   const { java, classPath, environment } = options;
@@ -66,7 +66,7 @@ function kafkaCommand(java: Java, classPath: string, options: readonly string[])
   return [java.command, ...frugally, ...options, '-cp', classPath, 'kafka.Kafka'];
 }
 
-/** Formats a storage folder. Returns the path of its first file, which every new node needs. */
+/** Formats a storage folder. Returns the path of its `bootstrap.checkpoint`, which every new node needs. */
 async function format(folder: string, { java, classPath, environment }: PreparedStartOptions): Promise<string> {
   const node = { id: 1, port: 1, controllerPort: 2 };
   const dataFolder = join(folder, 'format');

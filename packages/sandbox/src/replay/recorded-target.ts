@@ -5,12 +5,12 @@ import type { RecordedEntry } from './recording.ts';
 export function recordedTarget({
   request: { url },
 }: RecordedEntry): { readonly path: string; readonly query: URLSearchParams } | undefined {
-  // Doesn't parse with `URL`, which would encode the braces of a template and resolve text that must be compared unchanged.
+  // `URL` isn't used, because it would encode the braces of a template and resolve segments such as `..`.
   const [, path, query] = /^(?:https?:\/\/[^/?#]*)?(\/[^?#]*)(?:\?([^#]*))?/iu.exec(url ?? '') ?? [];
   return path === undefined ? undefined : { path, query: new URLSearchParams(query ?? '') };
 }
 
-/** Returns the recorded response, ready to send. */
+/** Returns the recorded response, with `content-type` as its only header. */
 export function recordedAnswer({ response }: RecordedEntry): Answer {
   return {
     status: response.status,

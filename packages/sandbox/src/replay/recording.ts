@@ -22,11 +22,11 @@ export interface RecordedEntry {
   readonly note?: unknown;
 }
 
-/** The error for a recording that can't be read or has the wrong form. The message names the file and, in a wrong form, the place. */
+/** The error for a recording that can't be read or has the wrong form. The message names the file and, for a wrong form, the place. */
 export class RecordingError extends Error {
   /** Identifies the error even if `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_SANDBOX_RECORDING';
-  /** False: the file must be changed. */
+  /** False: the file or its path must be corrected. */
   readonly retryable: boolean = false;
 
   constructor(message: string, options?: ErrorOptions) {

@@ -14,9 +14,9 @@ export interface RecordedBooksQuery {
 /**
  * Creates a function that responds from the recorded exchanges of the catalog. Returns undefined if the recording has none.
  *
- * It matches by method and path, without queries: first the same path (for a POST the same body, or else the first of that path), then a
- * template such as `/book/{isbn}`. It prefers status 200, then the order of the file. It ignores entries without an address. The response
- * to any other request is a 404 with `x-sandbox-replay: not-recorded`.
+ * It matches by method and path, without queries. It prefers the same path with the same body, then the same path, then a template such as
+ * `/book/{isbn}`. Among equals, it prefers status 200, then the order of the file. It ignores entries without an address. The response to any other
+ * request is a 404 with `x-sandbox-replay: not-recorded`.
  */
 export function createBooksReplay(recording: readonly RecordedEntry[]): ((query: RecordedBooksQuery) => Answer) | undefined {
   const entries = recording

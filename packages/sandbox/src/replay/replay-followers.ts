@@ -3,7 +3,7 @@ import { jsonAnswer } from '../http/answer.ts';
 import { recordedAnswer, recordedTarget } from './recorded-target.ts';
 import type { RecordedEntry } from './recording.ts';
 
-/** A request to a recorded walk. */
+/** A request for a recorded page. */
 export interface RecordedPageQuery {
   /** Cursor of the page; `-1` for the first one. */
   readonly cursor: string;

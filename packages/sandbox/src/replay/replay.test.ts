@@ -30,7 +30,7 @@ function entry(url: string | null, body: string, more: { status?: number; method
 }
 
 const path = '/1.1/followers/ids.json';
-// The body has spaces, bare numbers above 2^62 and an ID beyond 2^53, which parsing and serializing would change.
+// The body has spaces, and bare numbers above 2^53, which parsing and serializing would change.
 const first = '{ "ids":[9007199254740993,"7"], "next_cursor":8882581338626179201, "previous_cursor":0}';
 const second = '{"ids":["6"],"next_cursor_str":"4611686018427387905","next_cursor":4611686018427387905}';
 const walk = [

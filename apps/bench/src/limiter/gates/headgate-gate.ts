@@ -1,7 +1,7 @@
 import { admission, agedSnapshots, type BudgetSnapshot, credentialPool, creditPool, type Journal, rateBudget } from '@headgate/throttle';
 import type { Gate, GateFactory, GateOptions } from '../gate.ts';
 
-/** Items of a page. The credit pool has no limit. */
+/** Items reserved for a page. The number doesn't matter, because the credit pool has no limit. */
 const ITEMS = 5_000;
 /** The slowest simulated response, ms. It is twice Headgate's default of `maxDelayMs`. */
 const MAX_DELAY_MS = 10_000;
