@@ -84,7 +84,6 @@ interface FreshClone extends AsyncDisposable {
   readonly trace: string;
   /** Runs bootstrap.mjs. `version` is the version that the machine's Node claims to have. */
   bootstrap(version?: string): Promise<Ended>;
-  /** Writes the hashes of the served packages into the lockfile. */
   lockWhatIsServed(): Promise<void>;
 }
 

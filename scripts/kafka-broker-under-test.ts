@@ -19,7 +19,6 @@ declare module 'vitest' {
 /** Kafka's default timeouts. The sandbox's are shorter, for quick restarts of killed brokers, but a busy machine would exceed them. */
 export const DEFAULT_SESSION = { 'broker.session.timeout.ms': '9000', 'broker.heartbeat.interval.ms': '2000' };
 
-/** Starts one broker for all tests of the project `kafka`. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const why = await whyNoKafkaBroker();
   if (why !== undefined) {

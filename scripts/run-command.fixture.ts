@@ -15,7 +15,6 @@ export interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** Runs a command until it ends. */
 export async function run([command = '', ...args]: readonly string[], options: RunOptions = {}): Promise<Ended> {
   const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(child, 'close') as Promise<[number | null]>;

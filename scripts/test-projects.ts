@@ -22,11 +22,9 @@ const EMBEDDED = [
   EXAMPLES,
 ];
 
-/** Matches a test file that uses the shared broker of the project `kafka`. */
 const SHARES_BROKER = /inject\('kafkaBroker'\)/;
 /** Matches a test file that starts brokers, directly or with a fixture. */
 const STARTS_BROKER = /@headgate\/sandbox\/kafka-broker'|\.\/kafka-broker\.ts'|\/kafka-place\.fixture\.ts'/;
-/** Matches a test file that measures the machine. */
 const FIGURE = /\.figure\.test\.ts$/;
 
 export type Project = 'unit' | 'embedded' | 'kafka' | 'faults' | 'packages' | 'pack' | 'figures';

@@ -1,9 +1,7 @@
 import type { TopicDefinition } from '@headgate/pipeline';
 import avsc from 'avsc';
 
-/** Options of {@link confluentAvro}. */
 export interface ConfluentAvroOptions {
-  /** The registry's URL. */
   readonly registry: string;
   readonly schema: avsc.Schema;
 }

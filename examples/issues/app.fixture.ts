@@ -31,7 +31,6 @@ const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) =
 const refused = ({ requests }: IssuesEmulator): number => requests.filter(({ status }) => status === 429 || status === 403).length;
 
 export interface ThroughTheAppOptions {
-  /** Settings of the topics section. */
   readonly topics: string;
   /** Opens the log of that section, in the command's folder. */
   readonly openLog: (folder: string) => Promise<TopicLog>;

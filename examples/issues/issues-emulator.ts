@@ -16,7 +16,6 @@ export interface IssuesEmulatorOptions {
 
 export interface IssuesEmulator extends AsyncDisposable {
   readonly url: string;
-  /** Every request so far, in order. */
   readonly requests: readonly { readonly method: string; readonly path: string; readonly status: number; readonly token: string }[];
   /** Gives a repository's issues new titles, and its pages new ETags. */
   edit(repo: string): void;

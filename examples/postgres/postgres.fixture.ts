@@ -8,7 +8,6 @@ import pg from 'pg';
 
 const run = promisify(execFile);
 
-/** A temporary PostgreSQL server. */
 export interface Postgres extends AsyncDisposable {
   /** libpq's variables for a client. */
   readonly env: Readonly<Record<string, string>>;

@@ -51,7 +51,6 @@ test.skipIf(why !== '')(`postgres-sink: killed anywhere and started again, its t
 
 interface Load {
   readonly child: ChildProcess;
-  /** The exit code, or the signal that ended the process. */
   readonly end: Promise<number | NodeJS.Signals | null>;
 }
 

@@ -10,7 +10,7 @@ export interface Registry {
   readonly close: () => void;
 }
 
-/** Starts verdaccio on a free port of 127.0.0.1 with its files in `folder`. Packages of others come from the registry that npm uses. */
+/** Starts verdaccio on a free port of 127.0.0.1 with its files in `folder`. Other packages than Headgate's come from the registry that npm uses. */
 export async function startRegistry(folder: string): Promise<Registry> {
   const home = join(folder, 'registry');
   installVerdaccio(home);

@@ -1,4 +1,4 @@
-// Imports every entry, to check the types as a user's compiler does.
+// Imports from the packages' entries, to check the types as a user's compiler does.
 import { type Signer, bearer, oauth1 } from '@headgate/auth';
 import { idsOf, splitValid } from '@headgate/operators';
 import { definePipeline, start, topic, walk } from '@headgate/pipeline';

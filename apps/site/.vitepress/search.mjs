@@ -1,4 +1,4 @@
-/** Options of the local search. VitePress sends the functions to the browser as text, so they can't use anything from outside. */
+/** Options of the local search. VitePress sends the functions to the browser as text, so they can't use anything outside themselves. */
 export const SEARCH = {
   miniSearch: {
     searchOptions: {

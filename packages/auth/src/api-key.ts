@@ -31,7 +31,7 @@ export function apiKey<Given extends Secret | SecretProvider>(key: Given): Signe
 /**
  * Sends the key unchanged in the header, query parameter or body member that `place` names.
  *
- * @throws as above; and a `TypeError` when `place.header` isn't a valid header name.
+ * @throws {@link AuthError} as without `place`; and a `TypeError` when `place.header` isn't a valid header name.
  */
 export function apiKey(key: Secret | SecretProvider, place: ApiKeyPlace): Signer;
 export function apiKey(key: Secret | SecretProvider, place?: ApiKeyPlace): Signer {

@@ -1,4 +1,3 @@
-/** One decoded parameter. */
 export type FormParameter = readonly [name: string, value: string];
 
 /**

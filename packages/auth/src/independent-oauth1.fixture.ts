@@ -19,7 +19,6 @@ function independentBaseString({ method, baseUrl, parameters }: PlainRequest): s
   return `${method.toUpperCase()}&${octetEncoded(baseUrl)}&${octetEncoded(normalised)}`;
 }
 
-/** Returns the HMAC-SHA1 signature (RFC 5849, section 3.4.2). */
 export function independentSignature(request: PlainRequest): string {
   const key = `${octetEncoded(request.consumerSecret)}&${octetEncoded(request.tokenSecret)}`;
   return createHmac('sha1', Buffer.from(key, 'latin1'))

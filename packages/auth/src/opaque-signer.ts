@@ -1,7 +1,6 @@
 import { inspect } from 'node:util';
 import type { Signer } from './signer.ts';
 
-/** The kinds of signers of this package. */
 export type SignerKind = 'bearer' | 'apiKey' | 'oauth1';
 
 /** Creates a signer that `inspect` and JSON show only as its kind. They can't show secrets in the closures of its methods. */

@@ -1,6 +1,5 @@
 import type { SignableRequest } from './signer.ts';
 
-/** A published signature with its inputs. */
 export interface PublishedVector {
   readonly from: string;
   readonly request: SignableRequest;

@@ -3,13 +3,11 @@ import { isAwaitedSecret } from './awaited-secret.ts';
 import type { SignerKind } from './opaque-signer.ts';
 import type { Secret } from './signer.ts';
 
-/** Options of {@link secretReader}. */
 export interface SecretReaderOptions {
   /** Kind of the secret's signer, for errors. */
   readonly signer: SignerKind;
   /** Name of the secret within its signer, for errors. */
   readonly name: string;
-  /** The secret, or a function that returns it. */
   readonly secret: Secret;
   /** Returns what is wrong with a secret, or undefined if it is valid. */
   readonly flaw: (text: string) => string | undefined;

@@ -5,7 +5,6 @@ import type { SecretContext } from './signer.ts';
 
 const request = { method: 'GET', url: 'https://example.com/' };
 
-/** Creates a signer whose function returns promises that the test settles. */
 function tokens() {
   const asked: { readonly context: SecretContext; readonly give: (token: string) => void; readonly fail: () => void }[] = [];
   const signer = bearer(

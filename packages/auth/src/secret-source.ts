@@ -7,7 +7,6 @@ export interface SecretSourceOptions extends Omit<SecretReaderOptions, 'secret'>
   readonly secret: Secret | SecretProvider;
 }
 
-/** A secret that a signer sends: a fixed one, or one from a function. */
 export interface SecretSource {
   /** Returns a signer. `signed` returns the headers or parameters that contain the secret. */
   signer(signed: (secret: string) => Signed): Signer;

@@ -13,10 +13,8 @@ export interface SignedParts {
 }
 
 /**
- * Returns the parts of a request that a signature covers.
- *
- * @throws {@link AuthError} `HEADGATE_UNSIGNABLE_REQUEST` when the URL isn't an absolute http or https URL, or when the query or the form
- * body isn't UTF-8.
+ * Throws an {@link AuthError} `HEADGATE_UNSIGNABLE_REQUEST` when the URL isn't an absolute http or https URL, or when the query or the form body
+ * isn't UTF-8.
  */
 export function signedParts(request: SignableRequest): SignedParts {
   const method = request.method.toUpperCase();

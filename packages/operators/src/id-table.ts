@@ -30,7 +30,6 @@ export interface IdTableOptions {
   readonly random: () => number;
 }
 
-/** Number of different hashes. */
 export const HASHES: number = 2 ** 32;
 
 /**
@@ -40,7 +39,7 @@ export const HASHES: number = 2 ** 32;
 const WORDS = 3;
 const SLOT_BYTES = WORDS * Uint32Array.BYTES_PER_ELEMENT;
 const AFTER = 0xffff_ffff;
-/** Share of used slots at which the table is full. In a fuller table, the search for a free slot is slow. */
+/** Share of used slots at which the table is full. In a fuller table, the search for a free slot would be slow. */
 const FULL = 0.8;
 /** Number of slots in a new table, unless `maxBytes` allows fewer. The table grows when it is full. */
 const FIRST_SLOTS = 2_048;

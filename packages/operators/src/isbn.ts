@@ -3,8 +3,8 @@ import { invalidIsbn } from './operator-error.ts';
 /**
  * Returns the 13 digits of an ISBN-13 or ISBN-10, which can have hyphens and spaces anywhere.
  *
- * It checks the length, the prefix and the check digit (ISBN Users' Manual, 7th edition, sections 4 and 5). It doesn't check the group and
- * the publisher, because new ranges are assigned all the time.
+ * It checks the length, the prefix and the check digit (ISBN Users' Manual, 7th edition, sections 4 and 5). It doesn't check the group or the
+ * publisher, because new ranges are assigned all the time.
  *
  * @param text such as `0-8044-2957-X` or `978 0 306 40615 7`
  * @throws {@link OperatorError} that says what is wrong with the text.

@@ -1,4 +1,4 @@
-/** A set of positions, which are whole numbers from 0. Each takes one bit, also those that aren't in the set but below the highest one. */
+/** A set of positions, which are whole numbers from 0. It takes about one bit for each number up to the highest position. */
 export interface PositionSet {
   readonly size: number;
   add(position: number): void;

@@ -25,7 +25,6 @@ import { timeOf } from './time.ts';
 /** Error codes of sections, in addition to those of every source. */
 export type RestErrorCode = 'HEADGATE_PAGE_REPEATED';
 
-/** A page of a stream. */
 export interface RestPage {
   readonly stream: string;
   readonly records: readonly unknown[];
@@ -60,9 +59,7 @@ export function verdictOf(
   return pageVerdict(stream, { value, answer, context }, keyParameters);
 }
 
-/**
- * The verdict on a broken body whose `content-type` names another format than JSON. Undefined for HTML and plain text, because gateways send them.
- */
+/** The verdict on a body that isn't JSON, if its `content-type` names a format that gateways don't send, such as XML. Otherwise undefined. */
 function foreignVerdict(
   { status, headers }: HttpResponse,
   { service, subject }: ClassifyContext<RestQuery>,
@@ -284,7 +281,6 @@ function wayKind({ link, next, cursor, page, offset }: Pages): unknown {
 /** Values that count as false in `pages.while` and `pages.until`, in addition to null, a missing value, and an empty list or object. */
 const NO: readonly unknown[] = [false, 0, '', '0', 'false'];
 
-/** True if a value counts as true in `pages.while` or `pages.until`. A list or an object does if it isn't empty. */
 function isYes(value: unknown): boolean {
   if (value === undefined || value === null || NO.includes(value)) return false;
   return scalarOf(value) !== undefined || Object.keys(value).length > 0;

@@ -1,7 +1,6 @@
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request as the service has read it. */
 export interface ApiCall {
   readonly method: string;
   readonly path: string;
@@ -11,7 +10,6 @@ export interface ApiCall {
   readonly body: unknown;
   /** The values of `{name}` in the route. */
   readonly params: Readonly<Record<string, string>>;
-  /** Base address of the service. */
   readonly url: string;
 }
 
@@ -32,7 +30,6 @@ export interface ApiOptions {
 
 export interface Api extends AsyncDisposable {
   readonly url: string;
-  /** The answered requests, in order. */
   readonly answered: readonly (ApiCall & {
     readonly status: number;
     /** Time of the answer, epoch ms. */
@@ -43,7 +40,6 @@ export interface Api extends AsyncDisposable {
   readonly refused: () => number;
 }
 
-/** Starts a JSON service that enforces its rate limit. */
 export async function startApi({ routes, limit = { requests: 1_000, windowMs: 100 }, knows = () => true }: ApiOptions): Promise<Api> {
   const answered: Api['answered'][number][] = [];
   const counted = new Map<string, number[]>();
@@ -113,7 +109,7 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
   return request.headers['content-type'] === 'application/json' ? JSON.parse(text) : Object.fromEntries(new URLSearchParams(text));
 }
 
-/** One page of a list. `page` counts from 1. */
+/** `page` counts from 1. */
 export function pageOf<Item>(items: readonly Item[], page: number, size: number): readonly Item[] {
   return items.slice((page - 1) * size, page * size);
 }

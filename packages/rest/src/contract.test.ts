@@ -19,7 +19,6 @@ const LIMIT = { requests: 6, windowMs: 200 };
 
 type Item = { readonly id: number };
 
-/** Kinds of paging, each with a service that pages that way. */
 const KINDS = {
   link: {
     pages: { link: 'next' },

@@ -13,7 +13,6 @@ import type { Clock } from '@headgate/throttle';
 import type { RestOptions } from './language.ts';
 import { kindOf, scalarOf } from './json-value.ts';
 
-/** A credential of a section after the schema has parsed it. */
 export type RestCredential = RestOptions['credentials'][number];
 
 /** Options of the requests that fetch tokens, such as proxy and timeouts. */

@@ -2,7 +2,7 @@ import { type Pipeline, start } from '@headgate/pipeline';
 import { type CutLogOptions, cutLog } from '@headgate/pipeline/testing';
 import type { LogShare } from './shared-log.fixture.ts';
 
-/** Runs a pipeline once for each cut, with a log that fails there, and then once more to its end. */
+/** Runs a pipeline once for each cut, with a log that fails there, and then again to its end. */
 export async function runCut({ log, ...share }: LogShare, pipeline: Pipeline, all: readonly CutLogOptions[]): Promise<void> {
   for (const cut of [...all, { at: Infinity, isDurable: false }]) {
     try {
@@ -15,7 +15,6 @@ export async function runCut({ log, ...share }: LogShare, pipeline: Pipeline, al
   }
 }
 
-/** The values of a topic in a test's share of the log. */
 export async function valuesOf({ log, topics: { prefix } }: LogShare, topic: string): Promise<unknown[]> {
   return (await Array.fromAsync(log.read({ topic: prefix + topic }))).map(({ value }) => JSON.parse(value ?? 'null') as unknown);
 }

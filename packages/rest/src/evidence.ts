@@ -7,7 +7,6 @@ import { timeOf } from './time.ts';
 /** A number below this is a wait in seconds. Any other number is a time since 1970. In seconds, this number is in March 1973. */
 const EPOCH_S = 1e8;
 
-/** The place of a value in a response: in its body, or in a header. */
 export type Said = Path | { readonly header: string };
 
 export function saidAt(place: Said, { headers }: Pick<HttpResponse, 'headers'>, body: () => unknown): unknown {

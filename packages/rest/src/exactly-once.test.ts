@@ -12,7 +12,6 @@ const shareOfLog = sharedLog();
 const credentials = [{ name: 'app', bearer: 'token' }];
 const limit = { requests: 900, window: '100ms' };
 
-/** The kinds of paging: the section's `pages`, and the method of its requests. */
 const WAYS = {
   link: { pages: { link: 'next' }, method: 'get' },
   next: { pages: { next: '$.next' }, method: 'get' },
@@ -28,7 +27,6 @@ interface Entry {
   readonly id: string;
 }
 
-/** One page of a list, for any kind of paging. */
 function pageOf(all: readonly Entry[], size: number, { query, headers, body, path, url }: ApiCall): ApiAnswer {
   const after = headers['x-after'];
   const { page: inBody } = Object(body) as { readonly page?: { readonly at?: string } };

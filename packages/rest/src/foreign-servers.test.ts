@@ -14,8 +14,6 @@ import { lister, pairs, some } from './list.fixture.ts';
 
 const list = lister();
 
-// These tests use real servers from npm.
-
 interface JsonServer {
   create(): RequestListener & { use(handler: unknown): void };
   defaults(options: { readonly logger: boolean }): unknown;

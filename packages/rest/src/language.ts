@@ -34,7 +34,6 @@ function keepOne<Key extends string>(
   return found;
 }
 
-/** The places of a request that can carry a value. */
 const place = {
   query: z.string().min(1).exactOptional().describe('Name of the query parameter.'),
   header: headerName.exactOptional().describe('Name of the header.'),
@@ -306,7 +305,6 @@ const batch = z.strictObject({
     .describe('Paths in a record of the value that it belongs to.'),
 });
 
-/** A path if the text starts with $, otherwise a text with placeholders. */
 const pathOrTemplate = z.string().transform((text, context): Path | Template => {
   if (text.startsWith('$')) return readPath(text, context, { singular: true });
   const read = template().safeParse(text);
@@ -673,9 +671,7 @@ function isCircle(streams: Streams, name: string): boolean {
 
 /** The options of a section after its schema has parsed them. */
 export type RestOptions = z.output<typeof restOptions>;
-/** A stream of a section after the schema has parsed it. */
 export type Stream = RestOptions['streams'][string];
-/** The `pages` of a stream after the schema has parsed them. */
 export type Pages = NonNullable<Stream['pages']>;
 export type ErrorRule = NonNullable<Stream['errors']>[number];
 export type Since = NonNullable<Stream['since']>;

@@ -6,7 +6,6 @@ import { sharedLog } from './shared-log.fixture.ts';
 
 export type Section = Parameters<ReturnType<typeof rest>>[0];
 
-/** The outcome of a section's runs: the contents of its topics, its notices, and the service. */
 export interface Listed {
   readonly records: Readonly<Record<string, readonly (readonly [key: string | null, value: unknown])[]>>;
   readonly deadLetters: readonly { readonly key: string; readonly code: string; readonly message: string }[];

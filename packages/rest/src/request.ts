@@ -8,9 +8,7 @@ import { formatTime } from './time.ts';
 /** The fields of a request, by name. In the request of a batch, the value of the field is the list of keys. */
 export type Fields = Readonly<Record<string, string | number | readonly string[]>>;
 
-/** One requested page of a stream. */
 export interface RestQuery {
-  /** Name of the stream. */
   readonly stream: string;
   readonly fields: Fields;
   readonly cursor: Cursor;

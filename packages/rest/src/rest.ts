@@ -217,8 +217,8 @@ function pipelineOf(name: string, section: RestOptions) {
   });
 
   /**
-   * The record for the stream's topic, and its child jobs. In a stream with `since`, a record that comes again has changed, so its child
-   * jobs are created again.
+   * The record for the stream's topic, and its child jobs. In a stream with `since`, a record that comes again can have changed, so its child jobs
+   * are created again.
    */
   function recordsOf(stream: Stream, record: unknown, request: RestRequest, make: RecordMakers<TopicMap>): PendingRecord[] {
     const maker = make[topicOf(request.stream)];

@@ -1,4 +1,4 @@
-/** Returns a generator of numbers in [0, 1). The same seed returns the same sequence. */
+/** Returns a generator of numbers in [0, 1). The same seed gives the same sequence. */
 export function seededRandom(seed: number): () => number {
   let step = 0;
   return () => {
@@ -28,7 +28,6 @@ export function mix32(value: number): number {
   return (mixed ^ (mixed >>> 16)) >>> 0;
 }
 
-/** The inverse of `mix32`. */
 export function unmix32(mixed: number): number {
   let value = mixed >>> 0;
   value = Math.imul(value ^ (value >>> 16), 0x7ed1b41d);
@@ -36,7 +35,6 @@ export function unmix32(mixed: number): number {
   return (value ^ (value >>> 16)) >>> 0;
 }
 
-/** Returns the items in a random order (Fisher-Yates shuffle). */
 export function shuffled<Item>(items: readonly Item[], random: () => number): Item[] {
   const rest = [...items];
   const order: Item[] = [];

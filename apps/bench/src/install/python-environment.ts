@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface PythonEnvironmentOptions {
-  /** Folder of the virtual environment. */
   readonly folder: string;
   readonly say: (text: string) => void;
 }

@@ -1,6 +1,5 @@
 import type { Clock } from '@headgate/throttle';
 
-/** The contents of a server's answer. */
 export interface Answer {
   readonly accepted: boolean;
   /** Requests left in the server's window, if the answer says. */
@@ -8,7 +7,6 @@ export interface Answer {
   readonly resetInMs: number;
 }
 
-/** A limiter. All requests go through it. */
 export interface Gate {
   pass(send: () => Promise<Answer>): Promise<Answer>;
   /** Tells the limiter that nothing may start for a while. Absent if the limiter can't be told. */

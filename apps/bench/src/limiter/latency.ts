@@ -7,7 +7,6 @@ const TAIL_MEDIAN_MS = 80;
 const TAIL_SIGMA = 1.2;
 const TAIL_LONGEST_MS = 10_000;
 
-/** A random round trip, ms. */
 export function roundTripMs(latency: Latency, random: Random): number {
   switch (latency) {
     case 'uniform':

@@ -10,7 +10,6 @@ export interface ScenarioResult {
   readonly simulatedMs: number;
 }
 
-/** The verdict of one server, with its refusals per simulated day. */
 interface Verdict extends JudgeVerdict {
   readonly refusedADay: number;
 }

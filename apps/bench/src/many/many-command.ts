@@ -12,7 +12,6 @@ import { textTable } from '../text-table.ts';
 import { pageServer } from '../walk/page-server.ts';
 
 export interface ManyCommandOptions {
-  /** Number of users in the list that a run enqueues. */
   readonly users: number;
   readonly markdown: boolean;
   readonly say: (text: string) => void;
@@ -24,7 +23,6 @@ interface Measured {
   readonly planBeside: Usage;
   /** Time from the start of the run until its first request arrives. */
   readonly firstRequestMs: number;
-  /** CPU time until the first request. */
   readonly firstRequestCpuMs: number;
   /** CPU ms per second while all jobs wait for the budget and no status page is open. */
   readonly waitingCpuMs: number;
@@ -68,7 +66,6 @@ export async function manyCommand({ users, markdown, say }: ManyCommandOptions):
 
 interface MeasureOptions {
   readonly log: string;
-  /** The `topics` section of the configuration. */
   readonly topics: string;
   readonly command: string;
   readonly list: string;

@@ -2,12 +2,10 @@ import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { startKafkaBroker } from '@headgate/sandbox/kafka-broker';
 
-/** Requests and bytes between clients and a broker. */
 export interface Traffic {
   readonly requests: number;
   readonly sentBytes: number;
   readonly receivedBytes: number;
-  /** Number of requests by the name of their API. */
   readonly byApi: ReadonlyMap<string, number>;
 }
 

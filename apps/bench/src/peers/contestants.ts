@@ -8,10 +8,8 @@ export type Shape = 'pages' | 'ids';
 export const COMPRESSIONS = ['none', 'gzip', 'zstd'] as const;
 export type Compression = (typeof COMPRESSIONS)[number];
 
-/** The job of a contestant: crawl the pages of one user and write them. */
 export interface Job {
   readonly compression: Compression;
-  /** Address of the page server. */
   readonly origin: string;
   readonly brokers: readonly string[];
   /** An empty folder for this contestant. */
@@ -20,7 +18,6 @@ export interface Job {
   readonly follow?: boolean;
 }
 
-/** A command as a user would start it. */
 export interface Command {
   readonly argv: readonly [string, ...string[]];
   readonly folder: string;
@@ -32,7 +29,6 @@ export interface Contestant {
   readonly name: string;
   readonly shape: Shape;
   readonly topic: string;
-  /** The log that the program writes to. */
   readonly log: 'kafka' | 'embedded';
   /** `same`: the bytes that Headgate writes. `other`: different records with the same IDs. */
   readonly records: 'same' | 'other';
@@ -41,11 +37,9 @@ export interface Contestant {
 }
 
 export interface ContestantsOptions {
-  /** The folder in which npm installed the peers. */
   readonly peers: string;
   /** The Python in which the peers written in Python are installed. */
   readonly python: string;
-  /** Path of the installed `headgate`. */
   readonly installed: string;
   readonly compression: Compression;
 }
@@ -113,7 +107,7 @@ function headgate(name: string, shape: Shape, argv: readonly [string, ...string[
 
 export const EMBEDDED_FILE = 'log.db';
 
-/** A configuration with so large a budget that nothing waits for it. Each folder has its own group, so a run finds no state of an earlier one. */
+/** A configuration whose budget is never used up. Each folder has its own group, so a run finds no state of an earlier one. */
 function headgateYaml(shape: Shape, log: Contestant['log'], { origin, brokers, compression, folder }: Job): string {
   const kafka = `driver: kafka, brokers: [${brokers.join(', ')}], group: ${folder.replaceAll(/\W/gu, '')}, replication: 1, compression: ${compression}`;
   return `topics: { ${log === 'kafka' ? kafka : `driver: sqlite, file: ./${EMBEDDED_FILE}`} }

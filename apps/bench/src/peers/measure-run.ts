@@ -14,7 +14,6 @@ const SETTLED_MS = 300;
 
 export interface MeasureRunOptions {
   readonly python: string;
-  /** Parent of the temporary folders. */
   readonly folder: string;
   readonly broker: Pick<KafkaBroker, 'brokers'> & Partial<Pick<KafkaBroker, 'nodes'> & Pick<CountedBroker, 'traffic'>>;
   /** Address of the page server with `pages` pages. */
@@ -78,7 +77,6 @@ export async function inFolder<Result>(
   }
 }
 
-/** SHA-256 of all IDs of these pages, one per line. */
 function digestOfIds(pages: number): string {
   const hash = createHash('sha256');
   for (let page = 0; page < pages; page += 1)

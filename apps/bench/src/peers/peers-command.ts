@@ -17,7 +17,6 @@ import { type Answer, ANSWERS, measureAnswer, measureFirstRecord, measureIdle } 
 export interface PeersCommandOptions {
   /** The program that serves pages. It takes options as JSON, and prints its port. */
   readonly program: readonly string[];
-  /** Folder for the peers. */
   readonly peers: string;
   readonly rounds: number;
   /** Numbers of pages of the jobs, in ascending order. */

@@ -7,7 +7,6 @@ import type { Run } from './measure-run.ts';
 import type { Usage } from './measured-process.ts';
 import { type Answer, ANSWERS } from './start-and-rest.ts';
 
-/** The figures of one contestant. */
 export interface Figures {
   readonly contestant: Contestant;
   /** Runs by the number of pages, one per round. */

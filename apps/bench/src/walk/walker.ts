@@ -1,7 +1,6 @@
 /** Crawls all pages of one user and resolves to the number of IDs. */
 export type Walker = () => Promise<number>;
 
-/** A page as the server sends it, the same to all clients. */
 export interface WirePage {
   readonly ids: readonly string[];
   readonly next_cursor_str: string;

@@ -8,7 +8,6 @@ import { shuffled } from '../seeded-random.ts';
 
 export interface Catalogue {
   readonly isUnknown: (isbnOrAuthor: string) => boolean;
-  /** Maximum ISBNs per batch. */
   readonly maxBatch: number;
   readonly seed: number;
   /** Returns random numbers, which decide the order of a batch's records. */
@@ -63,7 +62,6 @@ function batchAnswer(requested: number, data: readonly CatalogueRecord[]): Answe
   return jsonAnswer(200, JSON.stringify({ total: data.length, requested, data }));
 }
 
-/** Creates an error, or a refusal over a limit, in the catalog's form. */
 export function booksMessage(status: number, text: string, headers: Readonly<Record<string, string>> = {}): Answer {
   return jsonAnswer(status, JSON.stringify({ message: text }), headers);
 }

@@ -8,7 +8,6 @@ export interface DailyQuotaOptions {
   readonly resetsAt?: string;
 }
 
-/** A count of ISBNs that starts again every day. */
 export interface DailyQuota {
   /** Uses that many ISBNs and returns true. If fewer are left today, uses none and returns false. */
   take(isbns: number, nowMs: number): boolean;

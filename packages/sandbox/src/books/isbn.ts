@@ -23,7 +23,6 @@ export function sampleIsbn(index: number): string {
   return body + checkDigit13(body);
 }
 
-/** Returns a valid ISBN-13 for any 32-bit number. */
 export function isbnFromHash(hash: number): string {
   return sampleIsbn(mix32(hash) % 1_000_000_000);
 }

@@ -18,7 +18,6 @@ export type FollowersCredential =
       };
     };
 
-/** The credential of a request, or the status and error code of its refusal. */
 type Authentication =
   | { readonly name: string }
   | { readonly status: number; readonly errorCode: number; readonly message: string; readonly name?: string };
@@ -35,7 +34,6 @@ const timestampToleranceS = 300;
 export interface AuthenticationOptions {
   /** The accepted credentials. Undefined: any well-formed OAuth signature. */
   readonly credentials: readonly FollowersCredential[] | undefined;
-  /** Accepts any bearer token. */
   readonly anyBearer: boolean;
 }
 

@@ -6,7 +6,6 @@ export interface CursorPlace {
   readonly direction: 'next' | 'previous';
 }
 
-/** Converts places in one user's list to cursors and back. */
 export interface CursorCodec {
   readonly encode: (place: CursorPlace) => string;
   /** Returns undefined for a cursor that this codec didn't create, such as another user's. */

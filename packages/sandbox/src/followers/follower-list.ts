@@ -1,7 +1,6 @@
 import { hash32, mix32 } from '../seeded-random.ts';
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
-/** Options of one user's list. */
 export interface FollowerListOptions {
   /** Number of followers, generated on demand, or their IDs, newest first. */
   readonly followers: number | readonly string[];

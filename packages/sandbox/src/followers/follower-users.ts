@@ -37,7 +37,6 @@ interface ServedUser {
   readonly cursors: CursorCodec;
 }
 
-/** The accounts, by screen name and by user ID. */
 export interface UserDirectory {
   readonly byName: (screenName: string) => ServedUser | undefined;
   readonly byId: (userId: string) => ServedUser | undefined;

@@ -3,10 +3,8 @@ import { jsonAnswer } from '../http/answer.ts';
 import type { CursorCodec, CursorPlace } from './follower-cursor.ts';
 import type { FollowerList } from './follower-list.ts';
 
-/** The only path of the followers service. */
 export const followersPath = '/1.1/followers/ids.json';
 
-/** Creates an error in the service's usual form. */
 export function followersError(status: number, code: number, message: string): Answer {
   return jsonAnswer(status, JSON.stringify({ errors: [{ code, message }] }));
 }
@@ -21,7 +19,6 @@ export function protectedAnswer(): Answer {
   return jsonAnswer(401, `{"request":"${followersPath.replaceAll('/', String.raw`\/`)}","error":"Not authorized."}`);
 }
 
-/** The spelling of IDs and cursors in a page. */
 export interface PageSpelling {
   readonly idsAsStrings: boolean;
   /** Adds `next_cursor_str` and `previous_cursor_str`. */

@@ -1,11 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** A request as received, to verify its signature. */
 export interface SignedRequest {
   readonly method: string;
   /** Absolute URL, with the query as received. */
   readonly url: string;
-  /** Value of the request's Authorization header. */
   readonly authorization: string;
   readonly contentType?: string;
   readonly body?: string;

@@ -12,7 +12,6 @@ import { createRequestLog, shownQuery } from './request-log.ts';
 import type { ServedRequest } from './request-log.ts';
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
-/** One request as a service sees it. */
 export interface Exchange {
   readonly method: string;
   /** Path as received, percent-encoded. */
@@ -31,7 +30,6 @@ export interface Exchange {
   readonly fault: Fault | undefined;
 }
 
-/** A service's judgment of one request. */
 export interface Served {
   readonly answer: Answer;
   /**
@@ -39,7 +37,6 @@ export interface Served {
    * `clock-skew`.
    */
   readonly refused: boolean;
-  /** Details for the log of requests. */
   readonly seen: Pick<ServedRequest, 'credential' | 'cursor' | 'user' | 'isbns' | 'author'>;
 }
 

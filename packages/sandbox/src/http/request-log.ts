@@ -28,7 +28,6 @@ export interface ServedRequest {
   readonly author?: string;
 }
 
-/** The newest requests that a sandbox has read. */
 export interface RequestLog {
   add(request: ServedRequest): void;
   all(): readonly ServedRequest[];

@@ -18,7 +18,6 @@ export interface WindowOptions {
   readonly windowMs: number;
 }
 
-/** A window's decision on one request. */
 export interface WindowVerdict {
   readonly allowed: boolean;
   readonly limit: number;

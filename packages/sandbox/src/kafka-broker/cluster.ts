@@ -10,14 +10,12 @@ import { serverProperties } from './server-properties.ts';
 import type { Listener, ListenerProtocol } from './server-properties.ts';
 
 export interface ClusterOptions {
-  /** Number of nodes. */
   readonly size: number;
   /** Port of the first node's broker; default a free one. */
   readonly port?: number | undefined;
   readonly settings: Readonly<Record<string, string>>;
   /** Further listeners of each node, by name; default none. */
   readonly listeners?: Readonly<Record<string, ListenerProtocol>>;
-  /** Folder for all nodes. */
   readonly folder: string;
   /** Path of a `bootstrap.checkpoint` file, as `kafka-storage format` writes it. Every new node gets a copy. */
   readonly bootstrapCheckpoint: string;

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 
-/** A command's output and exit code. */
 export interface CommandResult {
   /** Exit code; undefined if the command could not be started or a signal ended it. */
   readonly status: number | undefined;
@@ -25,7 +24,6 @@ export async function runCommand(
   });
 }
 
-/** Returns the last lines of an output, without empty ones. */
 export function lastLines(output: string, count = 25): string {
   return output
     .split('\n')

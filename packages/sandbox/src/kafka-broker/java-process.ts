@@ -10,9 +10,7 @@ exec "$@" 3<&-
 `;
 
 export interface JavaProcessOptions {
-  /** Java and its arguments. */
   readonly command: readonly string[];
-  /** Working folder. */
   readonly folder: string;
   /** File in `folder` to which the output is appended. */
   readonly logFile: string;
@@ -25,7 +23,6 @@ export interface JavaProcess {
   readonly running: () => boolean;
   /** Does nothing if the process has ended. */
   readonly signal: (name: NodeJS.Signals) => void;
-  /** Resolves when the process has ended. */
   readonly gone: () => Promise<void>;
 }
 

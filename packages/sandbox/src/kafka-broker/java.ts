@@ -2,7 +2,6 @@ import { join } from 'node:path';
 
 import { runCommand } from './command.ts';
 
-/** A Java that can run Kafka. */
 export interface Java {
   readonly command: string;
   /** The whole output of `java -version`, which identifies the build. A class archive works with only one build. */

@@ -36,16 +36,12 @@ export interface KafkaNodeOptions {
   readonly addresses: Readonly<Record<string, string>>;
   /** Folder of the node, with the log of its process, `server.log`. */
   readonly folder: string;
-  /** Java and its arguments. */
   readonly command: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
-  /** Maximum milliseconds from the start until the node is ready. */
   readonly readyWithinMs: number;
-  /** Returns whether the node is ready now. */
   readonly ready: () => Promise<boolean>;
 }
 
-/** A node with the methods that its cluster needs in addition. */
 export interface OwnedNode extends KafkaNode {
   readonly paused: () => boolean;
   /** Asks the node to end (SIGTERM). Resolves when it has ended. */

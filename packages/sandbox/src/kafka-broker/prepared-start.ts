@@ -12,7 +12,6 @@ import { makeOnce } from './make-once.ts';
 import { serverProperties } from './server-properties.ts';
 import { makeTemporaryFolder } from './temporary-folder.ts';
 
-/** Files that speed up a start. */
 export interface PreparedStart {
   readonly bootstrapCheckpoint: string;
   /** Java and its arguments up to the settings file. */

@@ -4,13 +4,10 @@ export type ListenerProtocol = 'PLAINTEXT' | 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SS
 /** A listener for clients, in addition to the one without security. */
 export interface Listener {
   readonly protocol: ListenerProtocol;
-  /** Port on 127.0.0.1. */
   readonly port: number;
 }
 
-/** A node's ID and ports, which appear in the settings of every node. */
 export interface NodePlace {
-  /** Node ID, from 1. */
   readonly id: number;
   /** Port for clients and other brokers, on 127.0.0.1. */
   readonly port: number;
@@ -26,7 +23,6 @@ export interface ServerPropertiesOptions {
   readonly nodes: readonly NodePlace[];
   /** Folder of the node's partitions. */
   readonly dataFolder: string;
-  /** Settings that override the defaults for tests. */
   readonly settings: Readonly<Record<string, string>>;
 }
 

@@ -19,7 +19,6 @@ export interface TemporaryFolder {
   readonly remove: () => Promise<void>;
 }
 
-/** Creates a folder in the system's folder for temporary files. */
 export async function makeTemporaryFolder(environment: NodeJS.ProcessEnv): Promise<TemporaryFolder> {
   const path = await mkdtemp(join(tmpdir(), 'headgate-kafka-'));
   const { release } = startOnLifeline({ script: removeLater, args: [path], folder: tmpdir(), environment });

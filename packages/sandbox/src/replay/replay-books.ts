@@ -3,7 +3,6 @@ import { jsonAnswer } from '../http/answer.ts';
 import { recordedAnswer, recordedTarget } from './recorded-target.ts';
 import type { RecordedEntry } from './recording.ts';
 
-/** A request to a recorded catalog. */
 export interface RecordedBooksQuery {
   readonly method: string;
   /** Path as received, percent-encoded. */

@@ -3,7 +3,6 @@ import { jsonAnswer } from '../http/answer.ts';
 import { recordedAnswer, recordedTarget } from './recorded-target.ts';
 import type { RecordedEntry } from './recording.ts';
 
-/** A request for a recorded page. */
 export interface RecordedPageQuery {
   /** Cursor of the page; `-1` for the first one. */
   readonly cursor: string;

@@ -18,7 +18,6 @@ export async function bottleneckReservoirGate(folder: string): Promise<GateFacto
   };
 }
 
-/** A limiter with a minimum time between two requests. */
 export async function bottleneckMinTimeGate(folder: string): Promise<GateFactory> {
   const { default: Bottleneck } = await importPeer<Module>(folder, 'bottleneck');
   return ({ limit, windowMs }) => {

@@ -10,7 +10,6 @@ const LEASE_MS = 1_000;
 /** Headgate's admission, credential pool and budget, with a journal that survives the process. */
 export const headgateGate: GateFactory = (options) => openGate(options, memoryJournal(options));
 
-/** Headgate without a journal. */
 export const forgetfulHeadgateGate: GateFactory = (options) => openGate(options, undefined);
 
 function openGate({ limit, windowMs, clock }: GateOptions, journal: Journal | undefined): Gate {
