@@ -4,7 +4,7 @@ import type { TopicLog } from '@headgate/topics';
 export interface TimedRunOptions {
   readonly log: TopicLog;
   readonly pipelines: readonly Pipeline[];
-  /** Time after which the run starts no further request, ms. Up to 10 s later, the responses in flight are written. */
+  /** Time after which the run sends no further request, ms. It then ends within 10 s, after writing the responses in flight. */
   readonly forMs: number;
 }
 
