@@ -62,7 +62,7 @@ function redIn(file, status) {
     : failures;
 }
 
-/** The first lines of an error, without its stack. The second line of a failed property says how to run it again. */
+/** The first lines of an error, without its stack. For a failed property of fast-check, they say how to repeat the run. */
 function whatItSays(error = '') {
   const lines = error.split('\n');
   const stack = lines.findIndex((line) => /^ +at /u.test(line));

@@ -32,7 +32,7 @@ const refused = ({ requests }: IssuesEmulator): number => requests.filter(({ sta
 
 export interface ThroughTheAppOptions {
   readonly topics: string;
-  /** Opens the log of that section, in the command's folder. */
+  /** Opens the log that `topics` configures, in the command's folder. */
   readonly openLog: (folder: string) => Promise<TopicLog>;
 }
 

@@ -12,7 +12,7 @@ export type FollowersCredential =
       readonly oauth1: {
         readonly consumerKey: string;
         readonly consumerSecret: string;
-        /** The token that requests must name. Default: none, for requests without a token. */
+        /** The `oauth_token` that requests must have. Default: none, and requests must have none. */
         readonly token?: string;
         readonly tokenSecret?: string;
       };

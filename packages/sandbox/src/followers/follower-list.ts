@@ -9,7 +9,7 @@ export interface FollowerListOptions {
    * always including the second range. Default 0.
    */
   readonly suspendedShare?: number;
-  /** After every N pages of the list, where N is this number, a new follower appears at its front. Default: never. */
+  /** A new follower appears at the list's front each time this many pages have been served. Default: never. */
   readonly shiftEvery?: number;
   /** Length, in followers, of a range that can be suspended as a whole. Default 5000. */
   readonly blockSize?: number;
