@@ -79,7 +79,7 @@ function writeLlms() {
   writeFileSync(join(DIST, 'llms.txt'), `# Headgate\n\n> ${description}\n\n${sections.join('\n')}`);
 }
 
-/** Makes links to documents lead to their pages, and links to other files to the published repository. */
+/** Rewrites links: to the pages of documents, to the copies of images and, for other files, to the published repository. */
 function withLinks(text, document, page) {
   const parts = text.split(/^(```[^]*?^```$)/mu);
   const link = (target) => {

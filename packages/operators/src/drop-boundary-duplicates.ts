@@ -16,7 +16,7 @@ export type DropBoundaryDuplicatesOptions = Pick<BoundaryDuplicatesOptions, 'max
 export function dropBoundaryDuplicates<P extends { readonly ids: readonly string[] }>(
   options: DropBoundaryDuplicatesOptions = {},
 ): Transform<P> {
-  // Throws for invalid options now, instead of when a crawl starts.
+  // This call throws for invalid options now, instead of when a crawl starts.
   boundaryDuplicates(options);
   return transform<P>({
     name: 'dropBoundaryDuplicates',

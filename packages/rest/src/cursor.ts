@@ -12,7 +12,7 @@ export type Cursor = {
   readonly since?: Time | undefined;
   /** Value of `{until}` in the requests. */
   readonly until?: Time | undefined;
-  /** Epoch ms at which the listing began. The last window ends there. */
+  /** Epoch ms at which the listing began. No window ends later. */
   readonly began?: number | undefined;
   /** Number of pages before this one, if the stream sets `pages.most`. */
   readonly pages?: number | undefined;

@@ -24,7 +24,7 @@ export function installPeers({ folder, say }: InstallPeersOptions): void {
   });
   if (error !== undefined || status !== 0)
     throw new Error(`npm could not install the peers into ${folder}. Is a package registry reachable?`, { cause: error });
-  // Node's import rules find the peers from a module next to them, as from a user's program.
+  // This module lies next to the peers' `node_modules`, so that Node finds the peers as it does from a user's program.
   writeFileSync(join(folder, PEER_LOADER), 'export const load = (name) => import(name);\n');
   writeFileSync(stamp, wanted.join(' '));
 }

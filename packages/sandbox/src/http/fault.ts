@@ -1,6 +1,6 @@
 import { SandboxOptionError } from '../sandbox-option-error.ts';
 
-/** Names of all faults, as on a command line. */
+/** Names of all faults, as `parseFault` reads them. */
 export const faultNames = [
   '429',
   '503',

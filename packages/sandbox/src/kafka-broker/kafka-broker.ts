@@ -24,7 +24,7 @@ export interface KafkaBrokerOptions {
   readonly readyWithinMs?: number;
   /** Environment with `PATH`, `JAVA_HOME`, `XDG_CACHE_HOME` and `HEADGATE_KAFKA_JARS`. Default: `process.env`. */
   readonly environment?: NodeJS.ProcessEnv;
-  /** Called before Kafka is downloaded into the cache, if it isn't there yet. */
+  /** Called before Kafka is downloaded, if it isn't in the cache yet. */
   readonly onFetch?: () => void;
 }
 
