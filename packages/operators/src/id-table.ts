@@ -62,7 +62,7 @@ export function idTable({ maxBytes, random }: IdTableOptions): IdTable {
   const hashOf = (low: number, high: number): number => mixed(low ^ Math.imul(high, factor));
   const isRemembered = (hash: number): boolean => hash >= start && hash < end;
 
-  /** Returns the slot that contains the ID, or a free one. One slot at least is free, because `FULL` is below 1. */
+  /** Returns the slot that contains the ID, or a free one. At least one slot is free, because `FULL` is below 1. */
   const slotOf = (low: number, high: number, hash: number): number => {
     // A part has a contiguous range of hashes. This multiplication spreads them over all slots.
     let slot = Math.floor(((Math.imul(hash, 0x9e37_79b1) >>> 0) / HASHES) * slots);

@@ -4,7 +4,7 @@ import { scalarOf } from './json-value.ts';
 import type { Path } from './path.ts';
 import { timeOf } from './time.ts';
 
-/** A number below this is a wait in seconds. Any other number is a time since 1970. In seconds, this number is in March 1973. */
+/** A number below this is a wait in seconds. Any other number is a time since 1970. In seconds, this number would be in March 1973. */
 const EPOCH_S = 1e8;
 
 export type Said = Path | { readonly header: string };

@@ -15,7 +15,7 @@ export interface CountedBroker extends AsyncDisposable {
   traffic(): Traffic;
 }
 
-/** Names of the API keys that writers use (Kafka protocol, "API keys"). */
+/** Names of Kafka's API keys (Kafka protocol, "API keys"). Other keys are shown as numbers. */
 const API_NAMES: Readonly<Record<number, string>> = {
   0: 'Produce',
   1: 'Fetch',

@@ -36,7 +36,7 @@ interface TwitterApi {
   };
 }
 
-/** twitter-api-v2 sends requests with https. With an agent for http, it sends them to the http server on this machine. */
+/** twitter-api-v2 sends requests with https. With an agent for http, it can reach the http server on this machine. */
 export async function twitterApiWalker(folder: string, origin: string): Promise<Walker> {
   const { TwitterApi } = await importPeer<TwitterApi>(folder, 'twitter-api-v2');
   const { v1 } = new TwitterApi('token', { httpAgent: new Agent({ keepAlive: true }) });

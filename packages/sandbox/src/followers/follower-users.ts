@@ -20,7 +20,7 @@ export interface FollowersUser {
    * always including the second range. Default 0.
    */
   readonly suspendedShare?: number;
-  /** A new follower appears at the list's front each time this many pages have been served. Then a crawl sees an ID twice. Default: never. */
+  /** A new follower appears at the list's front each time this many pages have been served. A crawl can then see an ID twice. Default: never. */
   readonly shiftEvery?: number;
   /** Maximum IDs per page, 1 to 5000. Default 5000. */
   readonly pageSize?: number;
