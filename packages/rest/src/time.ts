@@ -41,7 +41,7 @@ function digitsTime(value: unknown): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** `like`, shifted by a number of milliseconds and in the same form. With a shift of 0, `like` is returned unchanged. */
+/** `like`, shifted by a number of milliseconds and in a similar form. With a shift of 0, `like` is returned unchanged. */
 export function shifted(like: Time, byMs: number): Time {
   if (byMs === 0) return like;
   const ms = (timeOf(like) ?? 0) + byMs;
