@@ -47,7 +47,7 @@ function reasonOf({ message }: Error): string {
   return reason === "can't backup beyond start" ? 'it is empty' : reason;
 }
 
-/** Most paths are only names, some with `[*]` at the end. Those are followed directly, because the library would build a list of nodes. */
+/** Most paths are only names, some with `[*]` at the end. Such a path is followed directly, because the library would build a list of nodes. */
 function compiled(text: string, query: JSONPathQuery): Path {
   const plain = /^\$((?:\.[A-Za-z_]\w*)*)(\[\*\])?$/.exec(text);
   if (plain === null) {
