@@ -4,11 +4,9 @@ import type { Lane } from '../engine/lane.ts';
 
 /** Offsets of a requests topic that the log deleted before a run read them. */
 export interface DeletedOffsets {
-  /**
-   * Maximum number of deleted requests. It can include end markers of transactions, which can't be told from requests after their deletion.
-   */
+  /** Estimated number of deleted requests. Deleted requests can't be told from deleted end markers of transactions. */
   readonly count: number;
-  /** The last of these offsets. */
+  /** The last deleted offset. */
   readonly last: number;
 }
 
@@ -22,7 +20,7 @@ export interface UnreadOffsets extends Pick<Lane, 'topic' | 'partition' | 'isFin
 
 /**
  * Finds the offsets of a lane's requests topic that the log deleted before the lane read them. Returns undefined if there are none. A
- * single such offset after a known request isn't counted, because it is probably the end marker of that request's transaction.
+ * single such offset between known ones isn't counted, because it is probably the end marker of a transaction.
  */
 export async function deletedOffsets(
   log: Pick<TopicLog, 'listTopics'>,

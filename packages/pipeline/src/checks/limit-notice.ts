@@ -2,8 +2,8 @@ import type { LimitMismatch } from '@headgate/sources';
 import type { RunEvent } from '../view/events.ts';
 
 /**
- * Creates the notice for a service whose responses state another limit than the configured one. Names the option to change, if the pipeline
- * has `limit` or `budgets`.
+ * Creates the notice for a service whose responses state a limit other than the configured one. Names the option to change, if the pipeline
+ * has an option for that limit.
  */
 export function limitNotice(
   { name, options }: { readonly name: string; readonly options: readonly string[] },

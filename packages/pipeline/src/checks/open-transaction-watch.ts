@@ -1,12 +1,9 @@
 import type { Clock } from '@headgate/throttle';
 import type { OpenTransaction, TopicLog, TopicPartition } from '@headgate/topics';
 
-/** Detects whether another client's open transaction blocks the reader of a lane's requests. */
+/** Detects whether an open transaction blocks the reader of a lane's requests. */
 export interface OpenTransactionWatch {
-  /**
-   * Returns true if a transaction is open. `now`: if false, a result of the last two seconds can be returned again. Returns false if the
-   * signal aborts.
-   */
+  /** Returns true if a transaction is open. `now`: true to query the log; false to accept a result of the last two seconds. */
   check(now: boolean): Promise<boolean>;
 }
 
@@ -14,13 +11,14 @@ export interface OpenTransactionWatchOptions {
   readonly log: TopicLog;
   readonly lane: TopicPartition;
   readonly clock: Clock;
-  /** Called when a transaction has been open for two seconds, and again, with undefined, when that transaction has ended. */
+  /** Called when checks have found the same transaction open for two seconds, and with undefined when a check finds that it has ended. */
   readonly onChange: (transaction: OpenTransaction | undefined) => void;
   readonly signal: AbortSignal;
 }
 
 /**
- * Time after which an open transaction is reported, in ms. A client that enqueues jobs normally keeps one open for only a few milliseconds.
+ * Time after which an open transaction is reported, in ms. A client that enqueues jobs normally keeps its transaction open for only a few
+ * milliseconds.
  */
 const REPORT_AFTER_MS = 2_000;
 const CHECK_AGAIN_MS = 2_000;

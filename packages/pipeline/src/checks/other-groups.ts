@@ -5,7 +5,7 @@ import type { PipelineTopics } from '../definition/topics.ts';
 import { STATE_KEYS, laneState } from '../engine/lane-state.ts';
 import { readState } from './state-check.ts';
 
-/** Time without activity after which a group counts as abandoned, in ms. After an intended change of the group's name, the warnings end. */
+/** Time without activity after which a group counts as abandoned, in ms. Warnings about the former name of a renamed group end then. */
 const WORKED_LATELY_MS = 86_400_000;
 
 /** Options of `otherGroupsWarnings`. */
@@ -21,9 +21,9 @@ export interface OtherGroupsOptions {
 }
 
 /**
- * Returns warnings about other groups that process a pipeline's requests: each group writes the records of each request. Finds the groups
- * by their keys in the pipeline's state. A group without state, for example with a mistyped name, is warned of every other group. A group
- * with state is warned only of groups that were active within a day.
+ * Returns warnings about other groups that process the pipeline's requests, because each group writes all records again. Finds the groups
+ * by their keys in the pipeline's state. A group without progress, for example with a mistyped name, is warned of every other group. A
+ * group with progress is warned only of groups that were active within a day.
  */
 export function otherGroupsWarnings({ state, group, pipeline, names }: OtherGroupsOptions): readonly string[] {
   const isNew = laneState(group, state).get(STATE_KEYS.finished) === undefined;
@@ -43,7 +43,9 @@ export function otherGroupsWarnings({ state, group, pipeline, names }: OtherGrou
     });
 }
 
-/** Returns the warnings for several pipelines, without taking a lane. `missing`: names of topics that don't exist. */
+/**
+ * Returns the warnings of `otherGroupsWarnings` for several pipelines, without taking a lane. `missing`: names of topics that don't exist.
+ */
 export async function findOtherGroups({
   log,
   group,

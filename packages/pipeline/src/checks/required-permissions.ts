@@ -17,8 +17,8 @@ export interface RequiredPermissionsOptions {
 }
 
 /**
- * Returns the topics, group and lanes that a run uses, and how. Every topic is read, because after a crash the log checks whether the last
- * transaction is complete.
+ * Returns the access to topics, group and lanes that a run needs. Every topic is read, because after a crash the log checks whether the
+ * last transaction is complete.
  */
 export function requiredPermissions({ pipelines, group, lanes, names }: RequiredPermissionsOptions): RequiredAccess {
   const state = { name: names(GROUP_STATE), reads: true, writes: true };
@@ -39,7 +39,7 @@ export function requiredPermissions({ pipelines, group, lanes, names }: Required
   return { topics: [...topics, state], groups: [group], lanes: [...held, ...(listed.length > 0 ? [listLane(group)] : [])] };
 }
 
-/** Returns the rights that `enqueue` and `replay` need in addition. */
+/** Returns the rights that the commands `enqueue` and `replay` need in addition to those of a run. */
 export function replayPermissions({ group }: { readonly group: string }): RequiredAccess {
   return { lanes: [replayGroup(group)], appends: true };
 }

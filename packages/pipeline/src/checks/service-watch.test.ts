@@ -44,7 +44,7 @@ it('counts from the start of the first attempt, per pipeline, and ignores a shor
   attempt('transient', 'books');
   await clock.advance(1_999);
   attempt('transient', 'books');
-  // An outcome other than `transient` ends the series of failures, because the service has responded.
+  // The outcome `gone` ends the series of failures, because the service has responded.
   attempt('gone', 'books');
   await clock.advance(5_000);
   attempt('transient', 'books');

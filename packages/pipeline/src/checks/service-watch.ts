@@ -8,7 +8,7 @@ export interface ServiceWatchOptions {
   readonly emit: (event: Extract<RunEvent, { type: 'service-unavailable' | 'service-available' }>) => void;
 }
 
-/** Time for which every attempt must fail before the event, in ms. A shorter time could include only one retry. */
+/** Time for which all attempts must fail before the service counts as unavailable, in ms. */
 const FAILING_AFTER_MS = 2_000;
 
 /**

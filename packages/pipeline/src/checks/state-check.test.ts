@@ -64,7 +64,7 @@ test('a lane without state is new only if its group has committed no offset', as
   const lost = assertStateKept({ log: offsetOf(7), ...about, next: undefined });
   await expect(lost).rejects.toThrow(/catalogue\.state has no records for catalogue\.requests partition 1, .* committed offset 7/u);
   await expect(lost).rejects.toMatchObject({ loss: 'state' });
-  // The check requested only the topic's ID. A pipeline can have hundreds of lanes, and offsets would take a request for each.
+  // Offsets would cost another request for each of possibly hundreds of lanes.
   expect(withOffsets).toEqual([false, false]);
 });
 

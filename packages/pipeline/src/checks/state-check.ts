@@ -52,10 +52,10 @@ export interface StateCheckOptions {
 /**
  * Throws a `StateLostError` if a lane's state doesn't match its requests topic; otherwise resolves to the topic's ID, if known.
  *
- * A lane without state must have no committed offset: the log stores both in one transaction, so the state was deleted, and requests would
- * be processed again. A state must be about a topic of the same name and ID, and must not be beyond that topic's end. Otherwise, the topic
- * was recreated or replaced, and new requests would count as finished. A topic with another ID, such as a copy, is accepted if the group
- * has a committed offset in it, because a log deletes those offsets together with a topic.
+ * A lane without state must have no committed offset. One transaction writes both, so the state must have been deleted. A state must be
+ * about the lane's requests topic and must not be beyond that topic's end. Otherwise, the topic was recreated or replaced, and new requests
+ * would count as finished. A topic with another ID is accepted if the group has a committed offset in it, because a log deletes such
+ * offsets together with their topic.
  */
 export async function assertStateKept(options: StateCheckOptions): Promise<string | undefined> {
   const { log, group, pipeline, names, lane, next, stateOf, stateOfId } = options;
@@ -82,7 +82,10 @@ export async function assertStateKept(options: StateCheckOptions): Promise<strin
   throw new StateLostError({ message, loss: 'state' });
 }
 
-/** Checks all lanes like `assertStateKept`, without taking any. `missing`: names of topics that don't exist. */
+/**
+ * Calls `assertStateKept` for the lanes of all existing requests topics, without taking a lane. `missing`: names of topics that don't
+ * exist.
+ */
 export async function assertStatesKept({
   log,
   group,
@@ -99,9 +102,9 @@ export async function assertStatesKept({
   readonly missing: readonly string[];
 }): Promise<void> {
   const all = pipelines.flatMap((pipeline) => Array.from({ length: lanesOf(pipeline, lanes) }, (_, lane) => ({ pipeline, lane })));
-  // Run all checks concurrently, because brokers take a moment to find out that a partition doesn't exist.
+  // Run all checks concurrently, because a log can take seconds to confirm that a partition doesn't exist.
   const checks = all.map(async ({ pipeline, lane }) => {
-    // A query for the offsets of a group would make the brokers create their internal topic for groups.
+    // Skip a missing topic: a query for a group's offsets would make Kafka's brokers create their internal topic for groups.
     if (missing.includes(requestsTopic(pipeline, names))) return;
     const topic = stateTopic(pipeline, names);
     const reading = missing.includes(topic) ? undefined : await readState(log, topic, lane);
@@ -124,7 +127,9 @@ export async function readState(log: TopicLog, topic: string, partition: number)
   }
 }
 
-/** Converts an error about a topic that was deleted during the run to a `StateLostError`. Returns any other error unchanged. */
+/**
+ * Converts an error about a topic that was deleted or recreated during the run to a `StateLostError`. Returns any other error unchanged.
+ */
 export function topicGone(error: unknown, pipeline: Pick<Pipeline, 'name'>, names: TopicNames): unknown {
   if (!(error instanceof TopicUnknownError || error instanceof TopicLostError)) return error;
   const { topic } = error;

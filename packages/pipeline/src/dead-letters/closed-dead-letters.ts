@@ -10,7 +10,7 @@ export interface ClosedDeadLetters {
   /** The first offset that isn't known to be closed. */
   readonly next: number;
   has(offset: number): boolean;
-  /** Closes a dead letter and the offsets between `from` and it, which must contain no other dead letter. */
+  /** Closes the dead letter at `offset`, and the offsets from `from` up to it, which must contain no other dead letter. */
   close(offset: number, from: number): void;
   /** Returns the changes of the group's state since the last call, as keys and values. Write them to make the changes durable. */
   notes(): readonly (readonly [key: string, value: string])[];

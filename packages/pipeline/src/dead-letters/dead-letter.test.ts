@@ -5,13 +5,12 @@ import { topicNames } from '../definition/names.ts';
 import { topicSpecs } from '../definition/topics.ts';
 import { type DeadLetterOptions, deadLetter } from './dead-letter.ts';
 
-/** The record size that a dead-letters topic must accept, in bytes. */
 const MIN_RECORD_BYTES =
   topicSpecs([{ name: 'shelves', topics: {}, credentials: undefined, usualBytes: {} }], { lanes: 1, names: topicNames() }).find(
     ({ name }) => name.endsWith('dead-letters'),
   )?.minRecordBytes ?? NaN;
 
-/** Texts that repeat one character with one or several bytes, or one that JSON escapes; also halves of surrogate pairs. */
+/** Repeats texts whose characters differ in size in UTF-8 and in JSON. `\uD83D` is half a surrogate pair. */
 const long = fc
   .tuple(fc.constantFrom('9', '\u0001', '"', 'é', '漢', '\u{1F4DA}', '\uD83D', 'a\u{1F4DA}'), fc.integer({ min: 0, max: 200_000 }))
   .map(([text, times]) => text.repeat(times));

@@ -5,7 +5,7 @@ import { eventHeaders } from '../definition/topic.ts';
 import { RESUME } from '../definition/request.ts';
 import { readable, textOf } from '../definition/thrown.ts';
 
-/** The reason in a dead letter. */
+/** The `error` in a dead letter's value. */
 export interface DeadLetterReason extends Reason {
   readonly retryable: boolean;
 }
@@ -26,14 +26,14 @@ export interface DeadLetterOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Where a replay continues the walk, as JSON. Default: a replay starts over. */
   readonly resume?: string | undefined;
-  /** Returns the maximum size of a record in its topic, bytes, if this record exceeds it; otherwise undefined. */
+  /** Returns the maximum size of a record in its topic, in bytes, if this record exceeds it; otherwise undefined. */
   readonly tooLarge: (record: NewRecord) => number | undefined;
 }
 
 /** Name of each pipeline's dead-letters topic, within the pipeline. */
 export const DEAD_LETTERS = 'dead-letters';
 
-/** Maximum bytes of the parts of a shortened dead letter. In JSON, a byte can take six. */
+/** Bytes that a shortened dead letter keeps of each part. In JSON, a byte can take six. */
 const MAX_BYTES = { key: 500, message: 500, id: 100, code: 100 } as const;
 
 /** The content of a dead letter: a request, its unchanged JSON, its bytes if it isn't text, or another record that can't be processed. */

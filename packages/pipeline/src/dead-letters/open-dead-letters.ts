@@ -26,19 +26,18 @@ export interface OpenDeadLetter {
   readonly offset: number;
   /** Key of the dead letter's record. Null if the record has no key, or a binary one. */
   readonly key: string | null;
-  /** Code of the error. `HEADGATE_UNREADABLE_DEAD_LETTER` if another client has written a record that isn't a dead letter. */
+  /** Code of the error. `HEADGATE_UNREADABLE_DEAD_LETTER` if the record isn't a dead letter. */
   readonly code: string;
   /** Message of the error. */
   readonly message: string;
   /** Timestamp of the dead letter's record, epoch ms. */
   readonly timestampMs: number;
-  /** Offset after the previous dead letter. Only transaction markers of the log lie between the two. */
+  /** First offset after the preceding record, or the first offset that isn't closed if no record was read before this one. */
   readonly after: number;
-  /** The original record. */
+  /** The record in the dead-letters topic. */
   readonly record: TopicRecord<Uint8Array>;
 }
 
-/** Code for a record in the dead-letters topic that isn't a dead letter. */
 const UNREADABLE = 'HEADGATE_UNREADABLE_DEAD_LETTER';
 
 /** Reads the open dead letters of a pipeline, in order per partition; none if the topic is missing. Takes no lane. */
@@ -91,7 +90,7 @@ export async function countOpenDeadLetters(options: DeadLettersOptions): Promise
   return counts;
 }
 
-/** Returns a dead letter's value. Empty if the value isn't a JSON object. */
+/** Parses a dead letter's value. Returns an empty object for a JSON value that isn't an object. Throws if the value isn't JSON. */
 export function deadLetterValue(record: TopicRecord<Uint8Array>): Readonly<Record<string, unknown>> {
   const { value } = textRecord({ ...record, key: null, headers: {} });
   const found: unknown = JSON.parse(value ?? 'null');

@@ -46,19 +46,19 @@ export function requestId({ topic, partition }: { readonly topic: string; readon
 }
 
 export interface ReplayableOptions {
-  /** Returns the request to replay, in the form of the requests topic. Undefined: the record's own request. */
+  /** Returns the request to replay, before JSON encoding. Undefined: replay the record's own request. */
   readonly request: () => unknown;
   /** Returns true if the JSON text can replace the record's request. Can throw. */
   readonly isFor: (text: string) => boolean;
 }
 
-/** Returns the request for a dead letter: the result of `request`, if a run could process it; otherwise the value of the record. */
+/** Returns the request for a dead letter: the result of `request` if `isFor` accepts it; otherwise the value of the record. */
 export function replayable(record: RequestRecord, { request, isFor }: ReplayableOptions): DeadLetterContent {
   try {
     const text: string | undefined = JSON.stringify(request());
     if (text !== undefined && isFor(text)) return { requestText: text };
   } catch {
-    // The request has already failed, so a second error of its definition changes nothing.
+    // Fall back to the record's own value if a function of the definition throws.
   }
   return requestContent(record);
 }

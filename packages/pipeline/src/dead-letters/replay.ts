@@ -15,7 +15,7 @@ export interface CloseDeadLettersOptions {
   readonly group?: string;
   /** Returns the log's name of a topic. Default: `topicNames()`, which changes no name. */
   readonly names?: TopicNames;
-  /** Aborts the work with the signal's reason. Default: never. */
+  /** Stops the work when it aborts. Default: never. */
   readonly signal?: AbortSignal;
   /** Returns true for an open dead letter that should be closed. Default: all of them. */
   readonly where?: (deadLetter: OpenDeadLetter) => boolean;
@@ -25,7 +25,7 @@ export interface CloseDeadLettersOptions {
 
 /** Options of {@link replayDeadLetters}. */
 export interface ReplayOptions extends CloseDeadLettersOptions {
-  /** The pipeline's requests: `issues.definition.requests`. */
+  /** The pipeline's requests, such as `issues.definition.requests` for a pipeline `issues`. */
   readonly requests: PipelineRequests;
   /** Called with each dead letter that stays open, because its request is missing or a run couldn't process it. */
   readonly onLeft?: (left: Pick<OpenDeadLetter, 'partition' | 'offset' | 'key'> & { readonly reason: string }) => void;
@@ -45,7 +45,7 @@ export async function replayDeadLetters(options: ReplayOptions): Promise<{ reado
     if ('text' in request) {
       const { key: recordKey, headers } = deadLetter.record;
       const resume = headers[RESUME];
-      // Keep the partition: requests that pages created stay in the lane of their root, whatever their keys are.
+      // Keep the partition, because a request that a page created belongs to the lane of that page, whatever its key is.
       const put = {
         topic: target,
         partition,
@@ -97,7 +97,7 @@ async function closeDeadLetters(
     for await (const deadLetter of openDeadLetters(from)) if (where(deadLetter) && closing(deadLetter) !== undefined) count += 1;
     return count;
   }
-  // The lane allows one replay of the group at a time. Two concurrent ones would enqueue each request twice.
+  // The lane allows one replay or dismissal of the group at a time. Two concurrent replays would enqueue each request twice.
   const state = { topic: names(GROUP_STATE), partition: 0 };
   const writes = await topicPartitions(log, [names(`${pipeline}.requests`)]);
   await using lane = await log.openLane({ name: replayGroup(group), state, writes }, signal);
@@ -135,7 +135,7 @@ async function commitBatch(lane: LaneWriter, { writes }: Batch, closed: ClosedDe
   return writes.length;
 }
 
-/** Returns the request of a dead letter as JSON, or why there is none to replay: for example, another client wrote the record. */
+/** Returns the request of a dead letter as JSON, or the reason why it can't be replayed. */
 function workableRequest(
   record: TopicRecord<Uint8Array>,
   requests: PipelineRequests,

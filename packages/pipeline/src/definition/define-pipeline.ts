@@ -107,7 +107,6 @@ export function definePipeline<
   return Object.assign(configured, { definition: info, named: (other: string) => definePipeline({ ...definition, name: other }) });
 }
 
-/** Options that Headgate adds to those of each definition. */
 function commonOptions(maxOutstanding: number) {
   return {
     every: duration()

@@ -10,7 +10,6 @@ export interface TopicNaming {
   readonly names?: Readonly<Record<string, string>>;
 }
 
-/** The part of a pipeline that determines its topics' names. */
 interface Named {
   readonly name: string;
 }
@@ -20,7 +19,7 @@ export function topicNames({ prefix = '', names = {} }: TopicNaming = {}): Topic
   return (name) => (Object.hasOwn(names, name) ? names[name] : undefined) ?? prefix + name;
 }
 
-/** Name of the topic with the state of the group. This state belongs to no lane, so its topic has one partition. */
+/** Default name of the topic for state that belongs to the group rather than to a lane. The topic has one partition. */
 export const GROUP_STATE = 'headgate.state';
 
 export function requestsTopic({ name }: Named, names: TopicNames): string {
@@ -51,7 +50,7 @@ export function lanesOf({ credentials }: { readonly credentials?: readonly unkno
   return credentials === undefined ? 1 : lanes;
 }
 
-/** Returns the partitions that a lane of a pipeline writes, except that of its state. */
+/** Returns the partitions that a lane of a pipeline can write to, except that of its state. */
 export function lanePartitions(
   { name, topics, makesRequests = false }: Named & { readonly topics: TopicMap; readonly makesRequests?: boolean },
   names: TopicNames,

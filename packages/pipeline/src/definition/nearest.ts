@@ -15,8 +15,8 @@ function slips({ length }: string): number {
 }
 
 /**
- * Number of inserted, deleted and changed letters. It is one lower if both words have the same letters, so that two swapped letters count
- * as one.
+ * Minimum number of inserted, deleted and changed letters. It is one lower if the words differ only in the order of their letters, so that
+ * two swapped letters count as one.
  */
 function steps(one: string, other: string): number {
   const letters = (word: string): string => word.split('').toSorted().join('');

@@ -6,7 +6,7 @@ import { placeOf } from './thrown.ts';
 export interface OptionIssue {
   /** Keys and indices from the options' root; empty for the options as a whole. */
   readonly path: readonly (string | number)[];
-  /** Completes a sentence about the key, such as `must be 5000 or less.` Headgate's own messages don't contain the value. */
+  /** Usually completes a sentence about the key, such as `must be 5000 or less.` */
   readonly message: string;
   /** The kind of issue. Default: none of the kinds. */
   readonly code?: OptionIssueCode;
@@ -17,16 +17,17 @@ export interface OptionIssue {
 /**
  * The kind of an issue. `missing`: a required key is missing. `no-value`: a key has no value. `unknown-key`: the last part of the path
  * isn't a valid key. `scalar-type`: the value must be a number or boolean. `type`: the value must have another type, such as text or a
- * list. `choice`: the value isn't one of several words. `empty`: the text or list is empty. `unfit`: the value is invalid in another way.
+ * list. `choice`: the value isn't one of the valid words. `empty`: the text or list is empty. `unfit`: the value has a wrong format, or
+ * fits none of several alternatives.
  */
 export type OptionIssueCode = 'missing' | 'no-value' | 'unknown-key' | 'type' | 'scalar-type' | 'choice' | 'empty' | 'unfit';
 
-/** Either the output of the options' schema, or all issues that the schema found. */
+/** Either the output of the options' schema, or the issues that the schema found. */
 export type ParsedOptions<Options> = { readonly value: Options; readonly issues?: never } | { readonly issues: readonly OptionIssue[] };
 
 /**
- * Checks options against their schema. Keeps the messages that the schema defines, and replaces zod's default messages by messages that
- * complete a sentence about the key.
+ * Checks options against their schema. Keeps the messages that the schema defines, and replaces most of zod's default messages by messages
+ * that complete a sentence about the key.
  */
 export function parseOptions<Schema extends z.ZodType>(schema: Schema, given: unknown): ParsedOptions<z.output<Schema>> {
   let parsed: z.ZodSafeParseResult<z.output<Schema>>;
@@ -47,14 +48,14 @@ export function parseOptions<Schema extends z.ZodType>(schema: Schema, given: un
   return parsed.success ? { value: parsed.data } : { issues: flat(parsed.error.issues, []) };
 }
 
-/** The issues as text, one per line, such as `issues.count: must be 5000 or less.` */
+/** Returns the issues as text, one per line, such as `issues.count: must be 5000 or less.` */
 export function optionsText(name: string, issues: readonly OptionIssue[]): string {
   return issues.map(({ path, message }) => `${[name, ...path].join('.')}: ${message}`).join('\n');
 }
 
 type Said = Pick<OptionIssue, 'message' | 'code' | 'known'>;
 
-/** An error map for zod: its messages complete a sentence about the key. Messages that the schema defines take precedence. */
+/** An error map for zod, whose messages complete a sentence about the key. */
 export const optionWords: z.core.$ZodErrorMap = (issue) => said(issue)?.message;
 
 function said(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): Said | undefined {
@@ -114,7 +115,6 @@ const KINDS: Readonly<Record<string, string>> = {
   record: 'a mapping of keys to values',
 };
 
-/** Expected kinds for which a wrong value gets the code `scalar-type`. */
 const SCALARS = ['number', 'int', 'boolean'];
 
 function ofType(expected: readonly string[]): Said {

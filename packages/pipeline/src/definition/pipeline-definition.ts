@@ -6,8 +6,8 @@ import type { TopicMap } from './topic.ts';
 import type { CrawlSize, Processor, SourceControls } from '../engine/processor.ts';
 
 /**
- * A pipeline from a service to topics, for {@link definePipeline}. An error that a function of the definition throws for a request is
- * reported in the request's dead letter. An error for the options is reported as a {@link PipelineError} (HEADGATE_USER_FUNCTION).
+ * A pipeline from a service to topics, for {@link definePipeline}. An error that a function throws for a request ends up in the request's
+ * dead letter, or is thrown to the caller. Other errors of functions are thrown as a {@link PipelineError} (HEADGATE_USER_FUNCTION).
  */
 export interface PipelineDefinition<
   Options extends z.ZodObject,
@@ -15,7 +15,10 @@ export interface PipelineDefinition<
   Topics extends TopicMap,
   Credential extends NamedCredential,
 > {
-  /** Name of the pipeline: the prefix of its topics and its key in a configuration. Up to 50 lowercase letters, digits and hyphens. */
+  /**
+   * Name of the pipeline: the prefix of its topics and its key in a configuration. A letter, then up to 49 lowercase letters, digits and
+   * hyphens.
+   */
   readonly name: string;
   /** Schema of the pipeline's section of a configuration. Headgate adds `every`, `maxOutstanding` and `stopAfterFailures`. */
   readonly options: Options;
@@ -37,7 +40,7 @@ export interface PipelineDefinition<
   pageItems?(options: z.output<Options>): number;
   /** Returns the usual size of records in some topics, in bytes. A run warns if the log accepts only smaller ones. Default: no warning. */
   usualBytes?(options: z.output<Options>): { readonly [Name in keyof Topics]?: number };
-  /** Returns the key of a request. It selects the partition of a new request, and names the request on displays and in errors. */
+  /** Returns the key of a request. It selects the partition of an enqueued request, and names the request on displays and in errors. */
   keyOf(request: z.output<RequestSchema>): string;
   /**
    * Converts a line of `headgate enqueue` into a request. Lines that start with `{` are parsed as JSON instead. Default: only such lines
@@ -59,8 +62,8 @@ export interface PipelineDefinition<
    */
   credentials?(options: z.output<Options>): readonly Credential[];
   /**
-   * Returns true if one limit applies to all credentials together. Lanes can't share a limit, so the pipeline can have only one lane.
-   * Default: false.
+   * Returns true if one limit applies to all credentials together. Such a pipeline can have only one lane, because lanes can't share a
+   * limit. Default: false.
    */
   sharesLimit?(options: z.output<Options>): boolean;
   /** Default of the option `maxOutstanding`, in items. If unset: 20,000. */
@@ -114,9 +117,9 @@ export interface PipelineIo<Credential extends NamedCredential = NamedCredential
   readonly signal: AbortSignal;
   /** Environment variables of the run. Sources read the proxy variables. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The source calls it after each attempt. */
+  /** Called by the source after each attempt. */
   readonly onAttempt: (event: AttemptEvent) => void;
-  /** True for a lane: its requests wait while the service is down. Only a few of them are given up, after a day. False for a probe. */
+  /** True for a lane, whose requests wait while the service is down. False for a probe. */
   readonly waitOutOutages: boolean;
   /** 0 for a probe, whose source doesn't retry. Default: the source's own default. */
   readonly retryForMs?: 0;

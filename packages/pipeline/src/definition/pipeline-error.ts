@@ -13,11 +13,11 @@ export type PipelineErrorCode =
   | 'HEADGATE_MALFORMED_REQUEST'
   /** A record is larger than its topic accepts. */
   | 'HEADGATE_RECORD_TOO_LARGE'
-  /** A topic accepts smaller records than when its lane was opened. The lane is opened again. */
+  /** A topic accepts only smaller records than when its lane was opened. The lane is opened again. */
   | 'HEADGATE_RECORD_LIMIT_LOWERED'
   /** A record has an invalid key, value or header. With `validate`, also: it doesn't fit the schema of its topic. */
   | 'HEADGATE_INVALID_RECORD'
-  /** A topic that a lane uses was deleted, or records that the `after` of a walk needs are gone. */
+  /** A topic that a lane uses was deleted or recreated, or records that the `after` of a walk needs are gone. */
   | 'HEADGATE_STATE_LOST'
   /** The log deleted requests before any run processed them. */
   | 'HEADGATE_REQUESTS_DELETED'

@@ -12,7 +12,7 @@ export interface KeyedRequest {
   readonly value: string;
 }
 
-/** Parses a pipeline's requests. It needs only the definition, and no options. */
+/** Parses a pipeline's requests, without the pipeline's options. */
 export interface PipelineRequests<Request = unknown> {
   /** The pipeline's name. */
   readonly name: string;
@@ -35,7 +35,6 @@ export interface PipelineRequests<Request = unknown> {
   check(value: string): void;
 }
 
-/** The members of a definition that parse requests. */
 interface RequestFunctions {
   readonly name: string;
   readonly request: z.ZodType;

@@ -47,7 +47,7 @@ export interface DefinitionInfo {
 
 /** A request of a configuration's list. */
 export interface ListedRequest extends KeyedRequest {
-  /** Identifies the request. Requests that are equal after parsing have the same identity. */
+  /** Identifies the request by its parsed content. */
   readonly identity: string;
   /** Interval after which the request is enqueued again, ms. Undefined: it is enqueued once. */
   readonly everyMs: number | undefined;
@@ -77,7 +77,7 @@ export interface Pipeline<Request = unknown> {
   everyOf(request: unknown): number | undefined;
   /** Maximum items of one lane that are requested or in flight and not yet written. */
   readonly maxOutstanding: number;
-  /** Maximum items per page of a walk. Undefined: unknown. */
+  /** Maximum items per page of a walk. Undefined if unknown. */
   readonly pageItems: number | undefined;
   /** Usual size of the records of some topics, bytes, by the topics' names within the pipeline. */
   readonly usualBytes: Readonly<Record<string, number | undefined>>;
@@ -114,7 +114,7 @@ export interface Pipeline<Request = unknown> {
   expect(request: unknown, last: CrawlSize | undefined): number | undefined;
 }
 
-/** The part of a pipeline's environment that the caller of `open` provides. The definition adds the rest. */
+/** The part of a pipeline's environment that the caller of `open` or `probe` provides. The definition adds the rest. */
 export type SharedIo = Omit<PipelineIo, 'credentials' | 'waitOutOutages' | 'retryForMs' | 'stopAfterFailures'>;
 
 /** A lane of a pipeline, by its number. */

@@ -95,7 +95,9 @@ function malformed(message: string, cause?: unknown): PipelineError {
   return new PipelineError({ code: 'HEADGATE_MALFORMED_REQUEST', message, cause });
 }
 
-/** Returns the part of a request's record that a dead letter stores: the value as in the topic, not as the schema parsed it. */
+/**
+ * Returns the content of a request's dead letter: the value as in the topic, not as the schema parsed it. A very long value is shortened.
+ */
 export function requestContent({ value, bytes }: RequestRecord): DeadLetterContent {
   if (bytes === undefined) return { requestText: requestText(value) };
   return { requestBytes: bytes.length > LARGEST ? bytes.subarray(0, KEPT) : bytes };

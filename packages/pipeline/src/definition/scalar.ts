@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type * as z from 'zod';
-// An import of the namespace `z.core` would put all of zod, with its locales, into every bundle.
+// Importing the namespace `z.core` would put all of zod, with its locales, into every bundle.
 import { type $ZodType, type $ZodTypes, clone, globalRegistry } from 'zod/v4/core';
 
 /** The symbol is global, because a user's folder can have its own installation of this package. */
@@ -56,8 +56,8 @@ type Schema = $ZodType;
 
 /**
  * Returns a copy of a schema that reads values of a configuration file. It reads text as written, so that an unquoted ID loses no digits.
- * Numbers and booleans can come from variables. Text with `format: 'path'` becomes an absolute path. Refinements and transforms get the
- * same input as for options in code.
+ * Numbers and booleans can come from variables. Relative paths (`format: 'path'`) are resolved against the scalar's folder. Refinements and
+ * transforms get the same input as for options in code.
  */
 export function ofFile<Given extends z.ZodType>(schema: Given): Given {
   return copyOf(schema, [], new Map()).schema as Given;
@@ -65,7 +65,7 @@ export function ofFile<Given extends z.ZodType>(schema: Given): Given {
 
 interface Copy {
   readonly schema: Schema;
-  /** Whether the schema accepts any text, and whether it accepts numbers or booleans. */
+  /** Contains `text` if the schema accepts any text, and `numbers` if it accepts numbers or booleans. */
   readonly takes: readonly ('text' | 'numbers')[];
 }
 
@@ -105,7 +105,7 @@ function copyOf(schema: Schema, above: readonly Trait[], copies: Map<Schema, Cop
     return copy;
   };
 
-  // A duration or size. In code it can also be a number, but in a file it is text with a unit.
+  // A duration or size, which in a file is text with a unit. In code, it can also be a number.
   if (metaOf(schema)['type'] === 'string') return reading({ single: ({ text }) => text, takes: ['text'] });
   if ('innerType' in def) {
     const inner = same(def.innerType);

@@ -13,16 +13,19 @@ export type Serialize<Value> = (value: Value) => string | Uint8Array;
 
 /** Options of {@link topic}. */
 export interface TopicDefinition<Value> {
-  /** Schema of a record's value. Checked with the option `validate`. */
+  /** Schema of a record's value. Checked only with the option `validate`. */
   readonly value: z.ZodType<Value>;
-  /** Schema of a record's key. Checked with the option `validate`. Default: text, bytes or null. */
+  /** Schema of a record's key. Checked only with the option `validate`. Default: text, bytes or null. */
   readonly key?: z.ZodType<RecordContent['key']>;
   /**
-   * Serializes a record's value. Default: JSON. The form with `open` is opened once per run, before any lane, and may be asynchronous: for
-   * example, query a schema registry there, not per record. If opening fails, `start` rejects.
+   * Serializes a record's value. Default: JSON. If an object with `open` is given, `open` is called once per run, before any lane is
+   * opened. It can be asynchronous, for example to query a schema registry. If it fails, `start` rejects.
    */
   readonly serialize?: Serialize<Value> | { open(context: SerializeContext): Serialize<Value> | Promise<Serialize<Value>> };
-  /** The header `content-type` of the topic's records. Default: `application/json`; `application/octet-stream` with a custom serializer. */
+  /**
+   * The header `content-type` of the topic's records, except for those of a series. Default: `application/json`; `application/octet-stream`
+   * with a custom serializer.
+   */
   readonly contentType?: string;
   /** Number of partitions, of which a record's key selects one. Default: one per lane, written only by that lane. */
   readonly partitions?: number;
@@ -72,9 +75,9 @@ export type RequestMaker = (request: unknown, options?: RequestMakerOptions) => 
 /** Options of a {@link RequestMaker}. */
 export interface RequestMakerOptions {
   /**
-   * Whether a family processes equal requests once: this request is dropped if an equal one with `once` comes before it and after the root
-   * of its family. The root is the nearest ancestor without `once`: a request that was listed, enqueued, replayed, or created without
-   * `once`. Has no effect in `after` of a walk. Default: false.
+   * Whether a family processes equal requests once. If so, this request is dropped if an equal one with `once` that wasn't dropped lies
+   * between it and the root of its family. The root is the nearest ancestor without `once`: a request that was listed, enqueued, replayed,
+   * or created without `once`. Has no effect in `after` of a walk. Default: false.
    */
   readonly once?: boolean;
 }
@@ -85,8 +88,8 @@ export interface RecordMaker<Value> {
   (record: RecordContent & { readonly value: Value }): PendingRecord;
   /**
    * Creates many records with one key. The functions of the series are called while the records are written, possibly more than once. The
-   * records have no CloudEvents headers. A record's value comes from `valueAt`, or is the JSON text `before + textAt(index) + after`.
-   * `textAt` throws a `PipelineError` (HEADGATE_INVALID_RECORD) for a topic with a custom serializer.
+   * records have no CloudEvents headers. A record's value comes from `valueAt`, or is the JSON text `before + textAt(index) + after`. For a
+   * topic with a custom serializer, a series with `textAt` throws a `PipelineError` (HEADGATE_INVALID_RECORD).
    */
   series(series: RecordSeriesContent<Value>): PendingRecord;
 }
@@ -109,8 +112,8 @@ export interface RecordContent {
   /** Null: the record has no key. If the topic's definition sets `partitions`, the key selects the partition. */
   readonly key: string | Uint8Array | null;
   /**
-   * End of the record's ID. Unique within its request, and the same when the record is created again. Default: from the number of the page,
-   * or the key that was looked up.
+   * End of the record's ID. It must be unique within its request, and the same when the record is created again. Default: from the number
+   * of the page, or the key that was looked up.
    */
   readonly id?: string;
   /** The name under which `after-written` events count the record in `kinds`. Default: the topic's name in the definition. */
@@ -144,7 +147,8 @@ export interface OwnTopics {
 }
 
 /**
- * Calls a function of a definition that returns records. Throws if one of them isn't from a record maker, because it could go to any topic.
+ * Calls a function of a definition that returns records. Throws if a record maker of the pipeline didn't create one of them, because such a
+ * record could go to any topic.
  */
 export function pendingRecords(of: UserFunction, own: OwnTopics, call: () => Iterable<PendingRecord> | undefined): PendingRecord[] {
   return callUserList(of, call).map((record) => madeRecord(of, own, record));
@@ -170,7 +174,7 @@ export interface RecordMakersOptions {
   /** Checks each value and key against the schemas of its topic. */
   readonly validate: boolean;
   readonly serializers: Serializers;
-  /** Serializes a request, and determines its key. Default: none, and `topics.requests` throws. */
+  /** Serializes a request, and determines its key. Default: `topics.requests` throws. */
   readonly keyed?: ((request: unknown) => Pick<NewRecord, 'key' | 'value'>) | undefined;
 }
 
@@ -239,8 +243,8 @@ function requestMaker({ pipeline, names, partition, keyed }: RecordMakersOptions
 }
 
 /**
- * Returns an invalid request as JSON without a key, so that its page is still written. The request becomes a dead letter when the lane
- * reads it.
+ * Returns a request with its key. An invalid request becomes JSON without a key, so that its page is still written. It becomes a dead
+ * letter when the lane reads it.
  */
 function keyedOrBare(
   keyed: (request: unknown) => Pick<NewRecord, 'key' | 'value'>,
@@ -317,7 +321,7 @@ function recordMaker(
   return Object.assign(maker, { series });
 }
 
-/** True if a value contains a promise. `seen` has the objects that were searched already, so a value may have cycles. */
+/** True if a value contains a promise. `seen`: the objects that were already searched. */
 function holdsPromise(value: unknown, seen = new Set<object>()): boolean {
   if (typeof value !== 'object' || value === null || seen.has(value)) return false;
   seen.add(value);
@@ -352,9 +356,7 @@ export interface LogRecordsOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/**
- * Returns the records with CloudEvents headers (binary mode), and series unchanged. A record gets the same ID each time that it is created.
- */
+/** Returns the records with CloudEvents headers (binary mode), and series unchanged. The same arguments give the same IDs. */
 export function logRecords(
   pending: readonly PendingRecord[],
   { pipeline, request, defaultId, root, headers }: LogRecordsOptions,

@@ -12,8 +12,9 @@ export interface UserFunction {
 }
 
 /**
- * Calls a function of a definition. If it throws, throws a `PipelineError` that names the function and the place; errors of Headgate pass
- * unchanged. If it returns a promise, throws such an error, too, and handles the promise, whose rejection would otherwise end the process.
+ * Calls a function of a definition. If it throws, throws a `PipelineError` that names the function and the place. A `PipelineError` or an
+ * error of a source passes unchanged. If it returns a promise, throws a `PipelineError`, too, and handles the promise's rejection, which
+ * would otherwise end the process.
  */
 export function callUser<Result>(of: UserFunction, call: () => Result): Result {
   try {

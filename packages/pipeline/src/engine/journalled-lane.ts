@@ -21,8 +21,8 @@ export interface OpenJournalledLaneOptions extends Pick<OpenLaneOptions, 'log' |
 }
 
 /**
- * Takes a lane, and restores its credentials' budgets. Throws the errors of `TopicLog.openLane`, or a `StateLostError` if a topic was
- * deleted.
+ * Takes a lane, and returns it with the journal of its credentials' budgets. Throws the errors of `TopicLog.openLane`, or a
+ * `StateLostError` if the lane's state doesn't match its requests topic.
  */
 export async function openJournalledLane(options: OpenJournalledLaneOptions): Promise<{ readonly lane: Lane; readonly journal: Journal }> {
   const { log, group, names, clock, pipeline, number, signal, onlyIfFree = false, onCommit, journals = journalReader(options) } = options;

@@ -25,14 +25,15 @@ export interface LaneJournalOptions {
 }
 
 /**
- * Minimum and maximum of a permit's lease, in ms: the time from the permit until its request must be sent. Slow commits get longer leases.
+ * Minimum and maximum of a permit's lease, in ms. A lease is the time after the permit within which its request must be sent. Slow commits
+ * get longer leases.
  */
 const MIN_LEASE_MS = 1_000;
 const MAX_LEASE_MS = 60_000;
 
 /**
- * Keeps the budgets of a lane's credentials in the lane's state. A permit is written in the next transaction, often that of the previous
- * page, and then costs no extra one. A change after the end of a request is written with any later transaction, or immediately by `flush`.
+ * Keeps the budgets of a lane's credentials in the lane's state. A permit is written with the next transaction, often that of a page. A
+ * change after the end of a request is written with any later transaction, or immediately by `flush`.
  *
  * The state contains durations that count from their commit on the log's clock, so machines needn't agree on the time. On the machine that
  * wrote them, they count by the time since boot, because an embedded log's clock is the machine's wall clock, which can be set.

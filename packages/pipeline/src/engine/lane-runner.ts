@@ -199,7 +199,7 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
   }
 }
 
-/** Emits an event when another client's open transaction blocks the reading of requests, and another when reading is possible again. */
+/** Emits an event when an open transaction blocks the reading of requests, and another when reading is possible again. */
 function blockingWatch({ pipeline, log, lane, clock, signal, emit }: LaneRunnerOptions) {
   return openTransactionWatch({
     log,

@@ -2,10 +2,10 @@ import type { StateReading } from '@headgate/topics';
 
 /** A value of a lane's state. */
 export interface LaneValue {
-  /** The key without the prefix that the reader asked for. */
+  /** The key without the prefix that was passed to `under`. */
   readonly key: string;
   readonly value: unknown;
-  /** Time between the value's commit and the opening of the lane, ms on the log's clock. 0 for a value written since. */
+  /** Age of the value when the state was read, in ms on the log's clock. 0 for a value written since. */
   readonly ageMs: number;
 }
 

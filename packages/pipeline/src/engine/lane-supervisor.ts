@@ -34,7 +34,7 @@ export interface LaneSupervisor {
   assign(partitions: readonly TopicPartition[]): void;
   /** Call it when other processes might hold this process's lanes. A lost lane is then taken again only after the next `assign`. */
   doubt(): void;
-  /** Resolves when every lane assigned so far is open or has failed. If one has failed, releases all lanes and throws its error. */
+  /** Resolves when every lane assigned so far is open. If one fails, releases all lanes and throws its error. */
   opened(): Promise<void>;
   /** Runs the lanes until the run ends. Resolves with the errors of lanes and of the group. */
   run(): Promise<readonly unknown[]>;
@@ -81,7 +81,6 @@ export function laneSupervisor({ open, laneOf, lanes, follow, signal, closed, cl
   let isOver = false;
   const all = AbortSignal.any([signal, stop.signal]);
 
-  /** Ends the run if no lane is at work and none is expected. */
   const endIfIdle = (): void => {
     const current = [...supervised.values()];
     if (current.some(({ ended }) => !ended)) return;

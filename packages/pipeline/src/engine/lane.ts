@@ -26,7 +26,7 @@ export interface Contribution {
   readonly work?: object;
 }
 
-/** A partition of a requests topic whose requests only this process processes. */
+/** A partition of a requests topic that this process holds. */
 export interface Lane {
   readonly topic: string;
   readonly partition: number;
@@ -41,7 +41,7 @@ export interface Lane {
   /** Writes the ID of the requests topic into the state with the next transaction. Undefined: the state keeps the ID that it has. */
   noteTopic(id: string | undefined): void;
   isFinished(this: void, offset: number): boolean;
-  /** Marks the offsets from `from` to before `before` as finished: they contain transaction markers or deleted records, but no requests. */
+  /** Marks the offsets from `from` to before `before` as finished, because they contain no requests that can be read. */
   skip(from: number, before: number): void;
   /** The current state in the lane's state partition, including that of other groups. */
   readonly state: StateReading;
@@ -108,7 +108,10 @@ export async function openLane({
   const kept: LaneState = laneState(group, writer.state);
   const finishedBefore = kept.get(STATE_KEYS.finished) as OffsetRangesSnapshot | undefined;
   const finished = offsetRanges(finishedBefore);
-  /** False until a transaction has written the lane's first entry. If a later holder doesn't find that entry, the state was deleted. */
+  /**
+   * False until a transaction has written the finished offsets. The first transaction of a new lane writes them in any case, so that a
+   * later loss of the state is noticed.
+   */
   let isKept = finishedBefore !== undefined;
   const stateOfId = kept.get(STATE_KEYS.requestsId) as string | undefined;
   let newId: string | undefined;

@@ -3,9 +3,9 @@ import type { Clock } from '@headgate/throttle';
 /** Wakes the waiter of a lane. A notification that comes before the wait ends the next wait immediately. */
 export interface Notifier {
   notify(): void;
-  /** Notifies, and makes this wait and all later ones reject with the first `error`, because the lane can't continue. */
+  /** Notifies, and makes the current and all later calls of `wait` reject with the first `error`, because the lane can't continue. */
   fail(error: unknown): void;
-  /** Registers a callback for a failure. It is called before the waiter wakes. */
+  /** Registers a callback for the next failure. It is called before the waiter wakes. */
   onFailure(callback: (error: unknown) => void): void;
   /** Resolves at the next notification, or after `atMostMs`. There can be only one waiter at a time. */
   wait(atMostMs?: number): Promise<void>;

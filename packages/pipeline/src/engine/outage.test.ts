@@ -8,7 +8,9 @@ import { temporaryLog } from '../testing/temporary-log.fixture.ts';
 const OUTAGE_MS = 20 * 60_000;
 const shelves = Array.from({ length: 20 }, (_, i) => `shelf${String.fromCharCode(97 + i)}`);
 
-/** Returns a function that advances the clock until `isOver` is true, but not while a request is in flight or being written. */
+/**
+ * Returns a function that advances the clock until `isOver` is true, but not while a request is in flight or its response is being written.
+ */
 function pacer(clock: ReturnType<typeof virtualClock>, running: Running): (isOver: () => boolean) => Promise<void> {
   const isRequesting = (): boolean =>
     running.snapshot().work.some(({ doing }) => doing?.state === 'requesting' || doing?.state === 'writing');

@@ -28,7 +28,7 @@ import type { Processor, SourceControls } from './processor.ts';
 import { requestsInOrder, resumedRequests } from './requests-in-order.ts';
 import type { StopDeadline } from './stop-deadline.ts';
 
-/** What the lanes of a run share. */
+/** Values that the lanes of a run share. */
 export interface LaneRun {
   readonly log: TopicLog;
   readonly group: string;
@@ -74,8 +74,8 @@ export interface PipelineLane {
 }
 
 /**
- * Takes the lane of a partition of a requests topic. Throws the errors of `TopicLog.openLane`, a `StateLostError` if a topic was deleted,
- * and a `TopicMismatchError` for a partition that was added to the topic during the run.
+ * Takes the lane of a partition of a requests topic. Throws the errors of `TopicLog.openLane`, a `StateLostError` if the lane's state
+ * doesn't match the topic, and a `TopicMismatchError` if the topic has more partitions than the pipeline has lanes.
  */
 export async function openPipelineLane(run: LaneRun, pipeline: Pipeline, number: number, signal: AbortSignal): Promise<PipelineLane> {
   const { clock, emit, tracing } = run;

@@ -19,7 +19,7 @@ export interface SourceControls {
    * lane.
    */
   readonly credentialsOf?: ((query: never) => readonly string[]) | undefined;
-  /** Stops sending: queries that wait reject, and requests in flight finish. An error after this call creates no dead letter. */
+  /** Stops sending: queries that wait reject, and requests in flight finish. */
   stop(): void;
   /** Aborts requests in flight and closes the connections. */
   close(): Promise<void>;

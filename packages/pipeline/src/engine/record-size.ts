@@ -9,7 +9,7 @@ export interface RecordSizeOptions {
   readonly pipeline: string;
   readonly key: string;
   readonly lane: Pick<Lane, 'recordLimit' | 'tooLarge'>;
-  /** Name of the definition's function that created the records, for errors: `records`. */
+  /** Name of the definition's function that created the records, such as `records`, for errors. */
   readonly name: string;
   /** The error's words for the record that is too large, such as `page 28`. Default: `its record`. */
   readonly which?: string;

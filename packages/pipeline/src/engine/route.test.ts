@@ -89,7 +89,7 @@ test('a stopped run continues requests of every kind', async () => {
   }
 });
 
-/** Two kinds of walks with the same keys. If `isStuck`, the work after them waits for the stop. */
+/** Two kinds of walks with the same keys. If `isStuck`, their `after` waits until the run stops. */
 function twoWalks(carried: string[], ends: string[], isStuck = false): Processor<Shelf, Topics> {
   const source = shelvesApi();
   const walked = (kind: string) =>

@@ -97,7 +97,7 @@ interface PickedOptions<Request, Choice> {
   readonly request: Request;
 }
 
-/** Calls `pick`. Returns the choice for the kind that it names, and the request in the form that it returns. Throws for an unknown kind. */
+/** Returns the choice for the kind that `pick` returns, and the request that `pick` returns with the kind. Throws for an unknown kind. */
 function picked<Request, Choice>(of: UserFunction, { pick, choices, request }: PickedOptions<Request, Choice>): readonly [Choice, Request] {
   const [kind, routed] = callUserList<unknown>(of, () => pick(request)) as [unknown, Request];
   const chosen = typeof kind === 'string' ? choices.get(kind) : undefined;

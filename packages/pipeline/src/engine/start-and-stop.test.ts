@@ -57,7 +57,7 @@ test.each([false, true])(
   'stopped at any moment it leaves no lane held and no timer, and the next run continues (follow: %s)',
   async (follow) => {
     const moments = 14;
-    // Starting the thread of a log takes longer than a run. So all runs share one log, as groups share a cluster.
+    // All runs share one log, because starting the thread of a log takes longer than a run.
     await using place = await temporaryLog();
     const { log } = place;
     for (let moment = 0; moment <= moments; moment += 1) {

@@ -74,9 +74,9 @@ export interface Running extends AsyncDisposable {
   /** Returns the current state of the run. After the run's end, use `RunResult.snapshot`, because the lanes are released by then. */
   snapshot(): RunSnapshot;
   /**
-   * Adds requests to a pipeline's requests topic, all or none. Resolves to the requests' IDs, in order. If the caller has an active span,
-   * each request has its header `traceparent`. Rejects with a `PipelineError` for an invalid request, whose index is in the message, or if
-   * the argument isn't a list.
+   * Adds requests to a pipeline's requests topic, all or none. Resolves to the requests' IDs, in order. If the caller has an active
+   * OpenTelemetry span, each request gets its `traceparent` header. Rejects with a `PipelineError` for an invalid request, whose index is
+   * in the message, or if the argument isn't a list.
    */
   enqueue<Request>(pipeline: Pipeline<Request>, requests: Iterable<NoInfer<Request>>): Promise<readonly string[]>;
   /** Adds requests to the pipeline with this name, in the same way. */
@@ -89,7 +89,7 @@ export interface Running extends AsyncDisposable {
   readonly done: Promise<RunResult>;
 }
 
-/** How a run has ended. */
+/** The result of a run. */
 export interface RunResult {
   /** `failed`: a lane or the group couldn't continue, or the log lost requests. Dead letters don't fail a run; `snapshot` counts them. */
   readonly outcome: 'done' | 'stopped' | 'failed';

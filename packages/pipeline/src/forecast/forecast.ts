@@ -55,7 +55,7 @@ export interface ForecastOptions {
   readonly requestMs?: number;
 }
 
-/** Forecasts when the work of several lanes is done. Each lane has its own credentials. */
+/** Forecasts when the work of several lanes is done. Assumes that each lane has its own credentials. */
 export function forecast(lanes: readonly LaneWork[], options: ForecastOptions): Forecast {
   const all = lanes.map((lane) => {
     const pace = paceOf(lane, options);
@@ -74,8 +74,8 @@ export function forecast(lanes: readonly LaneWork[], options: ForecastOptions): 
 }
 
 /**
- * Returns the lane's walks that only certain credentials may serve: for each set of credentials, an element with the walks and budgets of
- * that set.
+ * Returns an element for each set of credentials to which some of the lane's walks are restricted: the walks restricted to that set or to a
+ * part of it, with the set's budgets.
  */
 function restrictedParts(lane: LaneWork): readonly LaneWork[] {
   const { walks, restricted = [], budgets, inFlightOf = {} } = lane;
@@ -200,7 +200,7 @@ interface Slots extends FreeSlots {
   readonly againInMs: number;
 }
 
-/** The budgets of several credentials that have the same name, as one. A request can use any free slot of them. */
+/** The budgets of the same name of several credentials, combined. A request can use any of their free slots. */
 interface Pooled {
   readonly unit: string | undefined;
   readonly limit: number;
@@ -222,7 +222,6 @@ function paceOf({ budgets, keysPerRequest }: LaneWork, { now }: ForecastOptions)
   return { budgets: grouped(budgets, now), keysPerRequest, now };
 }
 
-/** Combines the budgets that have the same name. */
 function grouped(budgets: readonly BudgetSlots[], now: number): readonly Pooled[] {
   return [...Map.groupBy(budgets, ({ name }) => name).values()].flatMap((same): readonly Pooled[] => {
     const [first] = same;
@@ -351,7 +350,7 @@ export function requestsUntilDone(pages: readonly number[], { concurrency, first
     let requests = 0;
     for (const [j, other] of pages.entries()) {
       const begin = begins[j] ?? 0;
-      // A walk later in the order has its turn of the last round only after this walk is done.
+      // A walk later in the order takes its turn in the last round only after this walk is done.
       requests += Math.min(other, Math.max(0, (j <= i ? end : end - 1) - begin));
     }
     return requests;

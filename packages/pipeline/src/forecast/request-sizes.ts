@@ -22,8 +22,8 @@ export type RequestSize =
 export type RequestSizes = (record: SizedRecord, request?: unknown) => RequestSize | undefined;
 
 /**
- * Estimates the work of requests from the started walks in a lane's state, and from each key's last complete walk: by default, the last one
- * in that state.
+ * Estimates the work of requests from the progress in a lane's state, and from each key's last complete walk. `lastCrawl`: default, from
+ * the same state.
  */
 export function requestSizes(
   { requests, expect }: Pick<Pipeline, 'requests' | 'expect'>,
@@ -163,7 +163,6 @@ export function laneBacklog({ sizes, read, monotonicMs }: LaneBacklogOptions): L
       return counts.walks;
     },
     get unknown() {
-      // The first count isn't complete, so there can be more.
       return counts.unknown + (isCounted ? 0 : 1);
     },
     get pages() {

@@ -24,7 +24,7 @@ export interface CancelRequestsOptions {
   readonly names?: TopicNames;
   /** Clock for the lanes. Default: the machine's clock. */
   readonly clock?: Clock;
-  /** Aborts the work with the signal's reason. Default: never. */
+  /** Stops the work when it aborts. Default: never. */
   readonly signal?: AbortSignal;
 }
 

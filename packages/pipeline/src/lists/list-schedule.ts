@@ -11,11 +11,13 @@ export interface ListScheduleOptions {
   readonly onFailure: (error: unknown, retryInMs: number) => void;
 }
 
-/** Maximum time between two checks of the wall clock, and between two retries, in ms. A timer doesn't notice that the clock was set. */
+/**
+ * Maximum time between two checks of the wall clock, and between two retries, in ms. A timer alone wouldn't notice that the clock was set.
+ */
 const MAX_SLEEP_MS = 60_000;
 const FIRST_RETRY_MS = 1_000;
 
-/** Enqueues entries of lists when they become due by the wall clock. Returns a function that stops it. */
+/** Enqueues entries of lists when they become due by the wall clock. Returns a function that stops the schedule. */
 export function listSchedule({ nothingDue, enqueueDue, clock, onFailure }: ListScheduleOptions): () => void {
   let stopped = false;
   let cancel = (): void => undefined;

@@ -237,7 +237,7 @@ test('throws an error of the log, unless a signal has arrived', async () => {
   await failing(new AbortController());
 });
 
-/** Opens an empty embedded log, two lists, and a clock that only the test advances. */
+/** Opens an embedded log with two lists, and a clock that only the test advances. */
 async function listPlace() {
   const clock = virtualClock();
   const place = await temporaryLog(topicSpecs([shelves, items], { lanes: 1, names }));

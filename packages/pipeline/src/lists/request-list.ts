@@ -36,8 +36,8 @@ export interface NothingDue {
 
 /**
  * Enqueues the pipelines' lists: each entry once, or again after `every`. Returns the time in which nothing is due after that; if the
- * signal aborts, that time is unlimited. Several processes can do this with the same list: they take the same lane in turn, and each writes
- * only the entries that are still due.
+ * signal aborts, that time is unlimited. Several processes can enqueue the same list: they take the same lane in turn, and each writes only
+ * the entries that are still due.
  */
 export async function enqueueLists(options: RequestListOptions): Promise<NothingDue> {
   const { log, group, names, clock, signal } = options;

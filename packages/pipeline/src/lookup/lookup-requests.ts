@@ -47,7 +47,7 @@ export interface LookupRequests<Request> {
   finish(request: LookupRequest<Request>): Promise<void>;
 }
 
-/** Maximum bytes of keys in one entry of the state: just below half of the record size that every state topic must accept. */
+/** Maximum bytes of several keys in one entry of the state: just below half of the record size that every state topic must accept. */
 const PART_BYTES = 32_000;
 
 /** Maximum characters of a request in one entry of the state. In JSON, a character takes at most six bytes. */
@@ -125,7 +125,6 @@ export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupReq
     },
     keptKeys,
     check({ key, offset }, valid) {
-      // A single key is answered in one transaction, which needs no state.
       if (valid.length < 2) return;
       for (const part of partsOf(valid)) {
         const record = lane.stateRecord([`${STATE_KEYS.keys}${offset}/0`, part]);

@@ -153,7 +153,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     const refused = errors.map((_, i) => ({ of, index: of.valid + i }));
     const deadLetters = refused.map(({ index }) => {
       const text = of.keys[index] ?? '';
-      // A blank text can't be a record's key, so the dead letter gets the key of its request.
+      // A dead letter shouldn't have a blank key, so it gets the key of its request.
       return deadLetterOf(of, text.trim() === '' ? of.record.key || of.id : text, errors[index - of.valid]);
     });
     if (refused.length > 0) run(write(refused, [], deadLetters));
@@ -191,7 +191,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     }
   };
 
-  /** Emits one event for all keys queued since the last one, because a list can have thousands. */
+  /** Emits one event for all keys queued since the last event, because a list can have thousands. */
   const emitQueued = (): void => {
     if (queued > 0) emit({ type: 'keys-queued', pipeline, count: queued });
     queued = 0;
@@ -303,8 +303,8 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       } catch (error) {
         failure = deadLetterOf(of, key, error);
       }
-      // Write the dead letter of a part even if its key failed: the part can belong to another key, so a replay of this key needn't return
-      // it.
+      // Write the dead letter of a part even if its key failed. The part can belong to another key, so a replay of this key might not
+      // return it.
       for (const { error, part } of deadLetters)
         if (part !== undefined || failure === undefined) failed.push(deadLetterOf(of, key, error, part));
       if (failure !== undefined) failed.push(failure);

@@ -16,8 +16,8 @@ export interface ShelfPage {
 }
 
 /**
- * Starts a service of shelves with numbered items, three per page. The service records its requests. While `isDown`, it breaks connections
- * off. `items`: number of items by shelf. `answers`: number of requests before responses have status 401. `silent`: number of first
+ * Starts a service of shelves with numbered items, three per page. The service records its requests. While `isDown` is true, it breaks off
+ * connections. `items`: number of items by shelf. `answers`: number of requests before responses have status 401. `silent`: number of first
  * requests without a response.
  */
 export async function catalogueService({

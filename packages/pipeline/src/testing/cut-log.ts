@@ -12,7 +12,7 @@ export interface CutLogOptions {
 export interface CutLog {
   /** Passes operations on to the underlying log, until it is cut off. */
   readonly log: TopicLog;
-  /** Number of operations so far. */
+  /** Number of operations so far, as `at` counts them. */
   readonly operations: number;
   /** True after the log was cut off. */
   readonly isCut: boolean;
@@ -20,7 +20,7 @@ export interface CutLog {
 
 /**
  * Cuts a log off before or after one of its operations. The log is then in a state that a process killed at that moment can leave: a
- * transaction is complete or missing. Each later operation rejects with a `TopicLogError` (HEADGATE_TOPIC_LOG_FAILED).
+ * transaction is complete or missing. Each later operation fails with a `TopicLogError` (HEADGATE_TOPIC_LOG_FAILED).
  */
 export function cutLog(log: TopicLog, { at, isDurable }: CutLogOptions): CutLog {
   let operations = 0;
@@ -68,7 +68,6 @@ export function cutLog(log: TopicLog, { at, isDurable }: CutLogOptions): CutLog 
   };
 }
 
-/** Returns the object with some of its methods replaced. */
 function withMethods<Target extends object>(target: Target, methods: Partial<Target>): Target {
   return new Proxy(target, {
     get(of, name) {

@@ -11,7 +11,7 @@ import type { ContractService, PipelineContractOptions } from './pipeline-contra
 const LIMIT = { limit: 16, windowMs: 300 };
 
 /**
- * Starts the service of trees with three levels. A root has a child on each of its two pages. A child has a grandchild on each of its two
+ * Starts a service of trees with three levels. A root has a child on each of its two pages. A child has a grandchild on each of its two
  * pages, and on both pages also one that it shares with its sibling.
  */
 export async function treeService(families: readonly string[]): Promise<ContractService> {

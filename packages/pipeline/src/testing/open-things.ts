@@ -12,7 +12,7 @@ export interface OpenThings extends Disposable {
 
 const NEW_SOCKET = 'net.client.socket';
 
-/** Starts to watch timers of `clock`, and connections of this process to a service. */
+/** Starts to watch the timers of the returned clock, and the connections of this process to a service. */
 export function openThings(serviceUrl: string): OpenThings {
   const { port } = new URL(serviceUrl);
   const sockets = new Set<Socket>();

@@ -44,7 +44,7 @@ export interface PipelineContractOptions<Service extends ContractService> {
     /** Number of records that a replay of the request adds, by topic, if the service is `mended`. */
     readonly records: Readonly<Record<string, number>>;
   };
-  /** Invalid values for the requests topic. Default: none, broken JSON, and a list. */
+  /** Invalid values for the requests topic. Default: no value, broken JSON, and a list. */
   readonly malformed?: readonly (string | null)[];
   /** Seeds of the random interruptions. A failed check names its seed. Default 1 and 2. */
   readonly seeds?: readonly number[];
@@ -337,7 +337,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Waits until a condition is true, or for about `maxMs`. A socket closes within a few turns of the event loop. */
+/** Waits until a condition is true, or for about `maxMs`. */
 async function settled(isSo: () => boolean, maxMs = 1_000): Promise<void> {
   for (let i = 0; i < maxMs / 10 && !isSo(); i += 1) await new Promise((resolve) => setTimeout(resolve, 10));
 }

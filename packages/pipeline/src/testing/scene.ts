@@ -76,8 +76,7 @@ export async function openScene({ openLog, pipeline, lanes = 1 }: SceneOptions):
       return result;
     },
     async written() {
-      // Replaces the offset of each request by its rank. Markers of transactions, for example of one that a broker refused, shift the
-      // offsets after them.
+      // Replace each request's offset with its rank, because transaction markers shift the offsets after them.
       const ranks = new Map<string, number>();
       const counts = new Map<number, number>();
       for await (const { partition, offset } of log.readBytes({ topic: requests })) {

@@ -71,7 +71,6 @@ export function shelvesApi({
   };
 }
 
-/** The paging through the items of a shelf. */
 export function shelfPaging({ shelf }: Shelf): Paging<ShelfQuery, ItemsPage, number> {
   return { first: 0, query: (from) => ({ shelf, from }), next: ({ next }) => (next === undefined ? 'last' : { cursor: next }) };
 }

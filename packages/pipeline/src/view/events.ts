@@ -74,7 +74,7 @@ export type RunEvent =
       readonly failed?: true;
     }
   | {
-      /** Another client's open transaction has blocked the reading of a lane's requests for two seconds. */
+      /** An open transaction has blocked the reading of a lane's requests for two seconds. */
       readonly type: 'requests-blocked';
       readonly pipeline: string;
       readonly lane: number;
@@ -90,7 +90,7 @@ export type RunEvent =
       readonly lane: number;
     }
   | {
-      /** The run ends, and other processes hold this number of lanes. */
+      /** The run ends without this number of lanes, which the group hasn't assigned to this process. */
       readonly type: 'lanes-elsewhere';
       readonly lanes: number;
     };
@@ -187,7 +187,7 @@ export type RequestEvent =
 export interface Reason {
   /** Code of the error, such as `HEADGATE_USER_NOT_FOUND`. */
   readonly code: string;
-  /** A message without secrets. */
+  /** Message of the error. */
   readonly message: string;
 }
 

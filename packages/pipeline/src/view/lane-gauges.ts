@@ -55,7 +55,6 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
           key,
           request,
           ...(pages !== undefined && { expected: pages }),
-          // A walk without a query is shown as writing.
           doing: walks.get(walk) ?? { state: 'writing' },
         };
       }),
@@ -87,7 +86,7 @@ function behindGauge(pipeline: string, lane: number, { key, request, name }: Non
   return { pipeline, lane, key, request, doing: { state: 'behind', name } };
 }
 
-/** Returns the most active state of several lookups, which don't block each other. */
+/** Returns the most active state of several lookups. */
 function together(all: readonly Doing[]): Doing {
   const when = (doing: Doing): number => {
     if (doing.state === 'requesting') return doing.since;
