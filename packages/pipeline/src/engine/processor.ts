@@ -53,7 +53,7 @@ export type StateOfLane = Lane['stateUnder'];
 
 /** The unfinished part of a request. */
 export type Left =
-  /** A walk that continues at `page`, 1-based. `whole`: true if the request is for all pages. */
+  /** A walk that continues at `page`, 1-based. `whole`: true if the walk is for all pages. */
   | {
       readonly kind: 'walk';
       readonly page: number;

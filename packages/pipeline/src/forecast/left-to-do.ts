@@ -62,7 +62,7 @@ export interface WalkLeft extends WalkSize {
   readonly key: string;
   /** The request, as JSON. */
   readonly request: string;
-  /** Whether the request is for all pages. */
+  /** Whether the walk is for all pages. */
   readonly whole: boolean;
 }
 

@@ -11,10 +11,7 @@ export interface RunSnapshot {
   readonly lastEventAt: number;
   /** Pipelines by name, in the order in which `start` got them. */
   readonly pipelines: Readonly<Record<string, PipelineSnapshot>>;
-  /**
-   * The active walks of this process and the last 1,000 that ended, in the order in which they started. Then a row for each pipeline with
-   * lookup keys.
-   */
+  /** The active walks of this process and the last 1,000 that ended, then a row for each pipeline with lookup keys. */
   readonly work: readonly WorkRow[];
   /** An element for each budget of each credential of the lanes that this process holds, and for each limit on all credentials together. */
   readonly budgets: readonly BudgetGauge[];
@@ -25,13 +22,13 @@ export interface RunSnapshot {
   /** Lanes that have failed while others continued, and that this process hasn't opened again. */
   readonly failedLanes: readonly { readonly pipeline: string; readonly lane: number; readonly reason: string }[];
   /**
-   * Lanes whose requests can't be read until another client's open transaction ends. `offset` and `since`: offset and time of that
-   * transaction's first record.
+   * Lanes whose requests can't be read until an open transaction ends. `offset` and `since`: offset and time of that transaction's first
+   * record.
    */
   readonly blockedLanes: readonly { readonly pipeline: string; readonly lane: number; readonly offset: number; readonly since: number }[];
   /** Number of lanes that the group assigns to this process. Absent before the first assignment. */
   readonly lanesAssigned?: number;
-  /** Number of lanes that other processes held when this run ended. 0 until then. */
+  /** Number of lanes that the group hadn't assigned to this process when the run ended. 0 until then. */
   readonly lanesElsewhere: number;
   /** Number of dead letters that this run has written, in total and by topic. */
   readonly deadLetters: {
@@ -145,7 +142,7 @@ export interface KeysRow {
   readonly answered: number;
   /** Number of lookup keys that this run knows, with and without a result. */
   readonly known: number;
-  /** False during the first count of the requests topic. Until then, `known` can be too low. */
+  /** False during the first count of the requests topic. During that count, `known` can be too low. */
   readonly isExact: boolean;
   /** Number of durable records of these keys, by topic within the pipeline. */
   readonly records: Readonly<Record<string, number>>;

@@ -33,7 +33,7 @@ export interface WorkAbout {
   readonly keys?: number;
 }
 
-/** The global in which version 1 of the OpenTelemetry API keeps the providers that an SDK registered. */
+/** Key of the global variable in which version 1 of the OpenTelemetry API keeps the providers that an SDK registered. */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 
 /** Returns undefined if no SDK has registered a tracer provider. In that case, the OpenTelemetry API isn't even loaded. */

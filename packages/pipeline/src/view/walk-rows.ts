@@ -18,7 +18,7 @@ export interface WalkRows {
     request: string,
     to: { readonly state: 'completed'; readonly pages: number } | { readonly state: 'failed'; readonly error: Reason },
   ): void;
-  /** Hides the walks of a lane that this process no longer holds. */
+  /** Hides the active walks of a lane that this process no longer holds. */
   leave(lane: { readonly pipeline: string; readonly lane: number }): void;
   /** `work`: gauges of the active work. `doneAts`: expected finish times, epoch ms, by request ID. */
   rows(work: readonly WorkGauge[], doneAts: ReadonlyMap<string, number>): Generator<WalkRow>;

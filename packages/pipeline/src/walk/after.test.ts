@@ -326,7 +326,7 @@ async function inLane(
   let chunksLeft = stopAfter;
   const stopping: Lane = {
     ...lane,
-    // A log guarantees no order of keys, so reverse it.
+    // A log guarantees no order of keys, so reverse their order.
     stateUnder: (prefix) =>
       lane
         .stateUnder(prefix)

@@ -43,7 +43,7 @@ export interface EndingWalk {
 interface Unfinished {
   readonly crawl: Crawl;
   readonly previous?: Crawl | undefined;
-  /** Number of records written so far. The work yields its records in the same order each time, so that many are skipped. */
+  /** How many of the records that the work yields are written. When the work runs again, that many are skipped. */
   readonly written: number;
   /** True if the work has failed before, and its dead letter is written. */
   readonly failed?: true;
@@ -100,7 +100,6 @@ export function afterWork<Topics extends TopicMap>(
 
   const workOn = async (work: After<Topics>, unfinished: Unfinished, stateKey: string): Promise<void> => {
     const { key, id } = unfinished.crawl;
-    /** Number of records that this process has written, by topic. */
     const counts: Record<string, number> = {};
     const kinds: Record<string, number> = {};
     let isDone = false;

@@ -145,9 +145,7 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
   };
 }
 
-/**
- * Returns the records, or none if creating them throws. The walk has already failed, so a second error of its definition changes nothing.
- */
+/** Returns the records, or none if creating them throws. The walk has already failed, so the second error is ignored. */
 function orNone<Item>(make: () => readonly Item[]): readonly Item[] {
   try {
     return make();

@@ -24,11 +24,11 @@ export interface WalkState<Cursor extends NonNullable<Json>> {
   readonly request: string | null;
 }
 
-/** The part of a walk's state that a replayed request brings along. */
+/** The part of a walk's state with which a replayed request starts. */
 export type WalkStart<Cursor extends NonNullable<Json>> = Pick<WalkState<Cursor>, 'at' | 'through' | 'carried' | 'isRest'>;
 
 /**
- * Returns the walks in a lane's state, by the offset of their request. A walk in the form of an earlier version has no `at`, so it starts
+ * Returns the walks in a lane's state, by the offset of their request. A walk that an earlier version stored has no `at`, so it starts
  * again.
  */
 export function walkStates<Cursor extends NonNullable<Json>>(state: StateOfLane): ReadonlyMap<number, WalkState<Cursor>> {

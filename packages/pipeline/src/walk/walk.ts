@@ -160,8 +160,8 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
     current.state = { ...current.state, offsets: await after.offsets() };
   };
 
-  // With `readAhead: 1`, the transaction of this page usually has the permit for the next one, whose request is sent after that. So a crash
-  // repeats at most one page. Nothing may wait between a page and its commit.
+  // With `readAhead: 1`, the permit for the next page is usually part of this page's transaction, and the next request is sent after that
+  // transaction. So a crash repeats at most one page. Don't wait between a page and its commit.
   const pagesOf = (current: Walking) => {
     const { key, request, state, call } = current;
     const transforms = openTransforms<Page, Value>(definition.through ?? [], state.through, { pipeline, key });
