@@ -6,11 +6,9 @@ import type { Lane } from '../engine/lane.ts';
 export interface DeletedOffsets {
   /** Estimated number of deleted requests. Deleted requests can't be told from deleted end markers of transactions. */
   readonly count: number;
-  /** The last deleted offset. */
   readonly last: number;
 }
 
-/** The part of a lane's requests topic to search. */
 export interface UnreadOffsets extends Pick<Lane, 'topic' | 'partition' | 'isFinished'> {
   /** The first offset that the lane hasn't read. */
   readonly from: number;
@@ -19,8 +17,8 @@ export interface UnreadOffsets extends Pick<Lane, 'topic' | 'partition' | 'isFin
 }
 
 /**
- * Finds the offsets of a lane's requests topic that the log deleted before the lane read them. Returns undefined if there are none. A
- * single such offset between known ones isn't counted, because it is probably the end marker of a transaction.
+ * Finds the offsets of a lane's requests topic that the log deleted before the lane read them. Returns undefined if there are none. `count`
+ * leaves out single offsets, because each is probably the end marker of a transaction.
  */
 export async function deletedOffsets(
   log: Pick<TopicLog, 'listTopics'>,
@@ -40,7 +38,6 @@ export async function deletedOffsets(
   return last === undefined ? undefined : { count, last };
 }
 
-/** The error of a lane if the log deleted some of its requests. */
 export function requestsDeleted(
   count: number,
   { pipeline, lane: { topic, partition } }: { readonly pipeline: string; readonly lane: Pick<Lane, 'topic' | 'partition'> },

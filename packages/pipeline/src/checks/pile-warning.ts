@@ -5,7 +5,6 @@ import type { RequestRecord } from '../definition/request.ts';
 export interface PileWarningOptions {
   readonly pipeline: Pick<Pipeline, 'name' | 'everyOf'>;
   readonly clock: Clock;
-  /** Returns true if a walk of this key is active. */
   readonly isWalking: (key: string) => boolean;
   readonly warn: (message: string) => void;
 }

@@ -52,10 +52,10 @@ export interface StateCheckOptions {
 /**
  * Throws a `StateLostError` if a lane's state doesn't match its requests topic; otherwise resolves to the topic's ID, if known.
  *
- * A lane without state must have no committed offset. One transaction writes both, so the state must have been deleted. A state must be
- * about the lane's requests topic and must not be beyond that topic's end. Otherwise, the topic was recreated or replaced, and new requests
- * would count as finished. A topic with another ID is accepted if the group has a committed offset in it, because a log deletes such
- * offsets together with their topic.
+ * If the lane has no state, but its group has a committed offset, the state was deleted, because one transaction writes both. If the state
+ * is about another topic, or beyond the end of its topic, the topic was recreated or replaced, and new requests would count as finished. A
+ * topic with another ID is accepted if the group has a committed offset in it, because a log deletes such offsets together with their
+ * topic.
  */
 export async function assertStateKept(options: StateCheckOptions): Promise<string | undefined> {
   const { log, group, pipeline, names, lane, next, stateOf, stateOfId } = options;

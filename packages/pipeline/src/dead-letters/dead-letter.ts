@@ -12,7 +12,6 @@ export interface DeadLetterReason extends Reason {
 
 export interface DeadLetterOptions {
   readonly pipeline: string;
-  /** The dead-letters topic. */
   readonly topic: string;
   readonly partition: number;
   readonly key: string;
@@ -43,7 +42,6 @@ export type DeadLetterContent =
   | { readonly requestBytes: Uint8Array }
   | { readonly record: unknown };
 
-/** A record whose key, value and headers are text. */
 export interface DeadLetterRecord extends NewRecord {
   readonly key: string;
   readonly value: string;

@@ -51,7 +51,6 @@ export async function* openDeadLetters(options: DeadLettersOptions): AsyncGenera
   for (const partition of await deadLettersOf(options, closed ?? noState())) yield* partition.open();
 }
 
-/** One partition of a topic of dead letters. */
 export interface DeadLetterPartition {
   readonly topic: string;
   readonly partition: number;

@@ -82,8 +82,8 @@ export async function dismissDeadLetters(options: DismissOptions): Promise<numbe
 const CLOSED_TOGETHER = { count: 200, bytes: 500_000 } as const;
 
 /**
- * Closes open dead letters. `closing` returns a function that writes more into the transaction of a dead letter, or undefined if the dead
- * letter stays open. Returns how many were closed.
+ * Closes open dead letters. `closing` returns a function that writes more into the transaction that closes the dead letter, or undefined if
+ * the dead letter stays open. Returns how many were closed.
  */
 async function closeDeadLetters(
   options: CloseDeadLettersOptions,

@@ -6,8 +6,8 @@ import type { TopicMap } from './topic.ts';
 import type { CrawlSize, Processor, SourceControls } from '../engine/processor.ts';
 
 /**
- * A pipeline from a service to topics, for {@link definePipeline}. An error that a function throws for a request ends up in the request's
- * dead letter, or is thrown to the caller. Other errors of functions are thrown as a {@link PipelineError} (HEADGATE_USER_FUNCTION).
+ * A pipeline from a service to topics, for {@link definePipeline}. Errors of its functions have the code `HEADGATE_USER_FUNCTION`, unless
+ * they are errors of Headgate.
  */
 export interface PipelineDefinition<
   Options extends z.ZodObject,
@@ -68,7 +68,7 @@ export interface PipelineDefinition<
   sharesLimit?(options: z.output<Options>): boolean;
   /** Default of the option `maxOutstanding`, in items. If unset: 20,000. */
   readonly maxOutstanding?: number;
-  /** Returns warnings about options that are valid but unwise. `headgate check` and runs report them. Default: none. */
+  /** Returns warnings about options that are valid but unwise. `headgate check` reports them. Default: none. */
   warnings?(options: z.output<Options>): Iterable<OptionIssue>;
   /**
    * Opens a source for `io`, and returns one cheap request of that source. `headgate check --online` sends the request to check that the

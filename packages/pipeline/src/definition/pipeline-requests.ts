@@ -43,7 +43,6 @@ interface RequestFunctions {
   check?(request: unknown): void;
 }
 
-/** Creates the functions that parse a definition's requests. */
 export function pipelineRequests(definition: RequestFunctions): PipelineRequests {
   const { name } = definition;
   const read = (value: string | null): unknown => parseRequest(definition.request, value);

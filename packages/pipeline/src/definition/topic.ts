@@ -169,7 +169,6 @@ export interface RecordMakersOptions {
   readonly pipeline: string;
   readonly topics: TopicMap;
   readonly names: TopicNames;
-  /** The lane's partition. */
   readonly partition: number;
   /** Checks each value and key against the schemas of its topic. */
   readonly validate: boolean;

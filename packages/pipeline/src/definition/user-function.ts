@@ -53,7 +53,6 @@ export function callUserList<Item>(of: UserFunction, call: () => Iterable<Item> 
   return items;
 }
 
-/** The error for a function of a definition that threw. */
 export function userError(of: UserFunction, cause: unknown): PipelineError {
   return failure(of, `threw ${textOf(cause)}${placeOf(cause)}`, cause);
 }

@@ -58,7 +58,7 @@ const orders = definePipeline({
     }),
 });
 
-/** Four jobs of Berlin, one of Oslo, which has no credential, and one of Paris. */
+/** Oslo has no credential. */
 const jobs = ['berlin/1', 'berlin/2', 'berlin/3', 'berlin/4', 'oslo/1', 'paris/1'];
 
 test('each job is sent by its own credential, an unknown one is a dead letter, and the forecast knows who has more to do', async () => {

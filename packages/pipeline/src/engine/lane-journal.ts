@@ -84,7 +84,6 @@ function notShared(limit: string | undefined, lanes: number): PipelineError {
   return new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message });
 }
 
-/** Returns the journal in a lane's state. */
 export function journalRecords(under: LaneState['under']): readonly JournalRecord[] {
   return under(STATE_KEYS.budget).map(({ key, value, ageMs }) => ({ credential: key, value, ageMs }) as JournalRecord);
 }
@@ -140,7 +139,6 @@ export async function inheritedBudgets({ journals, stateTopic, lane, lanes }: In
 interface RestoredOptions {
   /** Ms since the journals were read. */
   readonly sinceMs: number;
-  /** The boot time of this machine, if known. */
   readonly boot: BootTime | undefined;
 }
 

@@ -6,7 +6,6 @@ import { PipelineError } from '../definition/pipeline-error.ts';
 import type { LaneWork } from '../forecast/forecast.ts';
 import type { PipelineLane } from './pipeline-lane.ts';
 
-/** Identifies a lane by its pipeline and its number. */
 export interface LaneName {
   readonly pipeline: string;
   readonly lane: number;
@@ -14,7 +13,6 @@ export interface LaneName {
 
 export interface LaneSupervisorOptions {
   readonly open: (lane: LaneName, signal: AbortSignal) => Promise<PipelineLane>;
-  /** Returns the lane of a partition of a requests topic. */
   readonly laneOf: (partition: TopicPartition) => LaneName;
   /** Number of lanes that the group distributes among its processes. */
   readonly lanes: number;
@@ -40,7 +38,6 @@ export interface LaneSupervisor {
   run(): Promise<readonly unknown[]>;
   /** Ends all work with an error of the group. */
   fail(error: unknown): void;
-  /** Ends all work, and releases every lane. */
   close(): Promise<void>;
   gauges(): RunGauges;
   /** The unfinished work of the lanes that this process holds, and of those that failed here. */

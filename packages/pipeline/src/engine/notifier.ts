@@ -11,7 +11,6 @@ export interface Notifier {
   wait(atMostMs?: number): Promise<void>;
   /** Waits like `wait`, but never rejects: for work that must end even after a failure. */
   waitOut(atMostMs: number): Promise<void>;
-  /** Throws the first error that `fail` was called with, if any. */
   throwIfFailed(): void;
 }
 

@@ -65,11 +65,9 @@ export interface PipelineLane {
    */
   confirm(): void;
   gauges(): RunGauges;
-  /** The lane's unfinished work, for forecasts. */
   left(): LaneWork;
   /** The error for requests that the log deleted before the lane read them. Undefined if there are none. */
   lost(): PipelineError | undefined;
-  /** Releases the lane. */
   close(): Promise<void>;
 }
 

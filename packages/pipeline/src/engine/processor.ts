@@ -101,7 +101,10 @@ export interface WorkerContext<Request, Topics extends TopicMap> {
 
 /** Processes a lane's requests. Calls `notify` of the notifier when its load has changed, and `fail` when it can't continue. */
 export interface Worker<Request> {
-  /** Number of unfinished requests that the worker has taken. A lookup counts keys; a walk also counts unfinished `after` work. */
+  /**
+   * Number of unfinished requests that the worker has taken. For lookups, it is the number of their keys. For walks, it includes those with
+   * unfinished `after` work.
+   */
   readonly load: number;
   /** Load at which the lane passes no more requests to the worker. */
   readonly backlog: number;

@@ -6,10 +6,8 @@ import { type RequestRecord, requestRecord } from '../definition/request.ts';
 
 export interface RequestsInOrderOptions {
   readonly log: { readBytes(options: ReadOptions): AsyncIterable<TopicRecord<Uint8Array>> };
-  /** The requests topic. */
   readonly topic: string;
   readonly partition: number;
-  /** The first offset to read. */
   readonly from: number;
   /** Unfinished requests of the lane's state, in any order. They are included even if the topic no longer has them. */
   readonly resumed: readonly RequestRecord[];

@@ -22,8 +22,8 @@ export type RequestSize =
 export type RequestSizes = (record: SizedRecord, request?: unknown) => RequestSize | undefined;
 
 /**
- * Estimates the work of requests from the progress in a lane's state, and from each key's last complete walk. `lastCrawl`: default, from
- * the same state.
+ * Estimates the work of requests from the progress in a lane's state, and from each key's last complete walk. `lastCrawl`: returns the size
+ * of that walk. Default: reads it from `state`.
  */
 export function requestSizes(
   { requests, expect }: Pick<Pipeline, 'requests' | 'expect'>,
@@ -77,13 +77,11 @@ export interface LaneBacklog {
    * topic, and reports them.
    */
   countAhead(): void;
-  /** Number of walks. */
   readonly walks: number;
   /** Number of walks of unknown size. During the first count, it is one higher, because more walks can follow. */
   readonly unknown: number;
   /** Total pages of the walks of known size. */
   readonly pages: number;
-  /** Number of lookup keys. */
   readonly keys: number;
   /** False during the first count of the lane's topic. */
   readonly isCounted: boolean;

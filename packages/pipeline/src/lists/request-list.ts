@@ -26,7 +26,7 @@ const MAX_CHUNK = 8_000;
 const FORGET_AFTER_MS = 30 * 86_400_000;
 
 /**
- * Nothing is due while the wall clock is from `from` to before `until`, epoch ms. A time before `from` means that the clock was set back: a
+ * Nothing is due while the wall clock is from `from` to before `until`, epoch ms. If the clock is before `from`, it was set back, so a
  * marker is from the future.
  */
 export interface NothingDue {

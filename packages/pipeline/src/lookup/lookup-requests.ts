@@ -22,7 +22,6 @@ export interface LookupRequest<Request> {
   left: number;
 }
 
-/** One key of a request. */
 export interface LookupKey<Request> {
   readonly of: LookupRequest<Request>;
   readonly index: number;

@@ -312,7 +312,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
     await write(keys, records, failed, () => emit({ type: 'records-written', pipeline, kind: 'keys', counts }));
   };
 
-  /** Returns the outcome of each key, in the order of `keys`. Throws if `records` returns a key that wasn't requested. */
+  /** Returns the outcome of each key, in the order of `keys`. Throws if `records` returns an index that no requested key has. */
   const outcomesOf = (keys: readonly WaitingKey<Request>[], answers: Answers): readonly KeyOutcome[] => {
     const name = { pipeline, key: keys[0]?.key ?? '', name: 'records' };
     const outcomes = keys.map((): KeyOutcome => ({ pending: [], deadLetters: [] }));

@@ -9,7 +9,6 @@ import { secret } from '../definition/secret.ts';
 import { topic } from '../definition/topic.ts';
 import { walk } from '../walk/walk.ts';
 
-/** A page of a shelf, as the service sends it. */
 export interface ShelfPage {
   readonly items: readonly string[];
   readonly next: string | null;

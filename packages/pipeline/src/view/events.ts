@@ -17,10 +17,7 @@ export type RunEvent =
       readonly status?: number;
       /** Time until the request is retried, ms; absent if it isn't retried. */
       readonly retryInMs?: number;
-      /**
-       * A limit in the service's responses that differs from the configured one. Each source reports it once; those of the first lane also
-       * as a notice.
-       */
+      /** A limit in the service's responses that differs from the configured one. A source reports each difference once. */
       readonly limitMismatch?: LimitMismatch;
       /** Time from the permit of the attempt to its end, ms. */
       readonly durationMs: number;

@@ -20,7 +20,7 @@ export interface LaneGaugesOptions {
   readonly now: number;
 }
 
-/** A wait of at most this many ms is shown as none. Displays refresh less often than that. */
+/** A wait of at most this many ms is shown as none, because displays refresh less often. */
 const NO_WAIT_MS = 20;
 
 /** Returns the gauges of a lane. The activity of its walks and lookups comes from its sources. */
@@ -66,7 +66,6 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
   };
 }
 
-/** Converts the state of a query to the activity of a job. */
 function doingOf(query: QueryStatus, now: number): Doing {
   const until = query.state !== 'requesting' && query.until !== undefined ? { until: Math.max(now, query.until) } : {};
   const { credentials } = query;
@@ -98,7 +97,6 @@ function together(all: readonly Doing[]): Doing {
   return first ?? { state: 'writing' };
 }
 
-/** Returns the remaining work of a lane, for forecasts. */
 export function laneWork(options: Omit<LaneGaugesOptions, 'credits' | 'load' | 'now'>): LaneWork {
   const { pipeline, lane, sources, inWork, expected, behind } = options;
   const queries = sources.flatMap((source) => source.gauges().queries);

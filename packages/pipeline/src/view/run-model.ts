@@ -51,7 +51,6 @@ export function runModel({ clock, pipelines }: RunModelOptions): RunModel {
   const count = (counts: Record<string, number>, more: Readonly<Record<string, number>>): void => {
     for (const [name, number] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + number;
   };
-  /** The functions that apply an event to the model, by the type of the event. */
   const changes: { readonly [Type in RunEvent['type']]?: (event: Extract<RunEvent, { type: Type }>, at: number) => void } = {
     'request-started'(event) {
       if (walks.started(event)) of(event.pipeline).counts.walks.started += 1;

@@ -89,7 +89,6 @@ function walksDoneIn(lane: LaneWork, options: ForecastOptions): [request: string
   });
 }
 
-/** Adds up the progress of several pipelines. */
 export function totalProgress(all: readonly Progress[]): Progress {
   const doneAt = Math.max(0, ...all.flatMap((one) => one.doneAt ?? []));
   return {

@@ -26,7 +26,7 @@ import type { WalkDefinition } from './walk-definition.ts';
 
 type Definition = WalkDefinition<ShelfQuery, ItemsPage, number, Shelf, ItemsPage, typeof shelvesTopics>;
 
-/** The paging of shelves with another way to the next page. */
+/** Returns a paging of shelves that gets its next cursor from `next`. */
 function nextBy(next: (page: ItemsPage) => number | undefined): Pick<Definition, 'paging'> {
   return {
     paging: (request) => ({
@@ -39,7 +39,6 @@ function nextBy(next: (page: ItemsPage) => number | undefined): Pick<Definition,
   };
 }
 
-/** A walk of shelves in memory. */
 function walking(more: Partial<Definition> = {}, api = shelvesApi()) {
   return walk<ShelfQuery, ItemsPage, number, Shelf, typeof shelvesTopics>({
     source: api,
