@@ -5,10 +5,7 @@ import type { OptionIssue } from './parse-options.ts';
 import type { TopicMap } from './topic.ts';
 import type { CrawlSize, Processor, SourceControls } from '../engine/processor.ts';
 
-/**
- * A pipeline from a service to topics, for {@link definePipeline}. Errors of its functions have the code `HEADGATE_USER_FUNCTION`, unless
- * they are errors of Headgate.
- */
+/** A pipeline from a service to topics, for {@link definePipeline}. */
 export interface PipelineDefinition<
   Options extends z.ZodObject,
   RequestSchema extends z.ZodType,
