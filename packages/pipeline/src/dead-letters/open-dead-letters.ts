@@ -14,7 +14,7 @@ export interface DeadLettersOptions {
   readonly group?: string;
   /** Returns the log's name of a topic. Default: `topicNames()`, which changes no name. */
   readonly names?: TopicNames;
-  /** Aborts the reading. Default: never. */
+  /** Ends the reading when it aborts. Default: never. */
   readonly signal?: AbortSignal | undefined;
 }
 

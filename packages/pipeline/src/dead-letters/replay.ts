@@ -27,7 +27,7 @@ export interface CloseDeadLettersOptions {
 export interface ReplayOptions extends CloseDeadLettersOptions {
   /** The pipeline's requests, such as `issues.definition.requests` for a pipeline `issues`. */
   readonly requests: PipelineRequests;
-  /** Called with each dead letter that stays open, because its request is missing or a run couldn't process it. */
+  /** Called with each dead letter that can't be replayed, because its request is missing or a run couldn't process it. */
   readonly onLeft?: (left: Pick<OpenDeadLetter, 'partition' | 'offset' | 'key'> & { readonly reason: string }) => void;
 }
 

@@ -33,7 +33,7 @@ export interface PipelineDefinition<
   readonly makesRequests?: boolean;
   /** Name of the pipeline's items, for displays. Default `records`. */
   readonly unit?: string;
-  /** Returns the maximum number of items per page of a walk. Displays use it to show a limit in items. Default: displays show requests. */
+  /** Returns the maximum number of items per page of a walk, with which displays show a limit in items. Default: displays show requests. */
   pageItems?(options: z.output<Options>): number;
   /** Returns the usual size of records in some topics, in bytes. A run warns if the log accepts only smaller ones. Default: no warning. */
   usualBytes?(options: z.output<Options>): { readonly [Name in keyof Topics]?: number };

@@ -8,7 +8,7 @@ import type { TopicNames } from '../definition/topic.ts';
 
 /** Options of {@link openJournalledLane}. */
 export interface OpenJournalledLaneOptions extends Pick<OpenLaneOptions, 'log' | 'group' | 'clock' | 'signal' | 'onlyIfFree' | 'onCommit'> {
-  /** Number of lanes of a pipeline whose credentials lanes divide. */
+  /** Number of lanes of each pipeline that splits its credentials. */
   readonly lanes: number;
   /** Returns the log's name of a topic. */
   readonly names: TopicNames;

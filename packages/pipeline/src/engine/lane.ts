@@ -81,7 +81,7 @@ export interface OpenLaneOptions {
   readonly clock: Clock;
   /** Aborts the opening. Without effect after the lane is taken. */
   readonly signal?: AbortSignal | undefined;
-  /** As in `LaneSpec`. Default false. */
+  /** True to throw `LaneHeldError` if another process holds the lane, or may hold it. Default false. */
   readonly onlyIfFree?: boolean;
   /** Called after each durable transaction with its duration, ms, and the `work` of its contributions. Default: none. */
   readonly onCommit?: ((ms: number, works: readonly object[]) => void) | undefined;

@@ -1,6 +1,6 @@
 import type { Clock } from '@headgate/throttle';
 
-/** Wakes the waiter of a lane. A notification that comes before the wait ends the next wait immediately. */
+/** Lets a lane wait for notifications. A notification that comes before the wait ends the next wait immediately. */
 export interface Notifier {
   notify(): void;
   /** Notifies, and makes the current and all later calls of `wait` reject with the first `error`, because the lane can't continue. */

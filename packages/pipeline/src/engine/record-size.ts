@@ -33,7 +33,7 @@ export function assertRecordSize(
   return records;
 }
 
-/** Returns a request's records in the form of the log, with CloudEvents headers. Throws like {@link assertRecordSize}. */
+/** Calls `logRecords`, and returns its result. Throws like {@link assertRecordSize}. */
 export function sizedRecords(
   pending: readonly PendingRecord[],
   options: LogRecordsOptions & RecordSizeOptions,

@@ -20,7 +20,7 @@ export function endsSource(error: unknown): boolean {
   return isSourceError(error) && error.endsSource;
 }
 
-/** True if the log failed, so that the lane can't continue. */
+/** True for an error of the log, after which the lane can't continue. */
 export function endsLane(error: unknown): boolean {
   return error instanceof TopicLogError;
 }

@@ -135,7 +135,7 @@ test('a stop starts no further request while the log still owes the lane its job
   const log = logWith(own, {
     readBytes(options) {
       const reader = own.readBytes(options);
-      // Let the first read find the job. Later ones wait.
+      // The first read finds the job. Later reads wait.
       if (options.topic !== 'catalogue.requests' || (readings += 1) === 1) return reader;
       const next = reader[Symbol.asyncIterator]().next.bind(reader);
       return Object.assign(reader, {

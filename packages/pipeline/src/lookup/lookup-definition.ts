@@ -51,7 +51,7 @@ export interface RequestedKey<Request> {
   readonly id: string;
 }
 
-/** The results for the keys of one response. A key without a record or a dead letter counts as answered. */
+/** The results for the keys of one response. A key without any result counts as answered, too. */
 export interface LookupOutcome {
   /**
    * Records of each key, by its index in `requested`. If not all records of a key can be written, none is, and the key becomes a dead

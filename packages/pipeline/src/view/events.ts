@@ -52,7 +52,7 @@ export type RunEvent =
       readonly lanes: number;
     }
   | {
-      /** This process has taken the lane, and processes its requests. */
+      /** This process has taken the lane. */
       readonly type: 'lane-opened';
       readonly pipeline: string;
       /** Partition of the pipeline's requests topic, counted from 0. */

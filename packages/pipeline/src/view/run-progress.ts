@@ -9,7 +9,7 @@ const FORECAST_WALKS = 50;
 
 export interface RunProgressOptions {
   readonly clock: Clock;
-  /** Returns the number of a pipeline's successful HTTP requests. */
+  /** Returns the number of a pipeline's HTTP requests whose results are written. */
   readonly done: (pipeline: string) => number;
   /** Returns the mean time from a request to its response, ms. */
   readonly requestMs: (pipeline: string) => number;

@@ -22,7 +22,7 @@ export interface AfterWork {
   offsets(): Promise<Readonly<Record<string, number>>>;
   /** Notes that a walk is complete. Call it just before the walk's last page is written. */
   ending(crawl: EndedWalk): EndingWalk;
-  /** Starts no further chunk. Unfinished work continues when the lane is opened again. */
+  /** Stops the work, at the latest after the current chunk. Unfinished work continues when the lane is opened again. */
   stop(): void;
 }
 

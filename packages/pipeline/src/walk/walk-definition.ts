@@ -21,7 +21,7 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
   paging(request: Request, start: { readonly carried: Json | undefined }): Paging<Query, Page, Cursor>;
   /** Transforms between pages and records. Their state is stored in the checkpoint automatically. */
   readonly through?: readonly Transform<Page, Page>[] | readonly [Transform<Page, Value>];
-  /** Returns the records of a page. They are written in one transaction with the page's checkpoint. */
+  /** Returns the records of a page, or of a result of `through`. They are written in one transaction with the page's checkpoint. */
   records(value: Value, at: WalkPosition<Request, Topics>): Iterable<PendingRecord>;
   /**
    * Makes the next walk of a key incremental, for example by the newest modification time. Called for each page with the value of the
@@ -30,7 +30,7 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
    * one after another.
    */
   carry?(page: Page, carried: Json | undefined): Json | undefined;
-  /** Returns the number of items of a page, for counts and displays. Default: the number of its records, without requests. */
+  /** Returns the number of items of a page, or of a result of `through`. Default: the number of its records, without requests. */
   items?(value: Value): number;
   /** Returns the name of the credential that sent a page's request, for displays. */
   credentialOf?(page: Page): string;
@@ -48,7 +48,7 @@ export interface WalkDefinition<Query, Page, Cursor extends NonNullable<Json>, R
   whole?(request: Request): boolean;
   /** Work after a complete walk, such as comparing it with the previous one. */
   readonly after?: After<NoInfer<Topics>>;
-  /** Name of the `after` work, for notices, such as `the comparison of its last two crawls`. Default: `the work after its crawl`. */
+  /** Name of the `after` work in messages, such as `the comparison of its last two crawls`. Default: `the work after its crawl`. */
   readonly afterName?: string;
 }
 
@@ -127,7 +127,7 @@ export interface AfterIo<Topics extends TopicMap> {
   readonly log: TopicLog;
   /** Returns the log's name of a topic: `names('issues.records')`. */
   readonly names: TopicNames;
-  /** The lane's partition in every topic of the pipeline that has one per lane. */
+  /** The lane's partition in the topics of the pipeline that have a partition for each lane. */
   readonly partition: number;
   /** Creates records: `topics.records({ key, value })`. */
   readonly topics: RecordMakers<Topics>;
