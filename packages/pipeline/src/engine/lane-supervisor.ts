@@ -45,7 +45,6 @@ export interface LaneSupervisor {
 }
 
 interface Supervised extends LaneName {
-  /** Aborted when the lane must be released. */
   readonly leave: AbortController;
   readonly opened: Promise<void>;
   held: PipelineLane | undefined;

@@ -25,7 +25,6 @@ function topicOf(all: readonly (readonly [name: string, root?: number | string])
       yield* records.slice(Number(from));
     },
   };
-  /** Returns the offsets of the repeated requests, from an offset on. */
   const repeatedFrom = async (from: number, forgetAt: readonly number[] = []): Promise<number[]> => {
     const repeated = repeatedRequests({ log, topic: 'tree.requests', partition: 0, from });
     const found: number[] = [];

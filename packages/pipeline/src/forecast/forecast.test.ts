@@ -18,7 +18,6 @@ function work(over: Partial<LaneWork> = {}): LaneWork {
   return { pipeline: 'followers', lane: 0, walks: [], keys: 0, keysPerRequest: 1, budgets: [budget()], ...over };
 }
 
-/** A daily quota of two requests. */
 const DAY = { limit: 2, windowMs: DAY_MS, quota: { requests: 2, per: 'day' } } as const;
 
 const pages = (...all: number[]): LaneWork['walks'] => all.map((one) => ({ page: 1, pages: one }));

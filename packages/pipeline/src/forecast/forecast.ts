@@ -183,7 +183,6 @@ function laneMs(lane: LaneWork, pace: Pace, { requestMs = 0 }: ForecastOptions):
   return Math.max(started(waiting, pace).inMs + requestMs, Math.max(longest, rounds) * requestMs);
 }
 
-/** Returns the maximum number of concurrent requests of the lane's credentials together. */
 function concurrencyOf({ budgets }: LaneWork): number {
   const own = budgets.filter(({ credential }) => credential !== undefined);
   const each = new Map(own.map(({ credential, concurrency = Infinity }) => [credential, concurrency]));

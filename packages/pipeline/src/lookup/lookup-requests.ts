@@ -94,7 +94,6 @@ export function resumedLookups(state: StateOfLane): readonly RequestRecord[] {
 export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupRequests<Request> {
   const { kept, keys: keptKeys } = keptLookups(lane.stateUnder);
   const active = new Map<number, LookupRequest<Request>>();
-  /** Offsets of the requests that the lane's state contains. */
   const inState = new Set(kept.keys());
 
   const isDone = ({ answered, keys }: LookupRequest<Request>): boolean => answered.next >= keys.length;

@@ -113,7 +113,6 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       });
   };
 
-  /** Writes the outcomes of some keys, then emits their events. */
   const write = async (
     keys: readonly LookupKey<Request>[],
     records: readonly (NewRecord | RecordSeries)[],

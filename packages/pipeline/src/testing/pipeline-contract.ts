@@ -54,7 +54,6 @@ export interface PipelineContractOptions<Service extends ContractService> {
 interface Reference {
   readonly written: Written;
   readonly requests: number;
-  /** Number of operations on the log. */
   readonly operations: number;
   /** Number of walks and keys: the maximum number of HTTP requests in flight together. */
   readonly units: number;

@@ -18,7 +18,6 @@ import { lookup } from '../lookup/lookup.ts';
 
 afterEach(() => trace.disable());
 
-/** Registers an SDK that keeps its spans in memory. */
 function registered(more: ConstructorParameters<typeof BasicTracerProvider>[0] = {}): InMemorySpanExporter {
   const exporter = new InMemorySpanExporter();
   trace.setGlobalTracerProvider(new BasicTracerProvider({ ...more, spanProcessors: [new SimpleSpanProcessor(exporter)] }));

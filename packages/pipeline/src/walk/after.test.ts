@@ -297,7 +297,6 @@ interface Use {
   readonly lane: Lane;
   readonly last: LastCrawls;
   readonly work: AfterWork;
-  /** Completes a whole walk. */
   readonly crawl: (id: string, key?: string) => Promise<void>;
 }
 
