@@ -93,7 +93,7 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
   };
 }
 
-/** Wraps `onAttempt`: its error must not lose a response that has cost a request. The first error becomes a process warning. */
+/** Wraps `onAttempt`, whose error must not lose a response that has cost a request. The first error becomes a process warning. */
 function observer(service: string, onAttempt: (event: AttemptEvent) => void = () => undefined): CheckedOptions['onAttempt'] {
   let warned = false;
   return (event) => {

@@ -78,7 +78,7 @@ describe('abortable', () => {
     const ends = expect(orAborted(stop.signal, never)).rejects.toBe('stopped');
     stop.abort('stopped');
     await Promise.all([...waits, ends]);
-    // The error of the work must be handled: as an unhandled rejection, it would end the process.
+    // If `orAborted` didn't handle the error of the work, Vitest would report an unhandled rejection.
     await expect(orAborted(stop.signal, Promise.reject(no))).rejects.toBe('stopped');
   });
 });

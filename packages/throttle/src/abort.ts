@@ -1,16 +1,16 @@
 import type { Clock } from './clock.ts';
 
 /**
- * The callbacks of each signal. An `EventTarget` goes through all its listeners whenever one is added or removed, so each signal gets one
- * listener.
+ * The callbacks that `onAbort` has registered for each signal. A signal gets only one listener, because Node's `EventTarget` goes through
+ * all listeners whenever one is added or removed.
  */
 const callbacksOf = new WeakMap<AbortSignal, Set<Callback>>();
 
 type Callback = (reason: unknown) => void;
 
 /**
- * Calls back with the reason when a signal aborts, or at once if it already has. Returns a function that stops this. In contrast,
- * `events.addAbortListener` exists only in Node, and calls back later if the signal has already aborted.
+ * Calls back with the reason when a signal aborts, or at once if it already has. Returns a function that stops this. In contrast, Node's
+ * `events.addAbortListener` calls back later if the signal has already aborted.
  */
 export function onAbort(signal: AbortSignal | undefined, callback: (reason: unknown) => void): () => void {
   if (signal?.aborted === true) callback(signal.reason);
@@ -72,7 +72,7 @@ export function abortable<T>(
 
 /** Settles as `work` does, or rejects with the signal's reason if the signal aborts first. `work` itself continues. */
 export function orAborted<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
-  // Nothing else handles an error of `work` after the abort.
+  // If the signal has already aborted, nothing else handles an error of `work`.
   work.catch(() => undefined);
   return abortable(signal, (resolve, reject) => void work.then(resolve, reject));
 }
@@ -94,9 +94,9 @@ export interface PauseOptions {
   readonly clock: Clock;
   /** Duration of the wait, in ms. */
   readonly ms: number;
-  /** Ends the wait when it aborts: `pause` rejects with its reason. */
+  /** The wait ends when this signal aborts: `pause` rejects with its reason. */
   readonly signal: AbortSignal;
-  /** Receives a function that ends the wait early. Returns a function that cancels this. Default: no early end. */
+  /** Called with a function that ends the wait early. Returns a function for `pause` to call after the wait. Default: no early end. */
   readonly early?: (end: () => void) => () => void;
 }
 
@@ -128,8 +128,8 @@ export interface AnySignal {
 }
 
 /**
- * Creates a signal that follows several signals. On Node 22, each call of `AbortSignal.any` leaves a reference at a long-lived
- * signal, and the calls become slower with the number of references.
+ * Creates a signal that follows several signals. Unlike a signal of `AbortSignal.any` on Node 22, it leaves no reference at a long-lived
+ * signal after `forget`.
  */
 export function anySignal(signals: readonly (AbortSignal | undefined)[]): AnySignal {
   const abort = new AbortController();
@@ -149,8 +149,8 @@ export function anySignal(signals: readonly (AbortSignal | undefined)[]): AnySig
 }
 
 /**
- * Returns a function that watches the signal passed to it, instead of the one passed before. When that signal aborts, `callback` gets the
- * reason. Page readers need this, because they get a signal with each read, but also hold capacity between reads.
+ * Returns a function that watches the signal passed to it, and no longer the one passed before. When the watched signal aborts, `callback`
+ * gets the reason.
  */
 export function latestSignal(callback: (reason: unknown) => void): (signal: AbortSignal | undefined) => void {
   let watched: AbortSignal | undefined;

@@ -1,15 +1,14 @@
-/** Tells the time and sets timers. Tests replace it. */
+/** Tells the time and sets timers. Tests can replace it. */
 export interface Clock {
   /** Milliseconds since some fixed instant; never steps back, even when the wall clock does. */
   monotonicMs(): number;
   /** Milliseconds since the Unix epoch. */
   epochMs(): number;
   /**
-   * Calls back once after `delayMs`. A timer can fire a millisecond early, so compare the clock in the callback. Returns a function that
-   * cancels the timer.
+   * Calls back once after `delayMs`. A timer can fire early, so check the clock in the callback. Returns a function that cancels the timer.
    */
   schedule(delayMs: number, callback: () => void): () => void;
-  /** Returns the machine's uptime, which corrections of the wall clock don't change. Undefined if the uptime is unknown. */
+  /** Returns the machine's start and the time since then, which corrections of the wall clock don't change. Undefined if unknown. */
   boot?(): BootTime | undefined;
 }
 
@@ -21,10 +20,10 @@ export interface BootTime {
   readonly ms: number;
 }
 
-/** Maximum delay of `setTimeout`, in ms; a longer one would fire at once. */
+/** Maximum delay of `setTimeout`, in ms. Node replaces a longer one by 1 ms. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Returns the machine's own clock. A timer of more than 24 days fires early, which callers must expect of every timer. */
+/** Returns the machine's own clock. Its timers fire after at most 24.8 days, even if the delay is longer. */
 export function systemClock(): Clock {
   return {
     monotonicMs: () => performance.now(),
@@ -37,7 +36,7 @@ export function systemClock(): Clock {
   };
 }
 
-/** Reads the ID of the start from a file that only Linux has. Returns undefined on other systems. */
+/** Reads the ID of the machine's start from a file that only Linux has. Returns undefined if that fails. */
 function bootTime(): BootTime | undefined {
   try {
     const id = process.getBuiltinModule('node:fs').readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -2,13 +2,13 @@
 export interface RetryAfterOptions {
   /** The response's headers, with names in lowercase: only `retry-after` and `date` are read. */
   readonly headers: Readonly<Partial<Record<string, string>>>;
-  /** Epoch ms by our own clock, for responses without a Date header. */
+  /** Epoch ms by the local clock, used if the response has no valid Date header. */
   readonly epochMs: number;
 }
 
 /**
- * Reads `Retry-After` (RFC 9110, section 10.2.3: seconds, or a date) as a wait in ms; undefined if it is absent or invalid. A date is
- * compared with the response's Date header, if it has one, so the two clocks needn't agree.
+ * Returns the wait that `Retry-After` (RFC 9110, section 10.2.3) asks for, in ms; undefined if it is absent or invalid. A date is compared
+ * with the response's Date header, if there is one, because the local clock can be wrong.
  */
 export function retryAfterMs({ headers, epochMs }: RetryAfterOptions): number | undefined {
   const given = headers['retry-after']?.trim();

@@ -61,7 +61,7 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
     }
   };
 
-  /** Grants all requests that may start. Returns the monotonic ms at which the next one may start. */
+  /** Grants the requests that may start. Returns the monotonic ms at which to try again, or `Infinity`. */
   const serve = (): number => {
     refuse();
     const ahead: Ahead[] = [];
@@ -83,14 +83,13 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
         continue;
       }
       remove(waiter);
-      // A request that passes an earlier one doesn't end the round, because the earlier one still waits for its turn in it.
+      // While an earlier request that shares a credential with this one waits, its turn isn't over.
       if (ahead.every((one) => !overlap(among, one.among))) queue.served(waiter);
       hand(waiter, grant, credits.reserve(items));
     }
     return wakeAt;
   };
 
-  /** Delivers the permit when its grant is durable. */
   const hand = (waiter: Waiter, grant: Grant, credit: Credit): void => {
     const permit = permitOf(grant, credit, wake);
     if (grant.durable === undefined) {
@@ -115,7 +114,7 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
       const said = label === undefined ? {} : { label };
       if (!credits.hasRoom(items)) return { ...said, for: 'downstream' as const };
       const own = pool.bears(weights, among) ? pool.freeAt(weights, undefined, among) : Infinity;
-      // If the budgets of a waiting request are free, it waits for an earlier request, and starts no sooner.
+      // A request whose budgets are free waits for an earlier request.
       const at = own === -Infinity ? (first ?? own) : own;
       first = Math.min(first ?? Infinity, at);
       return { ...said, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };
@@ -162,9 +161,6 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
   };
 }
 
-/**
- * Creates the error for a request that no credential's limits could ever admit. Such a request must neither wait forever nor block others.
- */
 function tooHeavy(weights: readonly number[]): RangeError {
   return new RangeError(`admission: no credential's limits are large enough for weights of ${weights.join(', ')}`);
 }
@@ -213,15 +209,15 @@ class PlainFairQueue<Entry extends PlainQueued> implements Iterable<Entry> {
   /** In order of turns, then of arrivals. */
   #entries: Entry[] = [];
   readonly #lastTurns = new Map<object, number>();
-  /** The end of the last turn that is over. A turn lasts until the next one is served. */
+  /** The highest turn that is over. A turn is over when the next entry is served. */
   #now = 0;
   #current = 0;
 
   add(entry: Entry): void {
     const { walk, share = 1 } = entry;
     const last = (walk === undefined ? undefined : this.#lastTurns.get(walk)) ?? 0;
-    // The turn is the end of the service, not its start. Ordered by start, newcomers of a round would overtake requests that wait for the
-    // next round.
+    // A turn is the virtual end of the service, not its start. In the order of starts, new walks would overtake walks that were just
+    // served.
     entry.turn = Math.max(this.#now, last) + 1 / share;
     if (walk !== undefined) this.#lastTurns.set(walk, entry.turn);
     let at = this.#entries.length;
@@ -229,7 +225,6 @@ class PlainFairQueue<Entry extends PlainQueued> implements Iterable<Entry> {
     this.#entries.splice(at, 0, entry);
   }
 
-  /** Removes an entry. Returns false if it wasn't in the queue. */
   delete(entry: Entry): boolean {
     const at = this.#entries.indexOf(entry);
     if (at === -1) return false;
@@ -237,7 +232,6 @@ class PlainFairQueue<Entry extends PlainQueued> implements Iterable<Entry> {
     return true;
   }
 
-  /** Records that an entry has had its turn. */
   served({ turn }: Entry): void {
     if (this.#current > this.#now) this.#endTurn();
     this.#current = Math.max(this.#current, turn);
@@ -250,7 +244,6 @@ class PlainFairQueue<Entry extends PlainQueued> implements Iterable<Entry> {
 
   #endTurn(): void {
     this.#now = this.#current;
-    // Forgets the walks whose last turn is over.
     for (const [walk, last] of this.#lastTurns) if (last <= this.#now) this.#lastTurns.delete(walk);
   }
 }

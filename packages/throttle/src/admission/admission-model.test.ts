@@ -32,8 +32,8 @@ interface Play {
 }
 
 /**
- * Plays the steps. Returns everything that callers can observe: the grants in order with their times, the refusals, the waiting requests,
- * and the timers.
+ * Plays the steps. Returns what callers can observe: grants and refusals with their times, and after each step the waiting requests and the
+ * number of timers.
  */
 async function seen(
   { steps, limits, room, pool: which }: Play,

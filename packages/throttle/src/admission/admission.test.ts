@@ -300,7 +300,7 @@ describe('admission', () => {
     for (let from = 0; from < 25; from += 5) expect(served.slice(from, from + 5)).toContain('walk');
   });
 
-  // This test would take minutes if each request that comes or goes looked at all the others.
+  // This test would be very slow if each request that comes or goes looked at all the others.
   it('bears many waiting requests: with one downstream and one signal', async () => {
     const { clock, gate: door } = gate({ limit: 200_000 });
     const credits = creditPool({ max: 1 });

@@ -13,7 +13,7 @@ export interface AdmissionOptions {
   readonly clock?: Clock;
 }
 
-/** Options of `Admission.acquire`: the request's cost, credentials, walk and downstream. */
+/** Options of `Admission.acquire`. */
 export interface AcquireOptions<Label = string> {
   /** The request's cost in each budget of the pool's members, in their order. Default 1 each. */
   readonly weights?: readonly number[];
@@ -24,8 +24,8 @@ export interface AcquireOptions<Label = string> {
   /** Maximum items in the response. */
   readonly items: number;
   /**
-   * Maximum time from the permit until the service has counted the request, in ms. If it is known, a request may pass a heavier one that
-   * waits for its budgets, provided that this can't delay the heavier one. Default: unknown.
+   * Maximum time from the permit until the service has counted the request, in ms. With a known maximum, the request can pass earlier ones
+   * in more cases. Default: unknown.
    */
   readonly countedWithinMs?: number;
   /** Identifies the request in `waiting`. */
@@ -34,7 +34,7 @@ export interface AcquireOptions<Label = string> {
   readonly walk?: object | undefined;
   /** The walk's share of the turns: a walk with 2 gets twice as many as a walk with 1. Default 1. */
   readonly share?: number;
-  /** Removes the request from the queue when it aborts. */
+  /** Cancels the wait for the permit. */
   readonly signal?: AbortSignal | undefined;
   /** Called with the credential's name as soon as a permit is granted, before the next request gets one. It must not throw. */
   readonly onGranted?: (credential: string) => void;
@@ -42,7 +42,7 @@ export interface AcquireOptions<Label = string> {
 
 /**
  * A slot of each affected budget and the credit for one response, granted in one step. Disposing the permit releases its credit, and aborts
- * the permit unless it is already settled. If the credit must outlive the permit, settle the permit yourself instead.
+ * the permit unless it is already settled. If the credit must outlive the permit, call `answered`, `aborted` or `unsent` instead.
  */
 export interface Permit extends Omit<Grant, 'durable'>, Disposable {
   /** The capacity reserved for the response; `resize` it to the items that arrived. */
@@ -53,25 +53,29 @@ export interface Permit extends Omit<Grant, 'durable'>, Disposable {
 export interface Waiting<Label = string> {
   /** The request's `label`, if it has one. */
   readonly label?: Label;
-  /** The request waits for a slot of a budget, or for capacity in the credit pool. */
+  /** `downstream` if the credit pool lacks capacity for the request; `budget` otherwise. */
   readonly for: 'budget' | 'downstream';
   /** Epoch ms at which the wait is expected to end, if that is known. */
   readonly until?: number;
 }
 
-/** The one queue in which requests wait for budget and credit. */
+/** The queue in which requests wait for budgets and credit. */
 export interface Admission<Label = string> {
   /**
    * Waits for a permit. Credit and the slots of the budgets are taken in one synchronous step, because a slot that waited for credit could
    * be used too late, in the next window. If the credential has a journal, the permit comes when its grant is durable.
    *
-   * Rejects with `signal.reason` when aborted, with the pool's error when its last credential has left, with the journal's when it can't be
-   * written, and with a `RangeError` if no remaining credential may carry the request, or has limits large enough for it.
+   * Rejects with `signal.reason` on abort, with the error that `CredentialPool.retire` got if no credential is left, with the journal's
+   * error if the grant can't be written, and with a `RangeError` if no remaining credential may carry the request or has large enough
+   * limits.
    */
   acquire(options: AcquireOptions<Label>): Promise<Permit>;
   /** Returns the waiting requests in the order of their turns, each with the reason why it waits. */
   waiting(): readonly Waiting<Label>[];
-  /** Checks again which requests may start. Call it after a credential was added or removed, or may send earlier. */
+  /**
+   * Checks again which requests may start. Call it after adding or removing a credential, and when a credential may send earlier than
+   * before.
+   */
   wake(): void;
 }
 
@@ -82,8 +86,8 @@ interface Waiter<Label = unknown> extends AcquireOptions<Label>, Queued {
 }
 
 /**
- * Creates an admission. Walks take turns; among equals, the first to come is served first. A request doesn't wait because the downstream of
- * another request is full. It can also overtake an earlier request that it doesn't delay, such as one that other credentials carry.
+ * Creates an admission. Walks take turns; among equals, the first to come is served first. A full downstream holds up only its own
+ * requests. A request can overtake an earlier one that it doesn't delay, such as one that other credentials carry.
  */
 export function admission<Label = string>({ pool, clock = systemClock() }: AdmissionOptions): Admission<Label> {
   const queue = new FairQueue<Waiter<Label>>();
@@ -99,7 +103,7 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
     lines.delete(waiter);
   };
 
-  /** Grants all requests that may start, and sets a timer for the time at which the next one may start. */
+  /** Grants the requests that may start, and sets a timer for the next one. */
   const grantReady = (): void => {
     cancelTimer?.();
     cancelTimer = undefined;
@@ -116,12 +120,11 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
 
   const unservable = ({ weights, among }: Ahead): Error => pool.exhausted ?? noneFor(weights, among, pool);
 
-  /** Grants all requests that may start. Returns the monotonic ms at which the next one may start; `Infinity` if that is unknown. */
+  /** Grants the requests that may start. Returns the monotonic ms at which to try again, or `Infinity`. */
   const serve = (): number => {
     if (pool.exhausted !== undefined) refuse();
-    /** Requests that can't start yet. */
+    /** Waiting requests that later ones must not delay. */
     const ahead: Ahead[] = [];
-    /** Monotonic ms at which the first request of `ahead` may start. */
     let wakeAt = Infinity;
     const scan = lines.scan();
     try {
@@ -145,14 +148,14 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
         if (grant === undefined) {
           if (at > now) wakeAt = Math.min(wakeAt, at);
           ahead.push(waiter);
-          // This request costs at most 1 in each budget, so only a request that costs 0 somewhere could start before it. `close` skips the
-          // others.
+          // This request costs at most 1 in each budget, so only a later request that costs 0 somewhere could start before it. `close`
+          // skips the others.
           if (among === undefined && costsAsMuch([], weights)) scan.close(waiter);
           continue;
         }
         queue.delete(waiter);
         scan.granted(waiter);
-        // A request that passes an earlier one doesn't end the round, because the earlier one still waits for its turn in it.
+        // While an earlier request that shares a credential with this one waits, its turn isn't over.
         if (!ahead.some((one) => isRival(waiter, one))) queue.served(waiter);
         deliver(waiter, grant, credits.reserve(items));
       }
@@ -162,11 +165,9 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
     return wakeAt;
   };
 
-  /** True if no request is queued, and the budgets and the credit pool have capacity for this one. */
   const mayGoAtOnce = ({ weights, among, credits, items }: Waiter, now: number): boolean =>
     queue.isEmpty && credits.hasRoom(items) && pool.freeAt(weights, now, among) <= now;
 
-  /** Delivers the permit when its grant is durable. */
   const deliver = (waiter: Waiter, grant: Grant, credit: Credit): void => {
     waiter.onGranted?.(grant.credential);
     const permit = permitOf(grant, credit, grantReady);
@@ -200,7 +201,7 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
       waits.set(line, { hasRoom, own });
       const said = label === undefined ? {} : { label };
       if (!hasRoom) return { ...said, for: 'downstream' as const };
-      // If the budgets of a waiting request are free, it waits for an earlier request, and starts no sooner.
+      // A request whose budgets are free waits for an earlier request.
       const at = own === -Infinity ? (first ?? own) : own;
       first = Math.min(first ?? Infinity, at);
       return { ...said, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };
@@ -275,7 +276,7 @@ function listed(names: readonly string[]): string {
   return names.length === 0 ? 'no credential' : names.join(', ');
 }
 
-/** True if a request can't start before an earlier one: it costs as much, and only credentials of the earlier one may carry it. */
+/** True if a request can't start before an earlier one: it costs at least as much, and only credentials of the earlier one may carry it. */
 function waitsBehind({ weights, among }: Ahead, earlier: Ahead): boolean {
   const isWithin = earlier.among === undefined || (among !== undefined && among.every((name) => earlier.among?.includes(name)));
   return isWithin && costsAsMuch(weights, earlier.weights);

@@ -159,7 +159,6 @@ describe('requests that only some credentials may carry', () => {
     for (let i = 0; i < 3; i += 1) ask('blocked', {}, 'a');
     const long = {};
     for (let i = 0; i < 10; i += 1) ask('long', long, 'b');
-    // A new walk comes every 10 ms.
     for (let i = 0; i < 40; i += 1) {
       ask('short', {}, 'b');
       await clock.advance(10);

@@ -4,7 +4,6 @@ import { handClock } from '../budget/budget-simulation.fixture.ts';
 import { type CredentialPool, type Grant, type TakeOptions, credentialPool } from './credential-pool.ts';
 import { rateBudget } from '../budget/rate-budget.ts';
 
-/** Creates a journal entry that counts the calls of `settled`. */
 function countingJournal() {
   let count = 0;
   return {
@@ -89,7 +88,7 @@ describe('credentialPool', () => {
     expect(pool.freeAt([4])).toBe(Infinity);
     expect(() => pool.take([4])).toThrow(RangeError);
     expect(() => pool.freeAt([6])).toThrow(RangeError);
-    // Requests that wait for the large budget can't use the small one, so taking a slot of it delays none of them.
+    // A request of weight 4 can't use the small budget, so a slot taken there doesn't delay it.
     for (const countedWithinMs of [100, undefined]) expect(mayPass(pool, [2], { ahead: [[4]], countedWithinMs })).toBe(true);
     pool.retire('large', new Error('revoked'));
     expect(() => pool.freeAt([4])).toThrow(RangeError);

@@ -5,7 +5,7 @@ import type { BudgetEvidence, RateBudget, Slot } from '../budget/rate-budget.ts'
 
 /** A credential of a pool, with its budgets. */
 export interface PoolMember {
-  /** The credential's name; never its secret. */
+  /** The credential's name, not its secret. */
   readonly name: string;
   /** The budgets that a request with this credential is charged to. A budget that several members have is one limit over all of them. */
   readonly budgets: readonly RateBudget[];
@@ -20,7 +20,7 @@ export interface PoolMember {
 
 /** Options of {@link credentialPool}. */
 export interface CredentialPoolOptions {
-  /** One or more credentials, each with its own name. */
+  /** One or more credentials with different names. */
   readonly members: readonly PoolMember[];
   /** The clock of the members' budgets. Default: the machine's. */
   readonly clock?: Clock;
@@ -56,12 +56,12 @@ export interface Ahead {
 export interface CredentialPool {
   /** The current members, without the retired ones. */
   readonly members: readonly PoolMember[];
-  /** Returns true if some member of `among` has limits that are large enough for these weights; false once all members have left. */
+  /** Returns true if some member of `among` has limits that are large enough for these weights. */
   bears(weights: readonly number[], among?: Among): boolean;
   /**
-   * Returns the monotonic ms at which the first member may start a request: `-Infinity` if one may now, `Infinity` while that depends on
-   * requests in flight. Skips members whose limits are too small for the weights; throws a `RangeError` if all are. `nowMs` defaults to the
-   * clock's time. To take what is free at once, pass the same instant to `freeAt` and `take`.
+   * Returns the monotonic ms at which the first member may start a request: `-Infinity` if one may now, `Infinity` if that is unknown or
+   * the pool is empty. Skips members whose limits are too small for the weights; throws a `RangeError` if no other is left. `nowMs`
+   * defaults to the clock's time. To take what is free at once, pass the same instant to `freeAt` and `take`.
    */
   freeAt(weights: readonly number[], nowMs?: number, among?: Among): number;
   /** Like `tryTake`, but throws a `RangeError` if no member may start now. */
@@ -72,7 +72,7 @@ export interface CredentialPool {
   add(member: PoolMember): void;
   /** Removes a credential. `error`: the reason. Call `Admission.wake` after it. */
   retire(name: string, error: Error): void;
-  /** The reason why the last credential left; undefined while there is one. */
+  /** The error with which the last credential was retired; undefined while there is a credential. */
   readonly exhausted: Error | undefined;
 }
 
@@ -83,8 +83,8 @@ export interface Grant extends Omit<Slot, 'answered' | 'corrected'> {
   /** Call it when the response arrives, with what the response reports about each budget of the member, in their order. */
   answered(evidence?: readonly (BudgetEvidence | undefined)[]): void;
   /**
-   * Sets the request's cost in each budget of the member, in their order, if only the response shows it. Undefined leaves a cost unchanged.
-   * Throws a `RangeError` unless a cost is a whole number from 0.
+   * Sets the request's actual cost in each budget of the member, in their order. Undefined leaves a cost unchanged. Throws a `RangeError`
+   * for an invalid cost.
    */
   corrected(costs: readonly (number | undefined)[]): void;
   /** Resolves when the grant is durable, and rejects if it can't be written. Absent without a journal. */
@@ -93,7 +93,7 @@ export interface Grant extends Omit<Slot, 'answered' | 'corrected'> {
 
 interface Node {
   readonly member: PoolMember;
-  /** Monotonic ms before which the member's own, unshared budgets don't permit a weight of 1. */
+  /** Monotonic ms before which the member's unshared budgets permit no request that costs at least 1 in each. */
   notBefore: number;
   /** Number of the pool's grant that last used this member. Before the first use, a number that keeps the members' order. */
   lastTaken: number;
@@ -102,8 +102,8 @@ interface Node {
 
 /**
  * Creates a pool. Throws a `RangeError` if there are no credentials, or if two have the same name. `weights` of its methods correspond to
- * the members' budgets in their order; a missing one is 1, and 0 doesn't use the budget. If several members may start, they take turns, so
- * that all are used. A grant usually takes O(log n) time for n members.
+ * the members' budgets in their order; a missing one is 1, and 0 doesn't use the budget. Requests are spread over the members that may
+ * start. A grant usually takes O(log n) time for n members.
  */
 export function credentialPool({ members, clock = systemClock() }: CredentialPoolOptions): CredentialPool {
   if (members.length === 0) throw new RangeError('credentialPool: at least one credential is needed');
@@ -113,7 +113,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
   const holders = new WeakMap<RateBudget, number>();
   const isShared = (budget: RateBudget): boolean => (holders.get(budget) ?? 0) > 1;
   let hasShared = false;
-  /** The first member's budgets. */
+  /** Budgets of the first member, as of the last `add`. */
   let first: readonly RateBudget[] = [];
   /** For each budget of `first`: whether all members share it. */
   let ofAll: readonly boolean[] = [];
@@ -147,7 +147,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
   /** Leaves out shared budgets, because the requests of another member can free a slot of them at any time. */
   const ownFreeAt = ({ member: { budgets } }: Node, now: number): number =>
     budgets.reduce((latest, budget) => (isShared(budget) ? latest : Math.max(latest, budget.freeAt(1, now))), -Infinity);
-  /** Returns when the budgets that all members share permit the weights; no member is free earlier. `-Infinity`: now. */
+  /** Returns the monotonic ms at which the budgets that all members share permit the weights; `-Infinity` if they do now. */
   const allFreeAt = (weights: readonly number[], now: number): number => {
     let latest = -Infinity;
     for (const [i, budget] of first.entries()) {
@@ -172,10 +172,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     }
     return found;
   };
-  /**
-   * Finds the member that is free first. No member is free before its `notBefore`, so the search ends at the first `notBefore` that isn't
-   * earlier than the time found.
-   */
+  /** Finds the member that is free first. The search ends when no remaining member can be free earlier. */
   const best = (weights: readonly number[], now: number, among: Among): { node: Node | undefined; at: number } => {
     if (among !== undefined) return bestOf(nodesOf(among), weights, now);
     const head = heap.peek();
@@ -208,17 +205,16 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     for (const { member } of nodesOf(among)) if (bears(member, weights)) return true;
     return false;
   };
-  /** Returns the members of `among` that a grant to `member` may delay: itself, and if budgets are shared, all of them. */
+  /** Returns the members of `among` whose budgets a grant to `member` uses or may use: at most itself unless budgets are shared. */
   const concernedBy = (member: PoolMember, among: Among): Iterable<Node> => {
     if (hasShared) return nodesOf(among);
     return isAmong(member.name, among) ? nodesOf([member.name]) : [];
   };
-  /** True if a grant to this member now delays none of the earlier requests. */
   const delaysNone = ({ member }: Node, weights: readonly number[], { ahead = [], countedWithinMs }: TakeOptions, now: number): boolean => {
     const costs = new Map(member.budgets.flatMap((budget, i) => (weights[i] === 0 ? [] : [[budget, weights[i] ?? 1] as const])));
     return ahead.every((earlier) => {
       const isRival = isAmong(member.name, earlier.among);
-      /** True if the earlier request may lack a slot of this budget that is taken now. */
+      /** True if the earlier request may need a slot of this budget that the grant would take. */
       const mayMiss = (budget: RateBudget, weight = 1): boolean => {
         const cost = costs.get(budget);
         if (cost === undefined || weight === 0) return false;
@@ -295,7 +291,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
       },
       aborted() {
         for (const slot of slots) {
-          // The request was sent only if `sent` returned true for all slots; otherwise each slot is free at once.
+          // The request was sent only if `sent` returned true. Otherwise each slot is free at once.
           if (isSent) slot?.aborted();
           else slot?.unsent();
         }

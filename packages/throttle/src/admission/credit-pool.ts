@@ -5,9 +5,8 @@ export interface CreditPoolOptions {
 }
 
 /**
- * Capacity downstream, counted in items. Any number of walks and sources may share a pool. Each source has its own queue: small pages of
- * one can take the capacity that a large page of another waits for, unless `max` is large enough for that page and all other requests
- * together.
+ * Capacity downstream, counted in items. Any number of walks and sources may share a pool. Each source has its own queue, so small pages of
+ * one can take the capacity that a large page of another waits for.
  */
 export interface CreditPool {
   /** Maximum number of outstanding items; `Infinity` without a limit. */
@@ -16,7 +15,7 @@ export interface CreditPool {
   readonly outstanding: number;
   /** Returns true if `items` fit now. While nothing is outstanding, any number fits, even above `max`. */
   hasRoom(items: number): boolean;
-  /** Takes capacity for `items`. Throws a `RangeError` if they don't fit. */
+  /** Takes capacity for `items`. Throws a `RangeError` if they don't fit, or aren't a whole number from 0. */
   reserve(items: number): Credit;
   /** Calls back whenever credit is returned. Returns a function that stops this. */
   onRelease(callback: () => void): () => void;
@@ -32,7 +31,7 @@ export interface Credit {
   release(): void;
 }
 
-/** Creates a pool of credit. Throws a `RangeError` unless `max` is a positive number (Infinity is one). */
+/** Creates a pool of credit. Throws a `RangeError` unless `max` is a positive number or `Infinity`. */
 export function creditPool({ max }: CreditPoolOptions): CreditPool {
   if (!(max > 0)) throw new RangeError(`creditPool: max must be a positive number of items, got ${max}`);
   const listeners = new Set<() => void>();

@@ -97,7 +97,7 @@ describe('FairQueue', () => {
     fc.assert(
       fc.property(walks, (specs) => {
         const queue = new FairQueue<Entry & { readonly number: number; readonly turns: number[] }>();
-        // Each walk waits, gets its turn, and waits again after `pauses` grants to others.
+        // `pauses`: how many iterations of the loop below pass before each request of the walk.
         const plans = specs.map(({ share: own, pauses }) => ({ walk: {}, share: own, pauses: [...pauses], askAt: pauses[0] ?? 0 }));
         for (let grant = 0; grant < 400; grant += 1) {
           for (const [number, plan] of plans.entries()) {

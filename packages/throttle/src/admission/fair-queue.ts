@@ -8,7 +8,7 @@ export interface Queued {
   readonly share?: number;
   /** The element's turn, in rounds since the beginning; set by the queue. */
   turn: number;
-  /** Number of elements that were added before this one; set by the queue. */
+  /** Number of elements that came before this one; set by the queue. */
   arrival: number;
 }
 
@@ -19,12 +19,12 @@ export function byTurn(one: Queued, other: Queued): number {
 
 /**
  * Self-clocked fair queueing (Golestani, 1994): however many requests a walk has waiting, walks take turns in proportion to their shares. A
- * new or returning walk gets its turn in the current round, so it doesn't catch up on the time it was absent.
+ * new or returning walk starts at the current turn, so it doesn't catch up on the time it was absent.
  */
 export class FairQueue<Entry extends Queued> implements Iterable<Entry> {
   readonly #entries = new OrderedList<Entry>(byTurn);
   readonly #lastTurns = new WeakMap<object, number>();
-  /** The end of the last turn that is over. A turn lasts until the next one is served. */
+  /** The highest turn that is over. A turn is over when the next entry is served. */
   #now = 0;
   #current = 0;
   #arrivals = 0;
@@ -47,15 +47,14 @@ export class FairQueue<Entry extends Queued> implements Iterable<Entry> {
   #turnOf(entry: Entry): void {
     const { walk, share = 1 } = entry;
     const last = (walk === undefined ? undefined : this.#lastTurns.get(walk)) ?? 0;
-    // The turn is the end of the service, not its start. Ordered by start, newcomers of a round would overtake requests that wait for the
-    // next round.
+    // A turn is the virtual end of the service, not its start. In the order of starts, new walks would overtake walks that were just
+    // served.
     entry.turn = Math.max(this.#now, last) + 1 / share;
     entry.arrival = this.#arrivals;
     this.#arrivals += 1;
     if (walk !== undefined) this.#lastTurns.set(walk, entry.turn);
   }
 
-  /** Removes an entry. Returns false if it wasn't in the queue. */
   delete(entry: Entry): boolean {
     return this.#entries.delete(entry);
   }

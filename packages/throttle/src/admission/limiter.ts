@@ -24,7 +24,7 @@ export interface LimiterOptions<C extends LimiterCredential = string> {
 
 /** Options of `Limiter.run`. */
 export interface RunOptions {
-  /** Removes the work from the queue. Work that has started continues. */
+  /** An abort removes the work from the queue. Work that has started continues. */
   readonly signal?: AbortSignal | undefined;
   /** The work's cost in every budget, or a list with the cost in each budget. Default 1. */
   readonly weight?: number | readonly number[] | undefined;
@@ -40,13 +40,14 @@ export interface Limiter<C extends LimiterCredential = string> {
   /**
    * Runs `work` when its budgets permit, and resolves with its result. Work that returns `refused` runs again.
    *
-   * Rejects with the error of `work`, with `signal.reason` when aborted before its turn, with a `QueueFullError` if `maxQueue` other calls
-   * wait, with a `RangeError` for a weight above a limit or if the limiter has no credential of `among`, and with a `RefusedError` when the
-   * service has refused the work ten times.
+   * Rejects with the error of `work`, with `signal.reason` when aborted before its turn, with a `QueueFullError` if the queue is full, with
+   * a `RangeError` for a weight above a limit or if the limiter has no credential of `among`, and with a `RefusedError` when the service
+   * has refused the work ten times.
    *
    * Work that throws is charged as if the service had counted it as late as `maxDelayMs` of its budgets allows (default 5 s), because the
-   * limiter can't know whether and when the service did. The work costs nothing if it throws before the event loop turns, when no request
-   * can have failed yet. Return {@link failed} for a response that is an error: it costs as much as any response.
+   * limiter can't know whether the service counted it, or when. Work that throws in the turn of the event loop in which it started costs
+   * nothing, because no request can have failed so soon. Return {@link failed} for a response that is an error: it costs as much as any
+   * response.
    */
   readonly run: <R>(work: Work<C, R>, options?: RunOptions) => Promise<R>;
   /** Number of calls that wait for their turn. */
@@ -57,7 +58,7 @@ export interface Limiter<C extends LimiterCredential = string> {
 
 /** The response of a service that refused the request for now; created by {@link refused}. */
 export class Refused {
-  /** Returns how long the credential starts nothing, in ms. `epochMs`: when the response arrived. */
+  /** Returns the time for which the credential starts nothing, in ms. `epochMs`: when the response arrived. */
   readonly retryInMs: (epochMs: number) => number;
 
   constructor(retryInMs: (epochMs: number) => number) {
@@ -78,7 +79,7 @@ export class Failed {
 /** Options of {@link refused}: a time, or an object with the response's headers, such as a `Response`. */
 export type RefusedOptions =
   | {
-      /** How long the credential starts nothing that uses the same budgets, in ms. */
+      /** Time for which the credential starts nothing that uses the same budgets, in ms. */
       readonly retryInMs: number;
     }
   | {
@@ -103,7 +104,7 @@ export function refused(from: RefusedOptions): Refused {
 
 /**
  * Return `failed(error)` from work for an error response: `run` rejects with `error`, and the work costs as much as any response. A thrown
- * error costs more.
+ * error can cost more.
  */
 export function failed(error: unknown): Failed {
   return new Failed(error);
@@ -113,9 +114,9 @@ export function failed(error: unknown): Failed {
 export class QueueFullError extends Error {
   /** A constant, because a bundler can rename the class. */
   override readonly name = 'QueueFullError';
-  /** Identifies the error even if `instanceof` can't: in a program with two copies of this package. */
+  /** Identifies the error where `instanceof` can't, such as in a program with two copies of this package. */
   readonly code = 'HEADGATE_QUEUE_FULL';
-  /** True: there is capacity again when some work has started. */
+  /** True, because the queue has room again when waiting work starts. */
   readonly retryable = true;
 }
 
@@ -123,9 +124,9 @@ export class QueueFullError extends Error {
 export class RefusedError extends Error {
   /** A constant, because a bundler can rename the class. */
   override readonly name = 'RefusedError';
-  /** Identifies the error even if `instanceof` can't: in a program with two copies of this package. */
+  /** Identifies the error where `instanceof` can't, such as in a program with two copies of this package. */
   readonly code = 'HEADGATE_REFUSED';
-  /** True: the service may take the work later. */
+  /** True, because the service may take the work later. */
   readonly retryable = true;
 }
 
@@ -138,14 +139,14 @@ const MAX_QUEUE = 10_000;
 const MAX_REFUSALS = 10;
 
 /**
- * Creates a limiter: `limiter({ budgets: [rateBudget({ limit: 5, windowMs: 1_000 })] }).run(() => fetch(url))`. It holds no timer while
- * nothing waits. Throws a `RangeError` for invalid options.
+ * Creates a limiter: `limiter({ budgets: [rateBudget({ limit: 5, windowMs: 1_000 })] }).run(() => fetch(url))`. An idle limiter holds no
+ * timer. Throws a `RangeError` for invalid options.
  */
 export function limiter<C extends LimiterCredential = string>(options: LimiterOptions<C>): Limiter<C> {
   const { budgets, concurrency = Infinity, maxQueue = MAX_QUEUE, clock = systemClock() } = options;
   checkCount('concurrency', concurrency, 1);
   checkCount('maxQueue', maxQueue, 0);
-  // Without this option, there is one credential, and `C` is `string`.
+  // The cast assumes that `C` is `string` if there is no option `credentials`.
   const credentials = options.credentials ?? (['default'] as unknown as readonly C[]);
   if (typeof budgets !== 'function' && credentials.length > 1)
     throw new RangeError(`limiter: each of ${credentials.length} credentials needs its own budgets: pass a function that creates them`);
@@ -180,7 +181,7 @@ export function limiter<C extends LimiterCredential = string>(options: LimiterOp
     const cancelInstant = clock.schedule(0, turned);
     try {
       const member = byName.get(permit.credential);
-      // The permit may have expired.
+      // `sent` returns false if the permit has expired.
       if (member === undefined || !permit.sent()) return undefined;
       const result = await work(member.credential);
       if (result instanceof Refused) {

@@ -77,7 +77,7 @@ describe('admission', () => {
   const alone = (play: Play): Play => ({ ...play, asked: play.asked.map((one) => ({ ...one, walk: ALONE })) });
   const atOnce = (play: Play): Play => ({ ...play, asked: play.asked.map((one) => ({ ...one, atMs: 0 })) });
 
-  // The requests of walks must all wait from the start. Otherwise the turn of a later request could come before that of a waiting one,
+  // In the second case, all requests come at the start. Otherwise the turn of a later request could come before that of a waiting one,
   // which would then find the quota used up.
   it.each([
     { who: 'requests that come whenever they like', made: alone },

@@ -8,7 +8,9 @@ import { limiter } from './limiter.ts';
 
 const WINDOW_MS = 1_000;
 
-/** Creates a pool. Each member has its own budget, followed by shared ones: `shares` selects these from the budgets with `limits`. */
+/**
+ * Creates a pool. Each member has its own budget, followed by shared ones. `shares` lists the indexes of these in `limits` for each member.
+ */
 function poolOf({
   limits,
   shares,
@@ -153,7 +155,8 @@ describe('a budget that several credentials share', () => {
     const first = pool.take([2, 1]);
     first.sent();
     first.answered();
-    // The heavier request waits for `large` until the window ends. A slot of `shared` that is counted in 400 ms is busy for longer.
+    // The heavier request waits for the own budget of `large` until the window ends. A slot of `shared` that is counted in 400 ms is busy
+    // longer.
     clock.now = 10;
     const passed = [
       [1, 1],

@@ -71,7 +71,6 @@ export class WaitingLines<Request extends Lined> {
     } else this.#heap.moved(line);
   }
 
-  /** Removes a request, if it is in the queue. */
   delete(request: Request): void {
     const line = this.#lineOf.get(request);
     if (line === undefined || !line.requests.delete(request)) return;

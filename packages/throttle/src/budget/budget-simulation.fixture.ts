@@ -88,7 +88,7 @@ export interface Server {
   readonly phaseMs: number;
 }
 
-/** Returns how many of the counted requests exceed the limit of such windows. */
+/** Returns how many of the counted requests exceed the limit of their window. */
 export function overruns({ kind, counted, limit, windowMs, phaseMs }: Server): number {
   if (kind === 'rolling') return counted.filter((at, i) => at - (counted[i - limit] ?? -Infinity) < windowMs).length;
   let over = 0;
@@ -107,7 +107,7 @@ export function overruns({ kind, counted, limit, windowMs, phaseMs }: Server): n
   return over;
 }
 
-/** Creates a clock that a test moves by setting `now`. */
+/** Creates a clock that a test moves by setting `now`. Its timers never fire. */
 export function handClock(): Clock & { now: number } {
   return {
     now: 0,

@@ -36,7 +36,7 @@ describe('dailyBudget', () => {
     const next = dailyBudget(options);
     next.restore(budget.snapshot());
     expect(next.freeAt()).toBe(4 * 3_600_000 + 5_000);
-    // The response is still to come, and the service may count the request right before it.
+    // The response is still to come, and the service may count the request right before it responds.
     await clock.advance(4 * 3_600_000);
     const last = dailyBudget(options);
     last.restore(budget.snapshot());
@@ -88,7 +88,7 @@ describe('nextDayOfMonth', () => {
     // In Auckland, it is already the first of the month while it is still the last of the month in UTC.
     { after: '2026-06-30T11:59:00Z', day: 1, at: '00:00', zone: 'Pacific/Auckland', next: '2026-06-30T12:00:00Z' },
     { after: '2026-06-01T05:00:00Z', day: 1, at: '00:00', zone: 'America/Los_Angeles', next: '2026-06-01T07:00:00Z' },
-    // Clocks go forward from 2:00 to 3:00 in that night, so they never show 2:30.
+    // Clocks go forward from 2:00 to 3:00 on that night, so they never show 2:30.
     { after: '2026-03-01T00:00:00Z', day: 29, at: '02:30', zone: 'Europe/Berlin', next: '2026-03-29T01:30:00Z' },
   ])('after $after it is $at on day $day in $zone at $next', ({ after, day, at, zone, next }) => {
     expect(new Date(nextDayOfMonth({ day, at, zone, afterMs: Date.parse(after) })).toISOString()).toBe(new Date(next).toISOString());
@@ -118,7 +118,7 @@ describe('nextTimeOfDay', () => {
     { after: '2026-01-01T20:00:00Z', at: '00:00', zone: 'UTC', next: '2026-01-02T00:00:00Z' },
     { after: '2026-01-02T00:00:00Z', at: '00:00', zone: 'UTC', next: '2026-01-03T00:00:00Z' },
     { after: '2026-06-01T10:00:00Z', at: '00:00', zone: 'America/New_York', next: '2026-06-02T04:00:00Z' },
-    // In the night before, clocks go forward (first case) or back (second case).
+    // In the night before `next`, clocks go forward (first case) or back (second case).
     { after: '2026-03-28T12:00:00Z', at: '12:00', zone: 'Europe/Berlin', next: '2026-03-29T10:00:00Z' },
     { after: '2026-10-24T11:00:00Z', at: '12:00', zone: 'Europe/Berlin', next: '2026-10-25T11:00:00Z' },
     // Clocks go from 02:00 to 03:00, so 02:30 is skipped.

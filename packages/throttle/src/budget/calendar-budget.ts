@@ -47,7 +47,7 @@ function calendarBudget(
   { limit, guardMs = 5_000, maxDelayMs, leaseMs, clock = systemClock() }: DailyBudgetOptions,
 ): RateBudget {
   if (!Number.isSafeInteger(limit) || limit < 1) throw new RangeError(`${name}: limit must be a whole number above 0, got ${limit}`);
-  // Throws for an invalid time or zone now, not at the first request.
+  // Throws for invalid options now, not at the first request.
   nextReset(clock.epochMs());
   return new RollingBudget({
     limit,

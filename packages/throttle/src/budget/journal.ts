@@ -1,6 +1,6 @@
 import type { BootTime } from '../clock.ts';
 
-/** Name of the journal entry for limits over all credentials. No credential can have this name. */
+/** Name of the journal entry for limits over all credentials. */
 export const ALL_CREDENTIALS = '';
 
 /**
@@ -19,7 +19,7 @@ export interface Journal {
 
 /** One credential's entry in a journal. */
 export interface JournalEntry {
-  /** The budgets as an earlier process left them, with durations from now; undefined if the journal has none. */
+  /** The budgets as an earlier process left them, with durations from the call of `open`; undefined if the journal has none. */
   readonly restored: readonly BudgetSnapshot[] | undefined;
   /** Writes the state of the budgets. Resolves when that state is durable; send the granted request only then. */
   granted(): Promise<void>;
@@ -29,10 +29,7 @@ export interface JournalEntry {
   flush(): void;
 }
 
-/**
- * Creates a journal that writes nothing, for sources that send nothing. `restored` returns what an earlier process left of a credential.
- * Default: nothing.
- */
+/** Creates a journal that writes nothing. `restored` returns the budgets that an earlier process left for a credential. Default: none. */
 export function unwrittenJournal(restored: (credential: string) => JournalEntry['restored'] = () => undefined): Journal {
   return {
     leaseMs: 1_000,
@@ -51,9 +48,9 @@ export interface BudgetSnapshot {
   readonly name?: string;
   /** Length of the budget's window, in ms, when the snapshot was taken. A later process may use another length. */
   readonly windowMs: number;
-  /** The busy slots: ms until they are free, and their weight. A slot with a negative time is free again. */
+  /** The busy slots: ms until they are free, and their weight. A slot with a time of 0 or less is free again. */
   readonly busy: readonly (readonly [ms: number, weight: number])[];
-  /** The expected use by other clients: ms until it expires, and its weight. Absent if no response has reported the remaining requests. */
+  /** The expected use by other clients: ms until it expires, and its weight. Absent if nothing is known about it. */
   readonly others?: readonly (readonly [ms: number, weight: number])[];
   /** Time for which nothing may start at all, in ms. Default 0. */
   readonly heldMs?: number;

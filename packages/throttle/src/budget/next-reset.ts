@@ -47,14 +47,14 @@ export function nextDayOfMonth({ day, at, zone, afterMs }: NextDayOfMonthOptions
   }
 }
 
-/** Returns the instant, in epoch ms, at which `shown` is `wanted`: a local time in ms, as if it were UTC. */
+/** Returns the epoch ms at which clocks show `wanted`, a local time in ms as if it were UTC; later by the time skipped if they skip it. */
 function instantOf(wanted: number, shown: (epochMs: number) => number): number {
   const first = wanted + (wanted - shown(wanted));
   const second = first + (wanted - shown(first));
   return shown(second) === wanted ? second : Math.max(first, second);
 }
 
-/** Returns a function from an instant to the time that clocks in a zone show, as the epoch ms at which UTC clocks show the same time. */
+/** Returns a function that converts epoch ms to the local time in a zone, written as the epoch ms at which UTC clocks show that time. */
 function shownIn(zone: string): (epochMs: number) => number {
   const format = new Intl.DateTimeFormat('en-GB', {
     timeZone: zone,

@@ -21,7 +21,7 @@ export interface ObservedAnswer {
   readonly own: number;
   readonly sentAt: number;
   readonly answeredAt: number;
-  /** Monotonic ms at which the service's window ends. */
+  /** Monotonic ms by which the service's window has ended. */
   readonly resetAt: number;
   /** Time for which a request that is counted now stays busy, in ms. */
   readonly busyForMs: number;
@@ -29,7 +29,7 @@ export interface ObservedAnswer {
   readonly maybeOurs: boolean;
 }
 
-/** Maximum number of remembered observations. If there are more, the two lightest become one, with the larger weight and the later end. */
+/** Above this number of observations, the two lightest become one, with the larger weight and the later end. */
 const MOST_SIGHTINGS = 16;
 
 /**
@@ -41,8 +41,8 @@ const MOST_SIGHTINGS = 16;
  * ```
  *
  * A response shows that other clients have used at least `limit - remaining - own`. `own` is the weight of all our requests that the
- * service may have counted by then: those answered in its window, the request itself, and those in flight. While several are in flight,
- * `own` can be too large but never too small, so a credential that no other client uses loses nothing.
+ * service may have counted by then: those answered in its window, the request itself, and those in flight. A credential that no other
+ * client uses loses nothing.
  *
  * ```text
  *   seen                     the same is expected      lapses
@@ -51,8 +51,8 @@ const MOST_SIGHTINGS = 16;
  * ```
  *
  * The greatest weight seen during the last window counts. On a rolling window, the use stays that long. On other windows, the same clients
- * are expected to return at the same time. An observation that cost a refusal stays for up to another window, until a response leaves more:
- * others may come after our last response of each window, and each lapse would cost another refusal.
+ * are expected to return at the same time. An observation that cost a refusal stays for up to another window, until a response leaves more.
+ * Otherwise other clients that come after our last response of each window would cost a refusal in each.
  *
  * For one window after a start without a journal, the other clients may be our own earlier process, whose requests won't come again. So one
  * request may start at the reset, and its response is believed.
@@ -76,7 +76,7 @@ export class ObservedUse {
     const until = refused ? lapsesAt + busyForMs : lapsesAt;
     const shown = { weight: unexplained, resetAt, doubtedFrom, until, maybeOurs };
     this.#keep([...seen, shown], answeredAt);
-    // Among requests in flight together, the one whose response leaves the smallest number was counted last.
+    // Among responses to requests in flight together, the one that leaves the smallest number is taken as the latest.
     if (sentAt > this.#remainedAt || remaining <= this.#remaining) {
       this.#remaining = remaining;
       this.#remainedAt = answeredAt;
@@ -85,8 +85,8 @@ export class ObservedUse {
   }
 
   /**
-   * Corrects an observation after the answered request turned out to cost `more` than its weight, or less if `more` is negative. Other
-   * clients then used that much less, or more.
+   * Corrects an observation when the answered request turns out to cost `more` than counted, or less if `more` is negative. Other clients
+   * then used that much less, or more.
    */
   corrected(shown: Sighting, more: number): Sighting {
     const corrected = { ...shown, weight: shown.weight - more };

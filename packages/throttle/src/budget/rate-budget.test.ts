@@ -113,7 +113,7 @@ describe('rateBudget', () => {
       return next.freeAt(2);
     };
     expect([takeOver(leased), takeOver(patient)]).toEqual([1_500, 9_000]);
-    // The response is still to come, and the service may count the request right before it.
+    // The response is still to come, and the service may count the request right before it responds.
     clock.now = 9_000;
     expect([takeOver(leased), takeOver(patient)]).toEqual([10_000, 10_000]);
   });
@@ -153,7 +153,7 @@ describe('rateBudget', () => {
     it('holds all as long as what the journal no longer lists may count', () => {
       const { budget } = after(before([0, 0, 1_000, 1_000], 1_500), 2_000, 100);
       expect(budget.freeAt()).toBe(moreMs - 2_000 - 500);
-      // A snapshot of an older version, which has no `freedMs`, also holds all requests.
+      // A snapshot without `freedMs`, as older versions wrote it, also holds all requests.
       const { freedMs: _, ...old } = before([0], 100);
       expect(after(old, 2_000, 100).budget.freeAt()).toBe(moreMs - 2_000);
     });

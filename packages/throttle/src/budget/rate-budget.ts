@@ -5,7 +5,7 @@ import { ObservedUse, type Sighting } from './observed-use.ts';
 
 /** Options of {@link rateBudget}. */
 export interface RateBudgetOptions {
-  /** Requests (or units of weight) that may start per window. */
+  /** Requests, or units of weight, that may start per window. */
   readonly limit: number;
   /** The window's length in ms. */
   readonly windowMs: number;
@@ -20,7 +20,7 @@ export interface RateBudgetOptions {
 }
 
 /**
- * Limits how many requests start per window. It keeps a rolling log of when used slots become free.
+ * Limits how many requests start per window. A budget of `rateBudget` keeps a rolling log of when used slots become free.
  *
  * ```text
  *   sent        counted         answered                        the slot is free
@@ -51,7 +51,7 @@ export interface RateBudget {
   /**
    * Returns the monotonic ms at which `weight` may be taken; now or earlier if it may be taken at once, `Infinity` while that depends on
    * requests in flight. Throws a `RangeError` for a weight below 1 or above the limit. `nowMs` defaults to the clock's time. Pass the same
-   * `nowMs` to `take`, because capacity that a response confirms is gone a moment later.
+   * `nowMs` to `take`, because capacity that is free now can be gone a moment later.
    */
   freeAt(weight?: number, nowMs?: number): number;
   /** Returns the monotonic ms at which `weight` would be free without requests in flight and other clients. Never later than `freeAt`. */
@@ -104,8 +104,8 @@ export interface Slot {
    */
   corrected(weight: number): void;
   /**
-   * Call it if the request was given up. If it was never sent, the slot is free at once. Otherwise the slot is busy for a window after the
-   * service must have counted the request.
+   * Call it if the request was given up. If it was never sent, the slot is free at once. Otherwise the slot stays busy, because the service
+   * may still count the request.
    */
   aborted(): void;
   /** Call it if no byte of the request was sent although `sent` returned true. The slot is free again at once. */
@@ -114,9 +114,9 @@ export interface Slot {
 
 /** Maximum assumed error of a clock's speed: 500 parts per million. */
 const DRIFT = 500e-6;
-/** Maximum number of pairs (ms until free, weight) in a snapshot, not counting those of requests in flight. */
+/** Maximum number of pairs (ms until free, weight) in a snapshot's `busy`, not counting those of requests in flight. */
 const SNAPSHOT_PAIRS = 64;
-/** Reset and `Date` headers are in whole seconds, so the end of the service's window may be off by this much. */
+/** Reset headers are in whole seconds, so the end of the service's window may be off by this much. */
 const HEADER_GRAIN_MS = 1_000;
 /**
  * A request waits at most `windowMs / limit / PATIENCE` for a response that confirms capacity, so that slow responses waste little budget.
@@ -145,7 +145,7 @@ export interface RollingBudgetOptions extends RateBudgetOptions {
   readonly endGrainMs?: number;
 }
 
-/** A class instead of closures, so that many thousands of budgets share the memory of their methods. */
+/** A class instead of closures, so that many thousands of budgets share most of their methods. */
 export class RollingBudget implements RateBudget {
   readonly limit: number;
   readonly windowMs: number;
@@ -155,7 +155,7 @@ export class RollingBudget implements RateBudget {
   readonly #endGrainMs: number;
   readonly #clock: Clock;
   readonly #log: SlidingWindowLog;
-  /** The log without refused requests. Services that report what is left are assumed not to count these. */
+  /** The log without refused requests. Services that report the remaining requests are assumed not to count refused ones. */
   readonly #unrefused: SlidingWindowLog;
   readonly #inFlight = new Set<RollingSlot>();
   #weightInFlight = 0;
@@ -207,7 +207,7 @@ export class RollingBudget implements RateBudget {
       throw new RangeError(`rateBudget: a weight of ${weight} exceeds the limit of ${this.limit}`);
   }
 
-  /** Returns the monotonic ms at which `weight` fits into the limit, next to our own use and the expected use by other clients. */
+  /** Returns the monotonic ms at which `weight` fits into the limit, next to our own use and the expected use by others. */
   #besideOthers(weight: number, now: number): number {
     const room = this.limit - this.#weightInFlight - weight;
     let from = this.#log.freeAt(room, now);
@@ -250,7 +250,6 @@ export class RollingBudget implements RateBudget {
     this.#heldUntil = Math.max(this.#heldUntil, untilMs);
   }
 
-  /** Returns false if the numbers can't be right, such as a negative number or a reset that is more than a window away. */
   #isPossible({ remaining, resetInMs }: BudgetEvidence): boolean {
     return Number.isSafeInteger(remaining) && remaining >= 0 && resetInMs >= 0 && resetInMs <= this.windowMs + HEADER_GRAIN_MS;
   }
@@ -263,7 +262,8 @@ export class RollingBudget implements RateBudget {
       remaining,
       refused,
       weight: refused ? 0 : weight,
-      // Weight of our requests that the service may have counted in its window: those in flight, and those answered since about its start.
+      // Weight of our requests that the service may have counted in its window: those in flight, and those answered since about the
+      // window's start.
       own: this.#weightInFlight + this.#unrefused.busyAt(resetAt - (now - sentAt) - 2 * HEADER_GRAIN_MS),
       sentAt,
       answeredAt: now,
@@ -294,7 +294,7 @@ export class RollingBudget implements RateBudget {
   restore({ windowMs, busy, others, heldMs = 0, freedMs = 0 }: BudgetSnapshot): void {
     const now = this.#clock.monotonicMs();
     this.#forgottenUntil = -Infinity;
-    // If the snapshot's window was shorter, its slots stay busy for the difference. Slots that the snapshot no longer lists may, too.
+    // If the snapshot's window was shorter, its slots stay busy longer, by the difference. Slots that it no longer lists can be busy again.
     const moreMs = Math.max(0, this.windowMs - windowMs) * (1 + DRIFT);
     // If the snapshot's window was longer, its slots are busy no longer than a request that is taken now and counted as late as possible.
     const mostMs = windowMs > this.windowMs ? this.#busyForMs(this.#maxDelayMs + (this.#leaseMs?.() ?? 0)) : Infinity;

@@ -63,7 +63,7 @@ describe('any credential that is shared', () => {
       limit: fc.constant(limit),
       walks: fc.constant(walks),
       kind: fc.constantFrom(...KINDS),
-      // Our requests coincide neither with others nor with the reset. Otherwise the use by others would differ from window to window.
+      // These ranges keep the start of our requests apart from the requests of other clients.
       phase: fc.double({ min: 0.1, max: 1, noNaN: true }),
       startAt: fc.double({ min: 0, max: 0.05, noNaN: true }),
       segments: fc.array(fc.record({ use: use(limit - walks), windows: fc.integer({ min: 2, max: 5 }) }), { minLength: 1, maxLength: 3 }),

@@ -4,7 +4,7 @@ import { SlidingWindowLog } from './sliding-window-log.ts';
 
 type Step = { readonly do: 'add' | 'take off' | 'wait'; readonly ms: number; readonly weight: number };
 
-/** Generates steps that add and correct weights, some of which have already ended. There are so few instants that many coincide. */
+/** Generates steps that add and correct weights, some of which have already ended. Many of the instants coincide. */
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.record({
     do: fc.constantFrom('add', 'add', 'add', 'take off', 'wait'),

@@ -1,4 +1,4 @@
-/** Above this limit, ends are rounded up to a thousandth of the window and counted together. */
+/** Above this limit, ends are rounded up to a multiple of a thousandth of the window and counted together. */
 const EXACT_UP_TO = 1_024;
 
 interface Entry {

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { virtualClock } from '../testing/index.ts';
 import { batcher } from './batcher.ts';
 
-/** Creates batches of three from the values of an iterator. */
 function threes(values: AsyncIterator<number, undefined> | Iterator<number, undefined>) {
   const clock = virtualClock();
   const read = async () => (await values.next()).value;

@@ -22,7 +22,7 @@ export interface Batcher<T> {
    * returned first, and then `next` rejects. Wait for each call before the next.
    */
   next(): Promise<readonly T[] | undefined>;
-  /** Resolves to the value that a complete batch didn't wait for, when it arrives; undefined if there is none. */
+  /** Resolves to the value of a read that outlasted its batch; undefined if there is none. */
   late(): Promise<T | undefined>;
 }
 

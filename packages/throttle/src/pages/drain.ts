@@ -13,7 +13,7 @@ export interface DrainOptions {
   readonly readAhead?: number;
   /** Identifies the walk in the queue and in gauges. Default: the reader provides one. */
   readonly walk?: object;
-  /** Ends the drain with its reason as soon as it aborts: the request in flight is aborted and the projection unsubscribed. */
+  /** An abort ends the drain with the signal's reason: the request in flight is aborted and the projection unsubscribed. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface DrainOptions {
  * Delivers pages one at a time and in order. A page is acknowledged when the Observable or promise of `project` completes.
  *
  * - *Emits when* the projection of a page emits.
- * - *Backpressures when* credit is used up: pages are requested only while `maxOutstanding` has capacity for them.
+ * - *Backpressures when* credit is used up: a page is requested only while there is capacity for it.
  * - *Completes when* the walk has ended and its last projection has completed.
  * - *Cancels when* the consumer unsubscribes: the request in flight is aborted and the projection unsubscribed.
  *
@@ -71,7 +71,7 @@ export function drain<T, R>(
       );
     };
 
-    // A loop, not a recursion: a thousand projections that complete synchronously must not fill the stack.
+    // A loop, because a recursion would overflow the stack if thousands of projections completed synchronously.
     const deliver = (): void => {
       if (delivering) return;
       delivering = true;

@@ -20,8 +20,8 @@ const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 /**
  * A stage that gathers values into batches, across pages and walks: `mergePages(walks).through(gather({ size, maxWaitMs }))`. A gathered
- * value holds its page's credit until its batch is acknowledged, so the credit must have capacity for a batch and two more pages. With
- * less, the pages that would fill a batch can't be requested, and each batch waits for its timeout.
+ * value holds its page's credit until its batch is acknowledged, so the credit should have capacity for a batch and two more pages. With
+ * less, a batch may wait for `maxWaitMs` because the pages that would fill it can't be requested.
  *
  * - *Emits when* a batch is full, `maxWaitMs` after its first value was read, and the rest when the walk ends. Never an empty batch.
  * - *Backpressures when* the drain does: values are read only for a requested batch.

@@ -3,8 +3,8 @@ import type { Credit, CreditPool } from '../admission/credit-pool.ts';
 /** A walk that is read page by page, as demand allows. */
 export interface PageReader<T> {
   /**
-   * Requests the next page as soon as budget permits and `credits` has capacity; undefined after the last page. Wait for each call before
-   * the next. Rejects when the walk has failed, and with `signal.reason` when it was aborted.
+   * Requests the next page as soon as budget permits and `credits` has capacity; undefined after the last page. Wait for the result of a
+   * call before the next call. Rejects when the walk has failed, and with `signal.reason` when it was aborted.
    */
   read(options: PageReadOptions): Promise<Delivery<T> | undefined>;
   /**
@@ -16,9 +16,9 @@ export interface PageReader<T> {
 
 /** Options of `PageReader.read`. */
 export interface PageReadOptions {
-  /** Pool from which the page's credit is reserved before it is requested. */
+  /** Pool from which the page's credit is reserved before the page is requested. */
   readonly credits: CreditPool;
-  /** Aborts the request in flight, and releases the credit of waiting values. */
+  /** An abort ends the request in flight, and releases the credit of waiting values. */
   readonly signal: AbortSignal;
   /** Identifies the walk in the queue and in gauges. Default: the reader provides one. */
   readonly walk?: object;

@@ -7,7 +7,7 @@ import { readThrough, type Stage } from './through.ts';
 
 /** Options of a {@link PageStream}. */
 export interface PageStreamOptions {
-  /** Ends each walk with its reason, after the pages that were delivered before, and aborts the request in flight. */
+  /** An abort ends each walk with the signal's reason, and aborts the request in flight. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -55,7 +55,7 @@ export class PageStream<T> extends Observable<T> implements AsyncIterable<T> {
   /** Any number of stages, none of which changes the type; without any, the unchanged walk. */
   through(...stages: readonly Stage<T, T>[]): PageStream<T>;
   through(...given: readonly Stage<never, unknown>[]): PageStream<unknown> {
-    // Each stage reads the output of the one before it: the overloads ensure that.
+    // The overloads ensure that each stage reads the output of the one before it.
     const stages = given as readonly Stage<unknown, unknown>[];
     return new PageStream(() => stages.reduce<PageReader<unknown>>(readThrough, this.#open()));
   }

@@ -3,7 +3,7 @@ import type { Delivery } from './page-reader.ts';
 
 /**
  * Splits a delivery of several values into one delivery per value, each with a part of the credit. `each`: a value returns its own part.
- * `together`: the credit is returned with the last value. If there are no values, it is returned at once.
+ * `together`: the credit is returned when the last value is released. Without values, the credit is returned at once.
  */
 export function sharedCredit<T>(
   { value: values, credit: whole }: Delivery<readonly T[]>,

@@ -67,7 +67,7 @@ describe('PageStream.through', () => {
             defer(async () => {
               for (let i = delays[acknowledged % delays.length] ?? 0; i > 0; i -= 1) await turn();
               most = Math.max(most, credits.outstanding);
-              // The pages that were requested and aren't acknowledged hold their items.
+              // The pages that were requested and aren't acknowledged hold credit for their items.
               expect(walk.asked.items - doneItems(script, acknowledged)).toBeLessThanOrEqual(cap);
               acknowledged += 1;
               return value;

@@ -6,8 +6,8 @@ import type { Transform } from './transform.ts';
 /** A stage of `through` that reads independently: it may wait, and read several values before it emits one, as `gather` does. */
 export interface PageStage<A, B> {
   /**
-   * Returns a reader of the stage's output for `values`. The stage holds the credit of the values it has read until they are released or
-   * passed on.
+   * Returns a reader of the stage's output for `values`. The stage holds the credit of the values it has read until it releases or passes
+   * on the credit.
    */
   read(values: PageReader<A>): PageReader<B>;
 }
@@ -15,7 +15,7 @@ export interface PageStage<A, B> {
 /** A step between a stream of pages and its drain: a transform, which turns one value into others, or a stage that reads independently. */
 export type Stage<A, B> = Transform<A, B> | PageStage<A, B>;
 
-/** Applies a stage to a reader. Opens its transform. */
+/** Applies a stage to a reader. Opens the stage if it is a transform. */
 export function readThrough<A, B>(values: PageReader<A>, stage: Stage<A, B>): PageReader<B> {
   return 'read' in stage ? stage.read(values) : transformed(values, stage);
 }
@@ -31,7 +31,7 @@ function transformed<A, B>(values: PageReader<A>, transform: Transform<A, B>): P
     ready = [];
     nextReady = 0;
   };
-  // Ready values hold credit between two reads, too.
+  // Ready values also hold credit between two reads.
   const watch = latestSignal(drop);
 
   const accept = ({ value, credit }: Delivery<A>): void => {

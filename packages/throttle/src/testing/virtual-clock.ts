@@ -8,7 +8,7 @@ export interface VirtualClock extends Clock {
   settle(): Promise<void>;
   /** Steps the wall clock, like a correction of the machine's clock; the monotonic clock isn't affected. */
   stepEpoch(ms: number): void;
-  /** Number of timers that haven't fired. */
+  /** Number of timers that are set. */
   readonly pending: number;
 }
 

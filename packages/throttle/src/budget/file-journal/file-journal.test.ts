@@ -151,7 +151,7 @@ describe('fileJournal', () => {
     leftByDeath();
     const longer = await readFile(`${left}-wal`);
     expect(longer.length).toBeGreaterThan(wal.length);
-    // The process dies in the middle of the second grant's write, before its permit is delivered.
+    // The process dies in the middle of the second grant's write.
     await writeFile(`${left}-wal`, longer.subarray(0, (wal.length + longer.length) / 2));
     expect((await started(first.clock, left)).budget.used).toBe(1);
   });
@@ -189,7 +189,7 @@ describe('fileJournal', () => {
     expect((await readFile(file)).subarray(100)).toEqual(before.subarray(100));
   });
 
-  // Only Linux can limit the file size of a running process.
+  // `prlimit` is a Linux command.
   it.skipIf(process.platform !== 'linux')('continues after a grant that could not be written, and so does the next process', async () => {
     const holder = await holderProcess();
     execFileSync('prlimit', ['--pid', String(holder.child.pid), `--fsize=${holder.walBytes}:unlimited`]);
@@ -257,7 +257,7 @@ describe('fileJournal', () => {
     expect(journal.leaseMs).toBe(1_000);
   });
 
-  // On Windows, few users can create symbolic links.
+  // On Windows, creating a symbolic link needs a privilege.
   it.skipIf(process.platform === 'win32')('does not treat an unreadable journal as empty, and names it', async () => {
     await mkdir(join(folder, 'sub'));
     await symlink(file, file);
@@ -281,7 +281,6 @@ describe('fileJournal', () => {
   });
 });
 
-/** Starts a process that holds the journal open. */
 async function holderProcess() {
   const script = fileURLToPath(new URL('./journal-holder.fixture.ts', import.meta.url));
   const child: ChildProcess = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, file], {

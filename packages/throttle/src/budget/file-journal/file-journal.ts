@@ -43,7 +43,7 @@ export async function fileJournal({ file, clock = systemClock() }: FileJournalOp
     rows.save(
       Array.from(changed, (credential) => ({ credential, at, budgets: stampedSnapshots(snapshots.get(credential)?.() ?? [], clock) })),
     );
-    // Not reached after an error: the next write then includes these changes.
+    // Skipped after an error, so that the next write includes these changes.
     changed.clear();
     slowestMs = Math.max(slowestMs * 0.9, clock.monotonicMs() - startedMs);
   };

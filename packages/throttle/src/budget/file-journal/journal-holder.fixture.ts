@@ -2,10 +2,7 @@ import { statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileJournal } from './index.ts';
 
-/**
- * Holds a journal open until the process is killed. Prints the size of the journal's write-ahead log. Then writes a grant for each line of
- * input, and prints the result.
- */
+/** Opens a journal and prints the size of its write-ahead log. Then writes a grant for each line of input, and prints the result. */
 const [file = ''] = process.argv.slice(2);
 const journal = await fileJournal({ file });
 const other = journal.open('other', () => [{ windowMs: 10_000, busy: [], heldMs: 60_000 }]);

@@ -24,13 +24,13 @@ export interface JournalRows {
 export class FileJournalError extends Error {
   /** A constant, because a bundler can rename the class. */
   override readonly name = 'FileJournalError';
-  /** Identifies the error even if `instanceof` can't: in a program with two copies of this package. */
+  /** Identifies the error where `instanceof` can't, such as in a program with two copies of this package. */
   readonly code = 'HEADGATE_FILE_JOURNAL';
   /** False, because a retry can't repair a damaged file or free a full disk. */
   readonly retryable = false;
 }
 
-/** Result codes of SQLite: https://www.sqlite.org/rescode.html */
+/** Primary result codes of SQLite: https://www.sqlite.org/rescode.html */
 const BUSY = 5;
 const CORRUPT = 11;
 const NOT_A_DATABASE = 26;
@@ -43,8 +43,8 @@ const MEETING_MS = 60;
 const APPLICATION_ID = 0x48474a01;
 
 /**
- * Opens a journal's file. A missing file or folder is created, readable only by its owner. This function rejects with a `FileJournalError`
- * if it can't use the file, and the methods of the rows throw one.
+ * Opens a journal's file. A missing file or folder is created, readable only by its owner. Rejects with a `FileJournalError` if the file
+ * can't be used. The methods of the result throw the same error.
  */
 export async function openJournalRows(file: string): Promise<JournalRows> {
   const { DatabaseSync } = await import('node:sqlite');
@@ -57,7 +57,7 @@ export async function openJournalRows(file: string): Promise<JournalRows> {
   };
   const db = attempt(() => {
     createFolder(dirname(file));
-    // SQLite gives its other files the same mode.
+    // SQLite gives its other files the mode of this one.
     closeSync(openSync(file, 'a', 0o600));
     return new DatabaseSync(file, { timeout: MEETING_MS });
   });
