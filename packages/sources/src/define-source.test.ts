@@ -55,7 +55,8 @@ test('a signer that is slower than the permit lasts gets more time, and a fast o
     open: (_, snapshot) => ({
       restored: [],
       granted: async () => {
-        // A slot is busy for its lease, the maximum delay (5 s), and the window with its margin. Only the lease is kept here.
+        // The snapshot counts this slot as busy for its lease, the maximum delay (5 s), and the window with its margin. Only the lease is
+        // kept here.
         leases.push((snapshot()[0]?.busy.at(-1)?.[0] ?? 0) - 5_000 - MINUTE_MS * 1.0005 - 5);
       },
       settled: () => undefined,

@@ -1,4 +1,6 @@
-/** The context that `JSON.parse` passes to a reviver. `source` is the source text of a number (ECMAScript 2026). */
+/**
+ * The context that `JSON.parse` passes to a reviver. `source` is the source text of a primitive value, such as a number (ECMAScript 2026).
+ */
 interface ReviverContext {
   readonly source?: string;
 }
@@ -9,13 +11,12 @@ interface ExactJson {
 }
 
 /**
- * Parses JSON so that no number loses a digit: an integer beyond 2^53, and any other number that a JavaScript number can't hold, becomes
- * its source text instead.
+ * Parses JSON so that no number loses a digit: a number that would, such as an ID of 17 digits, becomes its source text instead.
  *
  * Throws a `SyntaxError` for text that isn't JSON and a `RangeError` for JSON that is nested too deeply.
  */
 export function parseExact(text: string): unknown {
-  // Only a number with 16 digits, or with an exponent of three, can lose digits.
+  // Only a number with 16 or more digits, or with an exponent of three digits, can lose digits.
   if (!/\d(?:\.?\d){15}|[eE][+-]?\d{3}/.test(text)) return JSON.parse(text);
   return revived(text, (source, value) => (isLossless(source, value) ? value : source));
 }
@@ -58,7 +59,6 @@ function revived(text: string, read: (source: string, value: number) => unknown)
   });
 }
 
-/** True if the value is the decimal number in the source text. */
 function isLossless(source: string, value: number): boolean {
   const digits = source
     .replace(/[eE].*$/, '')
@@ -79,7 +79,7 @@ function isExact(source: string, value: number): boolean {
   return JSON.stringify(value) === source;
 }
 
-/** True for an integer that JavaScript can't distinguish from its neighbors: only its text is exact. */
+/** True for an integer from 2^53 on, which JavaScript can't distinguish from its neighbors. */
 function isWide(value: number): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value);
 }

@@ -20,7 +20,7 @@ const GRAIN_MS = 5_000;
 const LONGEST_MS = 32 * 86_400_000;
 
 /**
- * Compares the limits in a service's responses with the configured ones, and reports each difference once.
+ * Compares the limits in a service's responses with the configured ones, and reports each kind of difference once per budget.
  *
  * - A number of requests is compared as stated.
  * - A window is certainly longer than configured if its reset is further away than the configured length.

@@ -47,7 +47,7 @@ export interface WalkedPage<Page, Cursor extends NonNullable<Json>> {
 export interface WalkOptions<Cursor extends NonNullable<Json>> {
   /** The checkpoint to resume from: `next` of an earlier walk's page. `last` ends the walk at once. Default: the first page. */
   readonly from?: Checkpoint<Cursor> | 'last' | undefined;
-  /** Ends the walk with the signal's reason, and aborts the request in flight. */
+  /** An abort ends the walk with the signal's reason, and aborts the request in flight. */
   readonly signal?: AbortSignal | undefined;
   /** The walk's share of the turns when budget is short, a number above 0: a walk with 2 gets twice as many as a walk with 1. Default 1. */
   readonly share?: number;
@@ -65,7 +65,7 @@ export interface NextLinkOptions<Query, Page> {
   readonly rel?: string;
 }
 
-/** Follows the Link header (RFC 8288) of each response, until one has no such link. */
+/** Follows the Link header (RFC 8288) of each response, until a response has no link with that relation. */
 export function nextLink<Query, Page>({ link, rel = 'next', ...options }: NextLinkOptions<Query, Page>): Paging<Query, Page, string> {
   return nextAddress({ ...options, next: (page) => linkTarget(link(page) ?? '', rel) });
 }
@@ -80,7 +80,7 @@ export interface NextAddressOptions<Query, Page> {
   readonly next: (page: Page) => string | null | undefined;
 }
 
-/** Follows the address of the next page in each page. The address is the cursor; the first page's cursor is `''`. */
+/** Follows the address that each page names for the next one. The address is the cursor; the first page's cursor is `''`. */
 export function nextAddress<Query, Page>({ first, query, next }: NextAddressOptions<Query, Page>): Paging<Query, Page, string> {
   return cursorParameter({ query: (address = '') => (address === '' ? first : query(address)), next });
 }

@@ -5,19 +5,19 @@ export interface SeenCursors {
   /** Remembers a cursor's text. Returns whether it was remembered before. */
   add(cursor: string): boolean;
   /**
-   * Returns a text with 8 characters per cursor: 48 bits of a hash. Two of ten thousand cursors have the same hash in one of five million
-   * walks.
+   * Returns a text with 8 characters per remembered cursor: 48 bits of a hash. Two of ten thousand cursors have the same hash in about one
+   * of five million walks.
    */
   snapshot(): string;
 }
 
 const LENGTH = 8;
-/** Maximum number of remembered cursors. Each page's checkpoint holds them all, in 8 kB. */
+/** Maximum number of remembered cursors. Each page's checkpoint holds them all, in up to 8 kB. */
 const MOST = 1_024;
 
 /**
  * Restores the cursors of a snapshot, if there is one. Up to 1,024 cursors are all remembered. In a longer walk, only every second one is,
- * then every fourth, and so on. So a loop is detected a little later, but the memory doesn't grow with the walk.
+ * then every fourth, and so on: a loop is detected later, but the memory doesn't grow with the walk.
  */
 export function seenCursors(snapshot = ''): SeenCursors {
   const [digests = '', interval = '1'] = snapshot.split('/');

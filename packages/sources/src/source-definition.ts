@@ -11,14 +11,14 @@ import type { Verdict } from './verdict.ts';
 export interface SourceDefinition<Query, Value> {
   /** Name of the service, as errors and gauges show it. */
   readonly service: string;
-  /** Each credential's budget named `rate`, unless the options set it: short for `budgets: { rate: limit }`. */
+  /** The budget named `rate`, unless the options set it: short for `budgets: { rate: limit }`. */
   readonly limit?: Limit;
   /**
    * Budgets by name, unless the options set one of that name. Each credential has its own budget, except for `shared` ones. Default: none;
    * then the options must set one.
    */
   readonly budgets?: Budgets;
-  /** Returns the HTTP request of a query. Its path and query are appended to the base address. */
+  /** Returns the HTTP request of a query. */
   toRequest(query: Query): SourceRequest;
   /**
    * Follows redirects (301, 302, 303, 307, 308) that stay under `baseUrl`, at most five for one query. Each costs as much as the query's
@@ -37,8 +37,8 @@ export interface SourceDefinition<Query, Value> {
   /** Returns the number of items in the response's value. Default 1. */
   itemsOf?(value: Value): number;
   /**
-   * Returns the cost of a query by budget name. A budget that isn't named costs 1; a cost of 0 doesn't use the budget. A name without a
-   * budget is an error.
+   * Returns the cost of a query by budget name. A budget that isn't named costs 1; a cost of 0 doesn't use the budget. An unknown budget
+   * name is an error.
    */
   weights?(query: Query): Readonly<Record<string, number>>;
   /**

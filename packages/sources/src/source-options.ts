@@ -9,7 +9,7 @@ export interface SourceOptions {
   readonly baseUrl: string;
   /** One or more credentials, each with its own name. */
   readonly credentials: readonly Credential[];
-  /** Each credential's budget named `rate`: short for `budgets: { rate: limit }`. Default: the limit in the service's definition. */
+  /** The budget named `rate`: short for `budgets: { rate: limit }`. Default: the limit in the service's definition. */
   readonly limit?: Limit | undefined;
   /**
    * Budgets by name. Each credential has its own, except for `shared` ones. They replace the definition's budgets of the same names, or add
@@ -61,7 +61,7 @@ export interface SourceOptions {
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** Environment, of which only the proxy variables are read. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Clock for budgets, time-outs and retries. Default: the machine's. */
+  /** Clock for budgets, timeouts and retries. Default: the machine's. */
   readonly clock?: Clock | undefined;
   /** Returns a random number in [0, 1), which spreads retries over time. Default `Math.random`. */
   readonly random?: (() => number) | undefined;

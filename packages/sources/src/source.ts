@@ -43,7 +43,7 @@ export interface Source<Query, Value> extends AsyncDisposable {
    * flight continue to their end.
    */
   stop(): void;
-  /** Aborts the requests in flight and closes the connections. Later calls reject with `HEADGATE_CLOSED`. */
+  /** Aborts the requests in flight and closes the connections. Later queries reject with `HEADGATE_CLOSED`. */
   close(): Promise<void>;
 }
 
@@ -51,15 +51,15 @@ export interface Source<Query, Value> extends AsyncDisposable {
 export interface QueryOptions {
   /** Pool of capacity downstream, from which the maximum number of items in the response is reserved before the request. */
   readonly credits: CreditPool;
-  /** Aborts the query, in the queue or in flight. The query rejects with the signal's reason. */
+  /** An abort ends the query, in the queue or in flight. The query rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** The walk's share of the turns when budget is short, a number above 0: a walk with 2 gets twice as many as a walk with 1. Default 1. */
   readonly share?: number;
   /** Identifies the walk of the query. All queries of a walk share its turns. Default: each query is a separate walk. */
   readonly walk?: object;
   /**
-   * Number of the caller's requests that this query combines, such as a batch's size. An outage can end only a limited number of them.
-   * Default 1.
+   * Number of the caller's requests that this query combines, such as a batch's size. `waitOutOutages` counts these when it gives requests
+   * up. Default 1.
    */
   readonly requests?: number;
 }

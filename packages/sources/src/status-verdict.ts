@@ -10,7 +10,7 @@ import type { Verdict } from './verdict.ts';
 
 /** Options of {@link statusVerdict}. */
 export interface StatusVerdictOptions {
-  /** Parses the body. Default: `parseExact`, which returns integers beyond 2^53 as text; `exactId` accepts either. */
+  /** Parses the body. Default: `parseExact`, which returns long integers as text; `exactId` accepts either. */
   readonly parse?: (text: string) => unknown;
 }
 

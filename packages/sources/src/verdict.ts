@@ -16,7 +16,7 @@ export type Verdict<Value> =
       readonly retryInMs?: number | undefined;
     }
   | {
-      /** A temporary error: the request is retried after a random wait, whose maximum grows with each failure. */
+      /** A temporary error: the request is retried after a random wait, whose maximum grows with each failure, up to 30 s. */
       readonly kind: 'transient';
       readonly reason: string;
       /** Minimum wait that the service requests, in ms from now. */
@@ -24,8 +24,8 @@ export type Verdict<Value> =
     }
   | {
       /**
-       * Complete and readable, but different from the expected response: retried once, in case another machine of the service responds,
-       * then given up. `where`: the field, and the value expected there, such as `data: expected a list, got null`. It must not quote the
+       * Complete and readable, but different from the expected response: retried at most once, in case another machine of the service
+       * responds. `where`: the field, and the value expected there, such as `data: expected a list, got null`. It must not quote the
        * response.
        */
       readonly kind: 'schema-mismatch';
@@ -41,8 +41,8 @@ export type Verdict<Value> =
     }
   | {
       /**
-       * The service refuses the timestamp: the service's clock is `offsetMs` ahead of ours. The signer corrects its clock, by a day at
-       * most, and the request is retried.
+       * The service refuses the timestamp: the service's clock is `offsetMs` ahead of ours. The signer corrects its clock unless the offset
+       * is more than a day, and the request is retried.
        */
       readonly kind: 'clock-wrong';
       readonly offsetMs: number;

@@ -28,8 +28,8 @@ export interface AuthorPageAnswer extends AuthorAnswer {
   /** True if this page is the last. */
   readonly last: boolean;
   /**
-   * True if books may be missing: the service returned its first page again as the second, and the first may have been cut to the page
-   * size. Only on a last page.
+   * True if books may be missing: the service returned the walk's first page again as the second, and the first may have been cut to the
+   * page size. Only on a last page.
    */
   readonly mayBeCut: boolean;
   /** The cursor of the next page; undefined on the last one. */

@@ -47,8 +47,9 @@ export interface Books extends AsyncDisposable {
    *
    * - *Emits when* a page has arrived, as soon as budget and demand permit.
    * - *Backpressures when* downstream has no capacity for `pageSize` more books.
-   * - *Completes when* a page has fewer books than the first, has none, repeats the first page or the one before, or doesn't exist. A first
-   *   page with fewer books than requested is the last, unless their number is a multiple of ten, which may be the service's own page size.
+   * - *Completes when* a page has fewer books than the first, has none, repeats the first page or the one before, or doesn't exist (unless it
+   *   is page 1). A first page with fewer books than requested is the last, unless their number is a multiple of ten, which may be the
+   *   service's own page size.
    * - *Cancels when* the consumer unsubscribes, or `signal` aborts: the request in flight is aborted.
    *
    * Throws a `SourceError` with `HEADGATE_INVALID_OPTION` before any request. The walk ends with a `SourceError` with the code
@@ -79,7 +80,7 @@ export interface Books extends AsyncDisposable {
   /** Returns when the slots of each budget become free, for forecasts. */
   slots(): readonly BudgetSlots[];
   /**
-   * Starts no further request: calls that wait for one, and later calls, reject with `HEADGATE_STOPPED`. Requests in flight continue to
+   * Starts no further request. Calls that wait for one, and later calls, reject with `HEADGATE_STOPPED`. Requests in flight continue to
    * their end.
    */
   stop(): void;
@@ -94,8 +95,8 @@ export interface BooksGauges extends SourceGauges {
    */
   readonly ignoredRecords: number;
   /**
-   * ISBNs left of the daily quota, after the queued requests that still fit into it. With several keys, the largest rest counts. Absent
-   * without a quota.
+   * ISBNs left of the daily quota, after the queued requests that still fit into it. With several keys, the largest remainder counts.
+   * Absent without a quota.
    */
   readonly leftToday?: number;
 }
@@ -110,7 +111,7 @@ export function books(options: BooksOptions): Books {
     subject: subjectOf,
     items: itemsRequested,
     itemsOf,
-    // Each query costs one request and, with a quota, one unit per ISBN.
+    // With a quota, a query also costs one unit per ISBN, or one for an author's page.
     ...(hasQuota && { weights: (query: BooksQuery) => ({ isbns: query.kind === 'batch' ? isbnsToSend(query).length : 1 }) }),
   })(sourceOptions);
   const unlimited = creditPool({ max: Infinity });
@@ -188,7 +189,7 @@ type ValueOf<K extends BooksValue['kind']> = Extract<BooksValue, { readonly kind
 function leftToday({ budgets, queries }: SourceGauges): number {
   const quotas = budgets.filter(({ budget }) => budget === 'isbns');
   let left = Math.max(0, ...quotas.map(({ limit, used }) => limit - used));
-  // A request that needs more than the rest of the quota waits for the next day.
+  // A request that needs more than the rest of the quota waits for the next reset.
   for (const { state, weights } of queries) {
     const { isbns = 1 } = weights ?? {};
     if ((state === 'queued' || state === 'service-down') && isbns <= left) left -= isbns;

@@ -5,7 +5,7 @@ export type IsbnInput = string | Iterable<string> | AsyncIterable<string> | Obse
 
 /** Reads an input, one ISBN at a time. */
 export interface IsbnReader {
-  /** Resolves to the next ISBN, or rejects with the input's error. The caller waits for each call before the next. */
+  /** Resolves to the next ISBN, or rejects with the input's error. Wait for the result of a call before the next call. */
   next(): Promise<IteratorResult<string, unknown>>;
   /** Stops reading: ends the iterator or the subscription. */
   close(): void;

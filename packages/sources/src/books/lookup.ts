@@ -104,7 +104,7 @@ function lookupReader({ isbns, maxBatch, waitMs, parallel, ahead, clock, queryBa
         if (!gathering && inputEnd === undefined) void gather();
         return;
       }
-      // A batch can deliver up to the same number of unreadable records in addition to its entries.
+      // In addition to the responses for its entries, a batch can deliver as many unreadable records.
       const itemsAhead = inFlight.length === 0 ? 0 : 2 * gathered.length;
       if (itemsAhead > 0 && !ahead.enter(credits, itemsAhead, 2 * maxBatch)) return;
       const batch: Batch = { credits, itemsAhead };

@@ -17,7 +17,7 @@ export interface BooksOptions extends Omit<SourceOptions, 'baseUrl' | 'credentia
   readonly credentials?: readonly Credential[];
   /** Maximum ISBNs in one request. Observed plans accept 10, 100 or 1,000. Default 100. */
   readonly maxBatch?: number;
-  /** Maximum time that an ISBN waits for its batch to fill. Default 200 ms. */
+  /** Maximum time, in ms, that an ISBN waits for its batch to fill. Default 200. */
   readonly batchWaitMs?: number;
   /** Daily quota of each key: an ISBN of a batch counts as one call. Default: no quota. */
   readonly perDay?: DailyQuota;

@@ -117,7 +117,7 @@ const LARGEST_PAGE = 1_000;
 export function authorFlaw(name: string): string | undefined {
   if (name.trim() === '') return 'is empty';
   if (name.length > LONGEST_NAME) return `is longer than ${LONGEST_NAME} characters`;
-  // Clients and servers resolve `.` and `..` in a path, even if percent-encoded: the request would go to another address.
+  // Clients and servers can resolve `.` and `..` in a path, even if percent-encoded. The request would then go to another address.
   if (name.trim() === '.' || name.trim() === '..') return "is a relative path segment, which an address can't contain";
   if (!name.isWellFormed()) return 'contains half a surrogate pair';
   return undefined;

@@ -12,7 +12,7 @@ export interface FoundBook {
   readonly requested: string;
   /** The ISBN as 13 digits. */
   readonly isbn: string;
-  /** As the service sent it, untouched. */
+  /** The record, as the service sent it. */
   readonly record: BookRecord;
 }
 
@@ -56,7 +56,7 @@ export interface UnreadableBook {
 export interface AuthorAnswer {
   /** The requested name. */
   readonly author: string;
-  /** As the service sent it, untouched. */
+  /** The record, as the service sent it. */
   readonly record: AuthorRecord;
 }
 

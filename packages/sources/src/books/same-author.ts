@@ -13,7 +13,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // The name wasn't encoded, and contains a `%`.
+    // A name that isn't encoded can contain a `%`.
     return text;
   }
 }

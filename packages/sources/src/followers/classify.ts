@@ -121,7 +121,7 @@ function isPassing(status: number): boolean {
 }
 
 function byStatus(status: number, error: string | undefined): FollowerErrorCode | 'rate-limited' | 'transient' {
-  // For a protected account, the service sends no error code, only { request, error: 'Not authorized.' }.
+  // For a protected account, the service can send { request, error: 'Not authorized.' } without an error code.
   if (status === 401 && /^not authorized\b/i.test(error ?? '')) return 'HEADGATE_USER_PROTECTED';
   if (status === 420 || status === 429) return 'rate-limited';
   if (status >= 500 || status === 408 || status === 425) return 'transient';

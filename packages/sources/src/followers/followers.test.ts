@@ -260,7 +260,7 @@ function open(server: { readonly url: string }, options: Partial<SourceOptions> 
   });
 }
 
-/** Creates a clock on which the time-out of a minute takes only 500 ms, for the nth attempt alone. */
+/** Creates a clock on which a timeout of one minute takes only 500 ms in the nth attempt. */
 function givesUp(nth: number): Clock {
   const clock = systemClock();
   let attempts = 0;

@@ -10,8 +10,8 @@ export interface PageFastPathOptions {
 }
 
 /**
- * Reads a page directly from its bytes if it is spelled as the service spells it: `{"ids":["1","2"],…}` without white space. Parsing JSON
- * and checking 5,000 IDs would be much slower.
+ * Reads a page directly from its bytes if its IDs are spelled as the service spells them: `{"ids":["1","2"],…}` without white space.
+ * Parsing JSON and checking 5,000 IDs would be slower.
  *
  * Returns undefined for any other spelling, valid or not. `jsonBody` and `readPage` read those pages, and would return the same for a page
  * that is read here.

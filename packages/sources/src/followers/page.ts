@@ -4,8 +4,8 @@ import { jsonKind } from '../http/json-body.ts';
 import type { Checkpoint } from '../paging.ts';
 
 /**
- * A page as the service sends it; other fields are allowed. `readPage` checks the IDs itself, because a schema is too slow for 5,000. It
- * also checks cursors: only the one with which the walk continues must be valid.
+ * A page as the service sends it; other fields are allowed. `readPage` checks the IDs itself, because a schema would be slow for 5,000 of
+ * them. It also checks cursors: only the one with which the walk continues must be valid.
  */
 const wirePage = z.looseObject({ ids: z.custom<readonly unknown[]>(Array.isArray) });
 
@@ -79,7 +79,7 @@ export function readPage(value: unknown, options: ReadPageOptions, isExact = fal
   }
   // JSON.parse turns `1e3` and `1.0` into whole numbers, but neither is a valid ID: the exact reading refuses them.
   if (hasNumbers && !isExact && /\d[.eE]/.test(text())) return readExactPage(options);
-  // Tests all IDs at once, because testing them one by one would be slow.
+  // Tests all IDs at once, because testing them one by one would be slower.
   if (/[^0-9]/.test(ids.join(''))) {
     const at = ids.findIndex((id) => /[^0-9]/.test(id));
     return mismatch(whereOfId(at, page.ids[at]));

@@ -19,7 +19,7 @@ export interface ConnectionsOptions {
 
 /** The kept-alive connections of one source. */
 export interface Connections {
-  /** Starts a request on an idle connection, or on a new one. */
+  /** Starts a request. */
   readonly dispatch: Dispatch;
   /** Host and port of the proxy to which a connection is being opened, if there is one. */
   readonly proxyAwaited: string | undefined;
@@ -94,7 +94,7 @@ async function makeDispatcher(
 ): Promise<Dispatcher> {
   const { Agent, Client, Pool, buildConnector } = await import('./undici-parts.ts');
   const tls = { allowH2: false, timeout: connectTimeoutMs, ...(ca !== undefined && { ca: [...getCACertificates('default'), ca] }) };
-  // The source's own clock measures the time of the whole attempt; undici's timers are off.
+  // The source's own clock measures the time of the whole attempt, so undici's timers for headers and bodies are off.
   const client = { allowH2: false, pipelining: 1, maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: 0, bodyTimeout: 0 };
   const { http, https } = proxy === undefined ? proxyVariables(env) : { http: proxy, https: proxy };
   const proxies = new Map(

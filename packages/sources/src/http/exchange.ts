@@ -27,11 +27,11 @@ export interface ExchangeOptions {
   readonly onAnswered: (head: Omit<HttpResponse, 'body'>) => void;
 }
 
-/** An exchange without a response, or with an unreadable one. Its message is a reason that can follow a subject. */
+/** The error of an exchange without a response, or with an unreadable one. Its message is a reason that can follow a subject. */
 export class ExchangeError extends Error {
   /** The status of the response, if its headers arrived. */
   readonly status: number | undefined;
-  /** True if the response's headers had arrived, but not all of its body. */
+  /** True if the response's headers had arrived, but its body is incomplete or damaged. */
   readonly brokeOff: boolean;
   /** True if a kept-alive connection turned out to be dead. A new one usually works. */
   readonly stale: boolean;

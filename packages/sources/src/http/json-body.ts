@@ -36,7 +36,7 @@ export function jsonBody(answer: HttpResponse, parse: (text: string) => unknown)
 
 /**
  * Returns the verdict on a JSON body: `ok` with its value, `schema-mismatch` with the field that doesn't match the schema, or `transient`
- * for a body that isn't JSON. `parse` defaults to `parseExact`, which returns integers beyond 2^53 as text; `exactId` accepts either.
+ * for a body that isn't JSON. `parse` defaults to `parseExact`, which returns long integers as text; `exactId` accepts either.
  */
 export function jsonVerdict<Value>(
   answer: HttpResponse,
@@ -59,7 +59,7 @@ function whereOf({ issues: [issue] }: z.ZodError, value: unknown): string {
   return `${place}${expected}, got ${jsonKind(at)}`;
 }
 
-/** Decodes UTF-8. For a page of IDs, a TextDecoder is much faster than `Buffer.toString`. It also omits a byte order mark. */
+/** Decodes UTF-8 without its byte order mark. Returns undefined for other bytes. */
 function decoded(body: Buffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body);

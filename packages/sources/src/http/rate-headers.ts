@@ -5,7 +5,7 @@ import type { HttpResponse } from './response.ts';
 export interface RefusalWaitOptions {
   /** The refusal. Its body isn't read. */
   readonly answer: HttpResponse;
-  /** Epoch ms by our own clock, for responses without a Date header. */
+  /** Epoch ms by the local clock, used if the response has no valid Date header. */
   readonly epochMs: number;
 }
 
@@ -27,7 +27,7 @@ export function refusalWaitMs({ answer: { status, headers }, epochMs }: RefusalW
 export interface BudgetEvidenceOptions {
   /** Status and headers of the response. */
   readonly head: Omit<HttpResponse, 'body'>;
-  /** Epoch ms by our own clock, for responses without a Date header. */
+  /** Epoch ms by the local clock, used if the response has no valid Date header. */
   readonly epochMs: number;
 }
 
@@ -35,7 +35,7 @@ export interface BudgetEvidenceOptions {
  * Reads the state of a credential's budget from a response, in the spellings that services use: `x-rate-limit-*`, `x-ratelimit-*` (GitHub,
  * Reddit, Discord), `RateLimit` (draft-ietf-httpapi-ratelimit-headers) and `ratelimit-*`, each with the remaining requests and the time of
  * the reset, as epoch seconds of the service's clock or as seconds from now. Undefined if either is missing. Also undefined for a 429 whose
- * `Retry-After` ends before that reset, because it concerns another limit.
+ * `Retry-After` ends before that reset, because the refusal probably concerns another limit.
  */
 export function budgetEvidence({ head: { status, headers }, epochMs }: BudgetEvidenceOptions): BudgetEvidence | undefined {
   const { limit, remaining, resetInMs } = rateHeaders({ headers, epochMs });
@@ -79,7 +79,7 @@ function rateHeaders({ headers, epochMs }: Pick<HttpResponse, 'headers'> & { rea
  */
 const EPOCH_S = 1e8;
 
-/** Parses a number with or without a fraction, which some services send. */
+/** Parses a plain number. Some services send fractions. */
 function plainNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,12}(?:\.\d{1,9})?$/.test(text.trim()) ? Number(text) : undefined;
 }

@@ -20,7 +20,7 @@ export interface SignedRequest {
   readonly secrets: readonly string[];
 }
 
-/** Signs a request, synchronously if the signer does. Throws the signer's error. */
+/** Signs a request, synchronously if the signer does. Throws the signer's error, or rejects with it. */
 export function signRequest(options: SignRequestOptions): SignedRequest | Promise<SignedRequest> {
   const { request, signer, origin, signal } = options;
   const { method, path, headers, body } = request;
@@ -77,7 +77,7 @@ function added(request: WireRequest, { authorization, headers = {}, query = {}, 
   };
 }
 
-/** Returns the request with these members added to its JSON body or form. Throws a `SignedBodyError` for any other body. */
+/** Returns the request with these members added to its JSON body or form. */
 function withMembers(request: WireRequest, members: Readonly<Record<string, string>>): WireRequest {
   if (Object.keys(members).length === 0) return request;
   const { body = '', headers } = request;

@@ -50,7 +50,7 @@ export interface Attempted<Value> {
   readonly status?: number;
   /** True if the response's body is incomplete. */
   readonly brokeOff?: boolean;
-  /** True if the request was lost on a kept-alive connection that had died while idle. */
+  /** True if the request was lost on a kept-alive connection, which probably died while idle. */
   readonly stale?: boolean;
   /** The address of a redirect that may be followed; after too many of them, `verdict` counts. */
   readonly redirect?: Redirect;

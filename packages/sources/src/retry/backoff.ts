@@ -18,8 +18,8 @@ export interface Backoff {
   /** True if the time for retries is over, or is shorter than `atLeastMs`, the wait that the service requests. Default: 0 ms. */
   isOver(atLeastMs?: number): boolean;
   /**
-   * Records a failed attempt. Returns the wait before the next one in ms, or undefined if the parameter `isOver` is true. By default, that
-   * is the result of the method `isOver`.
+   * Records a failed attempt. Returns the wait before the next one in ms, or undefined if the parameter `isOver` is true. The parameter
+   * defaults to the result of the method `isOver`.
    */
   failed(atLeastMs?: number, isOver?: boolean): number | undefined;
   /** Excludes a wait for a permit from the time for retries. */

@@ -138,8 +138,8 @@ describe('an outage of all requests', () => {
       expect(scene.source.gauges().outage).toMatchObject({ since: Date.UTC(2026, 0, 1), waiting: expect.any(Number) as number });
       await scene.clock.advance(30 * MINUTE_MS - 1);
       expect(scene.ended.size).toBe(0);
-      // At most all 50 were in flight when the outage began, and a few followed before it was detected. After that, a probe starts every 15
-      // to 30 s.
+      // At most all 50 were in flight when the outage began, and a few followed before it was detected. After the first probes, one starts
+      // every 15 to 30 s.
       expect(scene.attempts.length).toBeLessThan(50 + 10 + 3_600 / 15);
       expect(scene.mostProbing()).toBe(1);
       // Each request was the probe about equally often.

@@ -98,7 +98,7 @@ const MOST_ROUNDS_BEHIND = 4;
  * - Two errors without a response in between open the service's circuit. If a single request may cause both, such as two 500s, two
  *   different requests must get them. One error of another kind is enough if its request would be given up for it.
  * - Three errors while others get responses show that a request or a credential is at fault. The errors of such a request say nothing about
- *   the service, and it is given up after its retry time. The circuit of such a credential opens, and others carry its requests.
+ *   the service, and it is given up after its retry time. The circuit of such a credential opens if another one can carry its requests.
  * - In an outage, a requested wait (`Retry-After`) holds its own request, and all requests if several faults in a row request a wait.
  * - `upMs` pauses while the service's circuit is open, so that an outage uses up no request's retry time. A request that was sent twenty
  *   times over a day of one outage can be given up, but at most ten requests per outage.

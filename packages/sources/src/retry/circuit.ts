@@ -51,8 +51,8 @@ export class Circuit {
   }
 
   /**
-   * Reports the end of an attempt. Returns true if the request is still the probe, because it had no result: then another may start at
-   * once.
+   * Reports the end of an attempt. Returns true if the request is still the probe, because it had no result. Then another request may start
+   * at once.
    */
   released(request: object): boolean {
     if (this.#probe !== request) return false;

@@ -20,7 +20,7 @@ export interface ExecutorOptions<Query, Value> extends AttemptContext<Query, Val
   readonly pool: CredentialPool;
   /** Undefined if each credential may send any query. */
   readonly credentialsOf: QueryCredentials<Query> | undefined;
-  /** Stops using the credentials for good. `last`: the error for requests if no credential is left. Default: `error`. */
+  /** Stops using the credentials. `last`: the error for requests if no credential is left. Default: `error`. */
   readonly retire: (some: Iterable<SourceCredential>, error: SourceError, last?: SourceError) => void;
   readonly breaker: CircuitBreaker;
   readonly underWay: UnderWay;
@@ -41,7 +41,7 @@ export interface RunningQuery {
   state: QueryState;
 }
 
-/** Sends a query, and retries it until it has a response, a reason to stop, or no more time. */
+/** Sends a query, and retries it until it has a usable response, a reason to stop, or no more time. */
 export type Executor<Query, Value> = (query: Query, options: QueryOptions & { readonly signal: AbortSignal }) => Promise<Delivery<Value>>;
 
 export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Executor<Query, Value> {

@@ -83,7 +83,7 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       const { reason, retryInMs } = verdict;
       if (attempted.stale === true && !wasStale) {
         progress.stale = true;
-        // undici's pool first picks the client that lost its connection, and that client opens a new one.
+        // The retry gets a new connection, because undici's pool first picks the client that lost its connection.
         return {
           kind: 'retry',
           outcome: 'transient',
@@ -174,7 +174,6 @@ function withoutCredential({ retire }: RetryDecisionOptions, error: SourceError)
   return { kind: 'retry', outcome: 'unauthorized', reason: `${error.message} It is no longer used.`, retryInMs: 0, pauseMs: 0 };
 }
 
-/** Creates the error of a query that is given up. */
 function gaveUp(
   { about, progress: { deadline } }: RetryDecisionOptions,
   reason: string,

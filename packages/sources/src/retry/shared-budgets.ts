@@ -13,8 +13,8 @@ export interface SharedBudgets {
   /** Wraps a credential's journal entry, so that its writes include the state of the shared budgets. */
   covering(entry: JournalEntry): JournalEntry;
   /**
-   * Reports that a credential was refused because of a rate limit, and sends nothing for `ms`. Holds `budgets` for the same time if another
-   * credential is on hold, too. The response doesn't say which limit was reached.
+   * Reports that a credential was refused because of a rate limit, and sends nothing for `ms`. Holds `budgets` for the same time if the
+   * credential refused before was another one and is still on hold, because a response doesn't say which limit was reached.
    */
   refused(credential: string, budgets: readonly RateBudget[], ms: number): void;
 }

@@ -1,5 +1,5 @@
 export interface SharedSecretOptions {
-  /** The credential that signed. */
+  /** Name of the credential that signed. */
   readonly credential: string;
   /** The values that the credential's signer added. */
   readonly secrets: readonly string[];

@@ -51,7 +51,7 @@ export interface SourceCredential {
   clockRefused(offsetMs: number): ClockCorrection;
 }
 
-/** `fatal`: the signer can't correct its clock, or several corrections in a row didn't help. */
+/** `fatal`: a correction isn't possible, or several in a row didn't help. */
 export type ClockCorrection = 'corrected' | 'too far off' | 'fatal';
 
 export interface Refusal {
@@ -84,7 +84,7 @@ const LONGEST_HOLD_MS = 24 * 60 * 60_000;
 /** Minimum wait after a refusal, in ms, even if the service requests less. If the window is shorter, one window is enough. */
 const SHORTEST_HOLD_MS = 1_000;
 
-/** Maximum correction, in ms. If the offset is larger, the service's clock or this machine's is wrong, and a person must check. */
+/** Maximum correction, in ms. */
 const LARGEST_CLOCK_OFFSET_MS = 24 * 60 * 60_000;
 /** Maximum number of clock corrections in a row. After that, the clock is probably not the cause of the refusals. */
 export const MOST_CLOCK_REFUSALS = 3;
@@ -121,7 +121,7 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
   let retiredBy: SourceError | undefined;
 
   /**
-   * Returns the budgets that a refusal concerns: those that the request uses, or all if it uses none. If some of them belong to the
+   * Finds the budgets that a refusal concerns: those that the request uses, or all if it uses none. If some of them belong to the
    * credential alone, only these, because they are the likelier cause.
    */
   const used = (weights: readonly number[]) => {

@@ -45,23 +45,20 @@ export interface MismatchingResponse {
 export interface ContractQueryOptions {
   /** Pool to reserve the response's items from. The contract checks that all credit comes back. */
   readonly credits: CreditPool;
-  /** Aborts the query. The contract checks that the query ends. */
+  /** An abort ends the query. The contract checks that it does. */
   readonly signal: AbortSignal;
 }
 
-/** A check of one promise that every source keeps. */
+/** A check of one promise of the contract. */
 export interface ContractCheck {
   /** A sentence about every source or pipeline, for the test's title. */
   readonly name: string;
-  /**
-   * Rejects with an `AssertionError` if the promise isn't kept. Takes real time: about a second for a source, and several seconds for a
-   * pipeline.
-   */
+  /** Rejects with an `AssertionError` if the promise isn't kept. Takes real time, up to several seconds. */
   readonly run: () => Promise<void>;
 }
 
 /**
- * Checks the promises of every source against a misbehaving service, with a test runner of your choice.
+ * Returns checks of the promises of every source against a misbehaving service, for a test runner of your choice.
  *
  * Each check starts its own server on 127.0.0.1, and needs no network.
  */

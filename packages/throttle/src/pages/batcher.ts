@@ -17,9 +17,9 @@ export interface BatcherOptions<T> {
 /** Makes batches from values that are read one at a time. */
 export interface Batcher<T> {
   /**
-   * Reads the next batch. It is complete when it is full, `maxWaitMs` after its first value, or when the values have ended. A read that
+   * Reads the next batch. A batch ends when it is full, `maxWaitMs` after its first value, or when the values have ended. A read that
    * outlasts the wait provides the first value of the next batch. Undefined after the last batch. If a read fails, the values before it are
-   * returned first, and then `next` rejects. Wait for each call before the next.
+   * returned first, and then `next` rejects. Wait for the result of a call before the next call.
    */
   next(): Promise<readonly T[] | undefined>;
   /** Resolves to the value of a read that outlasted its batch; undefined if there is none. */
