@@ -5,7 +5,6 @@ import { credential, ok, play, said } from './scene.fixture.ts';
 import { reset } from './testing/responses.ts';
 import type { Respond } from './testing/scripted-server.ts';
 
-/** Creates responses that wait until the test releases them. */
 function gate() {
   const held: { readonly carrier: string; readonly answer: () => void }[] = [];
   const respond =

@@ -22,7 +22,6 @@ const MOST = 1_024;
 export function seenCursors(snapshot = ''): SeenCursors {
   const [digests = '', interval = '1'] = snapshot.split('/');
   let seen = new Set(digests.match(new RegExp(`.{${LENGTH}}`, 'g')) ?? []);
-  /** All of `seen`, concatenated. */
   let text = digests;
   let every = Number(interval);
   let toSkip = 0;

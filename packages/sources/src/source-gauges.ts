@@ -28,7 +28,6 @@ export interface SourceGaugesOptions {
 export function sourceGauges(options: SourceGaugesOptions): Pick<Source<unknown, unknown>, 'gauges' | 'slots'> {
   const { clock, names, concurrency, pool, credentials, shared, queue, breaker, underWay, inFlight } = options;
 
-  /** The budgets of each current credential, then the shared ones. */
   const inUse = (): readonly (NamedBudget & { readonly credential?: string })[] => {
     const own = pool.members.flatMap(({ name: credential }) =>
       (credentials.get(credential)?.own ?? []).map((one) => ({ credential, ...one })),

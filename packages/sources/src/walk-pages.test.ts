@@ -12,7 +12,6 @@ interface Page {
 
 interface Walked {
   readonly pages: readonly WalkedPage<Page, number>[];
-  /** The requested cursors, in order. */
   readonly requested: readonly number[];
   readonly error: unknown;
 }
@@ -54,7 +53,6 @@ async function walked(
   return { pages, requested, error };
 }
 
-/** Creates `count` pages that each lead to the next one. */
 const straight = (count: number, items = 1): Page[] =>
   Array.from({ length: count }, (_, i) => ({ items, next: i + 1 < count ? i + 1 : 'end' }));
 

@@ -125,7 +125,6 @@ describe("an author's pages", () => {
     await using server = await startBooks();
     await using api = open(server, { limit: { requests: 1, windowMs: 1_000 }, timeoutMs: 10_000 });
     const pages: AuthorPage[] = [];
-    // The author has 39 books.
     for await (const page of api.authorPages('Ada', { pageSize: 20 })) pages.push(page);
     expect(pages.map(({ page, last, record }) => [page, last, record.books.length])).toEqual([
       [1, false, 20],
@@ -168,7 +167,6 @@ const faults: readonly Fault['name'][] = ['429', '503', 'html', 'html-503', 'res
 test.each(faults)('%s in the middle of a lookup: every ISBN is answered once', async (name) => {
   const requested = sampleIsbns(60);
   await using server = await startBooks({ ...swift, faults: [{ name, at: 4 }] });
-  // Long enough for a response from a busy machine.
   await using api = open(server, { maxBatch: 5, timeoutMs: 2_000 });
   const answers = await lastValueFrom(api.lookup(from(requested)).pipe(toArray()));
   expect(answers.map((answer) => answer.requested)).toEqual(requested);
@@ -273,7 +271,6 @@ describe('a daily quota', () => {
     const requested = api.book(other, { signal: abort.signal });
     requested.catch(() => undefined);
     await expect.poll(() => until.length).toBe(1);
-    // Midnight UTC, give or take a few seconds.
     expect(new Date(until[0] ?? 0).toISOString()).toMatch(/T(?:23:59:5\d|00:00:\d\d)/);
     abort.abort(new Error('enough'));
     await expect(requested).rejects.toThrow('enough');

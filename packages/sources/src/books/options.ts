@@ -103,7 +103,6 @@ const LONGEST_WAIT_MS = 60_000;
 /** The plan of a key. Each plan has its own address, and a key works only there. */
 export type BooksPlan = 'default' | 'premium' | 'pro';
 
-/** Returns the documented limit of a plan, in requests per second across all endpoints. */
 function requestsPerSecond(plan: BooksPlan): number {
   const allowed: Readonly<Record<BooksPlan, number>> = { default: 1, premium: 3, pro: 5 };
   return allowed[plan];

@@ -23,7 +23,6 @@ export function readAnswer({ answer, answered, refusal }: ReadAnswerOptions): Ve
   return readRecords(body.value, answered) ?? readOther(body.value, { answered, refusal });
 }
 
-/** Returns undefined if the JSON isn't a response of the expected form. */
 function readRecords(json: unknown, answered: AnsweredQuery): Verdict<BooksValue> | undefined {
   const { query } = answered;
   if (query.kind === 'book') {
@@ -57,5 +56,4 @@ function readOther(json: unknown, { answered, refusal }: Pick<ReadAnswerOptions,
   return { kind: 'schema-mismatch', where: `${field}: expected ${kind}, got ${jsonKind(json[field])}` };
 }
 
-/** The field of each response that holds the records, and its type. */
 const EXPECTED = { book: ['book', 'an object'], author: ['books', 'a list'], batch: ['data', 'a list'] } as const;

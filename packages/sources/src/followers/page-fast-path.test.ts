@@ -4,7 +4,6 @@ import { jsonBody } from '../http/json-body.ts';
 import { pageFastPath } from './page-fast-path.ts';
 import { type PageContent, readPage } from './page.ts';
 
-/** Reads a page by the slow path. */
 function read(body: Buffer): PageContent | undefined {
   const json = jsonBody({ status: 200, headers: {}, body }, JSON.parse);
   if (json.kind === 'broken') return undefined;

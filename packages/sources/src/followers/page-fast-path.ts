@@ -36,7 +36,6 @@ const PIECE_BYTES = 2_048;
 
 interface PlainIds {
   readonly ids: readonly string[];
-  /** Index after the closing bracket. */
   readonly endsAt: number;
 }
 

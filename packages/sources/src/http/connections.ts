@@ -39,7 +39,6 @@ export class ProxyUnreachableError extends Error {
   }
 }
 
-/** Maximum bytes of a response's headers. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
 export function connections(options: ConnectionsOptions): Connections {
@@ -78,7 +77,6 @@ export function connections(options: ConnectionsOptions): Connections {
   };
 }
 
-/** Uses the caller's connections, which `close` leaves open. */
 function borrowed(dispatch: Dispatch): Connections {
   return { dispatch, proxyAwaited: undefined, close: () => Promise.resolve() };
 }

@@ -90,7 +90,6 @@ export function exchange(options: ExchangeOptions): Promise<HttpResponse> {
       forget();
       how();
     };
-    /** Ends the exchange with an error, and aborts the request so that no more data is read. */
     const breakOff = (error: Error): void => {
       settle(() => reject(error));
       controller?.abort(new Error('given up'));

@@ -79,7 +79,6 @@ function rateHeaders({ headers, epochMs }: Pick<HttpResponse, 'headers'> & { rea
  */
 const EPOCH_S = 1e8;
 
-/** Parses a plain number. Some services send fractions. */
 function plainNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,12}(?:\.\d{1,9})?$/.test(text.trim()) ? Number(text) : undefined;
 }

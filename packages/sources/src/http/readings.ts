@@ -42,7 +42,6 @@ const READERS: readonly ((text: string) => readonly string[])[] = [
   },
 ];
 
-/** Escapes of JSON and JavaScript. */
 const JSON_ESCAPE = /\\(?:u\{([\da-f]{1,6})\}|u([\da-f]{4})|x([\da-f]{2})|(.))/gisu;
 const ENTITY = /&(?:#x([\da-f]{1,6})|#(\d{1,7})|(\w{2,31}));?/gi;
 

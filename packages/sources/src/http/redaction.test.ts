@@ -179,7 +179,6 @@ describe('whatever a service makes of the header', () => {
   });
 });
 
-/** Returns the first piece of a secret, 8 characters long, that appears in a text. */
 function pieceIn(text: string, secret: string): string | undefined {
   const told = text.toLowerCase();
   return Array.from({ length: secret.length - 7 }, (_, i) => secret.slice(i, i + 8).toLowerCase()).find((piece) => told.includes(piece));

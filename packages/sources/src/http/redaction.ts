@@ -59,7 +59,6 @@ function piecesOf(secrets: readonly string[]): Pieces {
     sizes.set(size, pieces);
   }
 
-  /** Yields the start and end of each piece in the text. */
   const found = function* (text: string): Generator<readonly [start: number, end: number]> {
     for (let start = 0; start < text.length; start += 1) {
       for (const [size, pieces] of sizes) if (pieces.has(text.slice(start, start + size))) yield [start, start + size];
@@ -88,7 +87,6 @@ function piecesOf(secrets: readonly string[]): Pieces {
   };
 }
 
-/** Returns the letters and digits of a text in lowercase, without separators. */
 function skeleton(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
 }

@@ -10,7 +10,6 @@ import type { Respond } from '../testing/scripted-server.ts';
 const KEY = 'sEcr3t-key-0123456789';
 const names = (signer: Signer) => [{ name: 'a', signer }];
 const refusal = whole('{"kind":"unauthorized"}', 401);
-/** Responds with success if the request carries this token, and otherwise with a refusal. */
 const wants =
   (token: string): Respond =>
   (request, response) =>

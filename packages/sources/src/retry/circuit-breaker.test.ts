@@ -25,7 +25,6 @@ interface ServiceOptions extends Partial<SourceOptions> {
   readonly lookMs?: number;
 }
 
-/** Creates a source at a service in virtual time, without sockets. */
 function service({ meets, weights, lookMs = 0, ...options }: ServiceOptions) {
   const clock = virtualClock();
   let looked = 0;
@@ -142,7 +141,6 @@ describe('an outage of all requests', () => {
       // every 15 to 30 s.
       expect(scene.attempts.length).toBeLessThan(50 + 10 + 3_600 / 15);
       expect(scene.mostProbing()).toBe(1);
-      // Each request was the probe about equally often.
       const probes = Map.groupBy(
         scene.attempts.filter(({ isDown }) => isDown),
         ({ path }) => path,

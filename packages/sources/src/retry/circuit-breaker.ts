@@ -67,7 +67,6 @@ interface Outage {
   readonly fromMs: number;
   attempts: number;
   reason: string;
-  /** Number of requests given up during the outage. */
   givenUp: number;
 }
 

@@ -78,7 +78,6 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
     const { deadline } = progress;
     const call = breaker.begin({ requests, among });
 
-    /** Makes one attempt with a permit. Returns the response's value, or the next step. */
     const attemptWith = async (
       permit: Permit,
     ): Promise<{ readonly kind: 'answered'; readonly value: Value } | RetryDecision | 'lapsed'> => {

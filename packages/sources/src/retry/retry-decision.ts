@@ -187,7 +187,6 @@ function gaveUp(
   return new SourceError({ ...about, code: 'HEADGATE_GAVE_UP', retryable: true, message });
 }
 
-/** Creates the error for a response that doesn't match. `wasRetried`: an earlier response of the query didn't match, either. */
 function schemaMismatch({ about }: RetryDecisionOptions, where: string, wasRetried: boolean): SourceError {
   const message =
     `${about.subject}: the response (${about.status}) doesn't match the ${about.service} service: ${where}. ` +

@@ -102,7 +102,6 @@ export function sourceContract<Api extends AsyncDisposable, Value>(contract: Sou
         options,
       ),
   });
-  /** Checks that the query ends with an error, and then holds no credit. */
   const fails = (
     name: string,
     respond: Respond,
@@ -352,7 +351,6 @@ interface Scene<Api, Value> {
 }
 
 const SECRET = 'sEcr3t/0f-th3-c0ntr4ct+9876543210==';
-/** The secret, spelled as a host name. */
 const HOST = SECRET.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 const SPELLINGS: readonly (readonly [spelling: string, spell: (secret: string) => string])[] = [
   ['unchanged', (secret) => secret],
@@ -369,7 +367,6 @@ const WINDOW_MS = 200;
 /** Time from the interim response to the final one, in ms. */
 const HINTED_MS = 150;
 
-/** Returns the texts in a JSON value that are longer than 8 characters. */
 function textsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return value.length > 8 ? [value] : [];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];

@@ -61,7 +61,6 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
     }
   };
 
-  /** Grants the requests that may start. Returns the monotonic ms at which to try again, or `Infinity`. */
   const serve = (): number => {
     refuse();
     const ahead: Ahead[] = [];
@@ -83,7 +82,7 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
         continue;
       }
       remove(waiter);
-      // While an earlier request that shares a credential with this one waits, its turn isn't over.
+      // This turn isn't over while an earlier request that shares a credential with this one waits.
       if (ahead.every((one) => !overlap(among, one.among))) queue.served(waiter);
       hand(waiter, grant, credits.reserve(items));
     }
@@ -114,7 +113,6 @@ export function plainAdmission({ pool, clock }: { readonly pool: CredentialPool;
       const said = label === undefined ? {} : { label };
       if (!credits.hasRoom(items)) return { ...said, for: 'downstream' as const };
       const own = pool.bears(weights, among) ? pool.freeAt(weights, undefined, among) : Infinity;
-      // A request whose budgets are free waits for an earlier request.
       const at = own === -Infinity ? (first ?? own) : own;
       first = Math.min(first ?? Infinity, at);
       return { ...said, for: 'budget' as const, ...(Number.isFinite(at) && { until: at + offset }) };
@@ -206,7 +204,6 @@ function permitOf(grant: Grant, credit: Credit, wake: () => void): Permit {
 
 /** A fair queue in one sorted array. */
 class PlainFairQueue<Entry extends PlainQueued> implements Iterable<Entry> {
-  /** In order of turns, then of arrivals. */
   #entries: Entry[] = [];
   readonly #lastTurns = new Map<object, number>();
   /** The highest turn that is over. A turn is over when the next entry is served. */

@@ -27,7 +27,6 @@ interface Play {
   readonly steps: readonly (typeof step extends fc.Arbitrary<infer Step> ? Step : never)[];
   readonly limits: readonly [number, number, number];
   readonly room: readonly [number, number, number];
-  /** Index of the pool to use. */
   readonly pool: number;
 }
 

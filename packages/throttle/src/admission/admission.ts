@@ -103,7 +103,6 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
     lines.delete(waiter);
   };
 
-  /** Grants the requests that may start, and sets a timer for the next one. */
   const grantReady = (): void => {
     cancelTimer?.();
     cancelTimer = undefined;
@@ -155,7 +154,7 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
         }
         queue.delete(waiter);
         scan.granted(waiter);
-        // While an earlier request that shares a credential with this one waits, its turn isn't over.
+        // This turn isn't over while an earlier request that shares a credential with this one waits.
         if (!ahead.some((one) => isRival(waiter, one))) queue.served(waiter);
         deliver(waiter, grant, credits.reserve(items));
       }
@@ -264,7 +263,6 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
   };
 }
 
-/** Returns the error for a request that no credential of the pool can carry. */
 function noneFor(weights: readonly number[], among: Among, { members }: CredentialPool): RangeError {
   const names = members.map(({ name }) => name);
   if (among !== undefined && !names.some((name) => among.includes(name)))

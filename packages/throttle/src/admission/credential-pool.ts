@@ -205,7 +205,7 @@ export function credentialPool({ members, clock = systemClock() }: CredentialPoo
     for (const { member } of nodesOf(among)) if (bears(member, weights)) return true;
     return false;
   };
-  /** Returns the members of `among` whose budgets a grant to `member` uses or may use: at most itself unless budgets are shared. */
+  /** Returns the members of `among` that a grant to `member` can affect: at most `member` itself, unless members share budgets. */
   const concernedBy = (member: PoolMember, among: Among): Iterable<Node> => {
     if (hasShared) return nodesOf(among);
     return isAmong(member.name, among) ? nodesOf([member.name]) : [];

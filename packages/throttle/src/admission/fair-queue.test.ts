@@ -14,7 +14,6 @@ const entry = (name: string, walk?: object, share?: number): Entry => ({
   ...(share !== undefined && { share }),
 });
 
-/** Serves all entries in the order of the queue. Returns their names in that order. */
 function order(queue: FairQueue<Entry>): string {
   let served = '';
   for (let [next] = queue; next !== undefined; [next] = queue) {

@@ -30,7 +30,6 @@ interface Downstream<Request extends Lined> {
   isParked: boolean;
 }
 
-/** The state of a downstream during a scan. */
 interface Seen<Request> {
   /** The last granted request. All earlier ones had capacity. */
   granted: Request | undefined;
@@ -135,7 +134,6 @@ interface ScanOptions<Request extends Lined> {
   readonly lines: WaitingLines<Request>;
   readonly heap: IndexedHeap<Line<Request>>;
   readonly lineOf: WeakMap<Request, Line<Request>>;
-  /** Returns true while a line waits whose requests cost nothing in some budget. */
   readonly hasPartial: () => boolean;
 }
 
@@ -196,12 +194,10 @@ class Scan<Request extends Lined> {
     else this.#isClosed = true;
   }
 
-  /** Removes a request that no credential can carry. */
   refused(first: Request): void {
     this.#options.lines.delete(first);
   }
 
-  /** Removes a request that starts. */
   granted(first: Request): void {
     this.refused(first);
     const line = this.#options.lineOf.get(first);

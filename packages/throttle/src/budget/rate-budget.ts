@@ -359,7 +359,6 @@ class RollingSlot implements Slot {
   until = -Infinity;
   /** True if the response refused the request and reported the remaining requests. */
   wasRefused = false;
-  /** The use by other clients that the response showed. */
   shown: Sighting | undefined;
   readonly #takenAtEpoch: number;
   readonly #options: RollingSlotOptions;

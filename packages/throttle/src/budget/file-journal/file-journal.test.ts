@@ -55,7 +55,6 @@ async function startedAfterDeath(clock: ReturnType<typeof virtualClock>) {
   return await started(clock, leftByDeath());
 }
 
-/** Reads the budgets of each credential from a file. */
 function rowsOf(path: string): Record<string, unknown> {
   const db = new DatabaseSync(path);
   try {
