@@ -22,8 +22,8 @@ export function parseExact(text: string): unknown {
 }
 
 /**
- * Parses JSON so that a number becomes its source text if JavaScript would spell it differently (21.0, 1e3), or if it is an integer beyond
- * 2^53. Throws like `parseExact`.
+ * Parses JSON so that a number becomes its source text if JavaScript would spell it differently (21.0, 1e3), or if it is an integer from
+ * 2^53 on. Throws like `parseExact`.
  */
 export function parseSpelled(text: string): unknown {
   return respelled(text, (source, value) => (isExact(source, value) && !isWide(value) ? value : source));

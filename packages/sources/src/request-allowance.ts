@@ -4,7 +4,7 @@ import { orAborted } from '@headgate/throttle/internal';
 export interface RequestAllowance {
   /**
    * Resolves to a function that must be called when the request has ended. If all requests are used up, waits until `signal` aborts, and
-   * rejects with its reason.
+   * rejects with the signal's reason.
    */
   take(signal: AbortSignal): Promise<() => void>;
 }

@@ -20,7 +20,7 @@ export function keyRefused({ plan, ...answered }: AnsweredQuery & { readonly pla
   });
 }
 
-/** Creates the error for a 404. The service also uses 404 for rate limits, so `classify` may report this error as ambiguous. */
+/** Creates the error for a 404. The service also uses 404 for rate limits, so `classifyBooks` may report this error as ambiguous. */
 export function notFound(answered: AnsweredQuery): SourceError {
   const { query } = answered;
   if (query.kind === 'book') {

@@ -1,6 +1,6 @@
 import { toIsbn13 } from '@headgate/operators';
 
-/** Different valid ISBN-13s, the same each time. */
+/** Returns different valid ISBN-13s, the same ones each time. */
 export function sampleIsbns(count: number): readonly string[] {
   return Array.from({ length: count }, (_, n) => {
     const stem = `978${String(100_000_000 + n * 7_919)}`;

@@ -34,7 +34,7 @@ export interface AcquireOptions<Label = string> {
   readonly walk?: object | undefined;
   /** The walk's share of the turns: a walk with 2 gets twice as many as a walk with 1. Default 1. */
   readonly share?: number;
-  /** Cancels the wait for the permit. */
+  /** An abort cancels the wait for the permit. */
   readonly signal?: AbortSignal | undefined;
   /** Called with the credential's name as soon as a permit is granted, before the next request gets one. It must not throw. */
   readonly onGranted?: (credential: string) => void;

@@ -64,7 +64,7 @@ export interface CredentialPool {
    * defaults to the clock's time. To take what is free at once, pass the same instant to `freeAt` and `take`.
    */
   freeAt(weights: readonly number[], nowMs?: number, among?: Among): number;
-  /** Like `tryTake`, but throws a `RangeError` if no member may start now. */
+  /** Like `tryTake`, but throws a `RangeError` instead of returning undefined. */
   take(weights: readonly number[], options?: TakeOptions): Grant;
   /** Takes slots of a member that may start now and delays none of `ahead`. Returns undefined if there is none. */
   tryTake(weights: readonly number[], options?: TakeOptions): Grant | undefined;

@@ -41,8 +41,8 @@ export interface Limiter<C extends LimiterCredential = string> {
    * Runs `work` when its budgets permit, and resolves with its result. Work that returns `refused` runs again.
    *
    * Rejects with the error of `work`, with `signal.reason` when aborted before its turn, with a `QueueFullError` if the queue is full, with
-   * a `RangeError` for a weight above a limit or if the limiter has no credential of `among`, and with a `RefusedError` when the service
-   * has refused the work ten times.
+   * a `RangeError` for a weight above the limits of all credentials or if the limiter has no credential of `among`, and with a
+   * `RefusedError` when the service has refused the work ten times.
    *
    * Work that throws is charged as if the service had counted it as late as `maxDelayMs` of its budgets allows (default 5 s), because the
    * limiter can't know whether the service counted it, or when. Work that throws in the turn of the event loop in which it started costs
@@ -58,7 +58,7 @@ export interface Limiter<C extends LimiterCredential = string> {
 
 /** The response of a service that refused the request for now; created by {@link refused}. */
 export class Refused {
-  /** Returns the time for which the credential starts nothing, in ms. `epochMs`: when the response arrived. */
+  /** Returns the wait that the response asks for, in ms. `epochMs`: when the response arrived. */
   readonly retryInMs: (epochMs: number) => number;
 
   constructor(retryInMs: (epochMs: number) => number) {

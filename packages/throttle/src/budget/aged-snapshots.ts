@@ -1,7 +1,7 @@
 import type { BootTime, Clock } from '../clock.ts';
 import type { BudgetSnapshot } from './journal.ts';
 
-/** Returns snapshots as a journal writes them: with the machine's uptime, if it is known. */
+/** Returns snapshots as a journal writes them: with the machine's start and uptime, if they are known. */
 export function stampedSnapshots(snapshots: readonly BudgetSnapshot[], clock: Clock): readonly BudgetSnapshot[] {
   const boot = clock.boot?.();
   return boot === undefined ? snapshots : snapshots.map((snapshot) => ({ ...snapshot, boot }));

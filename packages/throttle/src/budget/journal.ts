@@ -56,6 +56,6 @@ export interface BudgetSnapshot {
   readonly heldMs?: number;
   /** Ms since the last slot that `busy` omits became free; null if there was none. Default 0. */
   readonly freedMs?: number | null;
-  /** The machine's uptime when the snapshot was written, if known. */
+  /** The machine's start and uptime when the snapshot was written, if known. */
   readonly boot?: BootTime;
 }
