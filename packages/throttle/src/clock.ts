@@ -23,7 +23,7 @@ export interface BootTime {
 /** Maximum delay of `setTimeout`, in ms. Node replaces a longer one by 1 ms. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Returns the machine's own clock. Its timers fire after at most 24.8 days, even if the delay is longer. */
+/** Returns the machine's own clock. Its timers fire after at most 2^31 - 1 ms (about 25 days), even if the delay is longer. */
 export function systemClock(): Clock {
   return {
     monotonicMs: () => performance.now(),
