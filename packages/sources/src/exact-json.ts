@@ -11,12 +11,12 @@ interface ExactJson {
 }
 
 /**
- * Parses JSON so that no number loses a digit: a number that would, such as an ID of 17 digits, becomes its source text instead.
+ * Parses JSON so that no number loses a digit: a number that would lose one, such as an ID of 17 digits, becomes its source text.
  *
  * Throws a `SyntaxError` for text that isn't JSON and a `RangeError` for JSON that is nested too deeply.
  */
 export function parseExact(text: string): unknown {
-  // Only a number with 16 or more digits, or with an exponent of three digits, can lose digits.
+  // Only a number with 16 or more digits, or with an exponent of three or more digits, can lose digits.
   if (!/\d(?:\.?\d){15}|[eE][+-]?\d{3}/.test(text)) return JSON.parse(text);
   return revived(text, (source, value) => (isLossless(source, value) ? value : source));
 }
