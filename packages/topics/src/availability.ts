@@ -19,12 +19,13 @@ export interface AvailabilityWatcher {
   unavailable(reason: string, sinceMs?: number, refused?: boolean): void;
   /** Reports that the client works again, or has failed for a reason other than an outage. */
   available(): void;
-  /** The client gives up. If an outage was reported, it stays reported until another client can use the log. */
+  /** Reports that the client gives up. A reported outage stays reported until another client can use the log. */
   abandoned(): void;
 }
 
 /**
- * Combines the reports of several clients: reports an outage that lasts about 2 s, reports it again when the refusals change, and reports its end.
+ * Combines the reports of several clients: reports an outage that lasts longer than about 2 s, reports it again when the refusals change, and reports
+ * its end.
  */
 export interface Availability {
   watcher(): AvailabilityWatcher;

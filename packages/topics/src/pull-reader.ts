@@ -16,7 +16,6 @@ export abstract class PullReader<Field extends string | Uint8Array>
   readonly #turns = new SerialQueue();
   /** Runs one commit at a time, because a driver can read the committed offset before it writes a new one. */
   readonly #commits = new SerialQueue();
-  /** By partition, the offset that this reader has committed: the one that the group reads next. */
   readonly #committed = new Map<number, number>();
   #closed: Promise<void> | undefined;
 

@@ -2,7 +2,7 @@ import { SerialQueue } from './serial-queue.ts';
 import { type TopicLogError, closedError } from './topic-log-error.ts';
 import type { LaneTransaction, LaneWriter, StateReading } from './topic-log.ts';
 
-/** Base class of every driver's lane writer: runs transactions in call order, and closes after them. */
+/** Base class of every driver's lane writer. Runs transactions in call order, and releases the lane after them. */
 export abstract class QueuedLaneWriter implements LaneWriter {
   readonly #name: string;
   readonly #transactions = new SerialQueue();
@@ -38,6 +38,6 @@ export abstract class QueuedLaneWriter implements LaneWriter {
   }
 
   protected abstract write(work: (tx: LaneTransaction) => void): Promise<void>;
-  /** Releases the lane after `pending`, the transactions that were called before; called once. */
+  /** Releases the lane when `pending` resolves, after all transactions that were called earlier. Called once. */
   protected abstract release(pending: Promise<unknown>): Promise<void>;
 }

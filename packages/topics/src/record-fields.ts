@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { type InvalidRecordDetails, InvalidRecordError } from './topic-errors.ts';
 import type { NewRecord, RecordPosition, RecordSeries, TopicRecord } from './topic-log.ts';
 
-/** Throws an `InvalidRecordError` if a field of a new record is neither text nor bytes. Doesn't check the values of a series: `fieldValue` does. */
+/** Throws an `InvalidRecordError` if a field of a new record is neither text nor bytes. `fieldValue` checks the values of a series. */
 export function assertFields(record: NewRecord | RecordSeries): void {
   const { topic, key, headers } = record;
   if (key !== null) assertField(topic, 'key', key);
@@ -104,7 +104,7 @@ function beginning(bytes: Uint8Array): string {
   return bytes.length > SHOWN_BYTES ? `${shown} …` : shown;
 }
 
-/** How errors name a header. A long name is cut off, because other clients can write names of any length. */
+/** Names a header in errors. A long name is cut off, because other clients can write names of any length. */
 function headerField(name: string): string {
   return `header ${JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}…` : name)}`;
 }

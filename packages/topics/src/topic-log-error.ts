@@ -16,19 +16,19 @@ export type TopicLogErrorCode =
   | 'HEADGATE_TOPIC_LOG_CLOSED'
   /** The log stopped for an external reason, its `cause`. Reopen it to see whether a write in flight succeeded. */
   | 'HEADGATE_TOPIC_LOG_FAILED'
-  /** `LaneHeldError` */
+  /** See `LaneHeldError`. */
   | 'HEADGATE_LANE_HELD'
-  /** `LaneLostError` */
+  /** See `LaneLostError`. */
   | 'HEADGATE_LANE_LOST'
-  /** `TopicMismatchError` */
+  /** See `TopicMismatchError`. */
   | 'HEADGATE_TOPIC_MISMATCH'
-  /** `TopicUnknownError` */
+  /** See `TopicUnknownError`. */
   | 'HEADGATE_TOPIC_UNKNOWN'
-  /** `TopicLostError` */
+  /** See `TopicLostError`. */
   | 'HEADGATE_TOPIC_LOST'
-  /** `InvalidRecordError` */
+  /** See `InvalidRecordError`. */
   | 'HEADGATE_INVALID_RECORD'
-  /** `MissingRightError` */
+  /** See `MissingRightError`. */
   | 'HEADGATE_MISSING_RIGHT'
   /** The group has active members, and brokers accept offsets only from them. */
   | 'HEADGATE_GROUP_IN_USE'

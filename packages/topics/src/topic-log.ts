@@ -1,25 +1,25 @@
 import type { MissingRight } from './missing-right-error.ts';
 
-/** The interface of a topic log. Its drivers are one SQLite file and Kafka. */
+/** A topic log. There are two drivers: the embedded log in a SQLite file, and Kafka. */
 export interface TopicLog extends AsyncDisposable {
   /**
    * Creates missing topics, and adds partitions to existing ones with fewer. Throws a `TopicMismatchError` if an existing topic can't become the
-   * specified one. With `validateOnly` (default false), it changes nothing, but returns and throws the same.
+   * specified one. With `validateOnly` (default false), it checks the topics and returns the changes that it would make, but makes none.
    */
   createTopics(topics: readonly NewTopicSpec[], options?: { readonly validateOnly?: boolean }): Promise<CreatedTopics>;
   /**
-   * The existing topics, or those among `names`; sorted by name. With `withOffsets: false` (default true), a driver can save the requests for
-   * offsets and leave `offsets` empty.
+   * The existing topics, or those among `names`; sorted by name. With `withOffsets: false` (default true), a driver can skip the requests for offsets
+   * and leave `offsets` empty.
    */
   listTopics(names?: readonly string[], options?: { readonly withOffsets?: boolean }): Promise<readonly TopicInfo[]>;
   /**
    * Becomes the only writer of a lane, then reads the state that earlier holders committed. Throws a `LaneHeldError` if the driver doesn't take the
-   * lane from its holder, and `signal.reason` if the signal aborts before the lane is taken.
+   * lane from its holder, and `signal.reason` if the signal ends the attempt.
    */
   openLane(lane: LaneSpec, signal?: AbortSignal): Promise<LaneWriter>;
   /**
-   * Appends records outside of any lane, all or nothing. Resolves to their positions, in order. Throws a `TopicUnknownError` or an
-   * `InvalidRecordError`.
+   * Appends records outside of any lane, all or nothing. Resolves to their positions, in order. Throws a `TopicUnknownError` for a missing topic or
+   * partition, and an `InvalidRecordError` for a record that can't be written.
    */
   append(records: readonly NewRecord[]): Promise<readonly RecordPosition[]>;
   /**
@@ -37,8 +37,8 @@ export interface TopicLog extends AsyncDisposable {
   /** The newest committed value per key of one partition of a compacted topic, without holding any lane. */
   readState(topic: string, partition: number): Promise<StateReading>;
   /**
-   * Assigns the partitions of topics to the members of a group. The embedded log assigns all of them to each member. Only a lane keeps two processes
-   * from writing at once. Resolves at the first assignment.
+   * Assigns the partitions of topics to the members of a group. The embedded log assigns all of them to each member. Assignments can overlap, so
+   * write through a lane, which has one holder. Resolves at the first assignment.
    */
   joinGroup(options: JoinGroupOptions): Promise<GroupMember>;
   /** The offset that a group reads next in a partition; undefined if it has committed none. */
@@ -137,7 +137,7 @@ export interface TopicPartition {
 
 /** Settings of a topic. */
 export interface TopicSpec {
-  /** Name of the topic: 1 to 249 letters (A to Z, a to z), digits, `.`, `_` and `-`. */
+  /** Name of the topic, 1 to 249 characters: letters (A to Z, a to z), digits, `.`, `_` and `-`. */
   readonly name: string;
   /** Number of partitions, at least 1. */
   readonly partitions: number;
@@ -281,11 +281,11 @@ export interface LaneWriter extends AsyncDisposable {
 
 /** Collects the writes of one transaction. After `work` has returned, calls throw a {@link TopicLogError} (HEADGATE_TOPIC_LOG_CLOSED). */
 export interface LaneTransaction {
-  /** Adds records. A record for the lane's own state must have text as its key and value. */
+  /** Adds records. A record for the lane's own state can't have bytes as its key or value. */
   append(records: readonly (NewRecord | RecordSeries)[]): void;
   /** Sets one key of the lane's state; null removes it. */
   checkpoint(key: string, state: string | null): void;
-  /** Commits a group's offset in the same transaction, so that it counts only if the records are written. */
+  /** Commits a group's offset in the same transaction, so that it takes effect only if the records are written. */
   commitOffset(commit: OffsetCommit): void;
 }
 
@@ -297,7 +297,7 @@ export interface OffsetPlace extends TopicPartition {
 
 /** The offset that a group commits in a partition. */
 export interface OffsetCommit extends OffsetPlace {
-  /** The offset that the group reads next: after the last processed record. */
+  /** The offset that the group reads next: one after the last processed record. */
   readonly nextOffset: number;
 }
 
@@ -305,7 +305,7 @@ export interface OffsetCommit extends OffsetPlace {
 export interface ReadOptions {
   /** Name of an existing topic. */
   readonly topic: string;
-  /** Default: all partitions. A reader that follows then also reads partitions that are added later, from their start. */
+  /** Default: all partitions; if the reader follows, also those that are added later. */
   readonly partitions?: readonly number[];
   /** Start at this group's committed offsets, and at `from` in a partition for which it has committed none. */
   readonly group?: string;

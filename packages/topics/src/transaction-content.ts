@@ -3,7 +3,7 @@ import { InvalidRecordError } from './topic-errors.ts';
 import { closedError } from './topic-log-error.ts';
 import type { LaneSpec, LaneTransaction, NewRecord, OffsetCommit, RecordSeries } from './topic-log.ts';
 
-/** The records, checkpoints and offsets of one transaction. */
+/** The writes of one transaction. */
 export interface TransactionContent {
   /** All records in call order, including those of the lane's state. */
   readonly records: readonly (NewRecord | RecordSeries)[];
@@ -61,7 +61,7 @@ function assertState(record: NewRecord | RecordSeries, lane: string): void {
   throw new InvalidRecordError({ topic, fields, reason: `has bytes as its ${fields.join(' and ')}. The state of lane "${lane}" is text.` });
 }
 
-/** Returns the changes of a lane's state by these records, in order. The records' partitions must be known. */
+/** Returns the changes that these records make to a lane's state, in order. Each record must name its partition. */
 export function stateChanges(
   records: readonly (NewRecord | RecordSeries)[],
   { topic, partition }: LaneSpec['state'],

@@ -103,8 +103,8 @@ const CLOCKS_APART_MS = 5_000;
 const BROKERS_APART_MS = 1_000;
 
 /**
- * Opens a topic log on a Kafka cluster. A lane's newcomer fences the older holder. After a temporary error of a broker or a connection, calls
- * continue from what the log contains. Throws a `TopicLogError` (HEADGATE_TOPIC_LOG_OPEN) if the brokers can't be used now.
+ * Opens a topic log on a Kafka cluster. A lane's newcomer fences the older holder. Calls wait out temporary errors of brokers and connections. Throws
+ * a `TopicLogError` (HEADGATE_TOPIC_LOG_OPEN) if the brokers can't be used now.
  */
 export async function kafkaTopicLog(options: KafkaTopicLogOptions): Promise<TopicLog> {
   assertKnownKafkajs();
@@ -159,8 +159,8 @@ class KafkaTopicLog implements TopicLog {
   readonly #transactionTimeout: { ms: number };
   readonly #cluster: ReconnectingClient<Cluster>;
   /**
-   * A separate client for requests that can take a long time, such as creating topics. On a shared connection, they would delay the requests after
-   * them.
+   * A separate client for requests that can take a long time, such as creating topics. On a shared connection, such a request would delay the next
+   * ones.
    */
   readonly #admin: ReconnectingClient<Cluster>;
   readonly #metadata: MetadataCache;
@@ -191,7 +191,7 @@ class KafkaTopicLog implements TopicLog {
     this.#connections = new Connections({
       availability: this.#availability,
       addresses: this.#addresses,
-      // Brokers delay the response to a join until the other members have joined, too, or have been silent for a session.
+      // Brokers delay the response to a join for up to a session timeout, until the other members have joined, too.
       joinsWithinMs: (options.sessionTimeoutMs ?? SESSION_TIMEOUT_MS) + JOIN_TAKES_MS,
     });
     this.#config = {

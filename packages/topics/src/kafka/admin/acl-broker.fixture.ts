@@ -23,7 +23,7 @@ export interface Rights {
   readonly operations: readonly Operation[];
 }
 
-/** A broker that allows each user only the operations that `give` has granted. `admin` may do everything. */
+/** A broker that allows users only the operations that `give` grants and `take` revokes. `admin` may do everything. */
 export interface AclBroker extends AsyncDisposable {
   /** Addresses at which users sign in. */
   readonly brokers: readonly string[];

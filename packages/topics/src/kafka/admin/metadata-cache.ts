@@ -12,7 +12,7 @@ export type WithPartition<Record extends NewRecord | RecordSeries> = Record & { 
 /** Caches descriptions of topics. A topic or partition that isn't in the cache is reported as missing only after another request to the brokers. */
 export class MetadataCache {
   readonly #client: ReconnectingClient<Cluster>;
-  /** Keeps deleted topics, without partitions: appends in flight to them still need the size limit. */
+  /** Deleted topics stay with 0 partitions, because appends in flight to them still need the size limit. */
   readonly #topics = new Map<string, TopicDescription>();
 
   constructor(client: ReconnectingClient<Cluster>) {
@@ -38,9 +38,9 @@ export class MetadataCache {
   }
 
   /**
-   * Returns the error to report for `fault`, an error of a request about these partitions. If `fault` says that a topic is unknown, the broker may
-   * just have started, so this method fetches metadata again. If a topic is really missing, it returns a `TopicUnknownError`; otherwise the broker's
-   * error, which a retry can get past.
+   * Returns the error to report for `fault`, an error of a request about these partitions. A broker that has just started may call an existing topic
+   * unknown, so this method then fetches the metadata again. It returns the broker's error if the partitions exist, otherwise the error of that
+   * check.
    */
   async explained(fault: unknown, topicPartitions: readonly TopicPartition[]): Promise<unknown> {
     if (!isTopicUnknown(fault)) return fault;
@@ -52,7 +52,7 @@ export class MetadataCache {
     return fault instanceof TopicUnknownError ? fault.cause : fault;
   }
 
-  /** Fetches the metadata of all topics together, because the time of one request per topic would add up. Resolves to the topics that exist. */
+  /** Fetches fresh metadata of the topics of these partitions. Resolves to the topics that exist. */
   async refresh(topicPartitions: readonly TopicPartition[]): Promise<ReadonlyMap<string, TopicDescription>> {
     const wanted = new Map<string, number>();
     for (const { topic, partition } of topicPartitions) {
@@ -68,7 +68,6 @@ export class MetadataCache {
     return found;
   }
 
-  /** Adds descriptions that the caller has just fetched to the cache. */
   note(descriptions: ReadonlyMap<string, TopicDescription>): void {
     for (const [topic, description] of descriptions) this.#topics.set(topic, description);
   }

@@ -199,7 +199,7 @@ function laneOf(user: string): LaneSpec {
   return { name: `${user}.lane`, state: { topic: `${user}.state`, partition: 0 }, writes };
 }
 
-/** Uses the log as `headgate run` does, step by step. Resolves to the values that it read. */
+/** Uses the log in each way that needs rights. Resolves to the values that it read. */
 async function work(log: TopicLog, user: string): Promise<readonly (string | null)[]> {
   await log.createTopics(specsOf(user));
   const topic = `${user}.requests`;

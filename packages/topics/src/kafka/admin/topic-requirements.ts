@@ -2,12 +2,11 @@ import type { TopicMismatch } from '../../topic-errors.ts';
 import type { NewTopicSpec } from '../../topic-log.ts';
 import { messageBytesFor } from '../wire/record-size.ts';
 
-/** A topic as the brokers describe it. */
 export interface FoundTopic {
   /** ID of the topic; undefined on brokers before Kafka 2.8. */
   readonly id?: string | undefined;
   readonly partitions: number;
-  /** The replica count of the partition that has the fewest. */
+  /** Number of replicas of the partition that has the fewest. */
   readonly copies: number;
   readonly settings: ReadonlyMap<string, string>;
 }
@@ -27,7 +26,7 @@ export const READ_SETTINGS: readonly string[] = [
   'retention.bytes',
   ...TIMESTAMP_LIMITS,
 ];
-/** The `message.max.bytes` of a broker with default settings. */
+/** The `message.max.bytes` of a broker with default settings, used if the brokers report no limit. */
 const KAFKA_MAX_MESSAGE_BYTES = 1_048_588;
 
 export function isCompacted({ settings }: FoundTopic): boolean {
@@ -38,7 +37,7 @@ export function maxMessageBytes({ settings }: FoundTopic): number {
   return Number(settings.get('max.message.bytes') ?? KAFKA_MAX_MESSAGE_BYTES);
 }
 
-/** Returns the reasons why an existing topic can't be used. */
+/** Returns the reasons why an existing topic can't become the specified one. */
 export function mismatches(
   { name, partitions, compacted = false, minRecordBytes = 0, namesPartitions = false }: NewTopicSpec,
   found: FoundTopic,

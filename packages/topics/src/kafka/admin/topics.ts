@@ -13,7 +13,10 @@ import { createPartitions, createTopics as createTopicsRequest, describeConfigs 
 import { type FoundTopic, READ_SETTINGS, isCompacted, maxMessageBytes, mismatches, warnings } from './topic-requirements.ts';
 import { type FoundTopics, certainTopicMetadata, topicMetadata } from '../client/topic-metadata.ts';
 
-/** Settings of a compacted topic. Brokers stamp its records, so ages depend on one clock, and compact it often, so opening a lane reads little. */
+/**
+ * Settings of a compacted topic. Brokers stamp its records, so that ages don't depend on the clients' clocks. Frequent compaction keeps the state
+ * that a lane reads small.
+ */
 const STATE_SETTINGS: Readonly<Record<string, string>> = {
   'cleanup.policy': 'compact',
   'message.timestamp.type': 'LogAppendTime',
@@ -22,10 +25,10 @@ const STATE_SETTINGS: Readonly<Record<string, string>> = {
   'min.cleanable.dirty.ratio': '0.1',
   'delete.retention.ms': '86400000',
 };
-/** Some records, such as one that describes a book, are far larger than Kafka's default limit of 1 MiB. */
+/** Records can be larger than Kafka's default limit of about 1 MiB. */
 const RECORD_SETTINGS: Readonly<Record<string, string>> = { 'max.message.bytes': '8388608' };
 
-/** Settings of a topic that keeps its records: a job can wait in its topic for months, and must still be there when its turn comes. */
+/** Settings of a topic that keeps its records (`keepsRecords`), because jobs can wait in it for months. */
 const KEPT_SETTINGS: Readonly<Record<string, string>> = { 'retention.ms': '-1', 'retention.bytes': '-1' };
 
 const KNOWN_WITHIN_MS = 10_000;
@@ -124,8 +127,8 @@ async function grow(cluster: Cluster, { name, partitions }: TopicSpec, validateO
 }
 
 /**
- * Describes created or enlarged topics, as soon as a broker knows them and the leaders of their new partitions. Brokers learn both a moment
- * after the controller does. A partition that existed before may have no leader.
+ * Describes created or enlarged topics, as soon as a broker knows them and the leaders of their new partitions. Brokers learn both a moment after the
+ * controller does. Partitions that existed before don't need a leader.
  */
 async function knownTopics(
   cluster: Cluster,
@@ -164,7 +167,7 @@ export async function describeTopics(
   return descriptionsOf(await describedTopics(cluster, await cluster.brokerPool.findConnectedBroker(), found));
 }
 
-/** A topic's current offsets; undefined if it has been deleted since it was described. */
+/** A topic's current offsets; undefined if one of the described partitions no longer exists. */
 export async function topicOffsets(
   cluster: Cluster,
   name: string,
@@ -182,7 +185,9 @@ export async function topicOffsets(
   return partitions.map((partition) => ({ earliest: earliest.get(partition) ?? 0, end: stable.get(partition) ?? 0 }));
 }
 
-/** Returns the first offset of each partition of the compacted topics. Returns none if brokers don't answer: a warning isn't worth an error. */
+/**
+ * Returns the first offset of each partition of the compacted topics. If the request fails, each offset is 0, because a warning isn't worth an error.
+ */
 async function stateStarts(cluster: Cluster, topics: ReadonlyMap<string, FoundTopic>): Promise<ReadonlyMap<string, readonly number[]>> {
   const compacted = [...topics].filter(([, topic]) => isCompacted(topic));
   const topicPartitions = compacted.flatMap(([topic, { partitions }]) =>
@@ -208,7 +213,7 @@ function descriptionsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<st
 }
 
 async function createMissing({ cluster, topics: missing, replication, validateOnly }: CreateTopicsOptions): Promise<void> {
-  // All replicas but one must have a record before it counts, so one broker can be down.
+  // All replicas but one must have a record before the write is acknowledged, so that writes continue while one broker is down.
   const safety = replication > 1 ? { 'min.insync.replicas': String(replication - 1) } : {};
   const topics = missing.map(({ name, partitions, compacted = false, keepsRecords = false }) => ({
     topic: name,
@@ -249,9 +254,7 @@ async function findTopics(cluster: Cluster, names: readonly string[]): Promise<R
   return await describedTopics(cluster, broker, await topicMetadata(cluster, names, broker));
 }
 
-/**
- * Adds the settings of topics, and sorts them by name. `broker` must be one that knows these topics, because other brokers may not know them yet.
- */
+/** Adds the settings of each topic. The result is sorted by name. `broker` must know these topics already; other brokers may not. */
 async function describedTopics(cluster: Cluster, broker: Broker, topics: FoundTopics): Promise<ReadonlyMap<string, FoundTopic>> {
   if (topics.size === 0) return new Map();
   const names = [...topics.keys()].toSorted();
@@ -266,8 +269,8 @@ async function describedTopics(cluster: Cluster, broker: Broker, topics: FoundTo
 }
 
 /**
- * Throws a `TopicMismatchError` with the brokers' reason for each topic that they name (`topic` if they name none). Throws `error` itself if a
- * retry can get past it.
+ * Throws a `TopicMismatchError` with the brokers' reason for each topic that they name (`topic` if they name none). Throws `error` itself unless it
+ * is a final refusal.
  */
 function refuse(error: unknown, topic: string, what: string): never {
   const [first, ...others] = [...chain(error)].flatMap((each): TopicMismatch[] => {

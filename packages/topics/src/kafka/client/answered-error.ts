@@ -11,17 +11,14 @@ export function answeredError(code: number, about: { readonly topic?: string } =
   return Object.assign(createErrorFromCode(code), newerError(code), { code }, about);
 }
 
-/** The error of a broker that doesn't know a topic, or one of its partitions. */
 export function unknownTopicError(topic: string): Error {
   return answeredError(UNKNOWN_TOPIC_OR_PARTITION, { topic });
 }
 
-/** The refusals of a response as one error; undefined if there are none. */
 export function refusalError(refusals: readonly Refusal[]): Error | undefined {
   return oneError(refusals.map(({ errorCode, topic }) => answeredError(errorCode, topic === undefined ? {} : { topic })));
 }
 
-/** Combines several errors into one; undefined if `errors` is empty. */
 export function oneError(errors: readonly Error[]): Error | undefined {
   return errors.length > 1 ? new AggregateError(errors, errors.map(({ message }) => message).join('; ')) : errors[0];
 }
@@ -35,8 +32,8 @@ const REFUSALS: Readonly<Record<string, ResourceKind>> = {
 };
 
 /**
- * Returns an error that names the missing rights, if a broker refused a request for lack of them; otherwise undefined. `needs`: all rights
- * that the request needs.
+ * Converts a broker's refusal for lack of rights to an error that names the needed rights; undefined for any other error. `needs`: all rights that
+ * the request needs.
  */
 export function missingRight(error: unknown, needs: readonly MissingRight[]): MissingRightError | undefined {
   const missing = new Set<MissingRight>();
@@ -49,6 +46,6 @@ export function missingRight(error: unknown, needs: readonly MissingRight[]): Mi
       if (right.kind === refused && (refused !== 'topic' || topic === undefined || right.name === topic)) missing.add(right);
   }
   if (refusal === undefined) return undefined;
-  // kafkajs reads `type` and `retriable`. If an error has a cause, kafkajs throws the cause instead, so this error has none.
+  // kafkajs reads `type` and `retriable`. kafkajs replaces an error that has a cause by the cause, so this error has none.
   return Object.assign(new MissingRightError([...missing]), { type: refusal, retriable: false });
 }

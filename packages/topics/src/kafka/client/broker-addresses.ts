@@ -24,7 +24,6 @@ export class BrokerAddresses {
     this.#given = new Set(given);
   }
 
-  /** Notes that a broker has responded at `address`. */
   answered(address: string): void {
     this.#answered.add(address);
   }
@@ -50,7 +49,7 @@ const CURE = 'If that broker is running, set its advertised.listeners to an addr
 
 /**
  * Checks that at least one broker responds at its advertised address. `cluster` must have loaded its metadata. Throws a `TopicLogError`
- * (HEADGATE_KAFKA_ADVERTISED_ADDRESS) if none does, and passes on a refusal by a broker.
+ * (HEADGATE_KAFKA_ADVERTISED_ADDRESS) if none does, or the broker's error if a broker refuses the request.
  */
 export async function assertAdvertised(cluster: Cluster): Promise<void> {
   const { brokers, metadata } = cluster.brokerPool;
@@ -61,7 +60,7 @@ export async function assertAdvertised(cluster: Cluster): Promise<void> {
   const tries = advertised.map(async ({ nodeId, host, port }, index) => {
     await sleep(index * NEXT_AFTER_MS, undefined, { signal: over.signal });
     try {
-      // A connection proves nothing, because a proxy or load balancer can accept it without a broker. So the broker must answer a request.
+      // A proxy or load balancer can accept a connection without a broker, so the broker must also answer a request.
       await cluster.ask(metadataRequest, { topics: [] }, { broker: await cluster.findBroker({ nodeId }) });
     } catch (error) {
       failures.set(`${host}:${port}`, failureText(error));
@@ -71,7 +70,7 @@ export async function assertAdvertised(cluster: Cluster): Promise<void> {
   try {
     await withinTime(REACHABLE_WITHIN_MS, Promise.any(tries));
   } catch (cause) {
-    // A broker that refused the request was reached.
+    // An error that a retry can't resolve, such as a refusal, doesn't come from a wrong address.
     const refusal: unknown =
       cause instanceof AggregateError ? cause.errors.find((error: unknown) => verdictOf(error) !== 'passes') : undefined;
     if (refusal !== undefined) throw refusal;

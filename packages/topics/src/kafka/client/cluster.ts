@@ -29,19 +29,19 @@ export interface KafkajsRequest<Options, Answer> extends Routed<Options> {
 export type AnyRequest<Options, Answer> = Request<Options, Answer> | KafkajsRequest<Options, Answer>;
 
 interface ConnectionOptions {
-  /** Watches all connections. Default: they are only repaired. */
+  /** Repairs and watches all connections. Default: connections are only repaired (`repair`). */
   readonly connections?: Connections;
   readonly onJoining?: OnJoining | undefined;
 }
 
-/** Called before a member sends a request to join the group with its ID. A newcomer's first request has no ID yet, and only asks for one. */
+/** Called before a join request that contains the member's ID. A newcomer's first request contains none, and only asks for an ID. */
 export type OnJoining = (memberId: string) => void;
 
 export type ClusterConfig = KafkaConfig & ConnectionOptions;
 
 export interface AskOptions {
   readonly signal?: AbortSignal | undefined;
-  /** The broker to which the request is sent once, without repeating it. Default: the brokers that the request's `to` selects. */
+  /** Sends the request to this broker, without repeating it. Default: to the brokers that the request's `to` selects. */
   readonly broker?: Broker | undefined;
 }
 
@@ -59,7 +59,7 @@ class NoBrokerReadyError extends Error {
 }
 
 /**
- * kafkajs's cluster class, which also sends the driver's requests (`ask`), with five changes to its own requests:
+ * kafkajs's cluster class, which also sends the driver's requests (`ask`). It changes kafkajs's own requests, too:
  *
  * - Without topics, it requests metadata of no topic instead of all topics.
  * - A partition without a leader fails only the callers that need that partition. In kafkajs, it fails the metadata of all topics.
@@ -124,7 +124,7 @@ export class Cluster extends BaseCluster {
         const remedy = remedyOf(error);
         if (remedy === undefined || performance.now() >= deadline) throw error;
         await backoff.pause(signal);
-        // An error of the refresh is ignored, because the repeated request will meet the same problem.
+        // If the problem lasts, the repeated request throws it, so an error of the refresh is ignored.
         if (remedy === 'refresh') await this.refreshMetadata().catch(() => undefined);
       }
     }
@@ -226,7 +226,7 @@ export class Cluster extends BaseCluster {
       const coordinator = await this.#send(broker, findCoordinator, { of, name: groupId });
       return { coordinator, host: coordinator.host };
     };
-    // kafkajs sends both requests of a newcomer within one call of `joinGroup`. Only the second one has a member ID.
+    // kafkajs can send two requests of a newcomer within one call of `joinGroup`. Only the second one has a member ID.
     const { joinGroup } = broker;
     broker.joinGroup = async (options) => {
       const lookupRequest: KafkajsBroker['lookupRequest'] = (...request) => {
@@ -278,7 +278,6 @@ function remedyOf(error: unknown): 'refresh' | 'time' | undefined {
   return kind === 'retry' && !('topic' in (error as Error)) ? 'time' : undefined;
 }
 
-/** Creates a cluster object with the driver's settings. */
 export function newCluster(config: ClusterConfig): Cluster {
   return new Cluster(clusterOptions(config));
 }
@@ -287,7 +286,6 @@ export interface OwnConsumerConfig extends ConsumerConfig {
   readonly onJoining?: OnJoining;
 }
 
-/** Creates a consumer of kafkajs that uses the driver's `Cluster`. */
 export function newConsumer(config: ClusterConfig, { onJoining, ...options }: OwnConsumerConfig): Consumer {
   const instrumentationEmitter = new EventEmitter();
   const { metadataMaxAge, allowAutoTopicCreation } = options;

@@ -14,11 +14,11 @@ const POLL_MS = 10;
  *
  * - If the connection is told to connect while it is connecting, such as for the first fetches of several readers, it opens a second socket
  *   and forgets the first. The first socket stays open, and takes the second one down when the broker closes it as idle.
- * - In the last seconds of a session that can't be extended, the connection authenticates before each request. Brokers refuse that
- *   (ILLEGAL_SASL_STATE), and each refusal closes the connection.
+ * - If a session is shorter than kafkajs's threshold, the connection authenticates before each request. Brokers refuse to authenticate twice
+ *   within a second (ILLEGAL_SASL_STATE), and each refusal closes the connection.
  * - If a response breaks off, the connection keeps the first bytes, and takes them for the beginning of a response after it has reconnected.
- *   The impossible size of that response makes it throw in the socket's handler, where nothing catches the error.
- * - The request queue keeps a timer with a negative delay running, even when it is idle. That costs CPU all the time, and Node prints a
+ *   The wrong size in these bytes can make it throw in the socket's handler, where nothing catches the error.
+ * - The request queue keeps a timer with a negative delay running, even when it is idle. The timer costs CPU all the time, and Node prints a
  *   TimeoutNegativeWarning (tulios/kafkajs#1704, #1751).
  */
 export function repair(connection: KafkajsConnection): void {
@@ -43,7 +43,7 @@ export function repair(connection: KafkajsConnection): void {
     },
     processData(data: Buffer): void {
       try {
-        // The size of a response is checked only when it arrives, not again with each further part of the response.
+        // While kafkajs waits for the next size, check all sizes that have arrived. Skip this for further chunks of a response.
         const isNext = connection.bytesNeeded === SIZE_BYTES && (connection.authHandlers ?? null) === null;
         if (isNext) assertSizes(connection.bytesBuffered === 0 ? data : Buffer.concat([...connection.chunks, data]));
         processData(data);

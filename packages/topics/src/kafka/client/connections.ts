@@ -67,7 +67,7 @@ export class Connections {
   close(): void {
     this.#closed = true;
     clearInterval(this.#looking);
-    // kafkajs listens for a socket's errors, but not for a close without an error.
+    // kafkajs listens to a socket's `error`, but not to its `close`.
     for (const socket of this.#open.keys()) socket.destroy(new Error('The log is closed.'));
   }
 }

@@ -19,7 +19,6 @@ const { KafkaJSNonRetriableError, KafkaJSNumberOfRetriesExceeded, KafkaJSConnect
     readonly KafkaJSServerDoesNotSupportApiKey: ErrorClass;
   };
 
-/** The code of an error in Kafka's protocol, by its name. */
 const code = (type: string): number => errorCodes.find((each) => each.type === type)?.code ?? Number.NaN;
 const answer = (type: string): Error => createErrorFromCode(code(type));
 

@@ -29,7 +29,7 @@ const FINAL_FAULTS: ReadonlySet<string> = new Set([
   'KafkaJSServerDoesNotSupportApiKey',
 ]);
 
-/** Errors of the language are defects of Headgate, unless kafkajs threw them (`ofKafkajs`). */
+/** Built-in JavaScript errors. They are defects of Headgate unless kafkajs threw them (`ofKafkajs`). */
 const OWN = new Set(['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError']);
 
 /** Yields an error, its causes, and the errors that any of these combines (`errors`), each with its own causes. */
@@ -73,15 +73,15 @@ const VERDICTS: Readonly<Record<ErrorKind, Verdict>> = {
 };
 
 /**
- * Marks an error of the language that kafkajs threw, and returns it. kafkajs can throw a `TypeError` if it loses a connection while using it, and a
- * retry helps then. In a bundle, only the mark distinguishes such an error from a defect of Headgate.
+ * Marks the built-in JavaScript errors in the chain of an error from kafkajs, and returns the error. kafkajs can throw a `TypeError` if it loses a
+ * connection while using it, and a retry helps then. In a bundle, only the mark distinguishes such an error from a defect of Headgate.
  */
 export function ofKafkajs<Thrown>(error: Thrown): Thrown {
   for (const each of chain(error)) if (OWN.has(each.name)) Object.assign(each, { retriable: true });
   return error;
 }
 
-/** Texts for errors that the driver waits out, but that can last until someone changes a setting. They say more than the texts of kafkajs. */
+/** Texts for errors that the driver waits out, but that can last until someone intervenes. They say more than the texts of kafkajs. */
 const LASTING: Readonly<Record<string, string>> = {
   CONCURRENT_TRANSACTIONS: "a broker hasn't ended a transaction yet; if this lasts, run check and see the broker logs",
 };
@@ -114,7 +114,7 @@ export function driverError(error: unknown): unknown {
   return error;
 }
 
-/** Returns why the brokers refuse for good, and what to do; undefined if they don't. */
+/** Returns the message of a final error if it is a refusal by brokers or Headgate's own error; otherwise undefined. */
 export function refusal(error: unknown): string | undefined {
   const final = verdictOf(error) === 'final' ? driverError(error) : undefined;
   return final instanceof Error && 'code' in final && isOurs(final.code) ? final.message : undefined;
@@ -127,7 +127,6 @@ export function refusalText(answer: KafkaJsError): string {
   return `${text.replace(/\.$/u, '')}. ${cure}`;
 }
 
-/** Names the topic that a request was about, if it is known. */
 export function aboutTopic(topic: string | undefined): string {
   return topic === undefined ? '' : ` for topic "${topic}"`;
 }

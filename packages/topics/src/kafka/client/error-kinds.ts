@@ -25,7 +25,7 @@ export function isTopicUnknown(error: unknown): boolean {
   return [...chain(error)].some(({ type }) => type === 'UNKNOWN_TOPIC_OR_PARTITION');
 }
 
-/** True when the brokers allow only shorter transactions. */
+/** True when the brokers allow only shorter transaction timeouts. */
 export function isTimeoutRefused(error: unknown): boolean {
   return [...chain(error)].some(({ type }) => type === 'INVALID_TRANSACTION_TIMEOUT');
 }
@@ -40,7 +40,6 @@ export function isOfMembersAlone(error: unknown): boolean {
   return [...chain(error)].some((each) => kindOf(each) === 'recreate');
 }
 
-/** True when a broker accepts only smaller batches. */
 export function isTooLarge(error: unknown): boolean {
   return [...chain(error)].some(({ type }) => type === 'MESSAGE_TOO_LARGE' || type === 'RECORD_LIST_TOO_LARGE');
 }

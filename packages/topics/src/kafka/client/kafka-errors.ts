@@ -1,14 +1,14 @@
 /**
  * What an error code of Kafka's protocol means for the client that gets it.
  *
- * - `refresh`: the leader or coordinator has changed, or isn't known yet. The same request can succeed with fresh metadata;
- * - `retry`: a transaction is still ending, or a coordinator is starting. The same request can succeed within a moment;
- * - `later`: the same request can succeed later;
- * - `recreate`: only a new producer, or a new member of the group, can continue;
- * - `fenced`: a newer producer of the transactional ID has taken over, or a transaction has timed out;
- * - `right`: someone must grant this user a right;
- * - `record`: the broker doesn't accept this record;
- * - `final`: someone must change a setting, Headgate's or the brokers'.
+ * - `refresh`: the same request can succeed with fresh metadata, for example after a change of leaders.
+ * - `retry`: a transaction is still ending, or a coordinator is starting. The same request can succeed within a moment.
+ * - `later`: the same request can succeed later.
+ * - `recreate`: only a new producer, or a new member of the group, can continue.
+ * - `fenced`: a newer producer of the transactional ID has taken over, or a transaction has timed out.
+ * - `right`: someone must grant this user a right.
+ * - `record`: the broker doesn't accept this record.
+ * - `final`: a retry doesn't help.
  */
 export type ErrorKind = 'refresh' | 'retry' | 'later' | 'recreate' | 'fenced' | 'right' | 'record' | 'final';
 
@@ -179,7 +179,6 @@ export function newerError(code: unknown): { readonly type: string; readonly mes
   return typeof code === 'number' ? NEWER[code] : undefined;
 }
 
-/** Undefined for an error that the driver doesn't know. */
 export function errorKind(type: string): ErrorKind | undefined {
   const known = KAFKA_ERRORS[type];
   return typeof known === 'object' ? known.kind : known;

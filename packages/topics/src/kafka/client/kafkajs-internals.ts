@@ -1,5 +1,5 @@
-// Internals of kafkajs that the driver uses, because kafkajs's public consumers join a group for every read, and its public producer loses records.
-// No other source file imports a file inside kafkajs. kafkajs's index would also load its producer, and bundlers can follow these static imports.
+// Internals of kafkajs that the driver uses, because kafkajs's public consumers join a group for every read. No other source file imports a file
+// inside kafkajs. kafkajs's index would also load its producer, and bundlers can follow these static imports.
 import type { Socket } from 'node:net';
 import type * as kafkajs from 'kafkajs';
 import description from 'kafkajs/package.json' with { type: 'json' };
@@ -35,7 +35,6 @@ export type {
 /** The kafkajs release that these internals belong to. */
 const KNOWN_VERSION = '2.2.4';
 
-/** Internals of kafkajs's broker. */
 export interface KafkajsBroker extends Broker, Record<Membership, MembershipRequest> {
   /** Set by `connect`. */
   readonly lookupRequest: LookupRequest;
@@ -68,7 +67,7 @@ interface CoordinatorOptions {
   readonly coordinatorType?: number;
 }
 
-/** A partition as kafkajs decodes it. */
+/** A partition of a fetch response, as kafkajs decodes it. */
 export interface FetchedPartition {
   readonly partition: number;
   readonly highWatermark: string;
@@ -129,7 +128,6 @@ interface KafkajsCluster {
   };
 }
 
-/** Internals of kafkajs's connection. */
 export interface KafkajsConnection {
   connect(): Promise<unknown>;
   isConnected(): boolean;
@@ -148,7 +146,6 @@ export interface KafkajsConnection {
   readonly requestQueue: RequestQueue;
 }
 
-/** Internals of kafkajs's request queue. */
 export interface RequestQueue {
   readonly pending: readonly unknown[];
   /** Requests in flight, by ID, in the order of sending. */
@@ -187,7 +184,6 @@ export const CompressionCodecs: typeof kafkajs.CompressionCodecs = (compression 
 type Errors = Pick<typeof kafkajs, 'KafkaJSNotImplemented'>;
 export const KafkaJSNotImplemented: Errors['KafkaJSNotImplemented'] = (errors as Errors).KafkaJSNotImplemented;
 
-/** kafkajs's authenticators by SASL mechanism. */
 export const authenticators = { plain, scram256, scram512, awsIam } as Readonly<
   Record<'plain' | 'scram256' | 'scram512' | 'awsIam', Authenticate>
 >;

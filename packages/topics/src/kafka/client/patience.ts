@@ -8,15 +8,14 @@ export interface Patience {
   waitsOut(error: unknown): boolean;
   /** Reports that the client waits because of `error`. `sinceMs`: when responses stopped, epoch ms; default now. */
   unavailable(error: unknown, sinceMs?: number): void;
-  /** The work has succeeded, or has failed for a reason that isn't waited out. */
+  /** Reports that the work has succeeded, or has failed for a reason that isn't waited out. */
   available(): void;
-  /** The work is given up. If brokers were unreachable, that remains reported until another client reaches them. */
+  /** Reports that the work is given up. A reported outage stays reported until another client reaches the brokers. */
   abandoned(): void;
 }
 
 export interface PatienceOptions {
   readonly watcher: AvailabilityWatcher;
-  /** Returns the text of an error, for the report. */
   readonly failureText: (error: unknown) => string;
   /** Whether to wait for a missing right, as for an unreachable broker. */
   readonly waitsForRights: boolean;

@@ -30,7 +30,6 @@ export class ReconnectingClient<C extends Connection> {
     return await retry(() => this.once(work), { patience: this.#options.patience(), signal: either });
   }
 
-  /** Runs `work` once, and rejects with its error. */
   async once<T>(work: (connection: C) => Promise<T>): Promise<T> {
     const connection = this.#connected();
     try {

@@ -42,8 +42,8 @@ interface Connection {
 const UNSUPPORTED_VERSION = 35;
 
 /**
- * Sends a request through the queue of a kafkajs connection. The request's bytes go to the socket without being copied; kafkajs's own encoder
- * would copy them twice.
+ * Sends a request through the queue of a kafkajs connection. The request's bytes go to the socket without being copied, unlike in kafkajs's own
+ * encoder.
  */
 export async function sendRequest<Options, Answer>(
   broker: Broker,

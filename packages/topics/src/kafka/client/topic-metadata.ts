@@ -6,7 +6,6 @@ import type { Cluster } from './cluster.ts';
 import type { Broker } from './send-request.ts';
 import { withinTime } from './time-limit.ts';
 
-/** The existing topics by name. */
 export type FoundTopics = ReadonlyMap<string, TopicMetadata>;
 
 /** UNKNOWN_TOPIC_OR_PARTITION, and INVALID_TOPIC_EXCEPTION, which says that no topic can have this name. */
@@ -62,7 +61,6 @@ async function askInTurn(cluster: Cluster, turn: number, names: readonly string[
   return await topicMetadata(cluster, names, await cluster.findBroker({ nodeId: nodeIds[turn % nodeIds.length] ?? '' }));
 }
 
-/** 0 if the topic doesn't exist. */
 export function partitionCount(topic: TopicMetadata | undefined): number {
   return topic?.partitionMetadata.length ?? 0;
 }

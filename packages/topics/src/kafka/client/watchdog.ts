@@ -8,11 +8,11 @@ import type { KafkajsConnection, SentRequest } from './kafkajs-internals.ts';
  * although the responses have arrived by then.
  */
 export const CHECK_MS = 500;
-/** Less than the time after which kafkajs gives up an attempt to connect. */
+/** Less than the driver's `connectionTimeout`, after which kafkajs gives up an attempt to connect. */
 const CONNECTS_WITHIN_MS = 2_000;
 /** How long a report outlasts its connection. Within this time, the requests that failed with the connection make their own reports. */
 const LINGER_MS = 2_000;
-/** The API keys of JoinGroup and SyncGroup, whose responses brokers delay until the other members have joined, too. */
+/** The API keys of JoinGroup and SyncGroup, whose responses brokers delay until other members have sent requests, too. */
 const JOINS: ReadonlySet<number> = new Set([11, 14]);
 
 export interface WatchdogOptions {
@@ -36,7 +36,9 @@ export interface WatchdogOptions {
 export class Watchdog {
   readonly #options: WatchdogOptions;
   readonly #looks = new WeakMap<SentRequest, number>();
-  /** What the broker owed at the last check: the socket for its connection, a request, or the handlers of an authentication. */
+  /**
+   * The object that the broker's next response belongs to, as of the last check: the connecting socket, a request, or an authentication's handlers.
+   */
   #owed: object | undefined;
   #bytesRead = 0;
   #checks = 0;
@@ -76,7 +78,7 @@ export class Watchdog {
     }
   }
 
-  /** Ends the watch, because no more requests follow on the connection. */
+  /** Ends the watch. Call when the connection has closed. */
   end(): void {
     if (this.#isReported) setTimeout(() => this.#options.watcher.available(), LINGER_MS).unref();
     this.#isReported = false;

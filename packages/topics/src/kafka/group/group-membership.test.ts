@@ -68,7 +68,7 @@ describe.skipIf(reason !== undefined)(
       return { membership, told, failures, has: () => told.at(-1) ?? [] };
     }
 
-    /** Creates consumers that note the name of each request they send. */
+    /** Creates consumers that add the name of each request they send to `asked`. */
     function watched(asked: Set<string>): GroupMembershipOptions['newConsumer'] {
       return (config) => {
         const made = quietConsumer(broker.brokers)(config);

@@ -12,7 +12,6 @@ export interface MemberMetadata {
 /** The version of Kafka's consumer protocol that kafkajs writes. */
 export const PROTOCOL_VERSION = 0;
 
-/** Encodes a member's metadata in Kafka's consumer protocol. */
 export function encodeMetadata(topics: readonly string[], terms: MemberMetadata): Buffer {
   const owned = terms.owned.map(({ topic, partition }) => [topic, partition]);
   const userData = Buffer.from(JSON.stringify({ owned, agreement: terms.agreement }));
@@ -32,7 +31,6 @@ export function decodeMetadata(metadata: Buffer): MemberMetadata | undefined {
   }
 }
 
-/** True when the group's leader assigned the member a partition. */
 export function hasPartitions(assignment: Buffer): boolean {
   try {
     const decoded = AssignerProtocol.MemberAssignment.decode(assignment);

@@ -148,7 +148,6 @@ export class Member implements GroupMembership {
     return consumer;
   }
 
-  /** Runs a consumer until it ends, and returns the reason. */
   async #live(consumer: MemberConsumer): Promise<Error> {
     try {
       await consumer.connect();
@@ -171,8 +170,8 @@ export class Member implements GroupMembership {
 
   /**
    * Removes a former member of this process, whose consumer crashed, from the group, so that a join needn't wait for the former member's session to
-   * end. Returns false to be called again, for example while the group doesn't list the new consumer yet. If the former member left first, the others
-   * would get this process's partitions for a moment.
+   * end. Returns false if the caller should try again, for example while the group doesn't list the new consumer yet. If the former member left
+   * first, the others would get this process's partitions for a moment.
    */
   async #isRemoved({ joiningAs = '' }: MemberConsumer, former: string): Promise<boolean> {
     const cluster = this.#options.cluster();

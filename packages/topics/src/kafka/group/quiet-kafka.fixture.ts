@@ -5,7 +5,7 @@ import { kafkajsSockets } from '../faults/kafkajs-sockets.fixture.ts';
 
 const RETRY = { initialRetryTime: 50, maxRetryTime: 500, retries: 5 };
 
-/** A client of kafkajs that logs nothing and retries quickly, like the driver's. */
+/** A client of kafkajs that logs nothing and retries quickly. */
 export function quietKafka(brokers: readonly string[]): Kafka {
   return new Kafka({
     clientId: 'membership-test',
@@ -16,12 +16,10 @@ export function quietKafka(brokers: readonly string[]): Kafka {
   });
 }
 
-/** A cluster object of the driver, with the same settings. */
 export function quietCluster(brokers: readonly string[]): Cluster {
   return newCluster(configOf(brokers));
 }
 
-/** Creates kafkajs consumers that use the driver's cluster object. */
 export function quietConsumer(brokers: readonly string[]): MemberConsumerOptions['newConsumer'] {
   return (config) => newConsumer(configOf(brokers), config);
 }

@@ -18,13 +18,13 @@ export interface HandoverOptions {
 
 /**
  * Waits for up to `handoverMs` while a living holder finishes its transactions in flight and releases the lane. Without the wait, both holders could
- * request the same page. The fence stops the older holder in any case.
+ * do the same work. The fence stops the older holder in any case.
  */
 export async function awaitHandover({ handoverMs, ...options }: HandoverOptions & { readonly handoverMs: number }): Promise<void> {
   const deadline = performance.now() + handoverMs;
   for (;;) {
     const found = await holderInGroup(options);
-    // The holder is an earlier opening of the lane by this log, which has nothing in flight any more.
+    // An earlier opening of the lane by this same log needs no wait.
     if (found === undefined || found.log === options.log) return;
     if (found.lives !== true || performance.now() >= deadline) return;
     await sleep(POLL_MS);

@@ -20,7 +20,7 @@ export interface LaneHolder {
   readonly pid: number;
   /** When the holder opened the lane, epoch ms, on the holder's clock. */
   readonly sinceMs: number;
-  /** The holder's group member, if a group shares the lanes. */
+  /** The holder's membership of the group that shares the lanes, if there is one. */
   readonly member?: { readonly group: string; readonly id: string } | undefined;
   /** True if the holder has released the lane and has nothing in flight. */
   readonly released?: boolean | undefined;
@@ -33,8 +33,8 @@ export interface LaneLogOptions {
 }
 
 /**
- * A lane's state in the log. Each take of the lane and most transactions write a record of their own into the state. These records show what the
- * newest transactions have written, and whether another process has taken the lane.
+ * A lane's state in the log. Each take of the lane and most transactions add a bookkeeping record to the state. These records show what the newest
+ * transactions have written, and whether another process has taken the lane.
  */
 export class LaneLog {
   readonly holderKey: string;
@@ -86,7 +86,7 @@ export class LaneLog {
     return this.#partition.reading(takenMs - skewMs);
   }
 
-  /** Evaluates a record. Returns its nonce if this writer has taken the lane with it. */
+  /** Evaluates a record. Returns the nonce if it is a holder record of this writer. */
   #note({ key, value, isAborted }: StateRecord): string | undefined {
     if (value === null) return undefined;
     if (key === this.transactionKey) {

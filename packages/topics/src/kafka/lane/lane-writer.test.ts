@@ -8,10 +8,9 @@ import type { ReconnectingClient } from '../client/reconnecting-client.ts';
 import type { TransactionSession } from '../producer/transaction-session.ts';
 import { KafkaLaneWriter, type KafkaLaneWriterOptions } from './lane-writer.ts';
 
-/** How long it takes to take a lane over a slow link. */
+/** Duration of a take over a slow link. */
 const TAKES_MS = 6_000;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
-/** The error of a broker for a topic that it doesn't know yet. */
 const UNKNOWN = Object.assign(new Error('This server does not host this topic-partition'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' });
 
 const FENCED = Object.assign(new Error('fenced'), { type: 'INVALID_PRODUCER_EPOCH' });
@@ -112,7 +111,6 @@ interface Parts {
   readonly unavailable?: (reason: string) => void;
 }
 
-/** A lane writer that uses these functions instead of brokers. */
 async function writer({ look, begin, write, unavailable = () => undefined }: Parts): Promise<KafkaLaneWriter> {
   const nothing = async (): Promise<void> => await Promise.resolve();
   const session = { begin: begin ?? nothing, write: write ?? nothing, settle: nothing, disconnect: nothing };

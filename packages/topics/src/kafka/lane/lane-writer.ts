@@ -48,7 +48,7 @@ const SETTLE_AFTER_MS = 1_000;
 
 /**
  * The only writer of a lane. After an error of a broker or a connection, the outcome of a transaction can be unknown. The writer then takes the lane
- * again, as `transaction-law.ts` describes, and finds the transaction in the log or writes it again. The caller only notices a delay.
+ * again, as `transaction-law.ts` describes, and finds the transaction in the log or writes it again.
  */
 export class KafkaLaneWriter extends QueuedLaneWriter {
   readonly #options: KafkaLaneWriterOptions;
@@ -81,7 +81,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     return this.#log.holder;
   }
 
-  /** Takes the lane for the first time, and fences its holder. */
+  /** Takes the lane, and fences its holder. */
   async open(): Promise<void> {
     await this.#untilDone(() => Promise.resolve());
   }
@@ -108,7 +108,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       await session.write(content, id);
       this.#log.counted = id.number;
     }, content).catch((error: unknown) => {
-      // The log has the transaction: this writer committed it before it lost the lane, or a successor completed it. The next transaction throws.
+      // If `counted` has reached this number, the log has the transaction, although the lane is lost. Only the next transaction throws.
       if (!(error instanceof LaneLostError) || this.#log.counted < id.number) throw error;
     });
     this.#state?.apply(stateChanges(content.records, lane.state));

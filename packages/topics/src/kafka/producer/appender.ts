@@ -49,7 +49,7 @@ export class Appender {
 
   async #append(records: readonly PlacedRecord[]): Promise<readonly RecordPosition[]> {
     const id = { incarnation: this.#incarnation, number: (this.#number += 1) };
-    /** Earlier attempts at this append, from the newest complete one on. Attempts after that one write only the records that it has lost. */
+    /** Earlier attempts at this append: the newest complete one, and those after it. */
     let noted: readonly Noted[] = [];
     const { session: newSession, patience, signal, explained } = this.#options;
     const attempt = async (): Promise<readonly RecordPosition[]> => {

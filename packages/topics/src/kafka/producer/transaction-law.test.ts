@@ -91,7 +91,7 @@ function* recovered(which: (read: Read) => Read['transactions'], mayBePartial = 
 
 const newestFirst = ({ transactions }: Read): Read['transactions'] => transactions.toReversed();
 
-/** An earlier law, which the model refutes. It ends an open transaction as the coordinator remembers it, and trusts acknowledgements. */
+/** An earlier law, which the model refutes. It gives an open transaction the outcome that the coordinator remembers, and trusts acknowledgements. */
 const LAST_LAW: ModelLaw = {
   *begin(barrier) {
     const last: Describe = { do: 'describe', wasCommitted: false };

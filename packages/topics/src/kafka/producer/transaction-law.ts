@@ -35,7 +35,7 @@ export interface End {
   readonly again: boolean;
 }
 
-/** Polls the partitions until all of them show the last end, for a limited time. */
+/** Polls the partitions until all of them show the end of the last transaction, for a limited time. */
 export interface Poll {
   readonly do: 'poll';
   isEnded: boolean;

@@ -23,7 +23,6 @@ export interface TransactionalProducerOptions {
   readonly transactionTimeout: { ms: number };
 }
 
-/** A batch and its partition. */
 export interface PartitionBatch extends TopicPartition {
   readonly batch: RecordBatch;
 }
@@ -34,7 +33,6 @@ export interface Touched {
   readonly offsets: readonly OffsetPlace[];
 }
 
-/** Returns true if there is at least one partition or group offset. */
 export function isAnywhere({ topicPartitions, offsets }: Touched): boolean {
   return topicPartitions.length + offsets.length > 0;
 }
@@ -63,7 +61,7 @@ interface Fenced {
 
 /** How many sequence numbers there are. After the last one, numbering starts again at 0. */
 export const SEQUENCES: number = 2 ** 31;
-/** `fence` never goes below this timeout, because a transaction of several pages might not finish in time. */
+/** `fence` doesn't halve the timeout below this value, because a large transaction might not finish in time. */
 const SHORTEST_TIMEOUT_MS = 1_000;
 
 /**
@@ -115,7 +113,7 @@ export class TransactionalProducer {
     return offsets;
   }
 
-  /** Commits offsets of groups with the transaction, which has begun. */
+  /** Adds offsets of groups to the transaction in progress. */
   async sendOffsets(offsets: readonly OffsetCommit[]): Promise<void> {
     const { cluster } = this.#options;
     const { transaction, protocol } = this.#begun;

@@ -13,7 +13,7 @@ import { describeConfigs } from '../requests/topics.ts';
 const BYTES = { least: 64 * 1024, first: 128 * 1024, most: 4 * 1024 * 1024 };
 /** After a response with more records, the next fetch requests fewer bytes, because even a small record takes about half a kilobyte when decoded. */
 const RECORDS_AT_ONCE = 10_000;
-/** How long a broker can wait for its remote storage in each retry. */
+/** How long a broker can wait for its remote storage in each retry, ms. */
 const PATIENCE_MS = 1_000;
 const RETRIES = 3;
 /** Maximum number of offsets without a record that one call of `fetchMessages` skips. */
@@ -99,7 +99,6 @@ export async function partitionOffsets(
   return new Map(partitions.map((partition) => [partition, offsets.get(partitionKey({ topic, partition })) ?? 0]));
 }
 
-/** Fetches the next records of one partition, from `offset` on. */
 export async function fetchRecords(cluster: Cluster, options: FetchOptions): Promise<FetchedRecords> {
   const { topic, partition } = options;
   const { offset, data } = await fetchMessages(cluster, options);
@@ -159,7 +158,6 @@ export async function fetchMessages(cluster: Cluster, options: FetchOptions): Pr
 
 export type FetchPartitionOptions = FetchOptions & Required<Pick<FetchOptions, 'isolationLevel'>>;
 
-/** Fetches from the leader of a partition. */
 export async function fetchPartition(
   cluster: Cluster,
   { topic, partition, maxBytes = BYTES.most, ...options }: FetchPartitionOptions,

@@ -212,7 +212,6 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     return positions.some(({ next, end }) => next < end);
   }
 
-  /** Adds the partitions that a topic has gained since the last check. */
   async #addPartitions(positions: Position[]): Promise<void> {
     const { topic, partitions } = this.#options.read;
     if (partitions !== undefined || performance.now() - this.#partitionsCheckedMs < PARTITIONS_CHECK_MS) return;
@@ -227,7 +226,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
     this.#partitionsCheckedMs = performance.now();
   }
 
-  /** Throws `TopicLostError` if a partition ends below the offset it had reached: its topic was recreated, or lost its end. */
+  /** Throws `TopicLostError` if a partition ends below an offset that the reader had reached: its topic was recreated, or lost its end. */
   async #assertReaches(cluster: Cluster, partition: number, reached: number): Promise<void> {
     const { topic } = this.#options.read;
     let end = 0;

@@ -79,7 +79,6 @@ export const heartbeat: Request<MemberOptions, void> = {
   read: wholeAnswer,
 };
 
-/** Removes a member from the group. */
 export const leaveGroup: Request<MemberOptions, void> = {
   api: 'LeaveGroup',
   key: 13,

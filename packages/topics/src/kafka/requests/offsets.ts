@@ -20,7 +20,6 @@ export interface ListOffsetsOptions extends AboutPartitions {
   readonly which: WhichOffset;
 }
 
-/** Reads one offset of each partition. */
 export const listOffsets: Request<ListOffsetsOptions, PartitionAnswers<number>> = {
   api: 'ListOffsets',
   key: 2,
@@ -54,7 +53,6 @@ export interface CommittedOffset {
   readonly isPending: boolean;
 }
 
-/** Reads the committed offsets of a group. */
 export const offsetFetch: Request<OffsetFetchOptions, PartitionAnswers<CommittedOffset>> = {
   api: 'OffsetFetch',
   key: 9,

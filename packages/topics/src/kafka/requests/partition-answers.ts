@@ -8,7 +8,7 @@ const CONCURRENT_TRANSACTIONS = 51;
 /** OPERATION_NOT_ATTEMPTED: the broker left this partition out because it refused another one of the request. */
 const NOT_ATTEMPTED = 55;
 
-/** Writes partitions grouped by topic: for each, its number and what `write` adds. */
+/** Writes partitions grouped by topic. Each is written as its number and what `write` adds. */
 export function writePartitions<Place extends TopicPartition>(
   body: RequestWriter,
   topicPartitions: readonly Place[],

@@ -21,7 +21,7 @@ export interface Routed<Options> {
   answersWithinMs?(options: Options): number;
 }
 
-/** A request of Kafka's protocol as data. The newest of `versions` that the broker knows is sent. */
+/** A request of Kafka's protocol as data. The newest of `versions` that the broker supports is sent. */
 export interface Request<Options, Answer> extends Routed<Options> {
   readonly key: number;
   /** In ascending order. */
@@ -39,7 +39,6 @@ export interface Request<Options, Answer> extends Routed<Options> {
 export interface Answered<Answer> {
   /** How long to wait before the next request to this broker, ms. */
   readonly throttleMs: number;
-  /** The broker's refusals, if any. */
   readonly refusals: readonly Refusal[];
   /** Meaningless if the whole request was refused. */
   readonly answer: Answer;
@@ -61,7 +60,6 @@ export interface AboutPartitions {
 /** Maximum time until a broker responds to a request without `answersWithinMs`, ms. */
 export const ANSWERS_WITHIN_MS = 3_000;
 
-/** The rights to these operations on each of the resources, each resource once. */
 export function rights(kind: ResourceKind, operations: readonly string[], names: Iterable<string>): readonly MissingRight[] {
   return [...new Set(names)].flatMap((name) => operations.map((operation) => ({ operation, kind, name })));
 }

@@ -6,7 +6,6 @@ const CHANGE_TIMEOUT_MS = 5_000;
 /** Number of the resource type "topic" in the protocol. */
 const TOPIC = 2;
 
-/** A partition as a broker describes it, with or without a leader. */
 export interface PartitionMetadata {
   readonly partitionId: number;
   /** Node ID of the leader; -1 if there is none. */
@@ -14,7 +13,6 @@ export interface PartitionMetadata {
   readonly replicas: readonly number[];
 }
 
-/** A topic as a broker describes it. */
 export interface TopicMetadata {
   readonly topic: string;
   /** ID of the topic, a new one if the topic is recreated; undefined on brokers older than Kafka 2.8. */

@@ -7,7 +7,7 @@ const SEPARATOR = '\u0001';
 const TOKEN = /^[\w.~+/-]+=*$/;
 const MAX_WORD = 100;
 
-/** How far a broker's clock can be ahead of this machine's. */
+/** Tolerance for how far a broker's clock is ahead of this machine's, ms. */
 const CLOCKS_APART_MS = 60_000;
 
 /** A token to present to the brokers. */
@@ -81,7 +81,7 @@ class StaleTokenError extends Error {
 }
 
 function tokenRefused(message: string): Error {
-  // kafkajs retries every error whose `retriable` isn't false.
+  // Otherwise, kafkajs would retry.
   return Object.assign(new TopicLogError({ code: 'HEADGATE_KAFKA_TOKEN_REFUSED', message }), { retriable: false });
 }
 

@@ -58,8 +58,8 @@ export function saslForKafkajs(sasl: KafkaSaslOptions): NonNullable<KafkaConfig[
 
 /**
  * kafkajs's own authentication. Throws a `TypeError` for an unsupported mechanism. kafkajs itself reports every error as a refusal, even a lost
- * connection or a timeout, and keeps only the message. Here such an error is thrown unchanged. Only two cases are refusals: the broker's error
- * SASL_AUTHENTICATION_FAILED, and a broker that can't prove its identity.
+ * connection or a timeout, and keeps only the message. Here, the error of a request is thrown unchanged unless it is SASL_AUTHENTICATION_FAILED. An
+ * error that kafkajs finds in a response, such as a broker's wrong signature, is a refusal.
  */
 export function kafkajsAuthentication(sasl: PlainSasl): Authentication {
   if (!Object.hasOwn(MECHANISMS, sasl.mechanism)) {
@@ -92,7 +92,7 @@ export function kafkajsAuthentication(sasl: PlainSasl): Authentication {
   });
 }
 
-/** Returns the broker's text, or kafkajs's if a broker can't prove its identity. Neither contains a secret. */
+/** Returns the broker's text, or kafkajs's if kafkajs found the error in a response. Neither contains a secret. */
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : 'without a reason';
   return message.replace(/^SASL .*? authentication failed: /u, '').replace(/[.\s]+$/u, '');
@@ -100,7 +100,7 @@ function reasonOf(error: unknown): string {
 
 function credentialsRefused(refusal: string): Error {
   const message = `${refusal}. Check the name and password (sasl). The password may have changed, or the user may have been deleted.`;
-  // kafkajs retries every error whose `retriable` isn't false.
+  // Otherwise, kafkajs would retry.
   return Object.assign(new TopicLogError({ code: 'HEADGATE_KAFKA_CREDENTIALS_REFUSED', message }), { retriable: false });
 }
 

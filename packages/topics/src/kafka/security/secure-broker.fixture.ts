@@ -8,14 +8,13 @@ export const PASSWORD = 'wonder-land-2';
 const security = 'org.apache.kafka.common.security';
 const bearer = `${security}.oauthbearer`;
 
-/** Options of a broker with secured listeners. */
 export interface SecureBrokerOptions {
   readonly listeners: Readonly<Record<string, 'PLAINTEXT' | 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SSL'>>;
   readonly settings: Readonly<Record<string, string>>;
 }
 
 /**
- * Options of a broker with two listeners that accept all of `MECHANISMS`, OPEN and SHORT. On SHORT, a client must authenticate again within
+ * Options of a broker with two listeners, OPEN and SHORT, which accept all of `MECHANISMS`. On SHORT, a client must authenticate again within
  * `reauthenticateMs`. The caller must add the SCRAM user.
  */
 export function saslBrokerOptions({ reauthenticateMs }: { readonly reauthenticateMs: number }): SecureBrokerOptions {

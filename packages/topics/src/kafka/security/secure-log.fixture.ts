@@ -9,7 +9,6 @@ export interface SecureLogOptions extends Omit<KafkaTopicLogOptions, 'brokers'> 
   readonly listener: string;
 }
 
-/** Opens a log over a listener of a broker. */
 export async function secureLog({ broker, listener, sasl, ...options }: SecureLogOptions): Promise<TopicLog> {
   const brokers = broker.nodes.map(({ addresses }) => addresses[listener] ?? '');
   return await kafkaTopicLog({ brokers, replication: 1, ...options, ...(sasl !== undefined && { sasl }) });

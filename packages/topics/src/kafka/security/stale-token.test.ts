@@ -58,7 +58,7 @@ describe.skipIf(why !== undefined)(`a token that expires${because}`, () => {
       renew(7_000);
       const expiresMs = Date.now() + 7_000;
       const atFirst = count(HANDSHAKE);
-      // Brokers refuse a client that authenticates twice within a second, as unrepaired kafkajs does in the last two seconds of a session.
+      // Brokers refuse a client that authenticates twice within a second, as kafkajs without the driver's repairs does near the end of a session.
       while (Date.now() < expiresMs - 500) await Promise.race([writer.write(), sleep(expiresMs - Date.now())]);
       expect(count(HANDSHAKE) - atFirst).toBeLessThan(25);
       expect(changes).toEqual([]);

@@ -17,7 +17,6 @@ export interface BatchRecords {
   readonly parts?: SeriesParts | undefined;
 }
 
-/** Throws a `TypeError` if there is no record at `index`. */
 export function recordAt(records: BatchRecords, index: number): BatchRecord {
   const record = records.at(index);
   if (record === undefined) throw new TypeError(`Record ${index} is missing.`);

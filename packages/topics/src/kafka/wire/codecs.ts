@@ -11,8 +11,8 @@ export interface Compression {
 }
 
 /**
- * Compressions, at level 1. Higher levels of gzip and zstd take much longer and save only a few more bytes, because the records of a page are
- * similar.
+ * Compressions, at level 1. Higher levels of gzip and zstd take much longer and save only a few more bytes, because the records of a batch are
+ * usually similar.
  */
 export const COMPRESSIONS: Readonly<Record<'none' | 'gzip' | 'zstd', Compression>> = {
   none: { codec: CODECS.none, compress: (records) => Promise.resolve(records) },

@@ -12,7 +12,6 @@ export interface EncodedRecords {
   readonly nextBytes: number;
 }
 
-/** Which records to encode. */
 export interface EncodeRecordsOptions {
   /** Index of the first record. Default 0. */
   readonly from?: number;

@@ -12,12 +12,10 @@ export class RecordWriter {
     this.#bytes = room !== undefined && room.length >= bytes ? room : Buffer.allocUnsafeSlow(bytes);
   }
 
-  /** Number of written bytes. */
   get length(): number {
     return this.#end;
   }
 
-  /** The whole buffer. */
   get room(): Buffer<ArrayBuffer> {
     return this.#bytes;
   }
@@ -52,8 +50,8 @@ export class RecordWriter {
   }
 
   /**
-   * Writes a record whose value has a short varying `text` in the middle. `head` is the record from its key up to the text, and `tail` the
-   * rest after it. Returns false, and writes nothing, if the text isn't ASCII.
+   * Appends a record whose value has a short varying `text` in the middle. `head` is the record from its key up to the text, and `tail` the rest
+   * after it. Returns false, and appends nothing, if the text isn't ASCII.
    */
   alike(offsetDelta: number, head: Uint8Array, text: string, tail: Uint8Array): boolean {
     const length = 2 + varintBytes(offsetDelta) + head.length + text.length + tail.length;
@@ -94,7 +92,7 @@ export class RecordWriter {
     writeVarint(this.#bytes, place, length);
   }
 
-  /** Returns false, and writes nothing, if a short text isn't ASCII. */
+  /** Returns false, and appends nothing, if a short text isn't ASCII. */
   #shortAscii(text: string): boolean {
     this.#reserve(MAX_VARINT_BYTES + text.length);
     const start = writeVarint(this.#bytes, this.#end, text.length);

@@ -31,7 +31,7 @@ export class SeriesWriter {
   }
 
   /**
-   * Writes the record at `index`. Returns false, and writes nothing, if the record's part is empty, longer than `LONG` or not ASCII. If the part is
+   * Appends the record at `index`. Returns false, and appends nothing, if the record's part is empty, longer than `LONG` or not ASCII. If the part is
    * empty or isn't ASCII, two halves of a surrogate pair can meet, so only the whole value can be encoded.
    */
   write(writer: RecordWriter, index: number, offsetDelta: number): boolean {

@@ -20,7 +20,6 @@ export interface SplitBatch {
   /** The batch's size as a broker counts it, before compression. */
   readonly bytes: number;
   readonly count: number;
-  /** Compresses the records. */
   packed(): Promise<RecordBatch>;
 }
 
