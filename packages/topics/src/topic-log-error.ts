@@ -1,6 +1,6 @@
 /** The cases of a {@link TopicLogError}. */
 export type TopicLogErrorCode =
-  /** The log can't be opened. The message says why. */
+  /** The log can't be opened as requested, or a backup can't be created. The message says why. */
   | 'HEADGATE_TOPIC_LOG_OPEN'
   /** A newer release has written the log. */
   | 'HEADGATE_TOPIC_LOG_VERSION'
@@ -14,7 +14,7 @@ export type TopicLogErrorCode =
   | 'HEADGATE_TOPIC_LOG_BUSY'
   /** The log or the lane was closed before or during the call. */
   | 'HEADGATE_TOPIC_LOG_CLOSED'
-  /** The log stopped for an external reason, its `cause`. Reopen it to see whether a write in flight succeeded. */
+  /** The log failed for an external reason, which the message names. Reopen it to see whether a write in flight succeeded. */
   | 'HEADGATE_TOPIC_LOG_FAILED'
   /** See `LaneHeldError`. */
   | 'HEADGATE_LANE_HELD'
@@ -34,11 +34,11 @@ export type TopicLogErrorCode =
   | 'HEADGATE_GROUP_IN_USE'
   /** The group is in use by consumers of another kind, so this process can't join it. */
   | 'HEADGATE_GROUP_TAKEN'
-  /** The group's members have a different configuration than this process, which has left the group. */
+  /** The group's members have a different configuration than this process, so this process isn't a member. */
   | 'HEADGATE_GROUP_DISAGREEMENT'
   /** The brokers refuse the request, and a retry doesn't help. */
   | 'HEADGATE_BROKERS_REFUSE'
-  /** The brokers refuse this name and password. */
+  /** The brokers refuse these credentials. */
   | 'HEADGATE_KAFKA_CREDENTIALS_REFUSED'
   /** The brokers refuse this token. */
   | 'HEADGATE_KAFKA_TOKEN_REFUSED'

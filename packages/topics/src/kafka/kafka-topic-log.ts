@@ -73,7 +73,7 @@ export interface KafkaTopicLogOptions {
   readonly compression?: 'none' | 'gzip' | 'zstd';
   /**
    * How long a transaction can stay open before a broker aborts it, ms. If the brokers allow less (`transaction.max.timeout.ms`), the value is halved
-   * until they accept it, down to 1 s. Default 60,000.
+   * until they accept it, but not below 1 s. Default 60,000.
    */
   readonly transactionTimeoutMs?: number;
   /** How long a member can be silent before its group removes it, ms. Default 6000. */

@@ -28,7 +28,7 @@ it(
       // oxlint-disable-next-line machine/no-sleep -- any instant will do
       if (kill % 6 === 0) await pause(Math.random() * 150);
       else {
-        // This line comes only if the lane of the killed predecessor is free at once.
+        // The writer prints this line only if the lane of its killed predecessor is free.
         await writer.line('open');
         if (kill % 2 === 1) await writer.line('page ');
         // oxlint-disable-next-line machine/no-sleep -- any instant will do

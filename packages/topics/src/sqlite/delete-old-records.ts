@@ -5,7 +5,7 @@ const LOOK_MS = 60_000;
 /** Pause between two steps of a deletion, in which writers of this and other processes get their turn. */
 const STEP_MS = 50;
 
-/** How long records are kept. Offsets don't change. A reader at a deleted offset starts with the first record that exists. */
+/** How long records are kept. Offsets don't change. A reader at a deleted offset continues at the first remaining record. */
 export interface SqliteRetention {
   /** Records older than this are deleted, milliseconds. Records of compacted topics are never deleted. */
   readonly maxAgeMs: number;

@@ -17,7 +17,6 @@ export interface SqliteLaneWriterOptions {
   readonly now: () => number;
   /** If set, transactions wait while the file is locked or full, and the watcher gets the reason. If not, transactions throw. */
   readonly availability: AvailabilityWatcher | undefined;
-  /** Path of the log. */
   readonly file: string;
   readonly onClose: (writer: SqliteLaneWriter) => void;
 }
@@ -91,7 +90,6 @@ export class SqliteLaneWriter extends QueuedLaneWriter {
   }
 }
 
-/** Returns the records with their partitions filled in. */
 function placedRecords(
   records: readonly (NewRecord | RecordSeries)[],
   positions: readonly RecordPosition[],

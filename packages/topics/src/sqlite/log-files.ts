@@ -23,7 +23,6 @@ export class LogFiles {
     for (const path of [`${this.file}-wal`, `${this.file}-shm`]) this.#opened.set(path, identityOf(path));
   }
 
-  /** True after `assertExists` has thrown. */
   get areGone(): boolean {
     return this.#failure !== undefined;
   }

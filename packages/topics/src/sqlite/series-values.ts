@@ -24,7 +24,6 @@ export function isSeriesValues(value: string | Uint8Array | SeriesValues | null)
   return value !== null && typeof value === 'object' && 'middles' in value;
 }
 
-/** Returns how many records a stored value contains. */
 export function recordCount(value: string | Uint8Array | SeriesValues | null): number {
   return isSeriesValues(value) ? value.count : 1;
 }

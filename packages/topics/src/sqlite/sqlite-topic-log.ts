@@ -32,8 +32,8 @@ import type { StateEntries } from './worker-protocol.ts';
 /** Options of {@link sqliteTopicLog}. */
 export interface SqliteTopicLogOptions {
   /**
-   * Path of the file. If the file is missing, it is created with its folder. A relative path starts at the working directory. `-wal`, `-shm` and
-   * `-lanes/` are next to the file.
+   * Path of the file. If the file is missing, it is created with its folder. A relative path starts at the working directory. The log also uses
+   * `<file>-wal`, `<file>-shm` and `<file>-lanes/`.
    */
   readonly file: string;
   /**
@@ -46,11 +46,11 @@ export interface SqliteTopicLogOptions {
    * a while. Default 50.
    */
   readonly pollMs?: number;
-  /** How long a tombstone of a compacted topic stays readable, milliseconds. Default 86,400,000 (a day). */
+  /** Minimum time for which a tombstone of a compacted topic stays readable, milliseconds. Default 86,400,000 (a day). */
   readonly tombstoneRetentionMs?: number;
   /** Maximum size of the file, bytes. A write beyond it throws a `TopicLogError` (HEADGATE_TOPIC_LOG_FULL). Default 0: the disk is the limit. */
   readonly maxFileBytes?: number;
-  /** True to open the file only for reading: it is neither created nor migrated, and this user doesn't need write permission. Default false. */
+  /** True to open the file for reading: it is neither created nor migrated, and this user doesn't need write permission. Default false. */
   readonly readOnly?: boolean;
   /** Deletes old records while the log is open. Default: all are kept. */
   readonly retention?: SqliteRetention;
@@ -72,10 +72,9 @@ export interface SqliteTopicLogOptions {
 const MAX_RECORD_BYTES = 500_000_000;
 
 /**
- * Opens a topic log in one SQLite file: synced at each commit, usable by several processes of one machine at once (not over a network
- * drive). SQLite runs in its own thread. A new holder of a lane is refused with `LaneHeldError` while an older one lives. A record without
- * a key or a partition goes to partition 0. Throws a `TopicLogError`: HEADGATE_TOPIC_LOG_OPEN, _VERSION, _CORRUPT, _FULL or _BUSY. Later calls can
- * throw the same errors.
+ * Opens a topic log in one SQLite file: synced at each commit, usable by several processes of one machine at once (not over a network drive). SQLite
+ * runs in its own thread. A lane that has a holder is refused with `LaneHeldError`. A record with neither key nor partition goes to partition 0.
+ * Throws a `TopicLogError`: HEADGATE_TOPIC_LOG_OPEN, _VERSION, _CORRUPT, _FULL or _BUSY. Later calls can throw the same errors.
  */
 export async function sqliteTopicLog(options: SqliteTopicLogOptions): Promise<TopicLog> {
   const {
@@ -218,7 +217,6 @@ class SqliteTopicLog implements TopicLog {
     return (await this.#link.call('group-offset', topicPartition)) ?? undefined;
   }
 
-  /** The offset of the first record appended at this time or later; undefined if there is none. */
   async offsetSince(topicPartition: TopicPartition, sinceMs: number): Promise<number | undefined> {
     this.#assertOpen();
     return (await this.#link.call('offset-since', { ...topicPartition, sinceMs })) ?? undefined;

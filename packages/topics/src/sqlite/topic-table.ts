@@ -27,7 +27,7 @@ interface Writes {
   readonly setStartOffset: StatementSync;
 }
 
-/** Kafka's rule for names, so that a topic can move to Kafka. */
+/** The characters and length that Kafka allows, so that a topic can move to Kafka. */
 const TOPIC_NAME = /^[A-Za-z0-9._-]{1,249}$/;
 const MAX_PARTITIONS = 10_000;
 

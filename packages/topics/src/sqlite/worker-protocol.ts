@@ -2,7 +2,6 @@ import type { CreatedTopics, LaneSpec, OffsetCommit, TopicInfo, TopicPartition, 
 import type { InvalidRecordDetails } from '../topic-errors.ts';
 import type { SeriesValues } from './series-values.ts';
 
-/** The worker's options. */
 export interface WorkerOptions {
   readonly file: string;
   readonly busyTimeoutMs: number;
@@ -10,7 +9,7 @@ export interface WorkerOptions {
   readonly tombstoneRetentionMs: number;
   /** 0 for no limit except the disk. */
   readonly maxFileBytes: number;
-  /** True to create, change and migrate nothing. Default false. */
+  /** True to neither create nor migrate the file. Default false. */
   readonly readOnly?: boolean;
 }
 

@@ -6,11 +6,11 @@ import type { NewRecord, ReadOptions, TopicLog, TopicRecord } from '../topic-log
  */
 export type OpenTopicLog = () => Promise<TopicLog>;
 
-/** One promise of every driver. `run` rejects with an `AssertionError` that says how the driver broke the promise. */
+/** One promise that every driver keeps. `run` rejects with an `AssertionError` that says how the driver broke the promise. */
 export interface DriverCheck {
   /** A sentence about every driver, for the test's title. */
   readonly name: string;
-  /** Opens the log, checks it and closes it. Takes as long as the driver's transactions. */
+  /** Opens the log, checks it and closes it. */
   run(open: OpenTopicLog): Promise<void>;
 }
 

@@ -77,7 +77,6 @@ describe.skipIf(why !== undefined)(`three brokers${because}`, { timeout: 600_000
   }
 });
 
-/** Shuts a node down with SIGTERM, and waits until it has ended. */
 async function ended(node: KafkaNode): Promise<void> {
   if (node.pid !== undefined) process.kill(node.pid, 'SIGTERM');
   await expect.poll(() => node.pid, { timeout: 120_000 }).toBeUndefined();

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Admin, type ITopicConfig, Kafka, logLevel } from 'kafkajs';
 import { letQueuesIdle } from './idle-queues.fixture.ts';
 
-/** A record as a reader of committed records sees it. */
 export interface SeenRecord {
   readonly partition: number;
   readonly offset: number;
@@ -40,8 +39,8 @@ export async function createTopics(admin: Admin, topics: readonly ITopicConfig[]
 }
 
 /**
- * Repeats `look` until it succeeds, for `withinMs`, because kafkajs gives up on a broker that is away for a moment. `look` should use a new client
- * each time. It gets the time left, ms.
+ * Repeats `look` until it succeeds, for `withinMs`, because kafkajs gives up on a broker that is away for a moment. `look` gets the time left, ms,
+ * and should use a new client each time.
  */
 export async function lookPatiently<T>(withinMs: number, look: (leftMs: number) => Promise<T>): Promise<T> {
   for (const deadline = performance.now() + withinMs; ; await sleep(POLL_MS)) {

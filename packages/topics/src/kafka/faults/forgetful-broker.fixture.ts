@@ -109,8 +109,8 @@ interface Told {
 
 /**
  * After `arm`, the next transaction in this process that writes to one of these topics, or commits offsets of one of these groups, gets no end marker
- * there, as if the broker skipped it. Call this before a lane is opened or a record is appended. The function that `arm` returns tells whether it has
- * happened for all names.
+ * there, as if the broker skipped it. Call `forgetting` before a lane is opened or a record is appended. The function that `arm` returns tells
+ * whether all names have been skipped.
  */
 export function forgetting(...names: readonly string[]): { readonly arm: (told?: string) => () => boolean } {
   patchBrokers();

@@ -18,7 +18,6 @@ const NAMES: Readonly<Record<number, string>> = {
   65: 'DescribeTransactions',
 };
 
-/** The fields of a request's header. */
 export interface RequestHead {
   /** Name of the request; `#<API key>` for one without a name in this file. */
   readonly api: string;

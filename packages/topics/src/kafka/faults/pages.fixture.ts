@@ -8,7 +8,6 @@ export interface Pages {
   readonly lane: LaneSpec;
   readonly topic: string;
   readonly group: string;
-  /** The number of the next page. */
   next: number;
   /** Writes the next pages. Resolves when they are acknowledged. */
   write(writer: LaneWriter, count?: number): Promise<void>;
@@ -30,7 +29,6 @@ export interface PagesOptions {
   readonly name?: string;
 }
 
-/** Creates the topics of a new lane. */
 export async function newPages(log: TopicLog, { partitions = 2, name = `pages-${randomUUID()}` }: PagesOptions = {}): Promise<Pages> {
   const [topic, state, requests] = [`${name}.records`, `${name}.state`, `${name}.requests`];
   await log.createTopics([

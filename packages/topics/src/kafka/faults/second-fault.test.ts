@@ -52,7 +52,6 @@ const APIS: Readonly<Record<string, { readonly beginnings: readonly Case['beginn
   Metadata: { beginnings: ['cut'], isCoordinated: false },
 };
 
-/** Yields all combinations to test. */
 function* everyCase(): Generator<Case> {
   for (const [api, { beginnings, isCoordinated }] of Object.entries(APIS))
     for (const deed of [...CUTS, ...(isCoordinated ? REFUSALS : [])])

@@ -20,7 +20,7 @@ export async function brokerOfProtocol(protocol: number, more: Readonly<Record<s
   }
 }
 
-/** Lowers the feature `transaction.version` of a cluster. Below 2, its transactions use protocol 1. */
+/** Sets the feature `transaction.version` of a cluster. Below 2, its transactions use protocol 1. */
 export async function setTransactionVersion(brokers: readonly string[], level: number): Promise<void> {
   const cluster = newCluster({ brokers: [...brokers], requestTimeout: 30_000, socketFactory: kafkajsSockets() });
   await cluster.connect();

@@ -22,7 +22,6 @@ describe.skipIf(why !== undefined).concurrent.for([1, 2])(
 
     interface Writing {
       readonly log: TopicLog;
-      /** Sets the rule for the log's requests. */
       readonly rule: (rule?: (request: RequestHead) => Deed) => void;
       /** Applies `deed` to the `nth` request named `api` from now on, counted from 0. The returned function tells whether that request has come. */
       readonly strike: (blow: { readonly api: string; readonly nth: number; readonly deed: Deed }) => () => boolean;

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { LaneWriter } from '../../topic-log.ts';
 import type { Pages } from './pages.fixture.ts';
 
-/** A lane that writes page after page. */
 export interface Writing extends AsyncDisposable {
   /** Resolves when this many more pages are acknowledged. */
   further(pages: number): Promise<void>;
