@@ -24,7 +24,6 @@ export class Backoff {
     this.#limitMs = options.firstMs;
   }
 
-  /** Returns the length of the next pause, ms. */
   nextMs(): number {
     const { mostMs, leastMs = 0, random = Math.random } = this.#options;
     const limitMs = this.#limitMs;

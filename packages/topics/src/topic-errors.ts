@@ -62,7 +62,7 @@ export class TopicUnknownError extends TopicLogError {
   }
 }
 
-/** A topic lost records during use: it was deleted and recreated, or its end was cut off. A transaction that throws this error writes nothing. */
+/** A topic lost records during use: it was deleted and recreated, or its end was cut off. */
 export class TopicLostError extends TopicLogError {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'TopicLostError';

@@ -171,7 +171,6 @@ class KafkaTopicLog implements TopicLog {
   readonly #closing = new AbortController();
   readonly #lanes = new Set<KafkaLaneWriter>();
   readonly #readers = new Set<{ begun(): Promise<void>; close(): Promise<void> }>();
-  /** Memberships with the names of their groups. */
   readonly #memberships = new Map<GroupMembership, string>();
   readonly #clients = new Set<ReconnectingClient<Cluster>>();
   readonly #patience = (): Patience =>

@@ -6,7 +6,6 @@ import { onTestFinished } from 'vitest';
 /** A process that runs a fixture and exchanges lines with the test. It is killed at the end of the test. */
 export interface Child {
   readonly process: ChildProcess;
-  /** Every line that the process has printed so far. */
   readonly lines: string[];
   /** Resolves to the first line that begins with `start`, even if it was printed before. Rejects if the process ends without such a line. */
   line(start: string): Promise<string>;

@@ -7,7 +7,7 @@ const STEP_MS = 50;
 
 /** How long records are kept. Offsets don't change. A reader at a deleted offset continues at the first remaining record. */
 export interface SqliteRetention {
-  /** Records older than this are deleted, milliseconds. Records of compacted topics are never deleted. */
+  /** Age at which records are deleted, except in compacted topics, milliseconds. */
   readonly maxAgeMs: number;
   /** Returns true for a topic whose records are deleted only before the lowest offset that any group has committed. Default: no topic. */
   readonly untilCommitted?: (topic: string) => boolean;

@@ -4,7 +4,6 @@ import { InvalidRecordError, TopicMismatchError, TopicUnknownError } from '../to
 import { TopicLogError, closedError } from '../topic-log-error.ts';
 import type { Failure } from './worker-protocol.ts';
 
-/** Returns the public error for a failure in the worker. */
 // oxlint-disable-next-line typescript/consistent-return -- the return type makes the compiler prove the switch complete
 export function failureToError(failure: Failure): Error {
   switch (failure.kind) {
@@ -65,7 +64,7 @@ export function failureToError(failure: Failure): Error {
   }
 }
 
-/** Returns the error of a log that has stopped working, for the reason in `detail`. */
+/** Returns the error of a log that has failed for the reason in `detail`. */
 export function failedError({ file, detail }: { readonly file: string; readonly detail: string }, options?: ErrorOptions): TopicLogError {
   const message = `The topic log ${file} failed: ${detail}. Close and reopen it, and read its state before you write again.`;
   return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_FAILED', retryable: true, message }, options);

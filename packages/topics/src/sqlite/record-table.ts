@@ -24,7 +24,6 @@ type Field = string | Uint8Array;
 /** A row to insert: one record, or a series of records if `value` is `SeriesValues`. */
 export interface NewRow {
   readonly partitionId: number;
-  /** Offset of the row's first record. */
   readonly offset: number;
   readonly timestampMs: number;
   readonly key: Field | null;

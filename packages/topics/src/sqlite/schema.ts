@@ -5,7 +5,6 @@ import { integer } from './column.ts';
 /** "HdGt" in ASCII, which marks the file as a topic log: https://www.sqlite.org/pragma.html#pragma_application_id. */
 const APPLICATION_ID = 0x48644774;
 
-/** Version of this release's schema. */
 const VERSION = 5;
 /** The migration from each older version of the schema to the next one. */
 const MIGRATIONS: Readonly<Record<number, string>> = {

@@ -104,7 +104,6 @@ interface InnerOptions {
   readonly link: WorkerLink;
   readonly file: string;
   readonly now: () => number;
-  /** The deletion of old records, if `retention` is set. */
   readonly deletion: { stop(): void } | undefined;
   readonly availability: Availability | undefined;
 }

@@ -20,7 +20,6 @@ export class SqliteTopicReader<Field extends string | Uint8Array> extends PullRe
   readonly #opened: Promise<unknown>;
   /** Makes a pending `#nextChunk` resolve to null. */
   #stopWaiting: () => void = () => {};
-  /** The remaining records of the current chunk. */
   #records: Iterator<TopicRecord<string | Uint8Array>> = [].values();
 
   constructor(options: SqliteTopicReaderOptions<Field>) {

@@ -16,7 +16,6 @@ export interface StoredPartition {
 export interface StoredTopic {
   readonly name: string;
   readonly compacted: boolean;
-  /** Partitions by their number. */
   readonly partitions: readonly StoredPartition[];
 }
 
@@ -72,7 +71,6 @@ export class TopicTable {
     return topic;
   }
 
-  /** All topics, or those among `names`; sorted by name. */
   list(names: readonly string[] | null): readonly TopicInfo[] {
     const topics = names === null ? group(this.#topics.all()) : [...new Set(names)].toSorted().flatMap((name) => this.find(name) ?? []);
     return topics.map((topic) => ({
@@ -124,7 +122,6 @@ export class TopicTable {
   }
 }
 
-/** Returns the partition with this number. Throws if the topic doesn't have it. */
 export function partitionOf(topic: StoredTopic, partition: number): StoredPartition {
   const found = topic.partitions[partition];
   if (found === undefined) {

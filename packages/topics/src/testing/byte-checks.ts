@@ -26,7 +26,6 @@ function plain({ key, value, headers = {} }: Pick<NewRecord, 'key' | 'value' | '
   return { key: bytes(key), value: bytes(value), headers: Object.entries(headers).map(([name, header]) => [name, bytes(header)]) };
 }
 
-/** Checks keys, values and headers of bytes. */
 export function byteChecks(): readonly DriverCheck[] {
   return [
     {

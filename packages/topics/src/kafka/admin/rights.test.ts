@@ -12,7 +12,6 @@ const because = why === undefined ? '' : ` (skipped: ${why})`;
 
 interface Case {
   readonly user: string;
-  /** The rights that the user lacks. */
   readonly lacks: readonly Rights[];
   /** The rights that the first error names. `missingRights` finds the same ones, or `found`. */
   readonly told: string;

@@ -37,7 +37,6 @@ const POLL_MS = 20;
 const BROKERS_WITHIN_MS = 3_000;
 const PAUSES = { leastMs: 50, firstMs: 200, mostMs: 400 };
 
-/** A topic's partitions and limits, as a writer needs them. */
 export interface TopicDescription {
   readonly id: string | undefined;
   readonly partitions: number;
@@ -49,7 +48,6 @@ export interface TopicDescription {
 export interface CreateTopicsOptions {
   readonly cluster: Cluster;
   readonly topics: readonly NewTopicSpec[];
-  /** Replicas of each partition. */
   readonly replication: number;
   /** True to change nothing: the brokers only validate the request. */
   readonly validateOnly: boolean;

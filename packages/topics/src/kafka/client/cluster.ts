@@ -257,7 +257,6 @@ function throwOfKafkajs(error: unknown): never {
   throw ofKafkajs(error);
 }
 
-/** The coordinator that a request is sent to; undefined for a request to another kind of broker. */
 function coordinatorOf({ to }: Pick<Routed<never>, 'to'>, options: unknown) {
   if (to !== 'group coordinator' && to !== 'transaction coordinator') return undefined;
   const { groupId = '', transactionalId = '' } = options as { readonly groupId?: string; readonly transactionalId?: string };

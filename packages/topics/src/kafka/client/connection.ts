@@ -68,7 +68,6 @@ export function repair(connection: KafkajsConnection): void {
   };
 }
 
-/** Throws if a response in `bytes` has an impossible size. */
 function assertSizes(bytes: Buffer): void {
   for (let at = 0; at + SIZE_BYTES <= bytes.length;) {
     const size = bytes.readInt32BE(at);

@@ -10,7 +10,6 @@ interface KafkaJsError extends Error {
   /** The error's name in Kafka's protocol, if a broker returned it. */
   readonly type?: string;
   readonly code?: number | string;
-  /** The topic that a broker's error is about, if any. */
   readonly topic?: string;
   /** `host:port` of the broker, on an error of a connection. */
   readonly broker?: unknown;

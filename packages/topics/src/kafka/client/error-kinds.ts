@@ -20,7 +20,6 @@ export function isNoneReady(error: unknown): boolean {
   return [...chain(error)].some(({ name }) => name === 'NoBrokerReadyError');
 }
 
-/** True when a broker doesn't know the topic or partition. */
 export function isTopicUnknown(error: unknown): boolean {
   return [...chain(error)].some(({ type }) => type === 'UNKNOWN_TOPIC_OR_PARTITION');
 }

@@ -12,7 +12,6 @@
  */
 export type ErrorKind = 'refresh' | 'retry' | 'later' | 'recreate' | 'fenced' | 'right' | 'record' | 'final';
 
-/** A final error's meaning for the user. */
 export interface Refusal {
   readonly kind: 'final';
   /** What happened. Default: kafkajs's text, in which a setting can have another name than in the brokers' configuration. */
@@ -21,7 +20,6 @@ export interface Refusal {
   readonly cure: string;
 }
 
-/** The errors of Kafka's protocol that the driver knows, by name. */
 export const KAFKA_ERRORS: Readonly<Record<string, ErrorKind | Refusal>> = {
   UNKNOWN_TOPIC_OR_PARTITION: 'refresh',
   LEADER_NOT_AVAILABLE: 'refresh',
@@ -174,7 +172,6 @@ const NEWER: Readonly<Record<number, { readonly type: string; readonly message: 
   129: { type: 'REBOOTSTRAP_REQUIRED', message: 'The client must restart from the addresses in its configuration' },
 };
 
-/** The name and text of an error that kafkajs doesn't know; undefined for any other. */
 export function newerError(code: unknown): { readonly type: string; readonly message: string } | undefined {
   return typeof code === 'number' ? NEWER[code] : undefined;
 }

@@ -15,7 +15,6 @@ export interface FetchOptions {
   readonly isolationLevel: number;
 }
 
-/** The batches of a partition from an offset on, decoded by kafkajs. */
 export const fetch: KafkajsRequest<FetchOptions, PartitionAnswers<FetchedPartition>> = {
   api: 'Fetch',
   to: 'leader',

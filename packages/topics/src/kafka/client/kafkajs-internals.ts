@@ -32,7 +32,6 @@ export type {
   PartitionAssigner,
 } from 'kafkajs';
 
-/** The kafkajs release that these internals belong to. */
 const KNOWN_VERSION = '2.2.4';
 
 export interface KafkajsBroker extends Broker, Record<Membership, MembershipRequest> {
@@ -104,7 +103,6 @@ interface KafkajsCluster {
   disconnect(): Promise<void>;
   isConnected(): boolean;
   refreshMetadata(): Promise<void>;
-  /** The IDs of the brokers that the metadata lists. */
   getNodeIds(): readonly string[];
   addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
   findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number; readonly leader: number }[];
@@ -121,7 +119,6 @@ interface KafkajsCluster {
     refreshMetadata(topics: readonly string[]): Promise<void>;
     findBroker(options: { readonly nodeId: string | number }): Promise<Broker>;
     findConnectedBroker(): Promise<Broker>;
-    /** Brokers by node ID. */
     readonly brokers: Readonly<Record<string, Broker>>;
     /** Lists each broker with its advertised address. */
     readonly metadata: Pick<Metadata, 'brokers'> | null;

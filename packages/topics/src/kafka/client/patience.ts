@@ -17,7 +17,6 @@ export interface Patience {
 export interface PatienceOptions {
   readonly watcher: AvailabilityWatcher;
   readonly failureText: (error: unknown) => string;
-  /** Whether to wait for a missing right, as for an unreachable broker. */
   readonly waitsForRights: boolean;
 }
 

@@ -92,7 +92,6 @@ interface RequestHead {
   readonly clientId: string;
 }
 
-/** Puts the request's size and header in front of its body. */
 function framed(body: readonly Buffer[], { apiKey, apiVersion, correlationId, clientId }: RequestHead): readonly Buffer[] {
   const headBytes = 2 + 2 + 4 + 2 + Buffer.byteLength(clientId);
   const size = body.reduce((sum, { length }) => sum + length, headBytes);

@@ -208,7 +208,6 @@ async function newWire({ authHandlers = null }: { readonly authHandlers?: object
       client.write('request');
       return { overdue };
     },
-    /** Responds to the oldest request. */
     async answer() {
       broker.write('answer');
       await once(client, 'data');

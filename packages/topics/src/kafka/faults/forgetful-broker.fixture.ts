@@ -63,7 +63,6 @@ export function forgottenTopicProducer(brokers: readonly string[], transactional
   return createProducer({ cluster, logger: kafka.logger(), idempotent: true, transactionalId, transactionTimeout: 60_000 });
 }
 
-/** The methods of a coordinator that kafkajs's producer calls. */
 interface Coordinator {
   initProducerId(request: object): Promise<unknown>;
   endTxn(request: object): Promise<unknown>;

@@ -32,7 +32,6 @@ export function requestHead(frame: Buffer): RequestHead {
   return { api: NAMES[key] ?? `#${key}`, correlationId: frame.readInt32BE(8), client: frame.toString('utf8', 14, 14 + clientBytes) };
 }
 
-/** Reads the correlation ID of a response, which follows the size. */
 export function answeredId(frame: Buffer): number {
   return frame.readInt32BE(4);
 }

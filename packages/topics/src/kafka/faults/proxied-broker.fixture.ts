@@ -25,7 +25,6 @@ interface RunningBroker {
 
 /** A broker whose clients, including the broker itself, connect through a proxy. `rules` decide what happens to each request. */
 export interface ProxiedBroker extends AsyncDisposable {
-  /** The proxy's addresses. */
   readonly brokers: readonly string[];
   /** Rules by client ID. A rule is called once for each request of its client. Requests of other clients pass. */
   readonly rules: Map<string, (request: RequestHead) => Deed>;

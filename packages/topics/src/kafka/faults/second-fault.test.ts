@@ -195,7 +195,6 @@ describe.skipIf(why !== undefined).for([1, 2])(
       return isStruck();
     }
 
-    /** Writes the remaining pages as another holder of the lane. */
     async function takeOver(log: TopicLog, { lane }: Pages, write: (by: LaneWriter, page: number) => Promise<void>): Promise<void> {
       for (;;) {
         try {

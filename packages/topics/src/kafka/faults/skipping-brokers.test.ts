@@ -39,7 +39,6 @@ const JAVA = 'java-';
 interface Writing {
   /** Rejects when the client can't continue. */
   readonly work: Promise<void>;
-  /** Returns how many writes have been acknowledged. */
   readonly acknowledged: () => number;
   /** Causes a second fault: a connection is cut at some later request, or the log is cut off for good and another one continues. */
   readonly secondFault: () => Promise<void>;

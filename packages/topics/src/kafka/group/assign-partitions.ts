@@ -1,7 +1,6 @@
 import type { TopicPartition } from '../../topic-log.ts';
 import { partitionKey } from '../../topic-partition.ts';
 
-/** A member and the partitions that it owns already. */
 export interface Owner {
   readonly memberId: string;
   readonly owned: readonly TopicPartition[];

@@ -74,7 +74,6 @@ export class GroupSession {
     this.#watchOver();
   }
 
-  /** Stops all callbacks. */
   close(): void {
     this.#closed = true;
     this.#lost = true;

@@ -1,9 +1,7 @@
 import type { TopicPartition } from '../../topic-log.ts';
 import { AssignerProtocol } from '../client/kafkajs-internals.ts';
 
-/** The metadata that a member sends when it joins the group. */
 export interface MemberMetadata {
-  /** The partitions that the member owns now. */
   readonly owned: readonly TopicPartition[];
   /** Members can work together only if their agreements are equal. */
   readonly agreement: string;

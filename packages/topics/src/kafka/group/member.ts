@@ -15,7 +15,6 @@ const PAUSES = { firstMs: 100, mostMs: 2_000 };
 const POLL_MS = 200;
 
 export interface GroupMembershipOptions {
-  /** Creates a consumer on the driver's own connections. */
   readonly newConsumer: (config: OwnConsumerConfig) => Consumer;
   /** Creates a client for single requests, because a broker answers nothing else on a connection on which a join waits. */
   readonly cluster: () => Cluster;

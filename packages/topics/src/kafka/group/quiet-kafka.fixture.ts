@@ -5,7 +5,6 @@ import { kafkajsSockets } from '../faults/kafkajs-sockets.fixture.ts';
 
 const RETRY = { initialRetryTime: 50, maxRetryTime: 500, retries: 5 };
 
-/** A client of kafkajs that logs nothing and retries quickly. */
 export function quietKafka(brokers: readonly string[]): Kafka {
   return new Kafka({
     clientId: 'membership-test',

@@ -15,7 +15,6 @@ export interface LaneHolder {
   readonly log: string;
   /** Random, one per record of a holder. */
   readonly nonce: string;
-  /** Host name for error messages. */
   readonly host: string;
   readonly pid: number;
   /** When the holder opened the lane, epoch ms, on the holder's clock. */

@@ -15,7 +15,6 @@ export interface TransactionNote extends TransactionId, ProducerEpoch {
   readonly offsets: readonly OffsetCommit[];
 }
 
-/** The records of a transaction in one partition. */
 export interface TransactionPart extends TopicPartition {
   /** The records are at this offset or after it. */
   readonly from: number;
@@ -24,7 +23,6 @@ export interface TransactionPart extends TopicPartition {
   readonly count: number;
 }
 
-/** A part as found in the log. */
 export interface FoundPart {
   readonly part: TransactionPart;
   readonly isCommitted: boolean;
@@ -81,7 +79,6 @@ function belongs(
   return epoch === producerEpoch && (behind + SEQUENCES) % SEQUENCES < count;
 }
 
-/** Returns the `partitionKey` of a part, and the offsets of its records. */
 export function placeOf({ part, records }: FoundPart): [key: string, batches: readonly SentBatch[]] {
   return [partitionKey(part), records.map(({ offset }) => ({ first: offset, count: 1 }))];
 }

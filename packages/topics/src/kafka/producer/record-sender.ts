@@ -26,7 +26,6 @@ export interface RecordSenderOptions {
  */
 const MOST_REQUEST_BYTES = 8 * 1024 * 1024;
 
-/** Writes records whose partitions are known. */
 export class RecordSender {
   readonly #options: RecordSenderOptions;
 
@@ -111,7 +110,6 @@ function* rounds(partitions: readonly Iterator<BatchTo, undefined>[]): Generator
   }
 }
 
-/** `max.message.bytes` by topic. */
 type Limits = ReadonlyMap<string, number>;
 type BatchTo = TopicPartition & { readonly batch: SplitBatch };
 type PartitionRecords = TopicPartition & { readonly runs: readonly BatchRecords[] };

@@ -49,7 +49,6 @@ export interface Write<Content> {
   readonly id?: TransactionId;
 }
 
-/** Reads the notes of earlier transactions. */
 export interface Read<Noted = NotedTransaction> {
   readonly do: 'read';
   /** The newest transaction that is known to be complete, and those after it, in the order of the log. */

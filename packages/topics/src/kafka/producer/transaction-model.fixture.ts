@@ -78,7 +78,6 @@ interface Writer {
   unended: Record<number, number>;
   /** The number of the writer's newest transaction that counts. */
   counted: number;
-  /** The page that the writer writes next. */
   page: number;
 }
 
@@ -99,7 +98,6 @@ const STATE = 0;
 const RECORDS = 1;
 const PARTS = [STATE, RECORDS];
 
-/** What went wrong, and the actions that led to it. */
 export interface Violation {
   readonly what: string;
   readonly trace: readonly string[];

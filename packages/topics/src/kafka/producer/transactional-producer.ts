@@ -71,7 +71,6 @@ const SHORTEST_TIMEOUT_MS = 1_000;
  */
 export class TransactionalProducer {
   readonly #options: TransactionalProducerOptions;
-  /** Sequence number of the next record by `partitionKey`, from 0. */
   readonly #sequences = new Map<string, number>();
   #fenced: Fenced | undefined;
 

@@ -19,7 +19,6 @@ const RETRIES = 3;
 /** Maximum number of offsets without a record that one call of `fetchMessages` skips. */
 const MAX_STEPS = 1_000;
 
-/** Records fetched from a partition, and the offset to continue from. */
 export interface FetchedRecords {
   /** Committed records. Their bytes are views of larger buffers. */
   readonly records: readonly TopicRecord<Uint8Array>[];

@@ -10,7 +10,6 @@ export type SentRecords = ReadonlyMap<string, readonly SentBatch[]>;
 
 /** Records at consecutive offsets. */
 export interface SentBatch {
-  /** The offset of the first record. */
   readonly first: number;
   readonly count: number;
 }

@@ -251,7 +251,6 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
 export class EmptyRanges {
   readonly #ranges = new Map<string, { readonly from: number; readonly to: number }>();
 
-  /** Notes that the offsets from `from` to before `to` have no record. */
   add(topic: string, partition: number, from: number, to: number): void {
     if (to > from) this.#ranges.set(partitionKey({ topic, partition }), { from, to });
   }

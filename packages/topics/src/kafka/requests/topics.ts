@@ -90,7 +90,6 @@ function partitionMetadata(from: AnswerReader, version: number): PartitionMetada
 
 export type TopicSettings = ReadonlyMap<string, string>;
 
-/** Reads the named settings of each topic. */
 export const describeConfigs: Request<
   { readonly topics: readonly string[]; readonly settings: readonly string[] },
   ReadonlyMap<string, TopicSettings>

@@ -124,7 +124,6 @@ export interface TxnOffsetCommitOptions extends TransactionOptions {
   readonly topicPartitions: readonly (TopicPartition & { readonly offset: number })[];
 }
 
-/** Commits offsets of a group with the transaction. */
 export const txnOffsetCommit: Readonly<Record<TransactionProtocol, Request<TxnOffsetCommitOptions, PartitionAnswers<void>>>> = {
   1: txnOffsetCommitIn([0, 1]),
   2: txnOffsetCommitIn([5]),

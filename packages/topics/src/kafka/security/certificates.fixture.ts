@@ -21,7 +21,6 @@ export interface Certificates {
   readonly trustStore: string;
 }
 
-/** Resolves to true if this machine has openssl, which creates the certificates. */
 export async function haveOpenssl(): Promise<boolean> {
   return run('openssl', ['version']).then(
     () => true,

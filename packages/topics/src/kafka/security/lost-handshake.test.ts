@@ -85,7 +85,6 @@ describe.skipIf(why !== undefined).concurrent(`a connection lost while it authen
   });
 });
 
-/** Calls `call` every 100 ms until it fails, and resolves to its error. */
 async function firstFailure(call: () => Promise<void>): Promise<unknown> {
   try {
     for (; ; await sleep(100)) await call();

@@ -100,7 +100,6 @@ describe.skipIf(why !== undefined)(`the Kafka driver over SASL${why === undefine
   });
 });
 
-/** Counts the connections that this process opens from now on. */
 function countConnections(): { readonly count: () => number } & AsyncDisposable {
   let count = 0;
   const made = (): void => {

@@ -5,7 +5,6 @@ import { type KafkaTopicLogOptions, kafkaTopicLog } from '../index.ts';
 
 export interface SecureLogOptions extends Omit<KafkaTopicLogOptions, 'brokers'> {
   readonly broker: { readonly nodes: readonly { readonly addresses: Readonly<Record<string, string>> }[] };
-  /** The name of one of the broker's listeners. */
   readonly listener: string;
 }
 

@@ -4,7 +4,6 @@ import { constants, gzip, zstdCompress } from 'node:zlib';
 /** Number of each compression in a batch's attributes (Kafka protocol, RecordBatch). */
 export const CODECS = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 } as const;
 
-/** A compression for written records. */
 export interface Compression {
   readonly codec: number;
   compress(records: Buffer): Promise<Buffer>;

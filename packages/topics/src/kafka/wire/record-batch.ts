@@ -1,6 +1,5 @@
 import { crc32c } from './crc32c.ts';
 
-/** Encoded records that go to one partition in one batch. */
 export interface RecordBatch {
   /** The encoded records, compressed as `codec` says. */
   readonly records: Buffer;
@@ -15,7 +14,6 @@ export interface RecordBatch {
 export interface BatchSender {
   readonly producerId: string;
   readonly producerEpoch: number;
-  /** The sequence number of the batch's first record. */
   readonly baseSequence: number;
 }
 

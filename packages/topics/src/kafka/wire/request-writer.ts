@@ -14,7 +14,6 @@ export class RequestWriter {
     this.#flexible = flexible;
   }
 
-  /** The request so far, in pieces. */
   get pieces(): readonly Buffer[] {
     this.#cut();
     return this.#pieces;

@@ -15,7 +15,6 @@ export interface SplitOptions {
   readonly compression: Compression;
 }
 
-/** A batch whose records are encoded, but not yet compressed. */
 export interface SplitBatch {
   /** The batch's size as a broker counts it, before compression. */
   readonly bytes: number;

@@ -37,7 +37,6 @@ export async function kafkajsBytes(
   return (await frame({ request, correlationId: 5, clientId: 'headgate' })).buffer;
 }
 
-/** The bytes that the driver writes for a batch. */
 export async function ownBytes(batch: RecordBatch, partition: number): Promise<Buffer> {
   const broker = recordingBroker({
     version: 7,
@@ -64,7 +63,6 @@ export function batchBytes(wire: Buffer): number {
  */
 const SIZE_OF_BATCH_AT = 4 + 2 + 2 + 4 + (2 + 'headgate'.length) + (2 + 'lane'.length) + 2 + 4 + 4 + (2 + 'pages'.length) + 4 + 4;
 
-/** The records as kafkajs's own messages. */
 export function plainMessages(records: BatchRecords, options: { readonly partition: number; readonly timestampMs: number }): Message[] {
   // The timestamp is text, because kafkajs treats the number 0 as a missing timestamp.
   const common = { partition: options.partition, timestamp: String(options.timestampMs) };
