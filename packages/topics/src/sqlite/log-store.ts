@@ -86,7 +86,7 @@ export class LogStore {
     try {
       this.#transaction(() => this.#lanes.leave(hold));
     } catch {
-      // The table only describes the holder. Releasing the lock frees the lane, even if the disk is full.
+      // Ignore an error: the table only describes the holder. Releasing the lock frees the lane, even if the disk is full.
     }
     lock.release();
   }

@@ -124,7 +124,7 @@ export class Cluster extends BaseCluster {
         const remedy = remedyOf(error);
         if (remedy === undefined || performance.now() >= deadline) throw error;
         await backoff.pause(signal);
-        // If the problem lasts, the repeated request throws it, so an error of the refresh is ignored.
+        // Ignore an error of the refresh. If the problem lasts, the repeated request fails, too.
         if (remedy === 'refresh') await this.refreshMetadata().catch(() => undefined);
       }
     }

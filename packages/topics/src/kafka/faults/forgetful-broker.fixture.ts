@@ -160,7 +160,7 @@ interface Sending {
   readonly send: (request: unknown, options: object) => Promise<Answered<unknown>>;
 }
 
-/** Responds in place of the broker if the request is about an armed topic or group; otherwise undefined. */
+/** Returns a response in place of the broker's if the request is about an armed topic or group; otherwise undefined. */
 async function forget(sending: Sending, request: unknown, options: object): Promise<Answered<unknown> | undefined> {
   if (request === addPartitionsToTxn) return await forgetPartitions(sending, options as TransactionOptions & AboutPartitions);
   if (request === produce[2]) return await forgetRecords(sending, options as ProduceOptions);
