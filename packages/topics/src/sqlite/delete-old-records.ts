@@ -35,7 +35,7 @@ export function deleteOldRecords({ link, retention, now }: DeleteOldRecordsOptio
     return isMore;
   };
   const deleteDue = async (): Promise<void> => {
-    // An error is ignored, because writers report a log that can't be written, and deleting can wait.
+    // Ignore an error: writers report a log that can't be written, and deleting can wait.
     const isMore = await step().catch(() => false);
     if (!isStopped) deleteAfter(isMore ? STEP_MS : LOOK_MS);
   };

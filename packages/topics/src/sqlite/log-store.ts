@@ -21,7 +21,7 @@ import {
   WorkerFailure,
 } from './worker-protocol.ts';
 
-/** The worker's synchronous access to the log's file. Each write is one transaction. Throws `WorkerFailure`. */
+/** The worker's synchronous access to the log's file. Each write is one transaction. */
 export class LogStore {
   readonly files: LogFiles;
   readonly topics: TopicTable;

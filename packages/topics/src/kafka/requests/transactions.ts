@@ -248,7 +248,8 @@ export interface DescribeProducersOptions extends AboutPartitions {
 }
 
 /**
- * Reads for each partition whether the producer has a transaction open there. True if the broker doesn't support this request, as before Kafka 2.8.
+ * Reads for each partition whether the producer has a transaction open there. All are true if the broker doesn't support this request (before Kafka
+ * 2.8).
  */
 export const describeProducers: Request<DescribeProducersOptions, PartitionAnswers<boolean>> = {
   api: 'DescribeProducers',
