@@ -1,7 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import type { Reporter, SerializedError, TestModule } from 'vitest/node';
 
-/** Prints the reasons for skipped tests, and failures and totals at the very end. For `scripts/test.mjs`, writes failures and totals to a file. */
+/**
+ * Prints the reasons for skipped tests, and failures and totals at the very end. For `scripts/test.mjs`, writes failures and totals to a file
+ * instead.
+ */
 export default class TotalsReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
     const count = { passed: 0, failed: 0, skipped: 0, pending: 0 };

@@ -59,7 +59,7 @@ function timerName({ source, specifiers }) {
 
 const isTimer = (node) => node.type === 'CallExpression' && node.callee.type === 'Identifier' && node.callee.name === 'setTimeout';
 
-/** Whether a node is `new Promise((resolve) => setTimeout(resolve, ms))`. */
+/** Whether a node is a promise that a timer resolves, such as `new Promise((resolve) => setTimeout(resolve, ms))`. */
 function isTimerPromise(node) {
   if (node.type !== 'NewExpression' || node.callee.name !== 'Promise') return false;
   const [executor] = node.arguments;

@@ -9,7 +9,7 @@ export type AuthErrorCode =
   /** A clock offset isn't a finite number of milliseconds. */
   | 'HEADGATE_INVALID_CLOCK_OFFSET';
 
-/** A secret, a request or a clock offset is unusable. The message says which and why, and contains no secret. */
+/** A secret, a request or a clock offset is unusable. The message says which and why, and contains none of the signer's secrets. */
 export class AuthError extends Error {
   /** Stays the same if a bundler renames classes. */
   override readonly name = 'AuthError';

@@ -114,7 +114,7 @@ export function pageOf<Item>(items: readonly Item[], page: number, size: number)
   return items.slice((page - 1) * size, page * size);
 }
 
-/** The items after the one with this ID; all items without an ID. */
+/** The items after the one with this ID. If `id` is missing, all items. */
 export function after<Item extends { readonly id: unknown }>(items: readonly Item[], id: string | null | undefined): readonly Item[] {
   return id === null || id === undefined ? items : items.slice(items.findIndex((item) => String(item.id) === id) + 1);
 }

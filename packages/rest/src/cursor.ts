@@ -18,7 +18,7 @@ export type Cursor = {
   readonly pages?: number | undefined;
   /** Digest of the previous page's records, if the listing uses page numbers or offsets. */
   readonly before?: string | undefined;
-  /** Digests of the keys of the previous page's records, if the stream sets `repeats: drop`. */
+  /** Digests that identify the previous page's records, if the stream sets `repeats: drop`. */
   readonly keys?: readonly string[] | undefined;
   /** The newest records so far, if the listing is ordered by time or split into windows. */
   readonly edge?: Carried | undefined;

@@ -414,7 +414,10 @@ type SectionStreams = Pick<z.output<typeof stream>, 'pages' | 'query' | 'headers
   readonly streams: Readonly<Record<string, z.output<typeof stream>>>;
 };
 
-/** The streams, with the settings of the section added to each. A stream's own settings take precedence. */
+/**
+ * The streams, each with the section's `pages`, `query`, `headers` and `errors`. A stream's own settings take precedence, and a stream with `batch`
+ * gets no `pages`.
+ */
 export function wholeStreams({
   streams,
   pages,

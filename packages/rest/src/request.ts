@@ -87,7 +87,7 @@ export function httpRequest(baseUrl: string, stream: Stream, { fields, cursor }:
   return { method, path: pathOf(), query, headers: withType(headers, body, form), ...bodyOf(body, form) };
 }
 
-/** The values of a repeated parameter. A field with several values adds each of them. */
+/** The values of a repeated parameter. A template that is only a field adds each value of that field. */
 function valuesIn(templates: readonly Template[], valueOf: ValueOf): readonly string[] {
   const values = templates.flatMap((one) => one.value(valueOf) as ReturnType<ValueOf> | readonly string[]);
   return values.filter((value) => value !== undefined).map(String);

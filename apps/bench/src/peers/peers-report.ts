@@ -98,7 +98,7 @@ export function peersReport(all: readonly Figures[], { sizes, markdown }: PeersR
   return [costs, ratios, starts, counts, goals(all, least, most).join('\n')].filter((part) => part !== '').join('\n\n');
 }
 
-/** Median with the minimum and the maximum in parentheses; empty without values. */
+/** Median, with the minimum and the maximum in parentheses if there are several values; empty without values. */
 export function spread(values: readonly number[], digits = 2): string {
   const sorted = values.filter((value) => Number.isFinite(value)).sort((a, b) => a - b);
   const [least, most] = [sorted[0], sorted.at(-1)];

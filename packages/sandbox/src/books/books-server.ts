@@ -49,7 +49,7 @@ export interface BooksSandbox extends AsyncDisposable {
   readonly url: string;
   /** Each plan's base address. */
   readonly urls: Readonly<Record<BooksPlan, string>>;
-  /** The requests at all three addresses, oldest first: the newest 100,000, with at most 1,000,000 ISBNs. */
+  /** The newest 100,000 requests at all three addresses, oldest first, with at most 1,000,000 ISBNs. */
   readonly requests: readonly ServedRequest[];
   /**
    * Replaces the faults from the next request on, which counts as their request 1. For example,

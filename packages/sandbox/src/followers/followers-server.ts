@@ -53,11 +53,11 @@ export interface FollowersSandboxOptions {
 export interface FollowersSandbox extends AsyncDisposable {
   /** Base address, without a slash at its end. */
   readonly url: string;
-  /** The requests, oldest first: the newest 100,000. */
+  /** The newest 100,000 requests, oldest first. */
   readonly requests: readonly ServedRequest[];
   /**
-   * Returns all current IDs of an account of `users`, newest first, without the suspended ones; costs O(followers). Throws
-   * `SandboxOptionError` for another account.
+   * Returns all current IDs of an account, newest first, without the suspended ones; costs O(followers). Throws `SandboxOptionError` for an unknown
+   * account.
    */
   readonly followersOf: (screenName: string) => readonly string[];
   /**

@@ -1,4 +1,4 @@
-/** The error if no broker is available: a tool is missing, Maven failed, or a node didn't start. The message names the cause. */
+/** A broker can't be started or used: for example, a tool is missing, Maven failed, or a node isn't running. The message names the cause. */
 export class KafkaBrokerError extends Error {
   /** Identifies the error even if `instanceof` can't: in a program with two copies of this package. */
   readonly code = 'HEADGATE_KAFKA_BROKER';
