@@ -29,7 +29,7 @@ const FIGURE = /\.figure\.test\.ts$/;
 
 export type Project = 'unit' | 'embedded' | 'kafka' | 'faults' | 'packages' | 'pack' | 'figures';
 
-/** The test files of each project. The imports of a file show whether it needs a broker, so no list has to be maintained. */
+/** The test files of each project. The text of a file shows whether it needs a broker, so no list has to be maintained. */
 export function testFiles(root: string): Readonly<Record<Project, string[]>> {
   const found = (patterns: readonly string[]): ReadonlySet<string> =>
     new Set(globSync([...patterns], { cwd: root, exclude: ['**/node_modules/**'] }));

@@ -12,8 +12,8 @@ const HEADER_BYTES = 5;
 const JSON_TYPE = 'application/vnd.schemaregistry.v1+json';
 
 /**
- * Serializes a topic's values as Avro in the frame of Confluent's serializers, with the subject `<topic>-value`. Asks the registry for the
- * schema's ID once, when the topic is opened.
+ * Serializes a topic's values as Avro in the frame of Confluent's serializers, with the subject `<topic>-value`. Registers the schema once, when
+ * the topic is opened.
  */
 export function confluentAvro<Value>({ registry, schema }: ConfluentAvroOptions): NonNullable<TopicDefinition<Value>['serialize']> {
   return {

@@ -55,7 +55,7 @@ export function createFollowersService(options: FollowersServiceOptions): (excha
     if ('errorCode' in who) return { answer: followersError(who.status, who.errorCode, who.message), refused: true, seen: named };
 
     const verdict = windowOf(who.name).take(nowMs);
-    // The reset is by the service's own clock, like the date header.
+    // The reset in the headers is by the service's own clock, like the `date` header.
     const headers = rateHeaders(verdict, serverNowMs - nowMs);
     if (!verdict.allowed) {
       return { answer: limitAnswer(headers), refused: true, seen: named };

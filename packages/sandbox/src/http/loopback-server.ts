@@ -25,7 +25,7 @@ export interface Exchange {
   readonly listener: number;
   /** Epoch milliseconds at which the service counts the request. */
   readonly nowMs: number;
-  /** The same moment by the service's own clock, which a fault can change. */
+  /** `nowMs` by the service's own clock, which a fault can change. */
   readonly serverNowMs: number;
   readonly fault: Fault | undefined;
 }
