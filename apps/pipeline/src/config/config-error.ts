@@ -3,7 +3,7 @@ import type { Config } from './config.ts';
 import { formatProblems } from './format-problems.ts';
 import type { Problem } from './problem.ts';
 
-/** The sections that have no problems. */
+/** The sections without problems, and all definitions. */
 export type ValidSections = Partial<Config> & {
   /** The definitions of the built-in pipelines, and of the file's own pipelines even if their options have errors. */
   readonly definitions?: readonly DefinitionInfo[];

@@ -133,7 +133,7 @@ export function asInFile(schema: JsonSchema): JsonSchema {
   return Object.assign(schema, { anyOf: [Object.fromEntries(value), VARIABLE] });
 }
 
-/** Whether a list's entries can be any text, so that the lines of a file can replace an entry. */
+/** Whether a list's entries can be text other than fixed choices, so that the lines of a file can replace an entry. */
 export function takesLines(schema: JsonSchema): boolean {
   const items = alternatives(schema).flatMap(({ prefixItems, items: every }) => (prefixItems === undefined ? (every ?? []) : []));
   return items.flatMap(alternatives).some((one) => one.type === 'string' && one.enum === undefined && one.const === undefined);
@@ -202,7 +202,7 @@ export function usualOf(schema: JsonSchema): string | undefined {
   return schema.default === '' ? '""' : flow(schema.default);
 }
 
-/** Whether the schema is that of a duration or a size, whose default already shows the notation. */
+/** Whether the schema is for a duration or a size. */
 export function isUnit({ format }: JsonSchema): boolean {
   return format === 'headgate-duration' || format === 'byte-size';
 }

@@ -9,7 +9,7 @@ export interface Substitution {
   /** The names of the variables in the text, in order, set or not. */
   readonly names: readonly string[];
   readonly unset: readonly string[];
-  /** Whether any `${` isn't followed by a name and `}`. */
+  /** Whether an unescaped `${` isn't followed by a name and `}`. */
   readonly malformed: boolean;
 }
 

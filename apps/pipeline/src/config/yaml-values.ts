@@ -61,7 +61,7 @@ type Origins = Record<string | number, Origin>;
 
 /** Reads a file's sections and inserts variables. Each value becomes a `Scalar` (of @headgate/pipeline), which the schemas convert. */
 export function yamlValues(root: YAMLMap.Parsed, { lookup, folder, readText, problem, warning }: YamlValuesOptions): YamlValues {
-  // The object has no prototype, so that `__proto__` is a key like any other.
+  // The objects have no prototype, so that `__proto__` is a key like any other.
   const bare = <Value>(): Record<string, Value> => Object.create(null) as Record<string, Value>;
   const values = bare<unknown>();
   const origins = new Map<unknown, Origins>();

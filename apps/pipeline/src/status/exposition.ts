@@ -1,11 +1,9 @@
 import type { Histogram } from '@headgate/pipeline';
 
-/** A metric with all its series. */
 export type Metric =
   | { readonly name: string; readonly type: 'counter' | 'gauge'; readonly help: string; readonly series: readonly Series<number>[] }
   | { readonly name: string; readonly type: 'histogram'; readonly help: string; readonly series: readonly Series<Histogram>[] };
 
-/** One series of a metric: its labels and its current value. */
 export type Series<Value> = readonly [labels: Readonly<Record<string, string>>, value: Value];
 
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';

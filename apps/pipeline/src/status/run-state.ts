@@ -5,7 +5,6 @@ import { countWords } from './text/number-words.ts';
 import type { TimeWords } from './text/time-words.ts';
 import { holdingBudgets, isIdle } from './format-row.ts';
 
-/** The current state of a run: its kind, and the words that displays show for it. */
 export interface RunState {
   readonly kind: 'starting' | 'running' | 'waiting' | 'idle' | 'degraded' | 'stopping' | 'done' | 'stopped' | 'failed';
   /** `running`, `waiting until 10:38:51`, `degraded: kafka can't be reached`. */

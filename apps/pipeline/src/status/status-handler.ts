@@ -24,7 +24,7 @@ export interface StatusHandlerOptions {
 
 /** Answers HTTP requests, at the root of a server or mounted by a framework that removes its prefix from `request.url`. Never throws. */
 export interface StatusHandler extends AsyncDisposable {
-  /** Answers a request: a listener for `createServer`. */
+  /** A listener for `createServer`. */
   (request: IncomingMessage, response: ServerResponse): void;
   /** Shows the current state of the run to open pages, and ends their connections. */
   close(): Promise<void>;

@@ -25,7 +25,7 @@ export async function eachCommitted(brokers: readonly string[], topic: string, o
   await compare({ kafka, log, topic, onRecord, isLast: ({ partition, value }) => marks.has(`${partition} ${value}`), lasts: marks.size });
 }
 
-/** All committed records of a topic, as both readers see them. Appends nothing, so runs can use the topic at the same time. */
+/** All committed records of a topic, as both readers see them. Appends no marks, which a run could read. */
 export async function committed(brokers: readonly string[], topic: string): Promise<readonly CommittedRecord[]> {
   await using log = await kafkaTopicLog({ brokers });
   const ends = new Map<number, number>();

@@ -49,7 +49,7 @@ async function makeIn(cache: string, folder: string): Promise<string | undefined
   }
 }
 
-/** Runs a command. Returns its output, and in `why` the last line of its error if it failed. */
+/** Runs a command. Returns its output, and in `why` the reason if it failed. */
 async function run(folder: string, ...command: readonly string[]): Promise<{ readonly said: string; readonly why?: string }> {
   try {
     const { exitCode, lines, stderr } = await runOnLifeline({ command, folder });
