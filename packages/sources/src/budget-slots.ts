@@ -31,7 +31,6 @@ export interface BudgetSlots {
   readonly quota?: Quota;
 }
 
-/** A budget with its name and its definition. */
 export interface NamedBudget {
   readonly name: string;
   readonly budget: RateBudget;

@@ -2,7 +2,6 @@ import type { Json } from '@headgate/throttle';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { cursorParameter, nextAddress, nextLink, offsets, pageNumbers, type Paging } from './paging.ts';
 
-/** Returns the queries of a walk through the given pages. */
 function queriesOf<Query, Page, Cursor extends NonNullable<Json>>(paging: Paging<Query, Page, Cursor>, pages: readonly Page[]): Query[] {
   const queries: Query[] = [];
   let at: { readonly cursor: Cursor } | 'last' = { cursor: paging.first };

@@ -14,11 +14,9 @@ export interface ClassifyBooksOptions {
   readonly plan: BooksPlan;
   /** Maximum ISBNs per batch, for the message when a batch is refused. */
   readonly maxBatch: number;
-  /** Time at which the daily quota resets. */
   readonly quotaReset: QuotaReset;
 }
 
-/** Creates the function that classifies the books service's responses. */
 export function classifyBooks({
   plan,
   maxBatch,

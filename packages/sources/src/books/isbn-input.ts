@@ -41,7 +41,7 @@ function pulled(iterator: Iterator<string, unknown> | AsyncIterator<string, unkn
     close() {
       if (done) return;
       done = true;
-      // The consumer has stopped reading, so an error while the iterator closes is ignored.
+      // The consumer has stopped reading, so a rejection while the iterator closes is ignored.
       Promise.resolve(iterator.return?.()).catch(() => undefined);
     },
   };

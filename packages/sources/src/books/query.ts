@@ -4,7 +4,6 @@ import type { PathRequest } from '../source-definition.ts';
 import { SourceError } from '../source-error.ts';
 import { invalidOption } from './options.ts';
 
-/** A query of the books service. */
 export type BooksQuery = BookQuery | AuthorQuery | BatchQuery;
 
 export interface BookQuery {
@@ -60,7 +59,6 @@ export function isbnsToSend({ entries }: BatchQuery): readonly string[] {
   return [...new Set(entries.flatMap(({ isbn }) => (isbn === undefined ? [] : [isbn])))];
 }
 
-/** Returns the HTTP request of a query. */
 export function toRequest(query: BooksQuery): PathRequest {
   const headers = { accept: 'application/json', 'content-type': 'application/json' };
   if (query.kind === 'book') return { method: 'GET', path: `/book/${query.isbn.isbn}`, headers };

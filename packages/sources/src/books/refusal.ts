@@ -7,7 +7,6 @@ export interface RefusalOptions {
   readonly answer: HttpResponse;
   /** Epoch ms when the response arrived, used if it has no Date header. */
   readonly epochMs: number;
-  /** Time at which the daily quota resets. */
   readonly quotaReset: QuotaReset;
 }
 

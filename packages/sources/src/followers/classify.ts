@@ -10,7 +10,6 @@ import { pageFastPath } from './page-fast-path.ts';
 import { type FollowersAnswer, type PageContent, readPage, isSpokenError, spokenErrors } from './page.ts';
 import type { FollowersQuery } from './query.ts';
 
-/** Returns the verdict on a response of the followers service. */
 export function classify(answer: HttpResponse, context: ClassifyContext<FollowersQuery>): Verdict<FollowersAnswer> {
   const { status } = answer;
   const { count, direction: needed } = context.query;

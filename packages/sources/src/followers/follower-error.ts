@@ -1,9 +1,7 @@
 import { SourceError } from '../source-error.ts';
 
-/** The code of an error, and the request and the response that it is about. */
 export interface FollowerErrorOptions {
   readonly code: FollowerErrorCode;
-  /** The requested user. */
   readonly user: string;
   readonly credential: string;
   readonly status: number;

@@ -4,7 +4,6 @@ export interface ConnectionFailureOptions {
   readonly error: unknown;
   /** Host and port of the service. */
   readonly host: string;
-  /** True if the request was sent. */
   readonly sent: boolean;
   /** True if any byte of the response had arrived. */
   readonly begun: boolean;

@@ -19,7 +19,6 @@ export interface ConnectionsOptions {
 
 /** The kept-alive connections of one source. */
 export interface Connections {
-  /** Starts a request. */
   readonly dispatch: Dispatch;
   /** Host and port of the proxy to which a connection is being opened, if there is one. */
   readonly proxyAwaited: string | undefined;

@@ -229,7 +229,6 @@ function shared(other: string, about: About): SourceError {
   return new SourceError({ ...about, code: 'HEADGATE_CREDENTIAL_SHARED', retryable: false, message });
 }
 
-/** Maximum number of redirects that a query follows. */
 export const MOST_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 

@@ -9,7 +9,6 @@ export interface BackoffOptions {
 
 /** Decides when a failing request is retried, and when the request is given up. */
 export interface Backoff {
-  /** Number of failures that were recorded. */
   readonly failures: number;
   /** Ms since the first failure, without the waits for a permit. */
   readonly elapsedMs: number;

@@ -9,7 +9,6 @@ export interface CircuitBreakerOptions {
   readonly random: () => number;
   /** If false, the service's circuit stays closed, and each request retries separately. */
   readonly waitsOutOutages: boolean;
-  /** The names of the credentials in use. */
   readonly credentials: () => readonly string[];
   /** Called when a circuit has changed, because requests may then be able to start. */
   readonly onChange: () => void;
@@ -23,7 +22,6 @@ export interface Fault {
    * - `error`: another temporary response, such as a 500 or a page of HTML, which a single request may cause.
    */
   readonly kind: 'unreached' | 'unavailable' | 'error';
-  /** The error's description. */
   readonly reason: string;
   /** Minimum wait that the response requests, in ms. */
   readonly retryInMs: number | undefined;

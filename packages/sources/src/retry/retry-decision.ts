@@ -16,7 +16,6 @@ export interface Progress {
   wasAmbiguous: boolean;
   /** True after a response that doesn't match the service's format. A second one ends the query. */
   wasMismatch: boolean;
-  /** The last redirect. */
   redirect: Redirect | undefined;
   /** Number of redirects that the query has followed. */
   redirects: number;
@@ -42,7 +41,6 @@ export interface RetryDecisionOptions {
   readonly progress: Progress;
   /** Reports an error that may be the service's. */
   readonly faulted: (fault: Fault) => AfterFault;
-  /** Removes the credential from the pool. */
   readonly retire: (error: SourceError) => void;
 }
 

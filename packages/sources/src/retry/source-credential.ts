@@ -67,7 +67,6 @@ export interface SourceCredentialOptions {
   readonly credential: Credential;
   /** The source's budgets. The credential may have others with the same names instead. */
   readonly budgets: Budgets;
-  /** The source's limits over all credentials. */
   readonly shared: SharedBudgets;
   readonly maxDelayMs: number;
   readonly clock: Clock;

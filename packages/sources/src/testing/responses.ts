@@ -12,7 +12,6 @@ export function html(status: number): Respond {
     response.writeHead(status, { 'content-type': 'text/html' }).end('<!DOCTYPE html><html><body>Over capacity</body></html>');
 }
 
-/** Sends a 503 with a Retry-After header. */
 export function busy(retryAfterS: number): Respond {
   return (_, response) => response.writeHead(503, { ...JSON_TYPE, 'retry-after': String(retryAfterS) }).end('{}');
 }

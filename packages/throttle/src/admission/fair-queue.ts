@@ -12,7 +12,6 @@ export interface Queued {
   arrival: number;
 }
 
-/** Compares elements by turn, then by arrival. */
 export function byTurn(one: Queued, other: Queued): number {
   return one.turn - other.turn || one.arrival - other.arrival;
 }

@@ -2,7 +2,6 @@ import type { Clock } from '../clock.ts';
 import type { BudgetSnapshot } from './journal.ts';
 import { type BudgetEvidence, type RateBudget, rateBudget } from './rate-budget.ts';
 
-/** One request of a simulation, and how it ends. */
 export interface SimulatedRequest {
   readonly idleMs: number;
   /** Time from the grant to the first byte of the request. */

@@ -121,7 +121,6 @@ describe('nextTimeOfDay', () => {
     // In the night before `next`, clocks go forward (first case) or back (second case).
     { after: '2026-03-28T12:00:00Z', at: '12:00', zone: 'Europe/Berlin', next: '2026-03-29T10:00:00Z' },
     { after: '2026-10-24T11:00:00Z', at: '12:00', zone: 'Europe/Berlin', next: '2026-10-25T11:00:00Z' },
-    // Clocks go from 02:00 to 03:00, so 02:30 is skipped.
     { after: '2026-03-28T12:00:00Z', at: '02:30', zone: 'Europe/Berlin', next: '2026-03-29T01:30:00Z' },
     { after: '2026-03-29T01:30:00Z', at: '02:30', zone: 'Europe/Berlin', next: '2026-03-30T00:30:00Z' },
   ])('after $after it is $at in $zone at $next', ({ after, at, zone, next }) => {

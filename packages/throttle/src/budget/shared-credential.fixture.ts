@@ -8,7 +8,6 @@ export interface SharedCredential {
   readonly windowMs: number;
   /** Number of our walks. Each sends its next request as soon as the budget permits. */
   readonly walks: number;
-  /** Number of windows to simulate. */
   readonly windows: number;
   /** Beginning of wall-clock windows, as a fraction of a window. */
   readonly phase: number;

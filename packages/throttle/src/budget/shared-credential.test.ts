@@ -22,7 +22,6 @@ function day(scene: Scene): SharedUse {
   return share({ limit: 15, windowMs: WINDOW_MS, windows: 20, phase: 0.5, trips: parts(1), slowestMs: 600, startAt: 0.05, ...scene });
 }
 
-/** Returns the times of other clients' requests, spread over a window. */
 const spread = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => 0.1 + (0.85 * i) / count);
 const times = (count: number, window: readonly number[]): readonly (readonly number[])[] => Array.from({ length: count }, () => window);
 

@@ -20,7 +20,6 @@ export class SlidingWindowLog {
     this.#bucketMs = limit > EXACT_UP_TO ? windowMs / 1_000 : 0;
   }
 
-  /** Returns the weight that is still busy at `now`. */
   busy(now: number): number {
     this.#expire(now);
     return this.#total;

@@ -3,7 +3,6 @@ import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { BudgetSnapshot } from '../journal.ts';
 
-/** The budgets of one credential. */
 export interface JournalRow {
   readonly credential: string;
   /** Epoch ms of the write. */
