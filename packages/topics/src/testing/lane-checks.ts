@@ -24,7 +24,6 @@ function keyOf(partition: number): string {
   return Array.from({ length: 100 }, (_, index) => `k${index}`).find((key) => partitionForKey(key, 2) === partition) ?? '';
 }
 
-/** Checks what the holder of a lane can rely on. */
 export function laneChecks(): readonly DriverCheck[] {
   return [
     {

@@ -3,7 +3,6 @@ import { LaneHeldError, LaneLostError } from '../lane-errors.ts';
 import { type DriverCheck, collect, numbered, values } from './contract-check.ts';
 import { prepareLane } from './lane-checks.ts';
 
-/** Checks of a driver that refuses a second holder. */
 export function newcomerRefusedChecks(): readonly DriverCheck[] {
   return [
     {
@@ -35,7 +34,6 @@ export function newcomerRefusedChecks(): readonly DriverCheck[] {
   ];
 }
 
-/** Checks of a driver in which a second holder fences the first one. */
 export function newcomerFencesChecks(): readonly DriverCheck[] {
   return [
     {

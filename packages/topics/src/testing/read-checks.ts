@@ -24,7 +24,6 @@ function heapBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-/** Checks which records a reader sees, where it starts, and how it ends. */
 export function readChecks(): readonly DriverCheck[] {
   return [
     {

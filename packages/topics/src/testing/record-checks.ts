@@ -3,7 +3,6 @@ import { partitionForKey } from '../partition-for-key.ts';
 import { TopicMismatchError, TopicUnknownError } from '../topic-errors.ts';
 import { type DriverCheck, collect, numbered, uniqueName, values } from './contract-check.ts';
 
-/** Checks of creating topics, and of records that are read back. */
 export function recordChecks(): readonly DriverCheck[] {
   return [
     {

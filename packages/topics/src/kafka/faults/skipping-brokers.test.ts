@@ -35,7 +35,6 @@ const RECOVERY = 40;
 /** Prefix of the transactional IDs of Kafka's own producers. */
 const JAVA = 'java-';
 
-/** A client that writes repeatedly. */
 interface Writing {
   /** Rejects when the client can't continue. */
   readonly work: Promise<void>;

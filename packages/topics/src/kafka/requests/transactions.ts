@@ -224,8 +224,7 @@ function featureLevel(from: AnswerReader, name: string): number {
 }
 
 /**
- * Throws if this user isn't allowed to describe the transactional ID. If the broker doesn't support this request, as before Kafka 3.0, nothing is
- * sent.
+ * Throws if this user isn't allowed to describe the transactional ID. If the broker doesn't support this request (before Kafka 3.0), nothing is sent.
  */
 export const describeTransactions: Request<{ readonly transactionalId: string }, void> = {
   api: 'DescribeTransactions',

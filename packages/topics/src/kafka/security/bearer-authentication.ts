@@ -21,7 +21,7 @@ export interface BearerToken {
   readonly renewedIn?: string;
 }
 
-/** Creates the authenticator of a connection, in kafkajs's shape. */
+/** Creates a connection's authenticator, as kafkajs expects. */
 type Authentication = (connection: Pick<AuthenticationProviderArgs, 'saslAuthenticate'>) => Authenticator;
 
 /**
