@@ -155,7 +155,7 @@ export function pendingRecords(of: UserFunction, own: OwnTopics, call: () => Ite
 }
 
 /**
- * Returns the record if a record maker of the pipeline created it; otherwise throws. Checks the shape and not the class, because a
+ * Returns a record that has the shape of those from the pipeline's record makers; throws for any other. Doesn't check the class, because a
  * definition's module can have its own copy of this package.
  */
 export function madeRecord(of: UserFunction, { names, topics }: OwnTopics, pending: PendingRecord): PendingRecord {

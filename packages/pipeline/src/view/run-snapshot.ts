@@ -118,7 +118,7 @@ export interface WalkRow {
   readonly request: string;
   /** `failed`: the request became a dead letter. */
   readonly state: 'working' | 'completed' | 'failed';
-  /** Number of durable pages, including those of earlier runs. */
+  /** Number of durable pages, including those of earlier runs. 0 if an earlier run has completed the walk. */
   readonly pages: number;
   /** Number of items on those pages. */
   readonly items: number;
