@@ -330,9 +330,9 @@ export interface RequestsUntilDoneOptions {
 }
 
 /**
- * Returns how many requests all walks together send until each of the first walks is done. Active walks take turns in the fair queue: each
- * sends one request per round, in the order in which they started. The result is exact if all walks are active at once, and otherwise exact
- * to within a round.
+ * Returns how many requests all walks together send until each of the first walks is done. Active walks take turns: each sends one request
+ * per round, in the order in which they started. The result is exact if all walks are active at once, and otherwise exact to within a
+ * round.
  */
 export function requestsUntilDone(pages: readonly number[], { concurrency, first }: RequestsUntilDoneOptions): number[] {
   /** For each walk, the round after which it starts. */

@@ -104,7 +104,7 @@ export interface PipelineSnapshot {
 /** A request that is walked, or all keys of a pipeline's lookups. */
 export type WorkRow = WalkRow | KeysRow;
 
-/** A request that is being walked, or whose walk has ended in this run. */
+/** A request that is being walked, or whose walk has ended. */
 export interface WalkRow {
   /** Distinguishes the row from a `KeysRow`. */
   readonly kind: 'walk';

@@ -55,7 +55,7 @@ interface Written {
   readonly kinds: Record<string, number>;
 }
 
-/** Maximum records per transaction. */
+/** Maximum records per transaction. A series counts as one record. */
 const CHUNK = 5_000;
 /** Runs the work after the walks of a lane, one walk at a time. Continues the unfinished work in the lane's state. */
 export function afterWork<Topics extends TopicMap>(
