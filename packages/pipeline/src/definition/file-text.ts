@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 /** Maximum size of a file, in bytes. Certificates and tokens are smaller. */
 const LARGEST_BYTES = 16 * 2 ** 20;
 
-/** Reads a small file that an option names. Returns the text, or why the file can't be read, without its path. */
+/** Reads a small file that an option names. Returns the text, or why the file can't be read, without quoting the path. */
 export function plainFileText(path: string): string | { readonly flaw: string } {
   const flaw = plainFileFlaw(path);
   if (flaw !== undefined) return { flaw };
@@ -15,7 +15,8 @@ export function plainFileText(path: string): string | { readonly flaw: string } 
 }
 
 /**
- * Returns why a path doesn't name a small plain file, without the path. Devices and pipes are refused, because reading one might never end.
+ * Describes why a path doesn't name a small plain file, without quoting the path. Devices and pipes are refused, because reading one might
+ * never end.
  */
 export function plainFileFlaw(path: string): string | undefined {
   if (path.trim() === '') return "doesn't name a file. Write a path, relative to this file.";
@@ -28,7 +29,7 @@ export function plainFileFlaw(path: string): string | undefined {
   }
 }
 
-/** Describes why a file can't be read, without its path. `relative`: a sentence about the folder that relative paths start at. */
+/** Describes why a file can't be read, without quoting its path. `relative`: a sentence about the folder that relative paths start at. */
 export function unreadable(error: unknown, relative = 'Paths are relative to this file.'): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'HEADGATE_UNFIT_FILE') return (error as Error).message;

@@ -141,7 +141,7 @@ async function readRequests(options: LaneRunnerOptions, intake: RequestIntake): 
   const watch = blockingWatch(options);
   const kept = new Set(resumed.map(({ offset }) => offset));
   let position = lane.next;
-  /** True until a lane without state reads its first request: offsets before that one were never requests of this lane. */
+  /** True until a lane without state reads its first request. Missing offsets before that request aren't reported as deleted. */
   let isNew = !lane.hasState;
   let searchedAt: number | undefined;
   let lastDeleted = -1;

@@ -2,7 +2,7 @@ import type { Clock } from '@headgate/throttle';
 
 /** A clock that compensates for steps back of the wall clock. Times are epoch ms. */
 export interface SteadyTime {
-  /** Returns the current time. If the wall clock is set back by a second or more, this time isn't. */
+  /** Returns the current time. It continues even if the wall clock is set back by a second or more. */
   now(): number;
   /** Converts a time from `now` to the wall clock as it is currently set. */
   onWall(at: number): number;

@@ -98,7 +98,7 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
   const { source } = definition;
   const saved = walkStates<Cursor>(lane.stateUnder);
   const active = new Map<number, Walking | 'ending' | 'waiting'>();
-  /** With `carry`, the jobs that wait for the active walk of their key. Each walk gets the value of the walk before it. */
+  /** With `carry`, the jobs that wait for the active walk of their key. */
   const waiting = new Map<string, Job<Request, Cursor>[]>();
   const last = lastCrawls(context);
   const after = afterWork(definition, last, context);
