@@ -135,7 +135,7 @@ function stoppingWords({ work, logUnavailable }: RunView): string {
   return `stopping: ${what}; the next run continues with the remaining jobs`;
 }
 
-/** Why a process that holds no lane has nothing to do. */
+/** The state of a process that holds no lane. */
 function noLaneWords({ lanesAssigned, isDoneHere }: Pick<RunView, 'lanesAssigned' | 'isDoneHere'>): string {
   if (isDoneHere) return 'its work is done: it ends in a few seconds, unless another process releases a lane';
   if (lanesAssigned === undefined) return 'joining the group: no lanes are assigned to this process yet';

@@ -180,7 +180,7 @@ async function withoutState(place: KafkaPlace, admin: PlainAdmin): Promise<void>
   expect(place.service.requests.length).toBeGreaterThan(asked);
 }
 
-/** Tests that a run whose jobs are deleted stops with advice, and doesn't offer to continue. */
+/** Tests that a run whose requests topic is deleted stops with advice, and doesn't offer to continue. */
 async function withoutRequests({ work }: KafkaPlace, admin: PlainAdmin): Promise<void> {
   expect((await work.headgate('enqueue', 'followers', 'alpha')).code).toBe(0);
   const run = work.start('run');
