@@ -54,8 +54,15 @@ export function shifted(like: Time, byMs: number): Time {
   if (typeof like === 'number') return like < MAX_SECONDS ? Math.floor(ms / 1_000) : ms;
   if (WORDS.test(like)) return new Date(ms).toUTCString();
   if (DOT_NET.test(like)) return like.replace(/-?\d+/, String(ms));
-  if (NUMBER.test(like)) return Number(like) < MAX_SECONDS ? (ms / 1_000).toFixed(6) : String(ms);
+  if (NUMBER.test(like)) return Number(like) < MAX_SECONDS ? secondsLike(like, ms) : String(ms);
   return DATE.test(like) ? isoOf(ms).slice(0, 10) : isoLike(like, ms);
+}
+
+/** The time `ms` in seconds with the fraction digits of `like`. A number of JavaScript is exact to a microsecond. */
+function secondsLike(like: string, ms: number): string {
+  const [whole = '', micros = ''] = (ms / 1_000).toFixed(6).split('.');
+  const digits = like.split('.')[1]?.length;
+  return digits === undefined ? whole : `${whole}.${micros.padEnd(digits, '0').slice(0, digits)}`;
 }
 
 const PARTS_OF_ISO = /^\d{4}-\d\d-\d\d([T ])\d\d:\d\d(?::\d\d(?:\.(\d+))?)?(z|([+-])(\d\d):?(\d\d))?$/i;
