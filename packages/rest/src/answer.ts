@@ -64,8 +64,9 @@ function foreignVerdict(
   { status, headers }: HttpResponse,
   { service, subject }: ClassifyContext<RestQuery>,
 ): Verdict<RestPage> | undefined {
-  const [type = ''] = (headers['content-type'] ?? '').split(';');
-  if (/^$|\bjson$|html|^text\/plain/i.test(type)) return undefined;
+  const [type = ''] = (headers['content-type'] ?? '').split(/\s*;/);
+  // Some services send JSON as JavaScript.
+  if (/^$|\bjson$|javascript$|html|^text\/plain/i.test(type)) return undefined;
   const message = `${subject}: ${service} returned ${type.slice(0, 60)}, but a section reads only JSON. If the service has JSON, request it with a header or a parameter.`;
   return { kind: 'fatal', error: new SourceError({ code: 'HEADGATE_UNFIT_ANSWER', message, retryable: false, service, subject, status }) };
 }

@@ -249,6 +249,9 @@ describe('a response that may be different next time is retried', () => {
     ['425', { status: 425, body: {} }],
     ['HTML', { body: '<!doctype html><p>hello' }],
     ['half of it', { body: '{"items":[{"id":1' }],
+    ...['application/json ; charset=utf-8', 'APPLICATION/JSON', 'application/hal+json', 'text/javascript; charset=utf-8'].map(
+      (type): [string, ApiAnswer] => [`half of ${type}`, { headers: { 'content-type': type }, body: '{"items":[{"id":1' }],
+    ),
     ['nothing', { body: '' }],
     ['text', { body: 'all is well' }],
     ['text of a gateway', { headers: { 'content-type': 'text/plain' }, body: 'all is well' }],
