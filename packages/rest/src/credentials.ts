@@ -12,6 +12,7 @@ import {
 import type { Clock } from '@headgate/throttle';
 import type { RestOptions } from './language.ts';
 import { kindOf, scalarOf } from './json-value.ts';
+import { timeOf } from './time.ts';
 
 export type RestCredential = RestOptions['credentials'][number];
 
@@ -61,13 +62,14 @@ function tokenSigner(name: string, token: Token, options: TokenOptions): Signer 
   const { clock } = options;
   let kept: { readonly text: string; readonly until: number } | undefined;
   // `bearer` and `apiKey` hide the errors of a provider, because such errors could contain the secret. A TokenError contains none and is shown.
+  // All requests that wait for the same token show it, so only the next request of a token clears it.
   let failure: TokenError | undefined;
   const provider = async ({ refused, signal }: { readonly refused: boolean; readonly signal: AbortSignal }): Promise<string> => {
+    failure = undefined;
     if (kept !== undefined && !refused && clock.epochMs() < kept.until) return kept.text;
     try {
-      const { text, seconds } = await requestedToken(name, token, { ...options, signal });
-      const ms = seconds * 1_000;
-      kept = { text, until: clock.epochMs() + ms - Math.min(EARLY_MS, ms / 10) };
+      const { text, lifetimeMs } = await requestedToken(name, token, { ...options, signal });
+      kept = { text, until: clock.epochMs() + lifetimeMs - Math.min(EARLY_MS, lifetimeMs / 10) };
       return text;
     } catch (error) {
       const { message, retryable } = Object(error) as { readonly message?: string; readonly retryable?: boolean };
@@ -83,8 +85,6 @@ function tokenSigner(name: string, token: Token, options: TokenOptions): Signer 
         return await signer.sign(request, given);
       } catch (error) {
         throw failure ?? error;
-      } finally {
-        failure = undefined;
       }
     },
   };
@@ -100,7 +100,7 @@ class TokenError extends Error {
   }
 }
 
-type GivenToken = { readonly text: string; readonly seconds: number };
+type GivenToken = { readonly text: string; readonly lifetimeMs: number };
 
 async function requestedToken(
   name: string,
@@ -114,7 +114,7 @@ async function requestedToken(
     service: address.host,
     limit: { requests: 100, windowMs: 1_000 },
     toRequest: () => ({ method: 'POST', url: address.href, ...contentOf(token) }),
-    classify: (answer) => tokenVerdict(token, answer, name),
+    classify: (answer, { epochMs }) => tokenVerdict(token, answer, { name, epochMs }),
     subject: () => name,
   })({ ...io, baseUrl: address.origin, credentials: [{ name, signer }], retryForMs: 0 });
   const { value } = await source.query(undefined, { credits: creditPool({ max: 1 }), signal });
@@ -135,13 +135,18 @@ function contentOf({ grant, id, secret, in: place, refreshToken, form, json }: T
   return { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: new URLSearchParams(pairs).toString() };
 }
 
-function tokenVerdict({ at, expires, refreshToken }: Token, answer: HttpResponse, subject: string): Verdict<GivenToken> {
+interface TokenContext {
+  readonly name: string;
+  readonly epochMs: number;
+}
+
+function tokenVerdict({ at, expires, refreshToken }: Token, answer: HttpResponse, { name, epochMs }: TokenContext): Verdict<GivenToken> {
   const { status } = answer;
   const body = jsonBody(answer, JSON.parse);
   if (status >= 500 || status === 408 || status === 429) return { kind: 'transient', reason: `the token's address answered ${status}` };
   const fatal = (message: string): Verdict<GivenToken> => {
     const code = 'HEADGATE_TOKEN_UNAVAILABLE';
-    return { kind: 'fatal', error: new SourceError({ code, message, retryable: false, service: subject, status }) };
+    return { kind: 'fatal', error: new SourceError({ code, message, retryable: false, service: name, status }) };
   };
   const cure =
     refreshToken === undefined ? '' : ' A refresh token that changes at each use is valid once: Headgate keeps none that a response gives.';
@@ -149,5 +154,18 @@ function tokenVerdict({ at, expires, refreshToken }: Token, answer: HttpResponse
   if (body.kind === 'broken') return { kind: 'transient', reason: `the token's address: ${body.reason}` };
   const text = at.first(body.value);
   if (typeof text !== 'string' || text === '') return fatal(`its response has ${kindOf(text)} at ${at.text}. Write token.at.`);
-  return { kind: 'ok', value: { text, seconds: Number(scalarOf(expires.first(body.value)) ?? Infinity) } };
+  const lifetime = expires.first(body.value) ?? Infinity;
+  const lifetimeMs = lifetimeOf(lifetime, epochMs);
+  if (lifetimeMs !== undefined) return { kind: 'ok', value: { text, lifetimeMs } };
+  return fatal(`its response has ${kindOf(lifetime)} at ${expires.text}, and needs seconds or a date there. Correct token.expires.`);
+}
+
+/** A lifetime in ms, from seconds or from the date at which it ends. Undefined for any other value. */
+function lifetimeOf(given: unknown, epochMs: number): number | undefined {
+  const value = scalarOf(given);
+  if (value === '' || typeof value === 'boolean') return undefined;
+  const seconds = Number(value);
+  if (!Number.isNaN(seconds)) return seconds * 1_000;
+  const end = timeOf(value);
+  return end === undefined ? undefined : end - epochMs;
 }

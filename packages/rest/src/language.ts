@@ -64,7 +64,9 @@ const token = z
     form: z.record(z.string(), scalar).exactOptional().describe('Other fields of the request, such as `scope`.'),
     json: z.record(z.string(), scalar).exactOptional().describe('The same, and the request is sent as JSON.'),
     at: path({ singular: true }).prefault('$.access_token').describe('Path of the token in the response.'),
-    expires: path({ singular: true }).prefault('$.expires_in').describe('Path of the lifetime of the token, in seconds.'),
+    expires: path({ singular: true })
+      .prefault('$.expires_in')
+      .describe('Path of the lifetime of the token in seconds, or of the date at which it expires.'),
     header: headerName.exactOptional().describe('Header that carries the bare token. Default: `Authorization: Bearer`.'),
   })
   .superRefine((given, context) => {
