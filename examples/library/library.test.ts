@@ -179,6 +179,18 @@ test('own-sink: cut off at any page and started again, its table holds each foll
   expect(ids.toSorted()).toEqual(server.followersOf('alpha').toSorted());
 });
 
+test('own-sink: if a statement fails, the next call on the same database continues', async () => {
+  await using server = await startFollowers({ users: { alpha: { followers: 45, pageSize: 10 } }, window: FREELY });
+  await using api = sourceOf(server);
+  using database = new DatabaseSync(join(folder, 'followers.db'));
+  database.exec('CREATE TABLE walks (user TEXT PRIMARY KEY, next TEXT)');
+  database.exec("CREATE TRIGGER full BEFORE INSERT ON walks BEGIN SELECT RAISE(ABORT, 'disk is full'); END");
+  await expect(ownSink({ api, screenName: 'alpha', database })).rejects.toThrow('disk is full');
+  database.exec('DROP TRIGGER full');
+  await ownSink({ api, screenName: 'alpha', database });
+  expect(database.prepare('SELECT count(*) AS ids FROM followers').get()).toEqual({ ids: 45 });
+});
+
 test('one-cap: ids and books on their way are never more than the cap, both together', async () => {
   const [ids, pageSize, maxItems] = [30_000, 5_000, 7_000];
   const isbns = Array.from({ length: 3_000 }, (_, i) => sampleIsbn(i));

@@ -22,9 +22,15 @@ export async function ownSink({ api, screenName, database, signal }: OwnSinkOpti
   const written = pages.drain(({ ids, next: after }) =>
     defer(() => {
       database.exec('BEGIN');
-      for (const id of ids) add.run(screenName, id);
-      move.run(screenName, JSON.stringify(after));
-      database.exec('COMMIT');
+      try {
+        for (const id of ids) add.run(screenName, id);
+        move.run(screenName, JSON.stringify(after));
+        database.exec('COMMIT');
+      } catch (error) {
+        // After some errors, such as a full disk, SQLite has already rolled back.
+        if (database.isTransaction) database.exec('ROLLBACK');
+        throw error;
+      }
       return [];
     }),
   );

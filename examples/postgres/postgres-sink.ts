@@ -40,13 +40,19 @@ export async function postgresSink({ api, screenName, client, signal }: Postgres
     async (pages) => {
       const ids = pages.flatMap((page) => boundary.apply(page).ids);
       await client.query('BEGIN');
-      await client.query('INSERT INTO followers SELECT $1, unnest($2::numeric[])', [screenName, ids]);
-      await client.query(
-        `INSERT INTO walks VALUES ($1, $2, $3)
-         ON CONFLICT (follows) DO UPDATE SET cursor = excluded.cursor, boundary = excluded.boundary`,
-        [screenName, pages.at(-1)?.nextCursor, boundary.state()],
-      );
-      await client.query('COMMIT');
+      try {
+        await client.query('INSERT INTO followers SELECT $1, unnest($2::numeric[])', [screenName, ids]);
+        await client.query(
+          `INSERT INTO walks VALUES ($1, $2, $3)
+           ON CONFLICT (follows) DO UPDATE SET cursor = excluded.cursor, boundary = excluded.boundary`,
+          [screenName, pages.at(-1)?.nextCursor, boundary.state()],
+        );
+        await client.query('COMMIT');
+      } catch (error) {
+        // If the connection is lost, PostgreSQL has already rolled back.
+        await client.query('ROLLBACK').catch(() => undefined);
+        throw error;
+      }
     },
     // Capacity for a batch, and for two more pages that are requested while it is written.
     { maxOutstanding: (PAGES + 2) * 5_000 },

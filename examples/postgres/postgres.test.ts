@@ -1,8 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { bearer } from '@headgate/auth';
 import { type FollowersSandbox, startFollowers } from '@headgate/sandbox';
+import { followers } from '@headgate/sources/followers';
 import { expect, test } from 'vitest';
 import { type Postgres, findPostgres, startPostgres } from './postgres.fixture.ts';
+import { postgresSink } from './postgres-sink.ts';
 
 const installed = await findPostgres();
 const why = typeof installed === 'string' ? `: skipped, ${installed}` : '';
@@ -46,6 +49,33 @@ test.skipIf(why !== '')(`postgres-sink: killed anywhere and started again, its t
     expect(server.requests.filter(({ cursor }) => cursor === '-1').length).toBeLessThanOrEqual(5);
   } finally {
     await database.end();
+  }
+});
+
+test.skipIf(why !== '')(`postgres-sink: if a statement fails, the next call with the same client continues${why}`, async () => {
+  if (typeof installed === 'string') return;
+  await using postgres = await startPostgres(installed);
+  await using server = await startFollowers({
+    users: { alpha: { followers: 450, pageSize: 50 } },
+    window: { kind: 'rolling', limit: 10_000, windowMs: 1_000 },
+  });
+  await using api = followers({
+    baseUrl: server.url,
+    credentials: [{ name: 'app', signer: bearer('token') }],
+    limit: { requests: 10_000, windowMs: 1_000 },
+  });
+  const client = await postgres.connect();
+  try {
+    await client.query(
+      'CREATE TABLE walks (follows text PRIMARY KEY, cursor text NOT NULL, boundary jsonb NOT NULL, CONSTRAINT full_disk CHECK (false))',
+    );
+    await expect(postgresSink({ api, screenName: 'alpha', client })).rejects.toThrow('full_disk');
+    await client.query('ALTER TABLE walks DROP CONSTRAINT full_disk');
+    await postgresSink({ api, screenName: 'alpha', client });
+    const { rows } = await client.query<{ ids: string }>('SELECT count(*) AS ids FROM followers');
+    expect(rows).toEqual([{ ids: '450' }]);
+  } finally {
+    await client.end();
   }
 });
 
