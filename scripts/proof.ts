@@ -47,6 +47,7 @@ install(app, {
 for (const name of ['program.mjs', 'types.ts']) copyFileSync(files(name), join(app, name));
 
 const entries = exportedEntries(root);
+writeFileSync(join(app, 'entries.ts'), entries.map((name, i) => `export * as entry${i} from '${name}';\n`).join(''));
 const nodes = { [`Node ${process.versions.node}`]: process.execPath, 'Node 22.19.0': join(runtimes, 'node_modules/node22/bin/node') };
 for (const [name, node] of Object.entries(nodes)) {
   const load = (how: string): string =>
@@ -80,7 +81,8 @@ for (const [name, compiler] of Object.entries({ 'TypeScript 5.4': 'typescript-5.
     ];
     const lib = ['--lib', 'es2023,esnext.disposable'];
     const modules = ['--module', module ?? '', '--moduleResolution', resolution ?? ''];
-    proof(`${name}: ${resolution}`, [process.execPath, join(app, 'node_modules', compiler), ...flags, ...lib, ...modules, 'types.ts'], '');
+    const command = [process.execPath, join(app, 'node_modules', compiler), ...flags, ...lib, ...modules];
+    proof(`${name}: ${resolution}: types of ${entries.length} entries`, [...command, 'types.ts', 'entries.ts'], '');
   }
 }
 

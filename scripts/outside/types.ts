@@ -1,23 +1,9 @@
-// Imports from the packages' entries, to check the types as a user's compiler does.
-import { type Signer, bearer, oauth1 } from '@headgate/auth';
-import { idsOf, splitValid } from '@headgate/operators';
-import { definePipeline, start, topic, walk } from '@headgate/pipeline';
-import { pipelineContract } from '@headgate/pipeline/testing';
-import { startBooks, startFollowers } from '@headgate/sandbox';
-import { startKafkaBroker } from '@headgate/sandbox/kafka-broker';
-import { SourceError, defineSource } from '@headgate/sources';
-import { books } from '@headgate/sources/books';
+// Uses of the packages' types, to check them as a user's compiler does.
+import { type Signer, bearer } from '@headgate/auth';
+import { idsOf } from '@headgate/operators';
+import { SourceError } from '@headgate/sources';
 import { followers } from '@headgate/sources/followers';
-import { sourceContract } from '@headgate/sources/testing';
-import { rateBudget } from '@headgate/throttle';
-import { fileJournal } from '@headgate/throttle/file-journal';
-import { virtualClock } from '@headgate/throttle/testing';
-import { type TopicLog, textOf } from '@headgate/topics';
-import { kafkaTopicLog } from '@headgate/topics/kafka';
-import { sqliteTopicLog } from '@headgate/topics/sqlite';
-import { contractChecks } from '@headgate/topics/testing';
-import { defineConfig } from 'headgate';
-import * as records from 'headgate/records';
+import type { TopicLog } from '@headgate/topics';
 import { lastValueFrom, map } from 'rxjs';
 
 export const signer: Signer = bearer(() => 'token');
@@ -42,28 +28,3 @@ export function codeOf(error: unknown): string {
 
 // @ts-expect-error -- `baseUrl` is missing, which types that are `any` would accept
 followers({ credentials: [] });
-
-export const all: readonly unknown[] = [
-  oauth1,
-  splitValid,
-  definePipeline,
-  start,
-  topic,
-  walk,
-  pipelineContract,
-  startBooks,
-  startFollowers,
-  startKafkaBroker,
-  defineSource,
-  books,
-  sourceContract,
-  rateBudget,
-  fileJournal,
-  virtualClock,
-  textOf,
-  kafkaTopicLog,
-  sqliteTopicLog,
-  contractChecks,
-  defineConfig,
-  records,
-];
