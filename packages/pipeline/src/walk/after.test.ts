@@ -200,6 +200,23 @@ test('work that fails midway writes the rest of its records when it is done agai
   expect(await written(place.log)).toEqual(Array.from({ length: CHUNK + 2 }, (_, i) => `one after none ${i}`));
 });
 
+test('work that fails midway continues after its series, whatever their lengths', async () => {
+  const count = CHUNK + 3;
+  const series = (breaksAt: number): Work =>
+    async function* (crawl, _, io) {
+      await Promise.resolve();
+      for (let nth = 0; nth < count; nth += 1) {
+        if (nth === breaksAt) throw new Error('boom');
+        yield io.topics.records.series({ key: crawl.key, count: nth % 3, valueAt: (i) => `${nth} ${i}` });
+      }
+    };
+  await using place = await afterPlace();
+  await inLane(place.log, series(CHUNK + 1), async ({ crawl }) => await crawl('one'));
+  await inLane(place.log, series(count), async () => await Promise.resolve());
+  const wanted = Array.from({ length: count }, (_, nth) => Array.from({ length: nth % 3 }, (_value, i) => `${nth} ${i}`));
+  expect(await written(place.log)).toEqual(wanted.flat());
+});
+
 test('unfinished work of a pipeline that no longer has any is dropped, with a warning', async () => {
   await using place = await afterPlace();
   await inLane(place.log, writing(1), async ({ crawl, work }) => {

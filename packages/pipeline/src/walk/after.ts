@@ -51,6 +51,8 @@ interface Unfinished {
 
 /** Number of records written, by topic and by kind. */
 interface Written {
+  /** Number of the work's records that are in the log, those of earlier runs included. A series counts as one. */
+  upTo: number;
   readonly counts: Record<string, number>;
   readonly kinds: Record<string, number>;
 }
@@ -102,19 +104,15 @@ export function afterWork<Topics extends TopicMap>(
     const { key, id } = unfinished.crawl;
     const counts: Record<string, number> = {};
     const kinds: Record<string, number> = {};
+    const written: Written = { upTo: unfinished.written, counts, kinds };
     let isDone = false;
     try {
-      await write(work, unfinished, stateKey, { counts, kinds });
+      await write(work, unfinished, stateKey, written);
       isDone = true;
     } catch (thrown) {
       const error = readable(thrown);
       if (signal.aborted || endsLane(error)) throw error;
-      await fail(
-        unfinished,
-        stateKey,
-        error,
-        Object.values(counts).reduce((sum, count) => sum + count, 0),
-      );
+      await fail({ ...unfinished, written: written.upTo }, stateKey, error);
     } finally {
       if ((unfinished.written === 0 && isDone) || Object.keys(counts).length > 0)
         emit({ type: 'after-written', pipeline, key, request: id, counts, kinds });
@@ -125,7 +123,7 @@ export function afterWork<Topics extends TopicMap>(
    * Writes a dead letter when the work fails for the first time, and keeps the work in the lane's state, so that it runs again when the
    * lane is next opened. Drops the work if the records that it needs are gone.
    */
-  const fail = async (unfinished: Unfinished, stateKey: string, thrown: unknown, written: number): Promise<void> => {
+  const fail = async (unfinished: Unfinished, stateKey: string, thrown: unknown): Promise<void> => {
     const { crawl, previous } = unfinished;
     const { code, message } = reasonOf(thrown);
     if (code === 'HEADGATE_STATE_LOST') {
@@ -146,33 +144,34 @@ export function afterWork<Topics extends TopicMap>(
       { pipeline, lane, names, clock, emit },
       { key: crawl.key, id: `${crawl.id}/after`, content, error: reason },
     );
-    const kept: Unfinished = { ...unfinished, written: unfinished.written + written, failed: true };
+    const kept: Unfinished = { ...unfinished, failed: true };
     await lane.commit({ records: unfinished.failed === true ? [] : [dead.record], state: [[stateKey, kept]] });
     if (unfinished.failed === true) emit({ type: 'notice', level: 'warn', message: error.message });
     else dead.emit();
   };
 
-  /** Runs the work and commits its records in chunks. After each commit, adds the chunk's numbers to `counts` and `kinds`. */
-  const write = async (work: After<Topics>, unfinished: Unfinished, stateKey: string, { counts, kinds }: Written): Promise<void> => {
+  /** Runs the work and commits its records in chunks. After each commit, adds the chunk's numbers to `written`. */
+  const write = async (work: After<Topics>, unfinished: Unfinished, stateKey: string, written: Written): Promise<void> => {
     const { crawl, previous } = unfinished;
     const warn = (message: string): void => emit({ type: 'notice', level: 'warn', message: `${crawl.key}: ${message}` });
-    let written = 0;
+    let made = 0;
     let inFlight: PendingRecord[] = [];
     const commit = async (left: Unfinished | null): Promise<void> => {
-      const request = { pipeline, request: crawl.id, defaultId: String(written) };
+      const request = { pipeline, request: crawl.id, defaultId: String(made) };
       const records = sizedRecords(inFlight, { ...request, key: crawl.key, lane, name: 'after' });
       await lane.commit({ records, state: [[stateKey, left]] });
-      countRecords(inFlight, counts);
-      for (const { kind, count } of inFlight) kinds[kind] = (kinds[kind] ?? 0) + count;
+      written.upTo = made;
+      countRecords(inFlight, written.counts);
+      for (const { kind, count } of inFlight) written.kinds[kind] = (written.kinds[kind] ?? 0) + count;
       inFlight = [];
     };
     for await (const record of work(crawl, previous, { log, names, partition, topics, clock, signal, warn })) {
       madeRecord({ pipeline, key: crawl.key, name: 'after' }, { names, topics }, record);
-      written += 1;
-      if (written <= unfinished.written) continue;
+      made += 1;
+      if (made <= unfinished.written) continue;
       inFlight.push(record);
       if (inFlight.length < CHUNK) continue;
-      await commit({ ...unfinished, written });
+      await commit({ ...unfinished, written: made });
       signal.throwIfAborted();
     }
     await commit(null);
