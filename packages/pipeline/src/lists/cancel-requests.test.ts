@@ -1,6 +1,6 @@
 import { LaneHeldError } from '@headgate/topics';
 import { expect, test } from 'vitest';
-import { shelvesTopics, temporaryLog } from '../testing/temporary-log.fixture.ts';
+import { logWith, shelvesTopics, temporaryLog } from '../testing/temporary-log.fixture.ts';
 import { cancelRequests } from './cancel-requests.ts';
 
 const pipeline = { name: 'shelves', topics: {}, credentials: undefined, usualBytes: {} };
@@ -20,6 +20,20 @@ test('withdraws the requests of a key that no run has started, and no others', a
   expect(await cancelRequests({ log, pipeline, key: 'none' })).toEqual({ canceled: 0, begun: 0 });
   const finished = (await log.readState('shelves.state', 0)).get('headgate/lane');
   expect(JSON.parse(finished ?? 'null')).toEqual({ next: 1, done: [[4, 4]] });
+});
+
+test('rejects if it is aborted while it reads, and withdraws nothing', async () => {
+  await using place = await temporaryLog(shelvesTopics());
+  await place.log.append(['a', 'b', 'a'].map((key) => ({ topic: 'shelves.requests', key, value: '{}' })));
+  const stop = new AbortController();
+  const log = logWith(place.log, {
+    readBytes(options) {
+      stop.abort(new Error('stopped'));
+      return place.log.readBytes(options);
+    },
+  });
+  await expect(cancelRequests({ log, pipeline, key: 'a', signal: stop.signal })).rejects.toThrow('stopped');
+  expect(await cancelRequests({ log: place.log, pipeline, key: 'a' })).toEqual({ canceled: 2, begun: 0 });
 });
 
 test('withdraws nothing from the other lanes while a run works on one of them', async () => {

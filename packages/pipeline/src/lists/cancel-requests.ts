@@ -56,6 +56,8 @@ export async function cancelRequests(options: CancelRequestsOptions): Promise<{ 
         if (inWork.has(request.offset)) begun += 1;
         else finished.push(request.offset);
       }
+      // An aborted reading ends early, as if there were no more requests.
+      signal?.throwIfAborted();
       if (finished.length > 0) await lane.commit({ records: [], finished });
       canceled += finished.length;
     }
