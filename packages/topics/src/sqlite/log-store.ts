@@ -64,6 +64,7 @@ export class LogStore {
   }
 
   openLane(lane: LaneSpec, nowMs: number): { readonly epoch: number; readonly state: StateEntries } {
+    this.#assertWritable();
     const lock = takeLaneLock({ file: this.files.file, lane: lane.name });
     if (lock === null) throw this.#lanes.heldFailure(lane.name);
     try {
@@ -235,9 +236,17 @@ export class LogStore {
     return partitionOf(this.topics.get(offset.topic), offset.partition).id;
   }
 
+  /** SQLite can't refuse writes itself: reading beside writers needs an open file that could be written. */
+  #assertWritable(): void {
+    if (this.#options.readOnly !== true) return;
+    const reason = 'it was opened with readOnly. Open it without readOnly to write.';
+    throw new WorkerFailure({ kind: 'open', file: this.files.file, reason, detail: 'read-only' });
+  }
+
   #transaction<T>(work: () => T, end: 'COMMIT' | 'ROLLBACK' = 'COMMIT'): T {
+    this.#assertWritable();
     try {
-      this.#db.exec(this.#options.readOnly === true ? 'BEGIN' : 'BEGIN IMMEDIATE');
+      this.#db.exec('BEGIN IMMEDIATE');
       this.files.assertExists();
       const result = work();
       this.#db.exec(end);

@@ -54,6 +54,21 @@ it('reads a log of an older release without migrating it', async () => {
   expect(readFileSync(file).equals(before)).toBe(true);
 });
 
+it('refuses to write, also with write permission', async () => {
+  const { folder, file } = await written();
+  const before = readdirSync(folder);
+  const lane = { name: 'lane', state: { topic: 'state', partition: 0 } };
+  {
+    await using log = await sqliteTopicLog({ file, readOnly: true });
+    const refusal = { code: 'HEADGATE_TOPIC_LOG_OPEN', message: expect.stringContaining('it was opened with readOnly') };
+    await expect(log.append([{ topic: 'pages', key: 'k', value: 'c' }])).rejects.toMatchObject(refusal);
+    await expect(log.createTopics([{ name: 'more', partitions: 1 }])).rejects.toMatchObject(refusal);
+    await expect(log.openLane(lane)).rejects.toMatchObject(refusal);
+  }
+  expect(readdirSync(folder)).toEqual(before);
+  expect(await read(file)).toEqual(['a', 'b']);
+});
+
 it('reads a log during writes, and doesn’t create a missing one', async () => {
   const { folder, file } = await written();
   await using writer = await sqliteTopicLog({ file });

@@ -89,6 +89,22 @@ describe('the sqlite driver', () => {
     expect((await next).value).toMatchObject({ partition: 1, value: 'grown' });
   });
 
+  it('frees a lane whose opening is aborted', async () => {
+    await using log = await sqliteTopicLog({ file: join(temporaryFolder(), 'log.db') });
+    await log.createTopics([{ name: 'state', partitions: 1, compacted: true }]);
+    const lane = { name: 'lane', state: { topic: 'state', partition: 0 } };
+    const stop = new AbortController();
+    const opening = log.openLane(lane, stop.signal);
+    stop.abort(new Error('stopped'));
+    await expect(opening).rejects.toThrow('stopped');
+    await (await log.openLane(lane)).close();
+  });
+
+  it.each(['', '.', '..', 'a b', 'a'.repeat(250)])('refuses a topic that Kafka would not accept: %j', async (name) => {
+    await using log = await sqliteTopicLog({ file: join(temporaryFolder(), 'log.db') });
+    await expect(log.createTopics([{ name, partitions: 1 }])).rejects.toThrow("isn't a topic name");
+  });
+
   it('closes with waiting readers and open lanes, and later calls throw', async () => {
     const file = join(temporaryFolder(), 'log.db');
     const log = await sqliteTopicLog({ file });

@@ -50,7 +50,10 @@ export interface SqliteTopicLogOptions {
   readonly tombstoneRetentionMs?: number;
   /** Maximum size of the file, bytes. A write beyond it throws a `TopicLogError` (HEADGATE_TOPIC_LOG_FULL). Default 0: the disk is the limit. */
   readonly maxFileBytes?: number;
-  /** True to open the file for reading: it is neither created nor migrated, and this user doesn't need write permission. Default false. */
+  /**
+   * True to open the file only for reading: it is neither created nor migrated, writes are refused, and this user doesn't need write
+   * permission. Default false.
+   */
   readonly readOnly?: boolean;
   /** Deletes old records while the log is open. Default: all are kept. */
   readonly retention?: SqliteRetention;
@@ -156,6 +159,9 @@ class SqliteTopicLog implements TopicLog {
       onClose: (closed) => this.#lanes.delete(closed),
     });
     this.#lanes.add(writer);
+    // The log's thread can't be interrupted, for example while it waits for another process's write.
+    if (signal?.aborted) await writer.close();
+    signal?.throwIfAborted();
     return writer;
   }
 

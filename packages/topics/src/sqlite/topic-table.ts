@@ -27,7 +27,7 @@ interface Writes {
 }
 
 /** The characters and length that Kafka allows, so that a topic can move to Kafka. */
-const TOPIC_NAME = /^[A-Za-z0-9._-]{1,249}$/;
+const TOPIC_NAME = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}$/;
 const MAX_PARTITIONS = 10_000;
 
 /** The topics and their partitions. Nothing is cached between calls, because other processes can create topics and append records, too. */
@@ -90,7 +90,7 @@ export class TopicTable {
     if (!TOPIC_NAME.test(name)) {
       throw new WorkerFailure({
         kind: 'range',
-        reason: `"${name}" isn't a topic name: write 1 to 249 of the characters A-Z a-z 0-9 . _ -`,
+        reason: `"${name}" isn't a topic name: write 1 to 249 of the characters A-Z a-z 0-9 . _ -, but not . or ..`,
       });
     }
     if (!Number.isInteger(partitions) || partitions < 1 || partitions > MAX_PARTITIONS) {
