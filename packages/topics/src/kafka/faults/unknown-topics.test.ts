@@ -176,6 +176,24 @@ describe.skipIf(why !== undefined)(`topics a broker does not know${because}`, ()
     await expect(next).rejects.toThrow(`"${topic}" has no partition 1; it has 1`);
   });
 
+  it('one is recreated where a reader found only an aborted transaction: its records are read from the first', async ({ expect }) => {
+    const topic = `aborted-before-${OWN}`;
+    await made(topic);
+    const producer = plainKafka(broker.brokers).producer({ transactionalId: topic, idempotent: true, maxInFlightRequests: 1 });
+    await producer.connect();
+    const transaction = await producer.transaction();
+    await transaction.send({ topic, messages: [1, 2, 3, 4].map((value) => ({ key: 'k', value: String(value) })) });
+    await transaction.abort();
+    await producer.disconnect();
+    await expect.poll(async () => (await log.listTopics([topic]))[0]?.offsets).toEqual([{ earliest: 0, end: 5 }]);
+    expect(await keys(topic)).toEqual([]);
+    await deleted(topic, expect);
+    await made(topic);
+    await using other = await kafkaTopicLog({ brokers: broker.brokers, replication: 1 });
+    await other.append(['a', 'b', 'c', 'd', 'e', 'f'].map((key) => ({ topic, key, value: 'v' })));
+    await expect.poll(() => keys(topic)).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+  });
+
   it('one is recreated: it is listed with another ID', async ({ expect }) => {
     const topic = `again-${OWN}`;
     const id = async (): Promise<string | undefined> => (await log.listTopics([topic]))[0]?.id;

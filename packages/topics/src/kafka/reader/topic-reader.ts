@@ -45,6 +45,8 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
   #partitionsCheckedMs = performance.now();
   #newsPauseMs = LOOK_FOR_NEWS.firstMs;
   #maxBytes = nextMaxBytes();
+  /** The topic's ID, or its name with brokers that have no IDs. */
+  #topicId = '';
   #chunk: readonly TopicRecord<Uint8Array>[] = [];
   #at = 0;
 
@@ -87,11 +89,13 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
   async #positions(cluster: Cluster, wanted: readonly number[], from: NonNullable<ReadOptions['from']>): Promise<Position[]> {
     const { topic, group } = this.#options.read;
     const { readYourWrites, emptyRanges } = this.#options;
-    const [earliest, stable] = await Promise.all([
+    const [found, earliest, stable] = await Promise.all([
+      topicMetadata(cluster, [topic]),
       // A numeric `from` needs no earliest offset: `#advance` skips the records that retention has deleted.
       typeof from === 'number' ? new Map<number, number>() : partitionOffsets(cluster, topic, wanted, 'earliest'),
       readYourWrites.stableOffsets(cluster, topic, wanted),
     ]);
+    this.#topicId = found.get(topic)?.topicId ?? topic;
     const committed = group === undefined ? undefined : await groupOffsets(cluster, { group, topic, partitions: wanted });
     const positions = wanted.map((partition) => {
       const first = earliest.get(partition) ?? 0;
@@ -102,7 +106,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
       // If the partition ends below `had`, it has lost records. A start above the highest offset that this log has seen proves no loss, because a
       // caller can wait for records that don't exist yet.
       const had = resume ?? Math.min(next, readYourWrites.highestStable(topic, partition));
-      return { partition, next: emptyRanges.behind(topic, partition, next), end, had };
+      return { partition, next: emptyRanges.behind(this.#topicId, partition, next), end, had };
     });
     for (const { partition, end, had } of positions) if (had > end) await this.#assertReaches(cluster, partition, had);
     return positions;
@@ -164,7 +168,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
         this.#maxBytes = nextMaxBytes({ maxBytes, records: records.length });
         // Check before returning records: they may come from a recreated topic.
         if (lastStable < end) await this.#assertReaches(cluster, partition, end);
-        if (records.length === 0) this.#options.emptyRanges.add(topic, partition, offset, next);
+        if (records.length === 0) this.#options.emptyRanges.add(this.#topicId, partition, offset, next);
         position.next = next;
         if (!follow) return records.filter((record) => record.offset < end);
         position.end = Math.max(end, lastStable);
@@ -246,18 +250,18 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
 
 /**
  * The most recently found range of offsets without a record in each partition, such as the end marker of a transaction. All readers of a log
- * share these ranges, so later readers needn't fetch them again.
+ * share these ranges, so later readers needn't fetch them again. Topics are known by ID, because a recreated topic can have records there.
  */
 export class EmptyRanges {
   readonly #ranges = new Map<string, { readonly from: number; readonly to: number }>();
 
-  add(topic: string, partition: number, from: number, to: number): void {
-    if (to > from) this.#ranges.set(partitionKey({ topic, partition }), { from, to });
+  add(topicId: string, partition: number, from: number, to: number): void {
+    if (to > from) this.#ranges.set(partitionKey({ topic: topicId, partition }), { from, to });
   }
 
   /** Returns `offset`, or the first offset after the empty range that contains it. */
-  behind(topic: string, partition: number, offset: number): number {
-    const range = this.#ranges.get(partitionKey({ topic, partition }));
+  behind(topicId: string, partition: number, offset: number): number {
+    const range = this.#ranges.get(partitionKey({ topic: topicId, partition }));
     return range !== undefined && range.from <= offset && offset < range.to ? range.to : offset;
   }
 }
