@@ -221,7 +221,7 @@ function nextOf(stream: Stream, { value, answer, context }: Answered, records: r
   if (pages.most !== undefined && (cursor.pages ?? 0) + 1 >= pages.most) return LAST;
   const size = pages.size?.is;
   if (pages.short !== undefined && size !== undefined && records.length < size) return LAST;
-  if (pages.link !== undefined) return { at: linkTarget(answer.headers['link'] ?? '', pages.link) };
+  if (pages.link !== undefined) return { at: linkTarget(answer.headers['link'] ?? '', pages.link) || undefined };
   if (pages.next !== undefined || pages.cursor !== undefined) {
     const from = pages.next ?? pages.cursor;
     const given = valueAt(from);
@@ -232,20 +232,18 @@ function nextOf(stream: Stream, { value, answer, context }: Answered, records: r
     if (at !== undefined) return { at: pages.base === undefined ? at : addressAfter(pages.base, spelled(at), value) };
     return { unfit: `${from !== undefined && 'text' in from ? from.text : 'the cursor'}: expected text or a number, got ${kindOf(given)}` };
   }
-  const named = numberOf(valueAt(pages.last));
+  const named = countOf(valueAt(pages.last));
   if (records.length === 0 && (pages.while ?? pages.until ?? named) === undefined) return LAST;
   if (records.length > 0 && cursor.before === digest) return pages.repeats === 'end' ? LAST : { repeated: true };
   const number = Number(cursor.at ?? firstAt(pages));
-  const total = numberOf(valueAt(pages.total));
-  if (pages.page !== undefined) {
-    const counted = total === undefined || size === undefined ? undefined : Math.ceil(total / size) - 1 + Number(firstAt(pages));
-    const last = named ?? counted;
-    return { at: last !== undefined && number >= last ? undefined : number + 1 };
-  }
+  const total = countOf(valueAt(pages.total)) ?? Infinity;
+  // The records are counted, because a service can return fewer per page than requested.
+  if (pages.page !== undefined)
+    return { at: number >= (named ?? Infinity) || (cursor.records ?? 0) + records.length >= total ? undefined : number + 1 };
   if (records.length === 0 && size === undefined)
     return { unfit: 'an empty page, after which more are said to follow: pages.size has to say where they begin' };
   const at = number + (records.length === 0 ? Number(size) : records.length);
-  return { at: total !== undefined && at >= total ? undefined : at };
+  return { at: at - Number(firstAt(pages)) >= total ? undefined : at };
 }
 
 /** The next address. If it starts with a slash, it is appended to the address that the response has at `base`. */
@@ -280,16 +278,23 @@ function wayKind({ link, next, cursor, page, offset }: Pages): unknown {
 }
 
 /** Values that count as false in `pages.while` and `pages.until`, in addition to null, a missing value, and an empty list or object. */
-const NO: readonly unknown[] = [false, 0, '', '0', 'false'];
+const NO: readonly unknown[] = [false, 0, '', '0', 'false', 'no'];
 
 function isYes(value: unknown): boolean {
-  if (value === undefined || value === null || NO.includes(value)) return false;
+  if (value === undefined || value === null || NO.includes(typeof value === 'string' ? value.toLowerCase() : value)) return false;
   return scalarOf(value) !== undefined || Object.keys(value).length > 0;
 }
 
 function numberOf(value: unknown): number | undefined {
-  const number = Number(scalarOf(value) ?? NaN);
+  const scalar = scalarOf(value);
+  const number = scalar === '' || typeof scalar === 'boolean' ? NaN : Number(scalar);
   return Number.isFinite(number) ? number : undefined;
+}
+
+/** A number of pages or records. Undefined for 0 and less, which a service can send if it hasn't counted. */
+function countOf(value: unknown): number | undefined {
+  const count = numberOf(value);
+  return count === undefined || count <= 0 ? undefined : count;
 }
 
 /** The page and its next cursor. If the stream's settings ask for it, drops records that were returned before or are older than `{since}`. */
@@ -320,6 +325,7 @@ function dropRepeated(
     began: cursor.began,
     way: cursor.way,
     pages: pages?.most === undefined ? undefined : (cursor.pages ?? 0) + 1,
+    records: pages?.page === undefined || pages.total === undefined ? undefined : (cursor.records ?? 0) + found.length,
     before: digest,
     keys: isDropping ? keys : undefined,
     edge,

@@ -16,6 +16,8 @@ export type Cursor = {
   readonly began?: number | undefined;
   /** Number of pages before this one, if the stream sets `pages.most`. */
   readonly pages?: number | undefined;
+  /** Number of records on the pages before this one, if the stream sets `pages.page` and `pages.total`. */
+  readonly records?: number | undefined;
   /** Digest of the previous page's records, if the listing uses page numbers or offsets. */
   readonly before?: string | undefined;
   /** Digests that identify the previous page's records, if the stream sets `repeats: drop`. */

@@ -232,7 +232,7 @@ const pages = z
     while: said
       .exactOptional()
       .describe(
-        'Path or header of a value that is true if more pages follow: anything except null, false, 0, an empty text or an empty list.',
+        'Path or header of a value that is true if more pages follow: anything except null, false, no, 0, an empty text or an empty list.',
       ),
     until: said.exactOptional().describe('Path or header of a value that is true on the last page.'),
     alone: z.boolean().default(false).describe('Send only the cursor in later requests, without other parameters.'),

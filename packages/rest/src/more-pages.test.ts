@@ -228,3 +228,96 @@ it.each([{ body: { filter: 'all' } }, { form: { filter: 'all' } }])(
     ]);
   },
 );
+
+describe('a count ends a listing only at its last record', () => {
+  it.concurrent('by offsets that begin at 1', async () => {
+    const { records, api } = await list(
+      {
+        ...bearer,
+        streams: {
+          items: {
+            get: '/items',
+            records: '$.items[*]',
+            key: '$.id',
+            pages: { offset: { query: 'from' }, first: 1, total: '$.total', size: { query: 'limit', is: 3 } },
+          },
+        },
+      },
+      {
+        routes: {
+          'GET /items': ({ query }) => {
+            const from = Number(query.get('from')) - 1;
+            return { body: { items: items.slice(from, from + 3), total: items.length } };
+          },
+        },
+      },
+    );
+    expect([records['items'], api.requests()]).toEqual([pairs(items), 3]);
+  });
+
+  it.concurrent('by page numbers, with fewer records per page than requested', async () => {
+    const { records, api } = await list(
+      {
+        ...bearer,
+        streams: {
+          items: {
+            get: '/items',
+            records: '$.items[*]',
+            key: '$.id',
+            pages: { page: { query: 'page' }, total: '$.total', size: { query: 'limit', is: 5 } },
+          },
+        },
+      },
+      {
+        routes: { 'GET /items': ({ query }) => ({ body: { items: pageOf(items, Number(query.get('page')), 2), total: items.length } }) },
+      },
+    );
+    expect([records['items'], api.requests()]).toEqual([pairs(items), 4]);
+  });
+
+  it.concurrent.each(
+    ['', 0, '0', -1, true, null, 'many', []].flatMap((count) =>
+      [
+        { page: { query: 'page' }, total: '$.count', size: { query: 'limit', is: 3 } },
+        { page: { query: 'page' }, last: '$.count' },
+        { offset: { query: 'from' }, total: '$.count' },
+      ].map((pages) => [JSON.stringify(count), JSON.stringify(pages), { count, pages }] as const),
+    ),
+  )('and not if it is %s: %s', async (_, __, { count, pages }) => {
+    const { records } = await list(
+      { ...bearer, streams: { items: { get: '/items', records: '$.items[*]', key: '$.id', pages } } },
+      {
+        routes: {
+          'GET /items': ({ query }) => {
+            const from = Number(query.get('from') ?? (Number(query.get('page')) - 1) * 3);
+            return { body: { items: items.slice(from, from + 3), count } };
+          },
+        },
+      },
+    );
+    expect(records['items']).toEqual(pairs(items));
+  });
+
+  it.concurrent.each(['False', 'FALSE', 'no', 'No'])('and not at an until of %s', async (done) => {
+    const { records } = await list(
+      { ...bearer, streams: { items: { get: '/items', key: '$.id', pages: { page: { query: 'page' }, until: { header: 'x-done' } } } } },
+      {
+        routes: {
+          'GET /items': ({ query }) => {
+            const page = Number(query.get('page'));
+            return { headers: { 'x-done': page < 3 ? done : 'True' }, body: pageOf(items, page, 3) };
+          },
+        },
+      },
+    );
+    expect(records['items']).toEqual(pairs(items));
+  });
+});
+
+it('an empty address in the Link header ends the listing', async () => {
+  const { records, deadLetters, api } = await list(
+    { ...bearer, streams: { items: { get: '/items', key: '$.id', pages: { link: 'next' } } } },
+    { routes: { 'GET /items': () => ({ headers: { link: '<>; rel="next"' }, body: items }) } },
+  );
+  expect([records['items'], deadLetters, api.requests()]).toEqual([pairs(items), [], 1]);
+});
