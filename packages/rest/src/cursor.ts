@@ -56,8 +56,14 @@ export function firstAt(pages: Pages | undefined): Cursor['at'] {
 
 /** `{since}` and `{until}` of a listing from `from` to the end of its window, at most to `began`. */
 function windowFrom({ window }: Since, from: Time | undefined, began: number): Pick<Cursor, 'since' | 'until'> {
-  const end = from === undefined || window === undefined ? Infinity : (timeOf(from) ?? 0) + window;
-  return { since: from, until: from === undefined || end >= began ? untilOf(from, began) : shifted(from, window ?? 0) };
+  const end = from === undefined || window === undefined ? undefined : endAfter(from, window);
+  return { since: from, until: end === undefined || (timeOf(end) ?? 0) >= began ? untilOf(from, began) : end };
+}
+
+/** The end of a window. It is later than `from` even if `from` is less precise than the window, as a date is. */
+function endAfter(from: Time, window: number): Time {
+  const end = shifted(from, window);
+  return (timeOf(end) ?? Infinity) > (timeOf(from) ?? 0) ? end : endAfter(from, 2 * window);
 }
 
 /** The time `ms` in the form of `like`; ISO 8601 without `like`. */

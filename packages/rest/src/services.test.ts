@@ -437,6 +437,29 @@ describe('changes', () => {
   });
 });
 
+it('windows shorter than the precision of the times reach the time at which the listing began', async () => {
+  const day = (before: number): string => new Date(Date.now() - before * 86_400_000).toISOString().slice(0, 10);
+  const { api } = await list(
+    {
+      ...bearer,
+      streams: {
+        items: {
+          get: '/items',
+          query: { from: '{since}', to: '{until}' },
+          key: '$.id',
+          since: { from: '$.updated_at', first: day(3), window: '6h' },
+        },
+      },
+    },
+    { routes: { 'GET /items': () => ({ body: [] }) } },
+  );
+  expect(api.answered.map(({ query }) => [query.get('from'), query.get('to')])).toEqual([
+    [day(3), day(2)],
+    [day(2), day(1)],
+    [day(1), day(0)],
+  ]);
+});
+
 describe('keys that share a request', () => {
   it('each get their own response, or a dead letter', async () => {
     const { records, deadLetters, api } = await list(
