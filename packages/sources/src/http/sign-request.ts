@@ -1,6 +1,7 @@
 import type { Signed, Signer } from '@headgate/auth';
 import type { Clock } from '@headgate/throttle';
 import { onAbort } from '@headgate/throttle/internal';
+import { parseUntouched } from '../exact-json.ts';
 import { percentEncoded, type WireRequest } from './wire-request.ts';
 
 export interface SignRequestOptions {
@@ -86,16 +87,24 @@ function withMembers(request: WireRequest, members: Readonly<Record<string, stri
     for (const [name, value] of Object.entries(members)) form.set(name, value);
     return { ...request, body: form.toString() };
   }
-  const json: unknown = body.startsWith('{') ? JSON.parse(body) : undefined;
-  if (typeof json !== 'object') throw new SignedBodyError();
-  return { ...request, body: JSON.stringify({ ...json, ...members }) };
+  return { ...request, body: JSON.stringify({ ...jsonObject(body), ...members }) };
+}
+
+function jsonObject(body: string): object {
+  if (!/^\s*\{/.test(body)) throw new SignedBodyError();
+  try {
+    return parseUntouched(body) as object;
+  } catch {
+    // The parser's error quotes the body.
+    throw new SignedBodyError();
+  }
 }
 
 class SignedBodyError extends Error {
   readonly code = 'HEADGATE_UNSIGNABLE_REQUEST';
 
   constructor() {
-    super("The API key goes into the body, but the body isn't a JSON object or a form.");
+    super("The API key goes into the body, but the body isn't a form or a JSON object (at most 500 levels deep).");
   }
 }
 

@@ -35,11 +35,17 @@ describe('a signer', () => {
     ]);
   });
 
-  test('puts its key into the body, JSON or a form, and refuses a request that has neither', async () => {
+  test('puts its key into the body, JSON or a form, and refuses only the requests that have neither', async () => {
+    const json = { 'content-type': 'application/json' };
     const requested: SourceRequest[] = [
-      { method: 'POST', path: '/', headers: { 'content-type': 'application/json' }, body: '{"q":"a","api_key":"old"}' },
+      { method: 'POST', path: '/', headers: json, body: '{"q":"a","api_key":"old"}' },
+      { method: 'POST', path: '/', headers: json, body: '\n{"id":9007199254740993,"cost":1.0,"of":{"ids":[12345678901234567890]}}' },
       { method: 'POST', path: '/', headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'q=a&api_key=old' },
       { path: '/' },
+      { method: 'POST', path: '/', headers: { 'content-type': 'application/graphql' }, body: '{ viewer { login } }' },
+      { method: 'POST', path: '/', headers: json, body: '[{"q":"a"}]' },
+      { method: 'POST', path: '/', headers: json, body: '1.0' },
+      { method: 'POST', path: '/', headers: json, body: `{"q":${'['.repeat(500)}${']'.repeat(500)}}` },
     ];
     const bodies: string[] = [];
     const reads: Respond = (request, response) => {
@@ -51,9 +57,19 @@ describe('a signer', () => {
       { credentials: names(apiKey('a&b', { body: 'api_key' })), otherwise: reads },
       { toRequest: (i) => requested[Number(i)] ?? { path: '/' } },
     );
-    for (const i of [0, 1]) (await scene.query(String(i))).credit.release();
-    expect(bodies).toEqual(['{"q":"a","api_key":"a&b"}', 'q=a&api_key=a%26b']);
-    await expect(scene.query('2')).rejects.toMatchObject({ code: 'HEADGATE_UNSIGNABLE_REQUEST' });
+    for (const i of [3, 4, 5, 6, 7]) {
+      await expect(scene.query(String(i))).rejects.toMatchObject({
+        code: 'HEADGATE_UNSIGNABLE_REQUEST',
+        endsSource: false,
+        message: expect.stringMatching(/^\d: the request couldn't be signed\. The API key goes into the body, but the body isn't /) as string,
+      });
+    }
+    for (const i of [0, 1, 2]) (await scene.query(String(i))).credit.release();
+    expect(bodies).toEqual([
+      '{"q":"a","api_key":"a&b"}',
+      '{"id":9007199254740993,"cost":1.0,"of":{"ids":[12345678901234567890]},"api_key":"a&b"}',
+      'q=a&api_key=a%26b',
+    ]);
   });
 
   test.each([
