@@ -61,7 +61,9 @@ describe('a signer', () => {
       await expect(scene.query(String(i))).rejects.toMatchObject({
         code: 'HEADGATE_UNSIGNABLE_REQUEST',
         endsSource: false,
-        message: expect.stringMatching(/^\d: the request couldn't be signed\. The API key goes into the body, but the body isn't /) as string,
+        message: expect.stringMatching(
+          /^\d: the request couldn't be signed\. The API key goes into the body, but the body isn't /,
+        ) as string,
       });
     }
     for (const i of [0, 1, 2]) (await scene.query(String(i))).credit.release();

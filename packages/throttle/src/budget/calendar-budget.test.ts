@@ -47,6 +47,10 @@ describe('dailyBudget', () => {
     expect(() => dailyBudget({ limit: 0 })).toThrow(RangeError);
     expect(() => dailyBudget({ limit: 1, resetsAt: '24:00' })).toThrow(/isn't a time of day/);
     expect(() => dailyBudget({ limit: 1, zone: 'Mars/Olympus' })).toThrow(RangeError);
+    for (const value of [Number.NaN, -1, Infinity]) {
+      expect(() => dailyBudget({ limit: 1, guardMs: value })).toThrow(/^dailyBudget: guardMs must be /);
+      expect(() => monthlyBudget({ limit: 1, maxDelayMs: value })).toThrow(/^monthlyBudget: maxDelayMs must be /);
+    }
   });
 });
 
@@ -127,14 +131,15 @@ describe('nextTimeOfDay', () => {
     expect(new Date(nextTimeOfDay({ at, zone, afterMs: Date.parse(after) })).toISOString()).toBe(new Date(next).toISOString());
   });
 
-  it('is always later, and by no more than 25 hours', () => {
+  it('is always later, and by no more than 25 hours, or a day more where the calendar skips one', () => {
     const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Australia/Lord_Howe', 'Pacific/Apia');
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4e12 }), zones, fc.nat(23), fc.nat(59), (afterMs, zone, hour, minute) => {
         const at = `${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}`;
         const next = nextTimeOfDay({ at, zone, afterMs });
         expect(next).toBeGreaterThan(afterMs);
-        expect(next - afterMs).toBeLessThanOrEqual(49 * 3_600_000);
+        // Samoa had no December 30 in 2011.
+        expect(next - afterMs).toBeLessThanOrEqual((zone === 'Pacific/Apia' ? 49 : 25) * 3_600_000);
       }),
     );
   });

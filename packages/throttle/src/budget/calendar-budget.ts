@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { nextDayOfMonth, nextTimeOfDay } from './next-reset.ts';
-import { RollingBudget, type RateBudget } from './rate-budget.ts';
+import { checkBudget, RollingBudget, type RateBudget } from './rate-budget.ts';
 
 /** Options of {@link dailyBudget}. */
 export interface DailyBudgetOptions {
@@ -29,24 +29,20 @@ export interface MonthlyBudgetOptions extends DailyBudgetOptions {
 const DAY_MS = 86_400_000;
 const LONGEST_MONTH_MS = 31 * DAY_MS;
 
-/** Creates a budget that resets at a time of day. Throws a `RangeError` for an invalid limit, time or zone. */
+/** Creates a budget that resets at a time of day. Throws a `RangeError` for an invalid number, time or zone. */
 export function dailyBudget({ resetsAt = '00:00', zone = 'UTC', ...options }: DailyBudgetOptions): RateBudget {
   return calendarBudget('dailyBudget', DAY_MS, (afterMs) => nextTimeOfDay({ at: resetsAt, zone, afterMs }), options);
 }
 
-/** Creates a budget that resets on a day of the month. Throws a `RangeError` for an invalid limit, day, time or zone. */
+/** Creates a budget that resets on a day of the month. Throws a `RangeError` for an invalid number, day, time or zone. */
 export function monthlyBudget({ resetsOn = 1, resetsAt = '00:00', zone = 'UTC', ...options }: MonthlyBudgetOptions): RateBudget {
   const nextReset = (afterMs: number): number => nextDayOfMonth({ day: resetsOn, at: resetsAt, zone, afterMs });
   return calendarBudget('monthlyBudget', LONGEST_MONTH_MS, nextReset, options);
 }
 
-function calendarBudget(
-  name: string,
-  windowMs: number,
-  nextReset: (afterMs: number) => number,
-  { limit, guardMs = 5_000, maxDelayMs, leaseMs, clock = systemClock() }: DailyBudgetOptions,
-): RateBudget {
-  if (!Number.isSafeInteger(limit) || limit < 1) throw new RangeError(`${name}: limit must be a whole number above 0, got ${limit}`);
+function calendarBudget(name: string, windowMs: number, nextReset: (afterMs: number) => number, options: DailyBudgetOptions): RateBudget {
+  const { limit, guardMs = 5_000, maxDelayMs, leaseMs, clock = systemClock() } = options;
+  checkBudget(name, options);
   // Throws for invalid options now, not at the first request.
   nextReset(clock.epochMs());
   return new RollingBudget({

@@ -73,6 +73,16 @@ describe('rateBudget', () => {
     for (const weight of [11, 0, -1, Number.NaN]) expect(() => budget.freeAt(weight)).toThrow(RangeError);
   });
 
+  it.each(['limit', 'windowMs', 'guardMs', 'maxDelayMs'])('refuses a %s that would switch the limit off', (option) => {
+    for (const value of [Number.NaN, -1, Infinity])
+      expect(() => rateBudget({ limit: 1, windowMs: 1_000, [option]: value })).toThrow(
+        new RegExp(`^rateBudget: ${option} must be .* got ${value}$`),
+      );
+    const budget = rateBudget({ limit: 1, windowMs: 1_000, clock: handClock() });
+    expect(() => budget.holdUntil(Number.NaN)).toThrow(RangeError);
+    expect(budget.freeAt()).toBe(0);
+  });
+
   it('sends nothing whose lease is over by either clock, because one stops in a suspended process', async () => {
     const clock = virtualClock();
     const budget = rateBudget({ limit: 3, windowMs: 1_000, leaseMs: () => 100, clock });

@@ -63,7 +63,7 @@ export interface RateBudget {
   freeAgainAt(countedWithinMs: number): number;
   /** Takes a slot. Throws a `RangeError` if `weight` isn't free at `nowMs`, which defaults to the clock's time. */
   take(weight?: number, nowMs?: number): Slot;
-  /** Lets no request start before the monotonic instant `untilMs`. Doesn't shorten an earlier hold. */
+  /** Lets no request start before the monotonic instant `untilMs`. Doesn't shorten an earlier hold. Throws a `RangeError` for `NaN`. */
   holdUntil(untilMs: number): void;
   /** Returns the state of the budget, from which another process can continue with `restore`. */
   snapshot(): BudgetSnapshot;
@@ -123,13 +123,24 @@ const HEADER_GRAIN_MS = 1_000;
  */
 const PATIENCE = 10;
 
-/** Creates a budget. Throws a `RangeError` for an invalid limit or window. */
+/** Creates a budget. Throws a `RangeError` for an invalid number. */
 export function rateBudget(options: RateBudgetOptions): RateBudget {
-  const { limit, windowMs } = options;
-  if (!Number.isSafeInteger(limit) || limit < 1) throw new RangeError(`rateBudget: limit must be a whole number above 0, got ${limit}`);
+  const { windowMs } = options;
+  checkBudget('rateBudget', options);
   if (!(windowMs > 0 && windowMs < Infinity))
     throw new RangeError(`rateBudget: windowMs must be a positive number of milliseconds, got ${windowMs}`);
   return new RollingBudget(options);
+}
+
+/** Throws a `RangeError` for a number with which the budget would have no limit, or never free a slot. `name`: the function's. */
+export function checkBudget(
+  name: string,
+  { limit, guardMs = 0, maxDelayMs = 0 }: Pick<RateBudgetOptions, 'limit' | 'guardMs' | 'maxDelayMs'>,
+): void {
+  if (!Number.isSafeInteger(limit) || limit < 1) throw new RangeError(`${name}: limit must be a whole number above 0, got ${limit}`);
+  for (const [option, ms] of Object.entries({ guardMs, maxDelayMs })) {
+    if (!(ms >= 0 && ms < Infinity)) throw new RangeError(`${name}: ${option} must be a number of milliseconds from 0, got ${ms}`);
+  }
 }
 
 export interface RollingBudgetOptions extends RateBudgetOptions {
@@ -247,6 +258,7 @@ export class RollingBudget implements RateBudget {
   }
 
   holdUntil(untilMs: number): void {
+    if (Number.isNaN(untilMs)) throw new RangeError('rateBudget: holdUntil needs a monotonic instant in milliseconds, got NaN');
     this.#heldUntil = Math.max(this.#heldUntil, untilMs);
   }
 
