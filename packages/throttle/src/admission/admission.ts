@@ -21,7 +21,7 @@ export interface AcquireOptions<Label = string> {
   readonly among?: readonly string[] | undefined;
   /** Credit pool of the downstream, from which `items` are reserved. */
   readonly credits: CreditPool;
-  /** Maximum items in the response. */
+  /** Maximum items in the response, a whole number from 0. */
   readonly items: number;
   /**
    * Maximum time from the permit until the service has counted the request, in ms. With a known maximum, the request can pass earlier ones
@@ -32,7 +32,7 @@ export interface AcquireOptions<Label = string> {
   readonly label?: Label;
   /** Identifies the request's walk. Walks take turns, however many requests of one walk wait. Default: each request is a separate walk. */
   readonly walk?: object | undefined;
-  /** The walk's share of the turns: a walk with 2 gets twice as many as a walk with 1. Default 1. */
+  /** The walk's share of the turns, a number above 0: a walk with 2 gets twice as many as a walk with 1. Default 1. */
   readonly share?: number;
   /** An abort cancels the wait for the permit. */
   readonly signal?: AbortSignal | undefined;
@@ -66,8 +66,8 @@ export interface Admission<Label = string> {
    * be used too late, in the next window. If the credential has a journal, the permit comes when its grant is durable.
    *
    * Rejects with `signal.reason` on abort, with the error that `CredentialPool.retire` got if no credential is left, with the journal's
-   * error if the grant can't be written, and with a `RangeError` if no remaining credential may carry the request or has large enough
-   * limits.
+   * error if the grant can't be written, and with a `RangeError` for invalid `items` or an invalid `share`, or if no remaining credential
+   * may carry the request or has large enough limits.
    */
   acquire(options: AcquireOptions<Label>): Promise<Permit>;
   /** Returns the waiting requests in the order of their turns, each with the reason why it waits. */
@@ -211,6 +211,7 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
     acquire(options) {
       const { signal, weights = [], among } = options;
       return new Promise<Permit>((resolve, reject) => {
+        checkRequest(options);
         if (signal?.aborted) {
           reject(signal.reason);
           return;
@@ -261,6 +262,12 @@ export function admission<Label = string>({ pool, clock = systemClock() }: Admis
       grantReady();
     },
   };
+}
+
+/** Throws a `RangeError` for a number that would fail only after the slots are taken, or would end the turns of all walks. */
+function checkRequest({ items, share = 1 }: Pick<AcquireOptions, 'items' | 'share'>): void {
+  if (!Number.isSafeInteger(items) || items < 0) throw new RangeError(`admission: items must be a whole number from 0, got ${items}`);
+  if (!(share > 0 && share < Infinity)) throw new RangeError(`admission: share must be a number above 0, got ${share}`);
 }
 
 function noneFor(weights: readonly number[], among: Among, { members }: CredentialPool): RangeError {
