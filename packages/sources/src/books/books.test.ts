@@ -288,13 +288,15 @@ test('a batch of more than ten ISBNs waits for a service that is down, as more t
       return true;
     },
   } as unknown as Dispatcher;
-  for (const { count, how } of [
-    { count: 11, how: 'HEADGATE_STOPPED' },
-    { count: 10, how: 'HEADGATE_GAVE_UP' },
+  const [first = '', ...more] = sampleIsbns(10);
+  for (const { isbns, how } of [
+    { isbns: sampleIsbns(11), how: 'HEADGATE_STOPPED' },
+    { isbns: [first, ...more], how: 'HEADGATE_GAVE_UP' },
+    { isbns: [first, first, 'nonsense', ...more], how: 'HEADGATE_GAVE_UP' },
   ]) {
     await using api = books({ baseUrl: 'http://books.invalid', key: KEY, clock, dispatcher, waitOutOutages: true, env: {} });
     let ended: unknown;
-    api.batch(sampleIsbns(count), { credits: creditPool({ max: 100 }) }).catch((error: unknown) => (ended = error));
+    api.batch(isbns, { credits: creditPool({ max: 100 }) }).catch((error: unknown) => (ended = error));
     await clock.advance(26 * 3_600_000);
     api.stop();
     await clock.settle();

@@ -75,3 +75,29 @@ test('nothing is read before it is requested, and closing ends the subscription 
   expect(finished).toBe(true);
   expect(await pulled.next()).toMatchObject({ done: true });
 });
+
+test('an input that fails while it is closed disturbs nobody', async () => {
+  const torn = openIsbns(
+    (function* () {
+      try {
+        yield 'a';
+      } finally {
+        // oxlint-disable-next-line no-unsafe-finally -- the input's own defect
+        throw new Error('torn');
+      }
+    })(),
+  );
+  const observed = openIsbns(
+    new Observable<string>((subscriber) => {
+      subscriber.next('a');
+      return () => {
+        throw new Error('torn');
+      };
+    }),
+  );
+  for (const reader of [torn, observed]) {
+    await reader.next();
+    reader.close();
+    expect(await reader.next()).toMatchObject({ done: true });
+  }
+});

@@ -7,7 +7,7 @@ export type IsbnInput = string | Iterable<string> | AsyncIterable<string> | Obse
 export interface IsbnReader {
   /** Resolves to the next ISBN, or rejects with the input's error. Wait for the result of a call before the next call. */
   next(): Promise<IteratorResult<string, unknown>>;
-  /** Stops reading: ends the iterator or the subscription. */
+  /** Stops reading: ends the iterator or the subscription. Ignores its errors, because the consumer has stopped reading. */
   close(): void;
 }
 
@@ -41,8 +41,8 @@ function pulled(iterator: Iterator<string, unknown> | AsyncIterator<string, unkn
     close() {
       if (done) return;
       done = true;
-      // The consumer has stopped reading, so a rejection while the iterator closes is ignored.
-      Promise.resolve(iterator.return?.()).catch(() => undefined);
+      const returned = async (): Promise<unknown> => await iterator.return?.();
+      returned().catch(() => undefined);
     },
   };
 }
@@ -85,9 +85,13 @@ function pushed(input: Observable<string>): IsbnReader {
       return { done: true, value: undefined };
     },
     close() {
-      subscription?.unsubscribe();
       buffer.length = first = 0;
       ended({});
+      try {
+        subscription?.unsubscribe();
+      } catch {
+        // A teardown threw.
+      }
     },
   };
 }
