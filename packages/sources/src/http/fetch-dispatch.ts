@@ -8,7 +8,7 @@ export type Dispatch = (
 
 /**
  * Sends requests with a `fetch`. A request counts as sent when `fetch` is called, because `fetch` doesn't report when the first byte is
- * sent. Bodies arrive decoded, and interim responses don't arrive.
+ * sent. Bodies arrive decoded, without the headers that describe them encoded. Interim responses don't arrive.
  */
 export function fetchDispatch(fetch: typeof globalThis.fetch): Dispatch {
   return ({ origin, method, path, headers, body }, handler) => {
@@ -35,8 +35,10 @@ export function fetchDispatch(fetch: typeof globalThis.fetch): Dispatch {
         signal: abort.signal,
         ...(typeof body === 'string' && { body }),
       });
-      const { 'content-encoding': _, 'content-length': __, ...rest } = Object.fromEntries(response.headers);
-      handler.onResponseStart?.(controller, response.status, rest, response.statusText);
+      const received = Object.fromEntries(response.headers);
+      const { 'content-encoding': encoding, 'content-length': _, ...decoded } = received;
+      const isDecoded = encoding !== undefined && method !== 'HEAD';
+      handler.onResponseStart?.(controller, response.status, isDecoded ? decoded : received, response.statusText);
       for await (const chunk of response.body ?? []) {
         if (abort.signal.aborted) return;
         handler.onResponseData?.(controller, Buffer.from(chunk));

@@ -4,7 +4,8 @@ import { Agent, MockAgent } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { defineSource } from '../define-source.ts';
 import { credential, idle, MINUTE_MS, ok, play, thrown, toy } from '../scene.fixture.ts';
-import { hang, reset, whole } from '../testing/responses.ts';
+import { compressed, hang, reset, whole } from '../testing/responses.ts';
+import type { Respond } from '../testing/scripted-server.ts';
 
 const BASE = 'https://api.example.com';
 
@@ -75,6 +76,24 @@ describe('a fetch', () => {
       ['POST', `${BASE}/x?q=it%27s`, 'Bearer token-of-a'],
     ]);
     expect(await seen[0]?.text()).toBe('query');
+  });
+
+  test.each([
+    ['fetch', { fetch: viaFetch }],
+    ['the built-in connections', {}],
+  ])('passes on the length of a body that it does not decode, with %s', async (_, how) => {
+    const head: Respond = (__, response) => response.writeHead(200, { 'content-length': '1234', 'content-encoding': 'gzip' }).end();
+    const plain: Respond = (__, response) => response.writeHead(200, { 'content-length': '6' }).end('"good"');
+    const lengths: (string | undefined)[] = [];
+    const scene = await play([head, plain, compressed('"good"', 'gzip')], how, {
+      toRequest: (path) => ({ method: path === '/head' ? 'HEAD' : 'GET', path }),
+      classify({ headers }) {
+        lengths.push(headers['content-length']);
+        return { kind: 'ok', value: '' };
+      },
+    });
+    for (const path of ['/head', '/x', '/packed']) await scene.query(path);
+    expect(lengths).toEqual(['1234', '6', undefined]);
   });
 
   test('is read under the limits: compressed, cut off, too large, redirected', async () => {
