@@ -93,6 +93,13 @@ export function checkedOptions(service: string, options: SourceOptions, own: Nam
   };
 }
 
+/** Throws a `SourceError` for an invalid share of the turns. */
+export function checkShare(service: string, share: number): void {
+  if (share > 0 && share < Infinity) return;
+  const message = `${service}: share must be a number above 0, got ${share}`;
+  throw new SourceError({ code: 'HEADGATE_INVALID_OPTION', retryable: false, service, message });
+}
+
 /** Wraps `onAttempt`, whose error must not lose a response that has cost a request. The first error becomes a process warning. */
 function observer(service: string, onAttempt: (event: AttemptEvent) => void = () => undefined): CheckedOptions['onAttempt'] {
   let warned = false;

@@ -3,6 +3,7 @@ import { type BudgetSnapshot, creditPool, type Journal } from '@headgate/throttl
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { defineSource } from './define-source.ts';
 import { pageNumbers, type WalkedPage } from './paging.ts';
+import { requestAllowance } from './request-allowance.ts';
 import { credential, idle, MINUTE_MS, ok, play, said, thrown, toy } from './scene.fixture.ts';
 import type { SourceDefinition } from './source-definition.ts';
 import { SourceError } from './source-error.ts';
@@ -127,6 +128,17 @@ describe('a transient failure', () => {
     });
     expect(scene.clock.monotonicMs()).toBe(0);
     expect(scene.server.requests).toHaveLength(1);
+  });
+
+  test('waits a random time if the definition reads no number of ms from the response', async () => {
+    const classify = () => ({ kind: 'transient', reason: 'it is tired', retryInMs: Number.NaN }) as const;
+    const scene = await play([], { retryForMs: 10_000, random: () => 0.9 }, { classify });
+    const error = await scene.drive(
+      scene.query().catch((thrownBy: unknown) => thrownBy),
+      100,
+    );
+    expect(error).toMatchObject({ code: 'HEADGATE_GAVE_UP' });
+    expect(scene.events.slice(0, 4).map(({ retryInMs }) => retryInMs)).toEqual([450, 900, 1_800, 3_600]);
   });
 
   test('is not given up while it waits for budget', async () => {
@@ -650,7 +662,26 @@ describe('pages', () => {
   test('refuses an invalid share of the turns', async () => {
     const scene = await play([]);
     expect(() => scene.source.pages(straight(1), { share: 0 })).toThrow('share must be a number above 0, got 0');
+    await expect(scene.source.query('/1', { credits: scene.credits, share: 0 })).rejects.toMatchObject({
+      code: 'HEADGATE_INVALID_OPTION',
+      message: 'toy: share must be a number above 0, got 0',
+    });
   });
+});
+
+test('a query that is aborted while it waits for capacity gives its request back to the allowance', async () => {
+  const onUsedUp = vi.fn();
+  const scene = await play([], { allowance: requestAllowance({ max: 1, onUsedUp }) });
+  const held = scene.credits.reserve(20);
+  const abort = new AbortController();
+  const aborted = scene.query('/1', abort.signal);
+  const next = scene.query('/2');
+  await scene.clock.settle();
+  abort.abort(new Error('enough'));
+  await expect(aborted).rejects.toThrow('enough');
+  held.release();
+  await next;
+  expect(onUsedUp).not.toHaveBeenCalled();
 });
 
 test('a definition needs no more than its requests and verdicts, and its error codes are its own', async () => {

@@ -33,4 +33,20 @@ describe('an allowance of requests', () => {
     await expect(allowance.take(AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
     await expect(allowance.take(signal)).resolves.toBeTypeOf('function');
   });
+
+  it('gives a request that was never sent to the one that waits, and is used up only when that one has ended', async () => {
+    const onUsedUp = vi.fn();
+    const allowance = requestAllowance({ max: 1, onUsedUp });
+    const ended = await allowance.take(signal);
+    const stop = new AbortController();
+    const gone = allowance.take(stop.signal);
+    const [second, third] = [allowance.take(signal), allowance.take(signal)];
+    stop.abort(new Error('gone'));
+    await expect(gone).rejects.toThrow('gone');
+    ended('unsent');
+    expect(onUsedUp).not.toHaveBeenCalled();
+    (await second)();
+    expect(onUsedUp).toHaveBeenCalledTimes(1);
+    void third;
+  });
 });

@@ -1,12 +1,12 @@
-import { orAborted } from '@headgate/throttle/internal';
+import { abortable } from '@headgate/throttle/internal';
 
 /** A maximum number of requests that sources share. */
 export interface RequestAllowance {
   /**
-   * Resolves to a function that must be called when the request has ended. If all requests are used up, waits until `signal` aborts, and
-   * rejects with the signal's reason.
+   * Resolves to a function that must be called when the request has ended: with `unsent` to give it back, because it wasn't sent. If all
+   * requests are taken, waits for one that is given back. Rejects with the signal's reason when aborted.
    */
-  take(signal: AbortSignal): Promise<() => void>;
+  take(signal: AbortSignal): Promise<(how?: 'unsent') => void>;
 }
 
 /** Options of {@link requestAllowance}. */
@@ -21,27 +21,33 @@ export interface RequestAllowanceOptions {
 export function requestAllowance({ max, onUsedUp }: RequestAllowanceOptions): RequestAllowance {
   let left = max;
   let inFlight = 0;
-  let isRefusing = false;
   let isUsedUp = false;
-  const reportUsedUp = (): void => {
-    if (isUsedUp || !isRefusing || inFlight > 0) return;
-    isUsedUp = true;
-    onUsedUp();
+  const waiting = new Set<() => void>();
+  const proceed = (): void => {
+    const [next] = waiting;
+    if (isUsedUp || next === undefined) return;
+    if (left > 0) next();
+    else if (inFlight === 0) {
+      isUsedUp = true;
+      onUsedUp();
+    }
+  };
+  const taken = (): ((how?: 'unsent') => void) => {
+    left -= 1;
+    inFlight += 1;
+    return (how) => {
+      inFlight -= 1;
+      if (how === 'unsent') left += 1;
+      proceed();
+    };
   };
   return {
-    async take(signal) {
-      signal.throwIfAborted();
-      if (left > 0) {
-        left -= 1;
-        inFlight += 1;
-        return () => {
-          inFlight -= 1;
-          reportUsedUp();
-        };
-      }
-      isRefusing = true;
-      reportUsedUp();
-      return await orAborted(signal, new Promise<never>(() => undefined));
-    },
+    take: (signal) =>
+      abortable(signal, (resolve) => {
+        const next = (): void => resolve(taken());
+        waiting.add(next);
+        proceed();
+        return () => waiting.delete(next);
+      }),
   };
 }

@@ -1,4 +1,5 @@
 import { type Delivery, type Json, PageStream } from '@headgate/throttle';
+import { checkShare } from './checked-options.ts';
 import type { Checkpoint, Paging, WalkedPage, WalkOptions } from './paging.ts';
 import { seenCursors } from './seen-cursors.ts';
 import { SourceError, type SourceErrorCode } from './source-error.ts';
@@ -35,10 +36,7 @@ export function walkPages<Query, Page, Cursor extends NonNullable<Json>>(
   options: WalkPagesOptions<Query, Page, Cursor>,
 ): PageStream<WalkedPage<Page, Cursor>> {
   const { paging, query, from, signal, share = 1, call, service } = options;
-  if (!(share > 0 && share < Infinity)) {
-    const message = `${service}: share must be a number above 0, got ${share}`;
-    throw new SourceError({ code: 'HEADGATE_INVALID_OPTION', retryable: false, service, message });
-  }
+  checkShare(service, share);
   return new PageStream(
     () => {
       const turns = { walk: {}, share };

@@ -1,6 +1,7 @@
 import type { Admission, CredentialPool, Delivery, Permit } from '@headgate/throttle';
 import { anySignal, pause } from '@headgate/throttle/internal';
 import { inOrder } from '../budgets.ts';
+import { checkShare } from '../checked-options.ts';
 import type { AttemptEvent } from '../source-options.ts';
 import { LimitCheck } from '../limit-check.ts';
 import { atOnce, ofDefinition, SourceError, wholeNumber } from '../source-error.ts';
@@ -55,6 +56,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
   const names = Object.keys(options.budgets);
 
   return async (query, { credits, signal, walk, share = 1, requests }) => {
+    checkShare(service, share);
     const subject = ofDefinition({ service, name: 'subject', call: () => definition.subject(query) });
     const items = ofDefinition({ service, subject, name: 'items', call: () => wholeNumber(atOnce(definition.items(query))) });
     const weights = ofDefinition({
@@ -191,7 +193,8 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         deadline.waited(Math.max(0, breaker.upMs() - waitedFromMs));
       }
     };
-    let settle: (() => void) | undefined;
+    let settle: ((how?: 'unsent') => void) | undefined;
+    let isUnsent = true;
     try {
       for (;;) {
         if (options.allowance !== undefined) settle ??= await options.allowance.take(waiting.signal);
@@ -203,7 +206,9 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         let reason = '';
         let delivered = false;
         try {
+          isUnsent = false;
           const next = await attemptWith(permit);
+          isUnsent = true;
           if (next !== 'lapsed') {
             settle?.();
             settle = undefined;
@@ -231,7 +236,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         inFlight.delete(running);
       }
     } finally {
-      settle?.();
+      settle?.(isUnsent ? 'unsent' : undefined);
       ended();
       breaker.ended(call);
       inFlight.delete(running);

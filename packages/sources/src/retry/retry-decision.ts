@@ -78,7 +78,9 @@ export function retryDecision(options: RetryDecisionOptions): RetryDecision {
       return { kind: 'retry', outcome: 'rate-limited', reason: verdict.reason, retryInMs, pauseMs: 0 };
     }
     case 'transient': {
-      const { reason, retryInMs } = verdict;
+      const { reason } = verdict;
+      // A definition may have computed it from a header that isn't a number.
+      const retryInMs = Number.isNaN(verdict.retryInMs) ? undefined : verdict.retryInMs;
       if (attempted.stale === true && !wasStale) {
         progress.stale = true;
         // The retry gets a new connection, because undici's pool first picks the client that lost its connection.
