@@ -244,9 +244,9 @@ export class LogStore {
   }
 
   #transaction<T>(work: () => T, end: 'COMMIT' | 'ROLLBACK' = 'COMMIT'): T {
-    this.#assertWritable();
+    if (end === 'COMMIT') this.#assertWritable();
     try {
-      this.#db.exec('BEGIN IMMEDIATE');
+      this.#db.exec(this.#options.readOnly === true ? 'BEGIN' : 'BEGIN IMMEDIATE');
       this.files.assertExists();
       const result = work();
       this.#db.exec(end);

@@ -64,6 +64,7 @@ it('refuses to write, also with write permission', async () => {
     await expect(log.append([{ topic: 'pages', key: 'k', value: 'c' }])).rejects.toMatchObject(refusal);
     await expect(log.createTopics([{ name: 'more', partitions: 1 }])).rejects.toMatchObject(refusal);
     await expect(log.openLane(lane)).rejects.toMatchObject(refusal);
+    expect(await log.createTopics([{ name: 'pages', partitions: 1 }], { validateOnly: true })).toMatchObject({ created: [] });
   }
   expect(readdirSync(folder)).toEqual(before);
   expect(await read(file)).toEqual(['a', 'b']);
