@@ -32,15 +32,15 @@ function record(i: number) {
   return { topic: TOPIC, partition: i % 3 === 0 ? 1 : 0, key: `k${i % 5}`, value: String(i) };
 }
 
-async function* selected(selection: RecordSelection): AsyncGenerator<number, void, undefined> {
+async function* selected(selection: RecordSelection, name = TOPIC): AsyncGenerator<number, void, undefined> {
   const over = new AbortController();
   onTestFinished(() => over.abort());
-  const [topic] = await log.listTopics([TOPIC]);
+  const [topic] = await log.listTopics([name]);
   if (topic === undefined) return;
   for await (const { value } of selectedRecords(log, topic, selection, over.signal)) yield Number(value && Buffer.from(value).toString());
 }
 
-const values = (selection: RecordSelection): Promise<number[]> => Array.fromAsync(selected(selection));
+const values = (selection: RecordSelection, name?: string): Promise<number[]> => Array.fromAsync(selected(selection, name));
 
 const sorted = (numbers: readonly number[]): number[] => numbers.toSorted((a, b) => a - b);
 const upTo = (from: number): number[] => Array.from({ length: RECORDS - from }, (_, i) => from + i);
@@ -56,6 +56,20 @@ describe('records of a topic', () => {
     expect(sorted(await values({ sinceMs: 2_500 * STEP_MS + 1 }))).toEqual(upTo(3_000));
     expect(await values({ sinceMs: 10 ** 15 })).toEqual([]);
     expect(sorted(await values({ sinceMs: 0, from: 1_000 }))).toEqual(sorted(await values({ from: 1_000 })));
+  });
+
+  it('the last N, although times within a partition descend', async () => {
+    await log.createTopics([{ name: 'a.late', partitions: 2 }]);
+    const hours = [
+      [0, 12],
+      [0, 10],
+      [1, 11],
+    ] as const;
+    for (const [partition, hour] of hours) {
+      now = hour * 3_600_000;
+      await log.append([{ topic: 'a.late', partition, key: 'k', value: String(hour) }]);
+    }
+    expect(await values({ tail: 2 }, 'a.late')).toHaveLength(2);
   });
 
   it('the last N of all partitions together, with a key, too', async () => {

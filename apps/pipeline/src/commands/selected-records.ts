@@ -102,17 +102,21 @@ async function* first<Value>(values: AsyncIterable<Value>): AsyncGenerator<Value
   }
 }
 
-/** Moves the start of each part, so that the parts together contain the last `count` matching records. */
+/**
+ * Moves the start of each part, so that the parts together contain `count` matching records: of each part, as many of its last ones as it
+ * has among the newest of all.
+ */
 async function lastParts(parts: readonly Part[], count: number, fits: (record: BytesRecord) => boolean): Promise<readonly Part[]> {
   const marks: { readonly part: number; readonly offset: number; readonly ms: number }[] = [];
   for (const [i, part] of parts.entries()) {
     for (const { offset, timestampMs } of await lastOf(part, count, fits)) marks.push({ part: i, offset, ms: timestampMs });
   }
   const kept = marks.toSorted((a, b) => b.ms - a.ms || b.part - a.part || b.offset - a.offset).slice(0, count);
-  return parts.map((part, i) => ({
-    ...part,
-    start: kept.reduce((least, mark) => (mark.part === i ? Math.min(least, mark.offset) : least), part.end),
-  }));
+  return parts.map((part, i) => {
+    const own = marks.filter((mark) => mark.part === i).toSorted((a, b) => b.offset - a.offset);
+    const share = kept.filter((mark) => mark.part === i).length;
+    return { ...part, start: own[share - 1]?.offset ?? part.end };
+  });
 }
 
 /** Offsets and times of the last `count` matching records of a partition. Reads from further back until it has found enough. */
