@@ -68,15 +68,16 @@ test('it describes names, partitions, keys, headers and payloads of all configur
   expect(components.schemas['FollowersPagesHeaders']).toMatchObject({ properties: { ce_type: { const: 'headgate.followers.pages' } } });
 });
 
-test('without a configuration it has the built-in topics; a named configuration must exist', async () => {
-  const run = async (file: string): Promise<string> => {
+test('without a configuration it has the built-in topics; one that is named or exists must be readable', async () => {
+  const run = async (file: string, files: Readonly<Record<string, string>> = {}): Promise<string> => {
     const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
     const { signal } = new AbortController();
-    const cwd = await configFolder({});
+    const cwd = await configFolder(files);
     const code = await asyncapi({ file, cwd, env: {}, stdin, stdout, stderr, terminal: stderr, clock: systemClock(), signal, json: false });
     stdout.end();
     return `${code} ${await text(stdout)}`;
   };
   expect(await run('headgate.yaml')).toMatch(/^0 \{[^]*"books\.records"/u);
   await expect(run('other.yaml')).rejects.toThrow('other.yaml');
+  await expect(run('headgate.yaml', { 'headgate.yaml': '#'.repeat(2 ** 22 + 1) })).rejects.toThrow('is larger than 4 MiB');
 });

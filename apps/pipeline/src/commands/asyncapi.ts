@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { topicNames } from '@headgate/pipeline';
 import { withBuiltIn } from '../config/built-in.ts';
-import { ConfigError } from '../config/config-error.ts';
 import { defaultConfigFile } from '../config/default-config-file.ts';
 import { type TopicSchema, topicSchemas } from '../records/topic-schemas.ts';
 import { runTopics } from '../run/topics.ts';
@@ -14,13 +15,13 @@ export async function asyncapi(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** Reads the configuration. If the default file can't be read, uses the built-in pipelines instead. */
+/** Reads the configuration. If the default file doesn't exist, uses the built-in pipelines instead. */
 async function configOrBuiltIn(context: CommandContext): Promise<Pick<LogConfig, 'topics' | 'definitions' | 'configured'>> {
   try {
     return await readLogConfig(context);
   } catch (error) {
-    const isMissing = error instanceof ConfigError && error.problems.length === 0 && context.file === defaultConfigFile(context.cwd);
-    if (!isMissing) throw error;
+    const { cwd, file } = context;
+    if (file !== defaultConfigFile(cwd) || existsSync(join(cwd, file))) throw error;
     const topics = { driver: 'sqlite', file: '', group: 'headgate', lanes: 1, prefix: '', names: {} } as const;
     return { topics, definitions: withBuiltIn([]), configured: undefined };
   }
