@@ -165,20 +165,25 @@ function jsonLine({ partition, offset, key, code, message, timestampMs }: OpenDe
   return escapedControls(JSON.stringify({ topic, partition, offset, time: new Date(timestampMs).toISOString(), key, code, message }));
 }
 
-/** The open dead letters of one code. `keys` contains at most `NAMED` of their keys. */
+/** The open dead letters of one code. */
 interface DeadLetterGroup {
   count: number;
+  /** Number of the dead letters whose keys aren't in `keys`. */
+  unnamed: number;
+  /** At most `NAMED` of the keys. */
   readonly keys: Set<string>;
   readonly firstAt: number;
   message: string;
 }
 
 function group(groups: Map<string, DeadLetterGroup>, { code, key, message, timestampMs }: OpenDeadLetter): void {
-  const own = groups.get(code) ?? { count: 0, keys: new Set<string>(), firstAt: timestampMs, message };
+  const own = groups.get(code) ?? { count: 0, unnamed: 0, keys: new Set<string>(), firstAt: timestampMs, message };
   groups.set(code, own);
   own.count += 1;
   own.message = message;
-  if (own.keys.size < NAMED) own.keys.add(key ?? 'no key');
+  const name = key ?? 'no key';
+  if (own.keys.size < NAMED) own.keys.add(name);
+  else if (!own.keys.has(name)) own.unnamed += 1;
 }
 
 interface GroupLinesOptions {
@@ -193,8 +198,8 @@ function groupLines(groups: ReadonlyMap<string, DeadLetterGroup>, { topic, pipel
   const now = context.clock.epochMs();
   const sorted = [...groups].toSorted(([, one], [, other]) => other.count - one.count);
   const width = Math.max(...sorted.map(([code]) => safeText(code, 60).length));
-  const lines = sorted.flatMap(([code, { count, keys, firstAt, message }]) => {
-    const more = count > keys.size ? ` and ${groupedNumber(count - keys.size)} more` : '';
+  const lines = sorted.flatMap(([code, { count, unnamed, keys, firstAt, message }]) => {
+    const more = unnamed > 0 ? ` and ${groupedNumber(unnamed)} more` : '';
     const named = [...keys].map((key) => safeText(key, 40)).join(', ');
     return [
       `${padWidth(safeText(code, 60), width)}  ${countWords(count, 'dead letter')} since ${times.when(firstAt, now)}: ${named}${more}`,

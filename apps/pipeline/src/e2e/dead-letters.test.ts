@@ -6,6 +6,15 @@ import { followersYaml, workplace } from './headgate-process.fixture.ts';
 const FREELY = { window: { kind: 'rolling', limit: 100_000, windowMs: 1_000 } } as const;
 
 describe('open dead letters', () => {
+  it('of one key are listed under that key alone', async () => {
+    await using service = await startFollowers({ ...FREELY, users: { a: { protected: true } } });
+    await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
+    await place.headgate('run');
+    await place.headgate('enqueue', 'followers', '@a');
+    await place.headgate('run');
+    expect((await place.headgate('dead-letters', 'followers')).stdout).toMatch(/ 2 dead letters since .*: @a$/mu);
+  });
+
   it('are reported by run, plan, check, the status page and /metrics until they are replayed or dismissed', async () => {
     const users = { a: { protected: true }, b: { protected: true }, c: { followers: 3 } };
     await using service = await startFollowers({ ...FREELY, users });
