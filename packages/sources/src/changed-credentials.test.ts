@@ -1,5 +1,5 @@
 import type { Journal } from '@headgate/throttle';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { credential, MINUTE_MS, ok, play, said, thrown } from './scene.fixture.ts';
 import type { Respond } from './testing/scripted-server.ts';
 
@@ -82,6 +82,43 @@ test('a late refusal of a removed credential says nothing about the one that has
   held[0]?.(said('unauthorized'));
   await first;
   expect(scene.server.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-of-a', 'Bearer token-of-new']);
+});
+
+describe('a credential with the secret of a removed one', () => {
+  const renamed = { ...credential('a'), name: 'c' };
+
+  test('continues its budgets, because the service counts both as one', async () => {
+    const scene = await play([], { credentials, limit }, each);
+    for (const path of ['/1', '/2']) await scene.query(path);
+    scene.source.removeCredential('a');
+    scene.source.addCredential(renamed);
+    const waiting = scene.query('/3');
+    await scene.clock.advance(MINUTE_MS / 2);
+    expect(scene.server.requests).toHaveLength(2);
+    await scene.drive(waiting, MINUTE_MS / 4);
+    expect(scene.clock.monotonicMs()).toBeGreaterThanOrEqual(MINUTE_MS);
+    await scene.drive(Promise.all(['/4', '/5'].map((path) => scene.query(path))), MINUTE_MS / 4);
+    expect(new Set(scene.events.map((event) => `${event.credential} ${event.outcome}`))).toEqual(new Set(['a ok', 'b ok', 'c ok']));
+  });
+
+  test('sends none of the requests that had a permit before it continued those budgets', async () => {
+    const scene = await play([], { limit: { requests: 2, windowMs: MINUTE_MS } }, each);
+    await scene.query('/1');
+    scene.source.removeCredential('a');
+    scene.source.addCredential(renamed);
+    const both = Promise.all(['/2', '/3'].map((path) => scene.query(path)));
+    await scene.requests(2);
+    await scene.clock.advance(MINUTE_MS / 2);
+    expect(scene.server.requests).toHaveLength(2);
+    await scene.drive(both, MINUTE_MS / 4);
+    expect(scene.events.map((event) => `${event.credential} ${event.outcome}`)).toEqual(['a ok', 'c ok', 'c ok']);
+  });
+
+  test('that was removed for it stays the only one, and is used as before', async () => {
+    const scene = await play([], { credentials: [credential('a'), renamed] }, each);
+    for (const path of ['/1', '/2', '/3']) await scene.query(path);
+    expect(scene.events.map((event) => `${event.credential} ${event.outcome}`)).toEqual(['a ok', 'c unauthorized', 'a ok', 'a ok']);
+  });
 });
 
 test('a credential that is added continues with what the journal knows of it', async () => {

@@ -25,8 +25,8 @@ export interface Source<Query, Value> extends AsyncDisposable {
    */
   readonly credentialsOf?: (query: Query) => readonly string[];
   /**
-   * Adds a credential, which is used at once. It continues the budgets of a removed credential of the same name, or else the budgets in the
-   * journal. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` if the name is taken, or if the budgets are invalid.
+   * Adds a credential, which is used at once. It continues the budgets of a removed credential of the same name or secret, or else the
+   * budgets in the journal. Throws a `SourceError` with `HEADGATE_INVALID_OPTION` if the name is taken, or if the budgets are invalid.
    */
   addCredential(credential: Credential): void;
   /**

@@ -30,6 +30,8 @@ export interface AttemptOptions<Query, Value> extends AttemptContext<Query, Valu
   readonly limitCheck: LimitCheck;
   readonly sharedSecret: SharedSecret;
   readonly permit: Permit;
+  /** The credential's `continued` when the permit was granted. */
+  readonly continued: number;
   readonly query: Query;
   readonly subject: string;
   /** The redirect to request instead of the query's own address. */
@@ -63,8 +65,8 @@ export interface Attempted<Value> {
 }
 
 /**
- * Makes one attempt: signs, sends, reads and classifies, and settles the permit. Returns `lapsed` if the permit expired before the request
- * could be sent. Rejects with `signal.reason` when aborted.
+ * Makes one attempt: signs, sends, reads and classifies, and settles the permit. Returns `lapsed` if the request couldn't be sent before
+ * the permit expired, or before the credential continued other budgets. Rejects with `signal.reason` when aborted.
  */
 export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>): Promise<Attempted<Value> | 'lapsed'> {
   const { definition, options, connections, credential, credentials, permit, query, subject, signal } = given;
@@ -97,10 +99,17 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
       return { verdict: { kind: 'unauthorized', error: refusal }, secret: lastingSecret(secrets) };
     }
     const signedBy = async (name: string) => (await signedWith(name)).secrets;
-    const other = credentials.size > 1 ? await given.sharedSecret({ credential: credential.name, secrets, signedBy }) : undefined;
-    if (other !== undefined) {
+    const isRemoved = (name: string) => credentials.get(name)?.retiredBy !== undefined;
+    const other = await given.sharedSecret({ credential: credential.name, secrets, isRemoved, signedBy });
+    const sharing = other === undefined ? undefined : credentials.get(other);
+    if (sharing?.retiredBy !== undefined) credential.continueBudgetsOf(sharing);
+    else if (other !== undefined) {
       permit.aborted();
       return { verdict: { kind: 'unauthorized', error: shared(other, about) } };
+    }
+    if (credential.continued > given.continued) {
+      permit.aborted();
+      return 'lapsed';
     }
   } catch (thrownBy) {
     permit.aborted();

@@ -96,6 +96,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         sharedSecret: shared,
         limitCheck,
         permit,
+        continued,
         query,
         subject,
         redirect: progress.redirect,
@@ -157,6 +158,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
 
     const running: RunningQuery = { id: walk ?? call, subject, weights, credentials: among, state: { state: 'queued', for: 'budget' } };
     let carrier: string | undefined;
+    let continued = 0;
     const ended = (): void => {
       if (carrier !== undefined) underWay.end(carrier);
       carrier = undefined;
@@ -176,6 +178,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
           share: share * breaker.shareOf(call),
           onGranted(credential) {
             carrier = credential;
+            continued = credentials.get(credential)?.continued ?? 0;
             underWay.begin(credential);
             breaker.granted(call, credential);
           },

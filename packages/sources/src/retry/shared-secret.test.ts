@@ -2,6 +2,7 @@ import { type AuthorizationSigner, bearer, oauth1 } from '@headgate/auth';
 import { describe, expect, test } from 'vitest';
 import { sharedSecret } from './shared-secret.ts';
 
+const isRemoved = () => false;
 const REQUEST = { method: 'GET', url: 'https://api.example/x' };
 
 /** Signs with each credential in turn. Returns the credential that each one shares its secret with. */
@@ -12,7 +13,7 @@ async function twins(
   const shared = sharedSecret();
   const signedBy = (name: string): readonly string[] => [signers[name]?.sign(REQUEST).authorization ?? ''];
   const found: (string | undefined)[] = [];
-  for (const credential of order) found.push(await shared({ credential, secrets: signedBy(credential), signedBy }));
+  for (const credential of order) found.push(await shared({ credential, secrets: signedBy(credential), isRemoved, signedBy }));
   return found;
 }
 
@@ -36,7 +37,8 @@ describe('credentials that share a secret', () => {
     const signers = { a: bearer(() => secrets.a), b: bearer(() => secrets.b) };
     const shared = sharedSecret();
     const signedBy = (name: string): readonly string[] => [(name === 'a' ? signers.a : signers.b).sign(REQUEST).authorization];
-    const sign = (credential: string): Promise<string | undefined> => shared({ credential, secrets: signedBy(credential), signedBy });
+    const sign = (credential: string): Promise<string | undefined> =>
+      shared({ credential, secrets: signedBy(credential), isRemoved, signedBy });
     expect([await sign('a'), await sign('b')]).toEqual([undefined, undefined]);
     // Both secrets have changed. The new one of `a` equals the last known one of `b`.
     Object.assign(secrets, { a: 'two', b: 'three' });
@@ -53,9 +55,9 @@ describe('credentials that share a secret', () => {
     });
     const shared = sharedSecret();
     const signedBy = (): readonly string[] => [gone.sign(REQUEST).authorization];
-    expect(await shared({ credential: 'a', secrets: signedBy(), signedBy })).toBeUndefined();
+    expect(await shared({ credential: 'a', secrets: signedBy(), isRemoved, signedBy })).toBeUndefined();
     isThere = false;
-    expect(await shared({ credential: 'b', secrets: ['Bearer same'], signedBy })).toBeUndefined();
+    expect(await shared({ credential: 'b', secrets: ['Bearer same'], isRemoved, signedBy })).toBeUndefined();
     let nonce = 0;
     const signature: AuthorizationSigner = { sign: () => ({ authorization: `HMAC ${(nonce += 1)}` }) };
     expect(await twins({ a: signature, b: signature })).toEqual([undefined, undefined]);

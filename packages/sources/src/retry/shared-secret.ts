@@ -3,12 +3,15 @@ export interface SharedSecretOptions {
   readonly credential: string;
   /** The values that the credential's signer added. */
   readonly secrets: readonly string[];
+  /** Returns true for a credential that the source no longer uses. */
+  readonly isRemoved: (credential: string) => boolean;
   /** Signs the same request with another credential. */
   readonly signedBy: (credential: string) => readonly string[] | Promise<readonly string[]>;
 }
 
 /**
  * Remembers the last secret of each credential, and returns the name of another credential with the same one; undefined if there is none.
+ * A removed credential is returned only once.
  */
 export type SharedSecret = (options: SharedSecretOptions) => Promise<string | undefined>;
 
@@ -18,11 +21,15 @@ export type SharedSecret = (options: SharedSecretOptions) => Promise<string | un
  */
 export function sharedSecret(): SharedSecret {
   const last = new Map<string, string>();
-  return async ({ credential, secrets, signedBy }) => {
+  return async ({ credential, secrets, isRemoved, signedBy }) => {
     const own = lastingSecret(secrets);
     last.set(credential, own);
     for (const [other, before] of last) {
       if (other === credential || before !== own) continue;
+      if (isRemoved(other)) {
+        last.delete(other);
+        return other;
+      }
       // The other credential's secret may have changed since its last request.
       const now = await attempted(async () => lastingSecret(await signedBy(other)));
       if (now === undefined) last.delete(other);

@@ -33,6 +33,10 @@ export interface SourceCredential {
   readonly secretRefusals: number;
   /** Returns the state of the budgets that only this credential uses. */
   snapshots(): readonly BudgetSnapshot[];
+  /** Adds the state of the budgets of a removed credential, because the service counts both as one. */
+  continueBudgetsOf(removed: SourceCredential): void;
+  /** Number of credentials whose budgets this one has continued. A permit from before the last one doesn't take them into account. */
+  readonly continued: number;
   /** The error that ended the source's use of this credential; undefined while the source uses it. */
   readonly retiredBy: SourceError | undefined;
   /** Marks the credential as no longer used. The error of the first call stays. */
@@ -103,9 +107,11 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
   const budgets = Object.keys(named).flatMap((budget) => ownByName.get(budget) ?? shared.byName.get(budget) ?? []);
   const snapshots = (): readonly BudgetSnapshot[] => own.map((one) => ({ name: one.name, ...one.budget.snapshot() }));
   const opened = journal?.open(name, snapshots);
-  // The snapshot of a budget also counts if the budget was shared when the snapshot was written and no longer is, or the other way around.
-  for (const snapshot of given.before?.snapshots() ?? opened?.restored ?? [])
-    (ownByName.get(snapshot.name ?? '') ?? shared.byName.get(snapshot.name ?? ''))?.restore(snapshot);
+  const restore = (some: readonly BudgetSnapshot[]): void => {
+    // The snapshot of a budget also counts if the budget was shared when the snapshot was written and no longer is, or the other way around.
+    for (const snapshot of some) (ownByName.get(snapshot.name ?? '') ?? shared.byName.get(snapshot.name ?? ''))?.restore(snapshot);
+  };
+  restore(given.before?.snapshots() ?? opened?.restored ?? []);
   for (const snapshot of shared.restored) ownByName.get(snapshot.name ?? '')?.restore(snapshot);
   const entry = opened && shared.covering(opened);
   const longestHoldMs = Math.max(LONGEST_HOLD_MS, ...budgets.map((budget) => budget.windowMs));
@@ -114,6 +120,7 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
   let secretRefusals = 0;
   let secretRefusalsInARow = 0;
   let lastRefused: { readonly secret: string; readonly error: SourceError } | undefined;
+  let continued = 0;
   let clockRefusals = 0;
   let clockRefusalsInARow = 0;
   let retiredBy: SourceError | undefined;
@@ -177,6 +184,13 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
       return hold(windowMs * 1.0005 + 5);
     },
     snapshots,
+    continueBudgetsOf(removed) {
+      restore(removed.snapshots());
+      continued += 1;
+    },
+    get continued() {
+      return continued;
+    },
     get retiredBy() {
       return retiredBy;
     },
