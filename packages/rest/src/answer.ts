@@ -30,6 +30,8 @@ export interface RestPage {
   readonly records: readonly unknown[];
   /** In a stream with `since`: a digest of each record. Otherwise empty. */
   readonly digests: readonly string[];
+  /** Time of the response, epoch ms. */
+  readonly receivedMs: number;
   /** The cursor with which the listing continues; undefined after its last page. */
   readonly next: Cursor | undefined;
   /** A notice about the listing for the user of the run. */
@@ -52,7 +54,7 @@ export function verdictOf(
   const value = body?.kind === 'json' ? body.value : undefined;
   const rule = stream.errors?.find((one) => fits(one, status, value));
   if (rule !== undefined) return ruledVerdict(rule, stream, { value, answer, context });
-  if (body === undefined) return { kind: 'ok', value: emptyPage(stream, context.query) };
+  if (body === undefined) return { kind: 'ok', value: emptyPage(stream, context) };
   if (status === 202) return { kind: 'transient', reason: 'the service is not ready (202)', retryInMs: retryAfterMs({ headers, epochMs }) };
   if (status < 200 || status >= 300) return statusVerdict(answer, context, z.never());
   if (body.kind === 'broken') return foreignVerdict(answer, context) ?? { kind: 'transient', reason: body.reason };
@@ -120,7 +122,7 @@ function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verd
         error: error('HEADGATE_NOT_FOUND', `${subject}: ${service} doesn't have it (${said}). Check the request.`),
       };
     case 'empty':
-      return { kind: 'ok', value: emptyPage(stream, query) };
+      return { kind: 'ok', value: emptyPage(stream, context) };
     case 'refused':
       return {
         kind: 'unauthorized',
@@ -134,7 +136,8 @@ function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verd
     case 'restart': {
       const next = againFrom(stream, query.cursor);
       const notice = `${subject}: ${service} ended the listing (${said}). The listing restarts.`;
-      if (next !== undefined) return { kind: 'ok', value: { stream: query.stream, records: [], digests: [], next, notice } };
+      if (next !== undefined)
+        return { kind: 'ok', value: { stream: query.stream, records: [], digests: [], receivedMs: epochMs, next, notice } };
       const message = `${subject}: ${service} ended the listing three times without a record in between (${said}).`;
       return { kind: 'fatal', error: error('HEADGATE_CURSOR_LOOP', message) };
     }
@@ -164,8 +167,8 @@ function ownCode(code: string | undefined): `HEADGATE_${string}` | undefined {
       : `HEADGATE_${words}`;
 }
 
-function emptyPage(stream: Stream, { stream: name, cursor }: RestQuery): RestPage {
-  return { stream: name, records: [], digests: [], next: nextWindow(stream, cursor) };
+function emptyPage(stream: Stream, { query, epochMs }: ClassifyContext<RestQuery>): RestPage {
+  return { stream: query.stream, records: [], digests: [], receivedMs: epochMs, next: nextWindow(stream, query.cursor) };
 }
 
 function pageVerdict(stream: Stream, { value, answer, context }: Answered, keyParameters: readonly string[]): Verdict<RestPage> {
@@ -184,10 +187,10 @@ function pageVerdict(stream: Stream, { value, answer, context }: Answered, keyPa
   // The checkpoint stores the address, so the credential's key is removed from it. The signer adds the key to the next request again.
   const isAddress = (stream.pages?.link ?? stream.pages?.next) !== undefined;
   const at = isAddress && typeof next.at === 'string' ? withoutParameters(next.at, keyParameters) : next.at;
-  const page = dropRepeated(stream, query, found.records, { at, before: digest });
-  const { subject } = context;
+  const { subject, epochMs: receivedMs } = context;
+  const page = dropRepeated(stream, query, found.records, { at, before: digest, receivedMs });
   const notice = `${subject}: the section's paging has changed, so the listing restarted. Records of its earlier pages are written again.`;
-  return { kind: 'ok', value: { stream: query.stream, ...page, ...(query.isChanged === true && { notice }) } };
+  return { kind: 'ok', value: { stream: query.stream, receivedMs, ...page, ...(query.isChanged === true && { notice }) } };
 }
 
 /** The records of a response. `missing` describes the place that should contain a list. */
@@ -302,7 +305,11 @@ function dropRepeated(
   stream: Stream,
   { cursor, fields }: RestQuery,
   found: readonly unknown[],
-  { at, before: digest }: { readonly at: Cursor['at'] | undefined; readonly before: string | undefined },
+  {
+    at,
+    before: digest,
+    receivedMs,
+  }: { readonly at: Cursor['at'] | undefined; readonly before: string | undefined; readonly receivedMs: number },
 ) {
   const { pages, since } = stream;
   const isDropping = pages?.repeats === 'drop';
@@ -316,7 +323,9 @@ function dropRepeated(
   const records = isAllNew ? found : found.filter(isNew);
   const digests = isAllNew ? given : given.filter((_, i) => isNew(found[i], i));
   const isKept = since?.order !== undefined || since?.window !== undefined;
-  const edge = isKept ? carriedOn({ ...stream, since: { ...since, overlap: 0 } }, { records, digests }, cursor.edge) : undefined;
+  const edge = isKept
+    ? carriedOn({ ...stream, since: { ...since, overlap: 0 } }, { records, digests, receivedMs }, cursor.edge)
+    : undefined;
   if (at === undefined) return { records, digests, next: nextWindow(stream, { ...cursor, edge }) };
   const next: Cursor = {
     at,

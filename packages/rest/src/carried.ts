@@ -1,45 +1,75 @@
 import { scalarOf } from './json-value.ts';
-import { type Stream, placeholders } from './language.ts';
+import { type Since, type Stream, placeholders } from './language.ts';
 import { type Time, roughness, shifted, timeOf } from './time.ts';
 
 /** State that a listing passes to the next listing with the same key. */
 export type Carried = {
-  /** The newest time of a record, as the service wrote it. */
-  readonly newest: Time;
+  /** The newest time of a record, as the service wrote it. Undefined if all times are ahead. */
+  readonly newest?: Time | undefined;
   /** Digests of records that a listing from `newest` minus the overlap returns again. */
   readonly digests: readonly string[];
+  /** Digests and times (epoch ms) of records that are too far ahead to count as the newest. */
+  readonly ahead?: Readonly<Record<string, number>> | undefined;
 };
 
 /** Maximum number of kept digests. If the overlap contains more records, the next listing can write some of them again. */
 export const MAX_DIGESTS = 4_000;
 
+/**
+ * Maximum ms by which a time can be ahead of the response and still count as the newest. A time such as 9999-12-31 would hide all later changes.
+ * Local times without a zone are at most 14 hours ahead.
+ */
+const MAX_AHEAD_MS = 86_400_000;
+
 interface Dated {
   readonly records: readonly unknown[];
   readonly digests: readonly string[];
+  /** Time of the response, epoch ms. */
+  readonly receivedMs: number;
 }
 
 /** The state `before`, with the records of a page added. Undefined for a stream without `since`. */
-export function carriedOn(stream: Stream, { records, digests }: Dated, before: Carried | undefined): Carried | undefined {
+export function carriedOn(stream: Stream, { records, digests, receivedMs }: Dated, before: Carried | undefined): Carried | undefined {
   const { since } = stream;
   if (since === undefined) return undefined;
-  const newest = newestOf(stream, records, before?.newest);
-  if (newest === undefined) return before;
+  if (records.length === 0) return before;
+  const until = receivedMs + MAX_AHEAD_MS;
+  const newest = newestOf(since, { records, before: before?.newest, until });
   const rough = Math.max(0, ...[...placeholders(stream)].map(([, { name, format }]) => (name === 'since' ? roughness(format) : 0)));
-  const from = (timeOf(shifted(newest, -(since.overlap ?? 0))) ?? 0) - rough;
-  const isKept = (record: unknown): boolean => (timeOf(scalarOf(since.from.first(record))) ?? 0) >= from;
-  const kept = new Set((timeOf(before?.newest) ?? 0) >= from ? before?.digests : []);
-  for (const [i, record] of records.entries()) if (isKept(record)) kept.add(digests[i] ?? '');
-  return { newest, digests: [...kept].slice(-MAX_DIGESTS) };
+  const from = newest === undefined ? -Infinity : (timeOf(shifted(newest, -(since.overlap ?? 0))) ?? 0) - rough;
+  const kept = new Set((timeOf(before?.newest) ?? -Infinity) >= from ? before?.digests : []);
+  const ahead = new Map(Object.entries(before?.ahead ?? {}).filter(([, ms]) => ms >= from));
+  for (const [i, record] of records.entries()) {
+    const ms = timeOf(scalarOf(since.from.first(record))) ?? 0;
+    if (ms > until) ahead.set(digests[i] ?? '', ms);
+    else if (ms >= from) kept.add(digests[i] ?? '');
+  }
+  return {
+    newest,
+    digests: [...kept].slice(-MAX_DIGESTS),
+    ahead: ahead.size === 0 ? undefined : Object.fromEntries([...ahead].slice(-MAX_DIGESTS)),
+  };
 }
 
-/** The newest time of these records and `before`, as the service wrote it. */
-function newestOf({ since }: Pick<Stream, 'since'>, records: readonly unknown[], before: Time | undefined): Time | undefined {
+/** The digests of all records that the next listing skips. */
+export function writtenOf(carried: Carried | undefined): readonly string[] {
+  return [...(carried?.digests ?? []), ...Object.keys(carried?.ahead ?? {})];
+}
+
+interface Compared {
+  readonly records: readonly unknown[];
+  readonly before: Time | undefined;
+  readonly until: number;
+}
+
+/** The newest time of these records and `before`, as the service wrote it. Times after `until`, epoch ms, don't count. */
+function newestOf({ from }: Since, { records, before, until }: Compared): Time | undefined {
   let newest = before;
   let ms = timeOf(before) ?? -Infinity;
-  for (const record of since === undefined ? [] : records) {
-    const time = scalarOf(since?.from.first(record));
+  for (const record of records) {
+    const time = scalarOf(from.first(record));
     const its = timeOf(time) ?? -Infinity;
-    if (typeof time === 'boolean' || time === undefined || its <= ms) continue;
+    if (typeof time === 'boolean' || time === undefined || its <= ms || its > until) continue;
     ms = its;
     newest = time;
   }

@@ -1,5 +1,5 @@
 import type { Json } from '@headgate/throttle';
-import type { Carried } from './carried.ts';
+import { type Carried, writtenOf } from './carried.ts';
 import type { Pages, Since, Stream } from './language.ts';
 import { digestOf } from './json-value.ts';
 import { type Time, isoOf, shifted, timeOf } from './time.ts';
@@ -39,7 +39,7 @@ export function firstCursor(stream: Stream, carried: Carried | undefined, began:
   const way = wayOf(stream);
   if (since === undefined) return { at, way };
   const { overlap = 0, first } = since;
-  const from = carried === undefined ? first : shifted(carried.newest, -overlap);
+  const from = carried?.newest === undefined ? first : shifted(carried.newest, -overlap);
   return { at, way, began, ...windowFrom(since, from, began) };
 }
 
@@ -84,7 +84,7 @@ export function nextWindow({ pages, since }: Pick<Stream, 'pages' | 'since'>, { 
     began,
     ...times,
     edge,
-    seen: edge?.digests,
+    seen: edge && writtenOf(edge),
   };
 }
 
@@ -95,9 +95,9 @@ const MAX_AGAIN = 3;
 export function againFrom({ pages, since }: Pick<Stream, 'pages' | 'since'>, cursor: Cursor): Cursor | undefined {
   const { began, edge, again = 0, way } = cursor;
   if (again >= MAX_AGAIN) return undefined;
-  const isOrdered = since?.order === 'ascending' && edge !== undefined;
+  const isOrdered = since?.order === 'ascending' && edge?.newest !== undefined;
   const times =
     since === undefined || began === undefined ? {} : { began, ...windowFrom(since, isOrdered ? edge.newest : cursor.since, began) };
-  const seen = [...(cursor.seen ?? []), ...(isOrdered ? edge.digests : [])];
+  const seen = [...(cursor.seen ?? []), ...(isOrdered ? writtenOf(edge) : [])];
   return { at: firstAt(pages), way, ...times, edge, seen, again: again + 1 };
 }

@@ -31,7 +31,7 @@ import type { Json } from '@headgate/throttle';
 import * as z from 'zod';
 import { type RestPage, isKeyPart, keyOf, verdictOf } from './answer.ts';
 import { type RestCredential, credentialOf } from './credentials.ts';
-import { type Carried, MAX_DIGESTS, carriedOn } from './carried.ts';
+import { type Carried, MAX_DIGESTS, carriedOn, writtenOf } from './carried.ts';
 import { type Cursor, firstCursor } from './cursor.ts';
 import { evidenceOf } from './evidence.ts';
 import { kindOf, scalarOf } from './json-value.ts';
@@ -160,7 +160,7 @@ function pipelineOf(name: string, section: RestOptions) {
         *records({ stream: of, records, digests, notice }, { request, page, carried, topics: make, refuse, warn }) {
           const stream = streamOf(of);
           const before = carried as Carried | undefined;
-          const written = new Set(before?.digests);
+          const written = new Set(writtenOf(before));
           if (notice !== undefined) warn(notice);
           if (page === 1 && written.size >= MAX_DIGESTS) warn(crowded(requestKey(request)));
           for (const [i, record] of records.entries()) {

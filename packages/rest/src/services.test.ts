@@ -437,6 +437,47 @@ describe('changes', () => {
   });
 });
 
+it.each([
+  ['beside others', some(2)],
+  ['alone', []],
+])('a time in the far future, %s, hides no later change and is written once', async (_, others) => {
+  const future = { id: 9, updated_at: '9999-12-31T00:00:00Z' };
+  const later = { id: 3, updated_at: '2024-01-02T00:00:00Z' };
+  let listings = 0;
+  const { records, deadLetters } = await list(
+    {
+      ...bearer,
+      streams: {
+        items: {
+          get: '/items',
+          query: { since: '{since}' },
+          key: '$.id',
+          pages: { page: { query: 'page' } },
+          since: { from: '$.updated_at' },
+        },
+      },
+    },
+    {
+      routes: {
+        'GET /items': ({ query }) => {
+          const page = Number(query.get('page'));
+          if (page === 1) listings += 1;
+          const now = [future, ...others, ...(listings > 1 ? [later] : [])];
+          return {
+            body: pageOf(
+              now.filter(({ updated_at: at }) => at >= (query.get('since') ?? '')),
+              page,
+              1,
+            ),
+          };
+        },
+      },
+    },
+    { runs: 4 },
+  );
+  expect([records['items'], deadLetters]).toEqual([pairs([future, ...others, later]), []]);
+});
+
 it('windows shorter than the precision of the times reach the time at which the listing began', async () => {
   const day = (before: number): string => new Date(Date.now() - before * 86_400_000).toISOString().slice(0, 10);
   const { api } = await list(
