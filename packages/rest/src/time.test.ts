@@ -19,6 +19,11 @@ it.each([
   ['Mon, 01 Jan 2024 10:00:00 GMT', 'Mon, 01 Jan 2024 09:55:00 GMT'],
   ['Mon, 1 Jan 2024 12:00:00 +0200', 'Mon, 01 Jan 2024 09:55:00 GMT'],
   ['Mon Jan 01 10:00:00 +0000 2024', 'Mon, 01 Jan 2024 09:55:00 GMT'],
+  ['Monday, 01-Jan-24 10:00:00 GMT', 'Mon, 01 Jan 2024 09:55:00 GMT'],
+  ['Mon Jan  1 10:00:00 2024', 'Mon, 01 Jan 2024 09:55:00 GMT'],
+  ['2024-01-01 10:00:00 UTC', '2024-01-01 09:55:00 UTC'],
+  ['2024-01-01 12:00:00 +0200', '2024-01-01 11:55:00 +0200'],
+  ['2024-01-01 12:00:00.5+02', '2024-01-01 11:55:00.5+02'],
   ['20240101', '20231231'],
   [20_240_101, 20_231_231],
   ['2024', '2023'],
@@ -37,6 +42,14 @@ it.each(['Mon, 01 Jan', 'Mon', '/Date()/', '/Date(x)/', 'Mon, 99 Foo 2024 10:00:
     expect(timeOf(text)).toBeUndefined();
   },
 );
+
+it.each([1e17, -1e17, '99999999999999999999'])('%j is out of the range of a date', (number) => {
+  expect(timeOf(number)).toBeUndefined();
+});
+
+it('a time in milliseconds has no fraction', () => {
+  expect(formatTime('1704103200.000100', 'ms')).toBe(1_704_103_200_000);
+});
 
 it('a time in the format of an HTTP header', () => {
   expect(formatTime('2024-01-01T10:00:00.5+02:00', 'http')).toBe('Mon, 01 Jan 2024 08:00:00 GMT');

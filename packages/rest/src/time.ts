@@ -8,9 +8,13 @@ export type Time = string | number;
 const MAX_SECONDS = 1e11;
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
 const DATE = /^\d{4}-\d\d-\d\d$/;
-const ZONE = /(?:z|[+-]\d\d:?\d\d)$/i;
+const ZONE = /(:\d\d(?:\.\d+)?) ?(?:z|utc|gmt|([+-]\d\d):?(\d\d)?)$/i;
 /** Dates that start with a weekday: RFC 9110, RFC 5322, and `Wed Oct 10 20:19:24 +0000 2018`. */
-const WORDS = /^[A-Z][a-z]{2},? .*(?:GMT|[+-]\d{4})/;
+const WORDS = /^[A-Z][a-z]{2,8},? .*(?:GMT|[+-]\d{4})/;
+/** The form of C's `asctime`, which RFC 9110 permits. It is UTC. */
+const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/;
+/** Maximum distance of a date from 1970 in JavaScript. */
+const MAX_MS = 8.64e15;
 /**
  * Digits from `2024` to `20240131T103000Z` are dates. As seconds, the short forms would be in 1970. As milliseconds, the long forms would
  * be after 2500.
@@ -20,16 +24,33 @@ const DOT_NET = /^\/Date\((-?\d+)(?:[+-]\d{4})?\)\/$/;
 
 /** Milliseconds since 1970; undefined for a value that isn't a time. A time without a zone is UTC. */
 export function timeOf(value: unknown): number | undefined {
+  const ms = anyTime(value);
+  return ms === undefined || Math.abs(ms) > MAX_MS ? undefined : ms;
+}
+
+function anyTime(value: unknown): number | undefined {
   const digits = digitsTime(value);
   if (digits !== undefined) return digits;
   if (typeof value === 'number') return value < MAX_SECONDS ? value * 1_000 : value;
   if (typeof value !== 'string' || value === '') return undefined;
-  if (NUMBER.test(value)) return timeOf(Number(value));
+  if (NUMBER.test(value)) return anyTime(Number(value));
   const dotNet = DOT_NET.exec(value);
   if (dotNet !== null) return Number(dotNet[1]);
-  const text = DATE.test(value) || ZONE.test(value) ? value : `${value}Z`;
-  const ms = Date.parse(WORDS.test(value) ? value : text.replace(' ', 'T'));
+  const ms = Date.parse(parsable(value));
   return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** The time in a form that `Date.parse` reads, with a zone. */
+function parsable(time: string): string {
+  if (WORDS.test(time) || DATE.test(time)) return time;
+  if (ASCTIME.test(time)) return `${time} GMT`;
+  const zoned = ZONE.test(time)
+    ? time.replace(
+        ZONE,
+        (_, before: string, hours?: string, minutes = '00') => before + (hours === undefined ? 'Z' : `${hours}:${minutes}`),
+      )
+    : `${time}Z`;
+  return zoned.replace(' ', 'T');
 }
 
 /** Milliseconds since 1970 for a value that matches `DIGITS`; undefined for any other value. */
@@ -52,7 +73,7 @@ export function shifted(like: Time, byMs: number): Time {
     return typeof like === 'number' ? Number(text) : text;
   }
   if (typeof like === 'number') return like < MAX_SECONDS ? Math.floor(ms / 1_000) : ms;
-  if (WORDS.test(like)) return new Date(ms).toUTCString();
+  if (WORDS.test(like) || ASCTIME.test(like)) return new Date(ms).toUTCString();
   if (DOT_NET.test(like)) return like.replace(/-?\d+/, String(ms));
   if (NUMBER.test(like)) return Number(like) < MAX_SECONDS ? secondsLike(like, ms) : String(ms);
   return DATE.test(like) ? isoOf(ms).slice(0, 10) : isoLike(like, ms);
@@ -65,13 +86,13 @@ function secondsLike(like: string, ms: number): string {
   return digits === undefined ? whole : `${whole}.${micros.padEnd(digits, '0').slice(0, digits)}`;
 }
 
-const PARTS_OF_ISO = /^\d{4}-\d\d-\d\d([T ])\d\d:\d\d(?::\d\d(?:\.(\d+))?)?(z|([+-])(\d\d):?(\d\d))?$/i;
+const PARTS_OF_ISO = /^\d{4}-\d\d-\d\d([T ])\d\d:\d\d(?::\d\d(?:\.(\d+))?)?( ?(?:z|utc|gmt|([+-])(\d\d):?(\d\d)?))?$/i;
 
 /** The time `ms` with the separator, fraction digits and zone of `like`, because some services compare times as text. */
 function isoLike(like: string, ms: number): string {
   const parts = PARTS_OF_ISO.exec(like);
   if (parts === null) return isoOf(ms);
-  const [, separator = 'T', digits, zone = '', sign, hours, minutes] = parts;
+  const [, separator = 'T', digits, zone = '', sign, hours, minutes = '0'] = parts;
   const offset = sign === undefined ? 0 : (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
   const [whole = '', rest = ''] = new Date(ms + offset).toISOString().replace('T', separator).split('.');
   const fraction = digits === undefined ? '' : `.${rest.slice(0, 3).padEnd(digits.length, '0').slice(0, digits.length)}`;
@@ -94,7 +115,8 @@ const PARTS = { S: 1_000, M: 60_000, H: 3_600_000, d: DAY_MS, m: 31 * DAY_MS, Y:
 
 /** Maximum ms by which a time can be later than its text in a format: a date, for example, covers a whole day. */
 export function roughness(format: string | undefined): number {
-  if (format === undefined || format === 'ms') return 0;
+  if (format === undefined) return 0;
+  if (format === 'ms') return 1;
   if (format === 'seconds' || format === 'http') return PARTS.S;
   if (format === 'date') return DAY_MS;
   return Object.entries(PARTS).find(([part]) => format.includes(`%${part}`))?.[1] ?? 0;
@@ -105,7 +127,7 @@ export function formatTime(value: Time, format: string | undefined): string | nu
   if (format === undefined) return value;
   const ms = timeOf(value) ?? 0;
   if (format === 'seconds') return Math.floor(ms / 1_000);
-  if (format === 'ms') return ms;
+  if (format === 'ms') return Math.floor(ms);
   if (format === 'http') return new Date(ms).toUTCString();
   const [date = '', clock = ''] = new Date(ms).toISOString().split('T');
   if (format === 'date') return date;
