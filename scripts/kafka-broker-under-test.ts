@@ -25,7 +25,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     project.provide('kafkaBroker', { brokers: [], jars: '', why });
     return async () => undefined;
   }
-  const { brokers, jars, close } = await startKafkaBroker({ settings: DEFAULT_SESSION });
+  const { brokers, jars, close } = await startKafkaBroker({ settings: DEFAULT_SESSION, readyWithinMs: 300_000 });
   project.provide('kafkaBroker', { brokers, jars });
   return close;
 }

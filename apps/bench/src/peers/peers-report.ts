@@ -14,9 +14,9 @@ export interface Figures {
   /** Runs with the smallest number of pages, whose traffic was counted. */
   readonly counted: readonly Run[];
   readonly answers: ReadonlyMap<Answer, readonly Usage[]>;
-  /** Time to the first record, ms, one per round. */
+  /** Time from the start to the first record, ms, one per round. Empty if it isn't measured for this contestant. */
   readonly firstRecordMs: readonly number[];
-  /** CPU ms per second while idle, one per round. */
+  /** CPU ms per second while idle, one per round. Empty if it isn't measured for this contestant. */
   readonly idleCpuMs: readonly number[];
 }
 

@@ -77,7 +77,7 @@ export function optionProblems(issues: readonly OptionIssue[], name: readonly st
   });
 }
 
-/** Message for an unknown key. Suggests the known key that resembles it, or lists up to 12 known keys. */
+/** Message for an unknown key. Suggests the known key that resembles it; otherwise lists the known keys, unless there are more than 12. */
 export function unknownKeyMessage(key: string, known: readonly string[]): string {
   const meant = nearest(key, known);
   if (meant !== undefined) return `unknown key. Did you mean ${meant}?`;

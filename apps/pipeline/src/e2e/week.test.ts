@@ -80,7 +80,7 @@ it('a run uses no more of any resource at the end of a week than on its second d
 interface Needs {
   /** Size of the checkpoints in characters, by topic. */
   readonly stateBytes: Readonly<Record<string, number>>;
-  /** Number of series on /metrics. */
+  /** Number of series on /metrics, plus one for the empty last line. */
   readonly series: number;
   /** Number of entries in the snapshot, without the rows of its work. */
   readonly entries: number;

@@ -29,8 +29,8 @@ export const RESUME = 'headgate-resume';
 export const ONCE = 'headgate-once';
 
 /**
- * Returns the offset of the root of a request's family. A family is a request without `root`, which is the root itself, and the requests
- * with `once` that descend from it.
+ * Returns the offset of the root of a request's family. A request without `root` is a root. Its family is the root itself and each request
+ * with `once` whose nearest ancestor without `once` is this root.
  */
 export function rootOf({ root, offset }: Pick<RequestRecord, 'root' | 'offset'>): number {
   return root ?? offset;

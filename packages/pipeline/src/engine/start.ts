@@ -341,7 +341,8 @@ function check(pipelines: readonly Pipeline[], lanes: number, maxRequests = 1): 
     if (seen.has(name)) refuse(`two pipelines are named ${name}. Rename one.`, name);
     seen.add(name);
     if (credentials === undefined) continue;
-    if (sharesLimit && lanes > 1) refuse(`${name} has one limit over all credentials, which ${lanes} lanes can't share. Use one lane.`, name);
+    if (sharesLimit && lanes > 1)
+      refuse(`${name} has one limit over all credentials, which ${lanes} lanes can't share. Use one lane.`, name);
     if (credentials.length < lanes) {
       refuse(
         `${name} has ${credentials.length} credentials, but each of ${lanes} lanes needs one. Add credentials, or use fewer lanes.`,

@@ -38,7 +38,7 @@ export interface RunningQuery {
   readonly weights: readonly number[];
   /** Names of the credentials that may send the query; undefined if any may. */
   readonly credentials: readonly string[] | undefined;
-  /** State of the query since its last permit. */
+  /** State of the query while it is in flight. It doesn't change while the query waits for a permit. */
   state: QueryState;
 }
 

@@ -6,9 +6,9 @@ import type { NewRecord, ReadOptions, TopicLog, TopicRecord } from '../topic-log
  */
 export type OpenTopicLog = () => Promise<TopicLog>;
 
-/** One promise that every driver keeps. `run` rejects with an `AssertionError` that says how the driver broke the promise. */
+/** One guarantee of `TopicLog`. `run` rejects if a driver breaks it: with an `AssertionError` that says how, or with the driver's error. */
 export interface DriverCheck {
-  /** A sentence about every driver, for the test's title. */
+  /** The guarantee as a sentence, for the test's title. */
   readonly name: string;
   /** Opens the log, checks it and closes it. */
   run(open: OpenTopicLog): Promise<void>;

@@ -223,7 +223,7 @@ function producerOf(pieces: readonly Buffer[]): ProducerEpoch {
   return { producerId: batch.readBigInt64BE(43).toString(), producerEpoch: batch.readInt16BE(51) };
 }
 
-/** Requests that coordinators answer, or that look for one. */
+/** Requests that find a coordinator, take part in a transaction, or fetch a group's offsets. */
 const COORDINATED: ReadonlySet<string> = new Set([
   'FindCoordinator',
   'InitProducerId',
