@@ -59,7 +59,7 @@ export interface PipelineDefinition<
    */
   credentials?(options: z.output<Options>): readonly Credential[];
   /**
-   * Returns true if one limit applies to all credentials together. \`start\` then accepts only one lane, because lanes can't share a
+   * Returns true if one limit applies to all credentials together. Such a pipeline fails with several lanes, because lanes can't share a
    * limit. Default: false.
    */
   sharesLimit?(options: z.output<Options>): boolean;

@@ -197,11 +197,6 @@ describe('a problem is reported before any lane is taken:', () => {
       { pipelines: [{ ...listing, credentials: ['one'] }], lanes: 2 },
       /shelves has 1 credentials, but each of 2 lanes needs one/,
     ],
-    [
-      'lanes that would each use a limit of all credentials',
-      { pipelines: [{ ...listing, credentials: ['one', 'two'], sharesLimit: true }], lanes: 2 },
-      /shelves has one limit over all credentials, which 2 lanes can't share/,
-    ],
   ])('%s', async (_, options, says) => {
     await using place = await temporaryLog();
     await expect(start({ log: place.log, ...options })).rejects.toThrow(

@@ -337,13 +337,10 @@ function check(pipelines: readonly Pipeline[], lanes: number, maxRequests = 1): 
   if (!(Number.isSafeInteger(lanes) && lanes > 0)) refuse(`lanes must be a whole number above 0, got ${lanes}.`);
   if (!(Number.isSafeInteger(maxRequests) && maxRequests > 0)) refuse(`maxRequests must be a whole number above 0, got ${maxRequests}.`);
   const seen = new Set<string>();
-  for (const { name, credentials, sharesLimit } of pipelines) {
+  for (const { name, credentials } of pipelines) {
     if (seen.has(name)) refuse(`two pipelines are named ${name}. Rename one.`, name);
     seen.add(name);
-    if (credentials === undefined) continue;
-    if (sharesLimit && lanes > 1)
-      refuse(`${name} has one limit over all credentials, which ${lanes} lanes can't share. Use one lane.`, name);
-    if (credentials.length < lanes) {
+    if (credentials !== undefined && credentials.length < lanes) {
       refuse(
         `${name} has ${credentials.length} credentials, but each of ${lanes} lanes needs one. Add credentials, or use fewer lanes.`,
         name,
