@@ -236,7 +236,7 @@ export class LogStore {
     return partitionOf(this.topics.get(offset.topic), offset.partition).id;
   }
 
-  /** SQLite can't refuse writes itself: reading beside writers needs an open file that could be written. */
+  /** SQLite itself doesn't refuse writes here, because the file is opened for writing to be read beside writers. */
   #assertWritable(): void {
     if (this.#options.readOnly !== true) return;
     const reason = 'it was opened with readOnly. Open it without readOnly to write.';

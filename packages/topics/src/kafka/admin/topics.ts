@@ -187,18 +187,13 @@ export async function topicOffsets(
  * Returns the first offset of each partition of the compacted topics. If the request fails, each offset is 0, because a warning isn't worth an error.
  */
 async function stateStarts(cluster: Cluster, topics: ReadonlyMap<string, FoundTopic>): Promise<ReadonlyMap<string, readonly number[]>> {
-  const compacted = [...topics].filter(([, topic]) => isCompacted(topic));
-  const topicPartitions = compacted.flatMap(([topic, { partitions }]) =>
-    Array.from({ length: partitions }, (_, partition) => ({ topic, partition })),
+  const topicPartitions = [...topics].flatMap(([topic, found]) =>
+    isCompacted(found) ? Array.from({ length: found.partitions }, (_, partition) => ({ topic, partition })) : [],
   );
   if (topicPartitions.length === 0) return new Map();
   const starts = await cluster.ask(listOffsets, { topicPartitions, which: 'earliest' }).catch(() => new Map<string, number>());
-  return new Map(
-    compacted.map(([topic, { partitions }]) => [
-      topic,
-      Array.from({ length: partitions }, (_, partition) => starts.get(partitionKey({ topic, partition })) ?? 0),
-    ]),
-  );
+  const byTopic = Map.groupBy(topicPartitions, ({ topic }) => topic);
+  return new Map([...byTopic].map(([topic, places]) => [topic, places.map((place) => starts.get(partitionKey(place)) ?? 0)]));
 }
 
 function descriptionsOf(topics: ReadonlyMap<string, FoundTopic>): ReadonlyMap<string, TopicDescription> {

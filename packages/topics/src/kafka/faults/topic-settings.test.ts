@@ -129,20 +129,20 @@ describe.skipIf(why !== undefined)(`topics that others created or deleted${becau
   it('a state topic from which brokers have deleted records is accepted with a warning', async ({ expect }) => {
     const name = `cut-${OWN}`;
     const settings = { 'cleanup.policy': 'compact,delete', 'message.timestamp.type': 'LogAppendTime' };
-    await made(name, settings);
-    await log.append(['a', 'b'].map((key) => ({ topic: name, key, value: '1' })));
+    await made(name, settings, 2);
+    await log.append(['a', 'b'].map((key) => ({ topic: name, partition: 1, key, value: '1' })));
     await admin.fetchTopicOffsets(name);
     // Brokers refuse the deletion until the end marker is in the partition.
     const remove = (): Promise<boolean> =>
-      admin.deleteTopicRecords({ topic: name, partitions: [{ partition: 0, offset: '1' }] }).then(
+      admin.deleteTopicRecords({ topic: name, partitions: [{ partition: 1, offset: '1' }] }).then(
         () => true,
         () => false,
       );
     await expect.poll(remove).toBe(true);
     const configEntries = Object.entries({ ...settings, 'cleanup.policy': 'compact' }).map(([key, value]) => ({ name: key, value }));
     await admin.alterConfigs({ validateOnly: false, resources: [{ type: ConfigResourceTypes.TOPIC, name, configEntries }] });
-    const create = (): Promise<unknown> => log.createTopics([{ name, partitions: 1, compacted: true }], { validateOnly: true });
-    await expect.poll(create).toMatchObject({ warnings: [expect.stringMatching(/^Topic "cut-\S+ starts at offset 1 in partition 0: /u)] });
+    const create = (): Promise<unknown> => log.createTopics([{ name, partitions: 2, compacted: true }], { validateOnly: true });
+    await expect.poll(create).toMatchObject({ warnings: [expect.stringMatching(/^Topic "cut-\S+ starts at offset 1 in partition 1: /u)] });
   });
 
   it('a lane whose state is deleted ends with an error that says so', async ({ expect }) => {

@@ -31,6 +31,8 @@ export interface KafkaTopicReaderOptions<Field extends string | Uint8Array> {
 }
 
 interface Position {
+  /** The topic's ID, or its name with brokers that have no IDs. */
+  readonly topicId: string;
   readonly partition: number;
   next: number;
   /** The offset up to which records are known to be readable. A reader that doesn't follow ends here. */
@@ -45,8 +47,6 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
   #partitionsCheckedMs = performance.now();
   #newsPauseMs = LOOK_FOR_NEWS.firstMs;
   #maxBytes = nextMaxBytes();
-  /** The topic's ID, or its name with brokers that have no IDs. */
-  #topicId = '';
   #chunk: readonly TopicRecord<Uint8Array>[] = [];
   #at = 0;
 
@@ -95,7 +95,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
       typeof from === 'number' ? new Map<number, number>() : partitionOffsets(cluster, topic, wanted, 'earliest'),
       readYourWrites.stableOffsets(cluster, topic, wanted),
     ]);
-    this.#topicId = found.get(topic)?.topicId ?? topic;
+    const topicId = found.get(topic)?.topicId ?? topic;
     const committed = group === undefined ? undefined : await groupOffsets(cluster, { group, topic, partitions: wanted });
     const positions = wanted.map((partition) => {
       const first = earliest.get(partition) ?? 0;
@@ -106,7 +106,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
       // If the partition ends below `had`, it has lost records. A start above the highest offset that this log has seen proves no loss, because a
       // caller can wait for records that don't exist yet.
       const had = resume ?? Math.min(next, readYourWrites.highestStable(topic, partition));
-      return { partition, next: emptyRanges.behind(this.#topicId, partition, next), end, had };
+      return { topicId, partition, next: emptyRanges.behind(topicId, partition, next), end, had };
     });
     for (const { partition, end, had } of positions) if (had > end) await this.#assertReaches(cluster, partition, had);
     return positions;
@@ -159,7 +159,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
   /** Fetches existing records. If there are none, the broker waits up to `LONG_POLL_MS` for new ones. */
   async #advance(position: Position): Promise<readonly TopicRecord<Uint8Array>[]> {
     const { topic, follow = false } = this.#options.read;
-    const { partition, next: offset, end } = position;
+    const { topicId, partition, next: offset, end } = position;
     return await this.#run(async (cluster) => {
       await assertPartitions(cluster, topic, [partition]);
       try {
@@ -168,7 +168,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
         this.#maxBytes = nextMaxBytes({ maxBytes, records: records.length });
         // Check before returning records: they may come from a recreated topic.
         if (lastStable < end) await this.#assertReaches(cluster, partition, end);
-        if (records.length === 0) this.#options.emptyRanges.add(this.#topicId, partition, offset, next);
+        if (records.length === 0) this.#options.emptyRanges.add(topicId, partition, offset, next);
         position.next = next;
         if (!follow) return records.filter((record) => record.offset < end);
         position.end = Math.max(end, lastStable);
