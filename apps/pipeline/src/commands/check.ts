@@ -9,7 +9,7 @@ import { escapedControls } from '../status/text/escaped-controls.ts';
 
 /** A check of something outside the configuration file that a run needs. */
 export interface Probe {
-  /** What is checked, such as `kafka 127.0.0.1:9092`. */
+  /** Subject of the check, such as `kafka 127.0.0.1:9092`. */
   readonly name: string;
   /** Runs the check. A rejection is reported as `ok: false`. */
   readonly run: () => Promise<ProbeResult>;

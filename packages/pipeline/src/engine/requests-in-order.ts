@@ -9,7 +9,7 @@ export interface RequestsInOrderOptions {
   readonly topic: string;
   readonly partition: number;
   readonly from: number;
-  /** Unfinished requests of the lane's state, in any order. Those from `from` on are included even if the topic no longer has them. */
+  /** Unfinished requests of the lane's state, in any order. Requests from `from` on are included even if the topic no longer has them. */
   readonly resumed: readonly RequestRecord[];
   readonly signal?: AbortSignal | undefined;
 }
