@@ -26,7 +26,10 @@ let slowestMs = 0;
 for (let nth = 1; nth <= runs; nth += 1) {
   const file = join(folder, `${nth}.json`);
   const before = performance.now();
-  const status = await run('vitest', ['run', ...projects, '--reporter=json', `--outputFile=${file}`]);
+  const status = await run('vitest', ['run', ...projects, '--reporter=./scripts/totals-reporter.ts'], {
+    ...process.env,
+    HEADGATE_TOTALS_FILE: file,
+  });
   const tookMs = performance.now() - before;
   slowestMs = Math.max(slowestMs, tookMs);
   const failures = redIn(file, status);
@@ -45,38 +48,17 @@ process.exit(red.size === 0 ? 0 : 1);
 
 /** The failed tests, and the files that couldn't be loaded, each with its error. */
 function redIn(file, status) {
-  let results;
   try {
-    results = JSON.parse(readFileSync(file, 'utf8')).testResults;
+    const { failures } = JSON.parse(readFileSync(file, 'utf8'));
+    return failures.length === 0 && status !== 0 ? [{ name: 'vitest', reason: `ended with ${status}` }] : failures;
   } catch {
     return [{ name: 'vitest', reason: `ended with ${status} and no report` }];
   }
-  const failures = results.flatMap(({ name, message, status: ofFile, assertionResults }) => {
-    const tests = assertionResults
-      .filter((test) => test.status === 'failed')
-      .map(({ fullName, failureMessages }) => ({ name: `${name}: ${fullName}`, reason: whatItSays(failureMessages[0]) }));
-    return tests.length === 0 && ofFile === 'failed' ? [{ name, reason: whatItSays(message) }] : tests;
-  });
-  return failures.length === 0 && status !== 0
-    ? [{ name: 'vitest', reason: `ended with ${status}: an error outside of any test` }]
-    : failures;
 }
 
-/** The first lines of an error, without its stack. For a failed property of fast-check, they say how to repeat the run. */
-function whatItSays(error = '') {
-  const lines = error.split('\n');
-  const stack = lines.findIndex((line) => /^ +at /u.test(line));
-  return (
-    lines
-      .slice(0, Math.min(40, stack === -1 ? lines.length : stack))
-      .join('\n')
-      .trimEnd() || 'no error'
-  );
-}
-
-function run(command, args) {
+function run(command, args, env = process.env) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit'], shell: process.platform === 'win32' });
+    const child = spawn(command, args, { env, stdio: ['ignore', 'ignore', 'inherit'], shell: process.platform === 'win32' });
     child.on('error', reject);
     child.on('close', (status) => resolve(status ?? 1));
   });

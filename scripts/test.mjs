@@ -44,8 +44,10 @@ process.stdout.write(checked.output);
 const { passed = 0, failed = 0, skipped = '', failures = [] } = totals();
 const failedChecks = checked.status === 0 ? [] : failedTasks(checked.output);
 const summary =
-  [...failures, ...failedChecks.map((name) => `failed: ${name}, a check: its output is above\n`)].join('') +
-  `${passed} passed, ${failed + failedChecks.length} failed${skipped}\n`;
+  [
+    ...failures.map(({ name, reason }) => `failed: ${name}: ${reason}\n`),
+    ...failedChecks.map((name) => `failed: ${name}, a check: its output is above\n`),
+  ].join('') + `${passed} passed, ${failed + failedChecks.length} failed${skipped}\n`;
 process.stdout.write(summary);
 if (process.env.HEADGATE_SUMMARY_FILE) {
   const evidence = failedChecks.length > 0 ? checked.output.slice(-4000) : '';
