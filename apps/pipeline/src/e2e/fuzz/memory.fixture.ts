@@ -10,13 +10,22 @@ export function heldBytes(): number {
   return inUse();
 }
 
-/** Samples the memory in use every 5 ms, until disposed. `bytes`: the highest sample, garbage included. */
-export function memoryPeak(): Disposable & { readonly bytes: number } {
-  let bytes = inUse();
-  const timer = setInterval(() => (bytes = Math.max(bytes, inUse())), 5);
+/**
+ * Samples the memory in use every 5 ms, until disposed. `growth`: the highest sample, bytes above the memory in use at the call. A sample
+ * includes garbage, unless it is above `maxGrowth`: then garbage is collected first, because when that happens by itself depends on the
+ * machine.
+ */
+export function memoryPeak(maxGrowth: number): Disposable & { readonly growth: number } {
+  const before = inUse();
+  let growth = 0;
+  const sample = (): void => {
+    const grown = inUse() - before;
+    growth = Math.max(growth, grown > maxGrowth ? heldBytes() - before : grown);
+  };
+  const timer = setInterval(sample, 5);
   return {
-    get bytes() {
-      return bytes;
+    get growth() {
+      return growth;
     },
     [Symbol.dispose]: () => clearInterval(timer),
   };
