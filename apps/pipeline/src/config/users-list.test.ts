@@ -108,8 +108,8 @@ test('spellings of one screen name are one user, with one warning per list', asy
   ]);
 });
 
-test('a list too large for memory is refused', async () => {
-  const files = { 'first.txt': 'alpha\n'.repeat(600_000), 'second.txt': 'beta\n'.repeat(600_000) };
+test.each(['\n', '\r'])('a list too large for memory is refused, with %j at the end of its lines', async (end) => {
+  const files = { 'first.txt': `alpha${end}`.repeat(600_000), 'second.txt': `beta${end}`.repeat(600_000) };
   expect(await problems('[{ file: first.txt }, { file: second.txt }]', files)).toEqual([
     '6:40 followers.users[1].file: "second.txt" exceeds the 1,000,000 lines that a section may read from files. Split the file, and add the other parts with enqueue.',
   ]);

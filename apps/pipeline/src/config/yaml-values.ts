@@ -216,6 +216,6 @@ const MAX_LINES = 1_000_000;
 
 function newlinesIn(text: string): number {
   let count = 0;
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count += 1;
+  for (const _ of text.matchAll(/\r\n?|\n/g)) count += 1;
   return count;
 }
