@@ -38,7 +38,7 @@ export function evidenceOf({ limit, budgets = {} }: Pick<RestOptions, 'limit' | 
   };
 }
 
-/** Seconds from now, seconds or milliseconds since 1970, or a date, converted to ms from now. */
+/** Seconds from now, a number since 1970 in any unit, or a date, converted to ms from now. */
 function waitMs(said: string | number | boolean | undefined, epochMs: number): number | undefined {
   const number = typeof said === 'boolean' || said === '' ? NaN : Number(said);
   if (number >= 0 && number < EPOCH_S) return number * 1_000;

@@ -16,6 +16,9 @@ it.each([
   ['1704103200.5', '1704102900.5'],
   ['1704103200.123456789', '1704102900.123457000'],
   ['1704103200000', '1704102900000'],
+  [1_704_103_200_123_456, 1_704_102_900_123_456],
+  ['1704103200123456', '1704102900123456'],
+  ['1704103200000000000', '1704102900000000000'],
   ['Mon, 01 Jan 2024 10:00:00 GMT', 'Mon, 01 Jan 2024 09:55:00 GMT'],
   ['Mon, 1 Jan 2024 12:00:00 +0200', 'Mon, 01 Jan 2024 09:55:00 GMT'],
   ['Mon Jan 01 10:00:00 +0000 2024', 'Mon, 01 Jan 2024 09:55:00 GMT'],
@@ -43,8 +46,13 @@ it.each(['Mon, 01 Jan', 'Mon', '/Date()/', '/Date(x)/', 'Mon, 99 Foo 2024 10:00:
   },
 );
 
-it.each([1e17, -1e17, '99999999999999999999'])('%j is out of the range of a date', (number) => {
+it.each([1e20, -1e17, '99999999999999999999'])('%j is out of the range of a date', (number) => {
   expect(timeOf(number)).toBeUndefined();
+});
+
+it('numbers are seconds, milliseconds, microseconds or nanoseconds, by their size', () => {
+  const numbers = [1_704_103_200, 1_704_103_200_000, 1_704_103_200_000_000, '1704103200000000000'];
+  expect(numbers.map(timeOf)).toEqual(numbers.map(() => 1_704_103_200_000));
 });
 
 it('a time in milliseconds has no fraction', () => {

@@ -1,11 +1,17 @@
 /**
- * A time as a service writes it: ISO 8601, a date of HTTP or mail, `/Date(ms)/` of .NET, digits as in `20240131`, or seconds or
- * milliseconds since 1970.
+ * A time as a service writes it: ISO 8601, a date of HTTP or mail, `/Date(ms)/` of .NET, digits as in `20240131`, or seconds,
+ * milliseconds, microseconds or nanoseconds since 1970.
  */
 export type Time = string | number;
 
-/** Numbers below this are in seconds, others in milliseconds. In seconds, this is in the year 5138. */
+/** Numbers below this are in seconds. In seconds, this is in the year 5138. */
 const MAX_SECONDS = 1e11;
+/** Units of larger numbers: milliseconds, microseconds and nanoseconds. Each `below` is in the year 5138, too. */
+const UNITS = [
+  { below: 1e14, perMs: 1 },
+  { below: 1e17, perMs: 1e3 },
+  { below: 1e20, perMs: 1e6 },
+];
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const ZONE = /(:\d\d(?:\.\d+)?) ?(?:z|utc|gmt|([+-]\d\d):?(\d\d)?)$/i;
@@ -25,19 +31,24 @@ const DOT_NET = /^\/Date\((-?\d+)(?:[+-]\d{4})?\)\/$/;
 /** Milliseconds since 1970; undefined for a value that isn't a time. A time without a zone is UTC. */
 export function timeOf(value: unknown): number | undefined {
   const ms = anyTime(value);
-  return ms === undefined || Math.abs(ms) > MAX_MS ? undefined : ms;
+  return ms !== undefined && Math.abs(ms) <= MAX_MS ? ms : undefined;
 }
 
 function anyTime(value: unknown): number | undefined {
   const digits = digitsTime(value);
   if (digits !== undefined) return digits;
-  if (typeof value === 'number') return value < MAX_SECONDS ? value * 1_000 : value;
+  if (typeof value === 'number') return value < MAX_SECONDS ? value * 1_000 : value / perMsOf(value);
   if (typeof value !== 'string' || value === '') return undefined;
   if (NUMBER.test(value)) return anyTime(Number(value));
   const dotNet = DOT_NET.exec(value);
   if (dotNet !== null) return Number(dotNet[1]);
   const ms = Date.parse(parsable(value));
   return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** How many of a number's unit a millisecond has; `NaN` if the number is too large to be a time. */
+function perMsOf(number: number): number {
+  return UNITS.find(({ below }) => number < below)?.perMs ?? NaN;
 }
 
 /** The time in a form that `Date.parse` reads, with a zone. */
@@ -72,10 +83,10 @@ export function shifted(like: Time, byMs: number): Time {
     const text = String(like).replaceAll(/\d/g, () => digits.charAt(at++));
     return typeof like === 'number' ? Number(text) : text;
   }
-  if (typeof like === 'number') return like < MAX_SECONDS ? Math.floor(ms / 1_000) : ms;
+  if (typeof like === 'number') return like < MAX_SECONDS ? Math.floor(ms / 1_000) : Math.round(ms * perMsOf(like));
   if (WORDS.test(like) || ASCTIME.test(like)) return new Date(ms).toUTCString();
   if (DOT_NET.test(like)) return like.replace(/-?\d+/, String(ms));
-  if (NUMBER.test(like)) return Number(like) < MAX_SECONDS ? secondsLike(like, ms) : String(ms);
+  if (NUMBER.test(like)) return Number(like) < MAX_SECONDS ? secondsLike(like, ms) : String(Math.round(ms * perMsOf(Number(like))));
   return DATE.test(like) ? isoOf(ms).slice(0, 10) : isoLike(like, ms);
 }
 
