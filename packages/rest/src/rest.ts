@@ -250,10 +250,13 @@ interface Child extends Each {
   readonly fields: ReadonlySet<string>;
 }
 
-/** A record's child jobs: one per place that `at` selects. Each also inherits fields from the job that requested the record. */
+/**
+ * A record's child jobs: one per place that `at` selects. Each also inherits the fields of the job that requested the record, except those that
+ * the child takes from the record: a record without such a field must not get the value of its parent.
+ */
 function childRequests({ stream, with: own, at, fields }: Child, record: unknown, above: RestRequest): RestRequest[] {
   const places = at === undefined ? [record] : at.all(record);
-  const inherited = Object.entries(above).filter(([name]) => fields.has(name));
+  const inherited = Object.entries(above).filter(([name]) => fields.has(name) && !Object.hasOwn(own, name));
   return places.map((place) => {
     const found = Object.entries(own).map(([name, path]) => [name, scalarOf(path.first(place))] as const);
     return { ...Object.fromEntries([...inherited, ...found.filter(([, value]) => value !== undefined)]), stream };

@@ -607,4 +607,29 @@ describe('records that create requests', () => {
     expect(records['items']?.map(([key]) => key).toSorted()).toEqual(['x', 'y']);
     expect(deadLetters).toMatchObject([{ code: 'HEADGATE_MALFORMED_REQUEST' }]);
   });
+
+  it('with a field named like one of their parent, and never with the value of the parent', async () => {
+    const { records, deadLetters } = await list(
+      {
+        ...bearer,
+        streams: {
+          issues: { get: '/projects/{id}/issues', for: { id: ['7'] }, key: '$.id' },
+          users: { get: '/users/{id}', for: { each: 'issues', with: { id: '$.assignee.id' } }, key: '$.id' },
+        },
+      },
+      {
+        routes: {
+          'GET /projects/{id}/issues': () => ({
+            body: [
+              { id: 1, assignee: { id: 55 } },
+              { id: 2, assignee: null },
+            ],
+          }),
+          'GET /users/{id}': ({ params }) => ({ body: { id: params['id'] } }),
+        },
+      },
+    );
+    expect(records['users']?.map(([key]) => key)).toEqual(['55']);
+    expect(deadLetters).toMatchObject([{ code: 'HEADGATE_MALFORMED_REQUEST' }]);
+  });
 });
