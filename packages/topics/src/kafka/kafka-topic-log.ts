@@ -290,6 +290,7 @@ class KafkaTopicLog implements TopicLog {
     this.#assertOpen();
     const topicPartitions = [lane.state, ...(lane.writes ?? [])];
     await abortable(this.#assertLane(lane, topicPartitions), signal);
+    this.#assertOpen();
     const writer = new KafkaLaneWriter({
       lane,
       log: this.#id,

@@ -407,6 +407,19 @@ export function laneChecks(): readonly DriverCheck[] {
       },
     },
     {
+      name: 'openLane throws if the log is closed meanwhile, and holds no lane',
+      async run(open) {
+        const log = await open();
+        const { lane } = await prepareLane(log);
+        const opening = assert.rejects(log.openLane(lane), { code: 'HEADGATE_TOPIC_LOG_CLOSED' });
+        await log.close();
+        await opening;
+        await using other = await open();
+        await using writer = await other.openLane(lane);
+        assert.equal(writer.state.size, 0);
+      },
+    },
+    {
       name: 'a lane needs an existing, compacted state partition',
       async run(open) {
         await using log = await open();
