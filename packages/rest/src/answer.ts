@@ -28,6 +28,11 @@ export type RestErrorCode = 'HEADGATE_PAGE_REPEATED';
 export interface RestPage {
   readonly stream: string;
   readonly records: readonly unknown[];
+  /**
+   * Number of records in the response, including dropped ones; at least 1 at the end of a window. Too many pages with 0 in a row end the listing,
+   * because the service probably never returns a last page. Old records and windows are never endless.
+   */
+  readonly found: number;
   /** In a stream with `since`: a digest of each record. Otherwise empty. */
   readonly digests: readonly string[];
   /** Time of the response, epoch ms. */
@@ -137,7 +142,7 @@ function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verd
       const next = againFrom(stream, query.cursor);
       const notice = `${subject}: ${service} ended the listing (${said}). The listing restarts.`;
       if (next !== undefined)
-        return { kind: 'ok', value: { stream: query.stream, records: [], digests: [], receivedMs: epochMs, next, notice } };
+        return { kind: 'ok', value: { stream: query.stream, records: [], found: 0, digests: [], receivedMs: epochMs, next, notice } };
       const message = `${subject}: ${service} ended the listing three times without a record in between (${said}).`;
       return { kind: 'fatal', error: error('HEADGATE_CURSOR_LOOP', message) };
     }
@@ -168,7 +173,8 @@ function ownCode(code: string | undefined): `HEADGATE_${string}` | undefined {
 }
 
 function emptyPage(stream: Stream, { query, epochMs }: ClassifyContext<RestQuery>): RestPage {
-  return { stream: query.stream, records: [], digests: [], receivedMs: epochMs, next: nextWindow(stream, query.cursor) };
+  const page = dropRepeated(stream, query, [], { at: undefined, before: undefined, receivedMs: epochMs });
+  return { stream: query.stream, receivedMs: epochMs, ...page };
 }
 
 function pageVerdict(stream: Stream, { value, answer, context }: Answered, keyParameters: readonly string[]): Verdict<RestPage> {
@@ -326,7 +332,10 @@ function dropRepeated(
   const edge = isKept
     ? carriedOn({ ...stream, since: { ...since, overlap: 0 } }, { records, digests, receivedMs }, cursor.edge)
     : undefined;
-  if (at === undefined) return { records, digests, next: nextWindow(stream, { ...cursor, edge }) };
+  if (at === undefined) {
+    const window = nextWindow(stream, { ...cursor, edge });
+    return { records, found: window === undefined ? found.length : Math.max(1, found.length), digests, next: window };
+  }
   const next: Cursor = {
     at,
     since: cursor.since,
@@ -341,7 +350,7 @@ function dropRepeated(
     seen: cursor.seen,
     again: records.length === 0 ? cursor.again : undefined,
   };
-  return { records, digests, next };
+  return { records, found: found.length, digests, next };
 }
 
 /** The time (epoch ms) before which records are dropped. Without a parameter with `{since}`, the service returns older records again. */

@@ -95,7 +95,7 @@ function pipelineOf(name: string, section: RestOptions) {
     classify: (answer, context) => verdictOf(streamOf(context.query.stream), keyParameters, answer, context),
     subject: subjectOf,
     items: ({ stream, fields }) => itemsOf(streamOf(stream), fields),
-    itemsOf: ({ records }) => records.length,
+    itemsOf: ({ found }) => found,
     weights: ({ stream }) => costOf(section, streamOf(stream)),
     ...(evidence !== undefined && { evidence: (answer, { epochMs }) => evidence(answer, epochMs) }),
   };

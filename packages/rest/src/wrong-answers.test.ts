@@ -117,6 +117,32 @@ describe('empty pages with a next page', () => {
     );
     expect(found).toMatchObject({ keys: [], codes: ['HEADGATE_EMPTY_PAGES'], asked: 100 });
   });
+
+  it.concurrent("aren't those whose records Headgate drops as older", async () => {
+    const found = await outcome(
+      { items: { ...stream, since: { from: '$.updated_at', first: '2024-01-01T02:00:00Z' }, pages: { page: { query: 'page' } } } },
+      { routes: { 'GET /items': ({ query }) => ({ body: { items: pageOf(some(121), Number(query.get('page')), 1) } }) } },
+    );
+    expect(found).toMatchObject({ keys: ['120', '121'], codes: [], asked: 122 });
+  });
+
+  it.concurrent("aren't windows without records, however many there are", async () => {
+    const day = (before: number): string => new Date(Date.now() - before * 86_400_000).toISOString().slice(0, 10);
+    const found = await outcome(
+      { items: { ...stream, query: { from: '{since}', to: '{until}' }, since: { from: '$.at', first: day(120), window: '1d' } } },
+      { routes: { 'GET /items': ({ query }) => ({ body: { items: query.get('from') === day(1) ? [{ id: 1, at: day(1) }] : [] } }) } },
+    );
+    expect(found).toMatchObject({ keys: ['1'], codes: [], asked: 120 });
+  });
+
+  it.concurrent('end after a hundred in a row within a window, too', async () => {
+    let page = 0;
+    const found = await outcome(
+      { items: { ...stream, query: { to: '{until}' }, since: { from: '$.at', first: '2024-01-01', window: '1d' }, pages: cursor } },
+      { routes: { 'GET /items': () => ({ body: { items: [], next: String((page += 1)) } }) } },
+    );
+    expect(found).toMatchObject({ keys: [], codes: ['HEADGATE_EMPTY_PAGES'], asked: 100 });
+  });
 });
 
 describe('a page equal to the previous one becomes a dead letter', () => {
