@@ -1,10 +1,38 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { systemClock } from '@headgate/throttle';
 import { expect, it } from 'vitest';
 import { type ApiAnswer, startApi } from './api.fixture.ts';
 import { credentialOf } from './credentials.ts';
 import { restOptions } from './language.ts';
+import { temporaryFolder } from './shared-log.fixture.ts';
 
 const page = { method: 'GET', url: 'http://127.0.0.1/items' };
+
+it('OAuth 1.0a waits for a missing file, and signs with a new secret at once', async () => {
+  await using folder = await temporaryFolder();
+  const names = ['consumerKey', 'consumerSecret', 'token', 'tokenSecret'] as const;
+  const write = (value: string) => Promise.all(names.map((name) => writeFile(join(folder.path, name), `${value}-${name}`)));
+  const { credentials } = restOptions.parse({
+    baseUrl: 'http://127.0.0.1',
+    credentials: [{ name: 'app', oauth1: Object.fromEntries(names.map((name) => [name, { file: join(folder.path, name) }])) }],
+    limit: { requests: 500, window: '100ms' },
+    streams: { items: { get: '/items' } },
+  });
+  const { signer } = credentialOf(first(credentials), { baseUrl: 'http://127.0.0.1', clock: systemClock() });
+  expect(() => signer.sign(page)).toThrow(expect.objectContaining({ code: 'HEADGATE_SECRET_AWAITED' }));
+  for (const value of ['old', 'newer']) {
+    await write(value);
+    expect(await signer.sign(page)).toEqual({
+      authorization: expect.stringMatching(new RegExp(`oauth_consumer_key="${value}-consumerKey".*oauth_token="${value}-token"`)),
+    });
+  }
+});
+
+function first<Entry>([entry]: readonly Entry[]): Entry {
+  if (entry === undefined) throw new Error('an empty list');
+  return entry;
+}
 
 /** The signer of a credential with a token from `answer`, and the number of tokens that it has requested. */
 async function tokenSigner(answer: () => ApiAnswer) {
@@ -15,9 +43,7 @@ async function tokenSigner(answer: () => ApiAnswer) {
     limit: { requests: 500, window: '100ms' },
     streams: { items: { get: '/items' } },
   });
-  const [given] = credentials;
-  if (given === undefined) throw new Error('no credential');
-  const { signer } = credentialOf(given, { baseUrl: api.url, clock: systemClock() });
+  const { signer } = credentialOf(first(credentials), { baseUrl: api.url, clock: systemClock() });
   return { signer, requested: api.requests, [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() };
 }
 

@@ -35,14 +35,7 @@ function signerOf(given: RestCredential, options: TokenOptions): Signer {
     return body === undefined ? apiKey(key) : apiKey(key, { body });
   }
   if (signed !== undefined) {
-    const { consumerKey, consumerSecret, token: user, tokenSecret } = signed;
-    return oauth1({
-      consumerKey: consumerKey(),
-      consumerSecret,
-      now: () => options.clock.epochMs(),
-      ...(user !== undefined && { token: user() }),
-      ...(tokenSecret !== undefined && { tokenSecret }),
-    });
+    return oauth1({ ...signed, now: () => options.clock.epochMs() });
   }
   return requested === undefined ? { sign: () => ({}) } : tokenSigner(given.name, requested, options);
 }
