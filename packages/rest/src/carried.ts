@@ -4,15 +4,13 @@ import { type Time, roughness, shifted, timeOf } from './time.ts';
 
 /** State that a listing passes to the next listing with the same key. */
 export type Carried = {
-  /** The newest time of a record, as the service wrote it. Undefined if all times are ahead. */
+  /** The newest time of a record, as the service wrote it. Undefined if all times are too far ahead to count. */
   readonly newest?: Time | undefined;
-  /** Digests of records that a listing from `newest` minus the overlap returns again. */
-  readonly digests: readonly string[];
-  /** Digests and times (epoch ms) of records that are too far ahead to count as the newest. */
-  readonly ahead?: Readonly<Record<string, number>> | undefined;
+  /** Digests and times (epoch ms) of records that a listing from `newest` minus the overlap returns again. */
+  readonly written: Readonly<Record<string, number>>;
 };
 
-/** Maximum number of kept digests. If the overlap contains more records, the next listing can write some of them again. */
+/** Maximum number of kept digests, the newest ones. If the overlap contains more records, the next listing can write some of them again. */
 export const MAX_DIGESTS = 4_000;
 
 /**
@@ -37,23 +35,15 @@ export function carriedOn(stream: Stream, { records, digests, receivedMs }: Date
   const newest = newestOf(since, { records, before: before?.newest, until });
   const rough = Math.max(0, ...[...placeholders(stream)].map(([, { name, format }]) => (name === 'since' ? roughness(format) : 0)));
   const from = newest === undefined ? -Infinity : (timeOf(shifted(newest, -(since.overlap ?? 0))) ?? 0) - rough;
-  const kept = new Set((timeOf(before?.newest) ?? -Infinity) >= from ? before?.digests : []);
-  const ahead = new Map(Object.entries(before?.ahead ?? {}).filter(([, ms]) => ms >= from));
-  for (const [i, record] of records.entries()) {
-    const ms = timeOf(scalarOf(since.from.first(record))) ?? 0;
-    if (ms > until) ahead.set(digests[i] ?? '', ms);
-    else if (ms >= from) kept.add(digests[i] ?? '');
-  }
-  return {
-    newest,
-    digests: [...kept].slice(-MAX_DIGESTS),
-    ahead: ahead.size === 0 ? undefined : Object.fromEntries([...ahead].slice(-MAX_DIGESTS)),
-  };
+  const written = new Map(Object.entries(before?.written ?? {}));
+  for (const [i, record] of records.entries()) written.set(digests[i] ?? '', timeOf(scalarOf(since.from.first(record))) ?? 0);
+  const kept = [...written].filter(([, ms]) => ms >= from).toSorted(([, one], [, other]) => one - other);
+  return { newest, written: Object.fromEntries(kept.slice(-MAX_DIGESTS)) };
 }
 
 /** The digests of all records that the next listing skips. */
 export function writtenOf(carried: Carried | undefined): readonly string[] {
-  return [...(carried?.digests ?? []), ...Object.keys(carried?.ahead ?? {})];
+  return Object.keys(carried?.written ?? {});
 }
 
 interface Compared {
