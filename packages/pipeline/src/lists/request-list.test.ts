@@ -132,12 +132,46 @@ test('a marker is deleted after its request was off the list for 30 days, and no
     return [...state].map(([key]) => key.slice(key.lastIndexOf('/') + 1)).sort();
   };
   expect(await enqueue('stays', 'goes')).toEqual(['goes', 'stays']);
+  await clock.advance(40 * DAY);
+  expect(await enqueue('stays', 'new')).toEqual(['goes', 'new', 'stays']);
   await clock.advance(30 * DAY);
   expect(await enqueue('stays', 'new')).toEqual(['goes', 'new', 'stays']);
   await clock.advance(1);
-  // Expired markers are deleted only when something is enqueued.
-  expect(await enqueue('stays', 'new')).toEqual(['goes', 'new', 'stays']);
-  expect(await enqueue('stays', 'new', 'newer')).toEqual(['new', 'newer', 'stays']);
+  expect(await enqueue('stays', 'new')).toEqual(['new', 'stays']);
+});
+
+test('a request that is in its list again keeps its marker, and the 30 days start again when it leaves', async () => {
+  await using place = await listPlace();
+  const { options, clock, count } = place;
+  const enqueue = async (...words: string[]): Promise<number | undefined> => {
+    await enqueueLists({ ...options, pipelines: [listing('shelves', words)] });
+    return (await count())[0];
+  };
+  expect(await enqueue('goes')).toBe(1);
+  await clock.advance(40 * DAY);
+  expect(await enqueue('new')).toBe(2);
+  await clock.advance(20 * DAY);
+  expect(await enqueue('goes', 'new')).toBe(2);
+  await clock.advance(20 * DAY);
+  expect(await enqueue('new', 'newer')).toBe(3);
+  await clock.advance(20 * DAY);
+  expect(await enqueue('goes', 'new', 'newer')).toBe(3);
+});
+
+test('a run of one pipeline keeps the markers of the others', async () => {
+  await using place = await listPlace();
+  const { options, clock, count } = place;
+  const pipelines = [listing('shelves', ['a', 'b']), listing('items', ['one'])];
+  await enqueueLists({ ...options, pipelines });
+  for (const words of [
+    ['one', 'two'],
+    ['one', 'two', 'three'],
+  ]) {
+    await clock.advance(31 * DAY);
+    await enqueueLists({ ...options, pipelines: [listing('items', words)] });
+  }
+  await enqueueLists({ ...options, pipelines });
+  expect(await count()).toEqual([2, 3]);
 });
 
 test('a marker of another group is kept, because its list is separate', async () => {

@@ -20,8 +20,8 @@ export interface RequestListOptions {
 const FIRST_CHUNK = 1_000;
 const MAX_CHUNK = 8_000;
 /**
- * Time after which the marker of a request that no list contains any more can be deleted, in ms. Otherwise, the state would grow with every
- * list that ever existed.
+ * Time after which the marker of a request that its list doesn't contain any more is deleted, in ms. Otherwise, the state would grow with
+ * every entry that a list ever had.
  */
 const FORGET_AFTER_MS = 30 * 86_400_000;
 
@@ -46,18 +46,18 @@ export async function enqueueLists(options: RequestListOptions): Promise<Nothing
     const now = clock.epochMs();
     // Reading costs less than taking a lane, and usually nothing is due.
     const first = dueRequests(options, await log.readState(topic, 0), now).next();
-    if (first.done === true) return first.value;
+    if (first.done === true && first.value.markers.size === 0) return first.value.nothingDue;
     try {
       const requests = options.pipelines.map((pipeline) => requestsTopic(pipeline, names));
       const writes = await topicPartitions(log, requests);
       await using lane = await log.openLane({ name: listLane(group), state: { topic, partition: 0 }, writes }, signal);
       const due = dueRequests(options, lane.state, now);
       for (let size = FIRST_CHUNK; !signal.aborted; size = Math.min(2 * size, MAX_CHUNK)) {
-        const { chunk, nothingDue } = nextChunk(due, size);
+        const { chunk, end } = nextChunk(due, size);
         await enqueueChunk(lane, chunk, now);
-        if (nothingDue === undefined) continue;
-        await forget(lane, options, now);
-        return nothingDue;
+        if (end === undefined) continue;
+        await writeMarkers(lane, [...end.markers]);
+        return end.nothingDue;
       }
     } catch (error) {
       if (!(error instanceof LaneLostError || error instanceof LaneHeldError)) {
@@ -74,18 +74,15 @@ export async function enqueueLists(options: RequestListOptions): Promise<Nothing
 /** Requests by their markers. If a list contains a request twice, its first spelling is kept. */
 type Chunk = ReadonlyMap<string, MarkedRequest>;
 
-/** Returns the next due requests, up to `size`. `nothingDue` is set if no more follow. */
-function nextChunk(
-  due: Generator<MarkedRequest, NothingDue>,
-  size: number,
-): { readonly chunk: Chunk; readonly nothingDue: NothingDue | undefined } {
+/** Returns the next due requests, up to `size`. `end` is set if no more follow. */
+function nextChunk(due: Generator<MarkedRequest, ListsEnd>, size: number): { readonly chunk: Chunk; readonly end: ListsEnd | undefined } {
   const chunk = new Map<string, MarkedRequest>();
   while (chunk.size < size) {
     const next = due.next();
-    if (next.done === true) return { chunk, nothingDue: next.value };
+    if (next.done === true) return { chunk, end: next.value };
     if (!chunk.has(next.value.marker)) chunk.set(next.value.marker, next.value);
   }
-  return { chunk, nothingDue: undefined };
+  return { chunk, end: undefined };
 }
 
 async function enqueueChunk(lane: LaneWriter, chunk: Chunk, now: number): Promise<void> {
@@ -96,16 +93,10 @@ async function enqueueChunk(lane: LaneWriter, chunk: Chunk, now: number): Promis
   });
 }
 
-async function forget(lane: LaneWriter, options: ListOptions, now: number): Promise<void> {
-  const prefix = `${options.group}/listed/`;
-  const old = new Set<string>();
-  for (const [key, at] of lane.state) if (now - Number(at) > FORGET_AFTER_MS && key.startsWith(prefix)) old.add(key);
-  if (old.size === 0) return;
-  for (const { marker } of listedRequests(options)) old.delete(marker);
-  const expired = [...old];
-  for (let i = 0; i < expired.length; i += MAX_CHUNK) {
+async function writeMarkers(lane: LaneWriter, markers: readonly (readonly [marker: string, value: string | null])[]): Promise<void> {
+  for (let i = 0; i < markers.length; i += MAX_CHUNK) {
     await lane.transaction((tx) => {
-      for (const key of expired.slice(i, i + MAX_CHUNK)) tx.checkpoint(key, null);
+      for (const [marker, value] of markers.slice(i, i + MAX_CHUNK)) tx.checkpoint(marker, value);
     });
   }
 }
@@ -120,34 +111,58 @@ export function listedAndDue(
   return [...due.values()];
 }
 
-/**
- * Yields the listed requests that are due. Checks each against `state` at its turn, so that markers written in between count. Finally
- * returns the time in which nothing is due, provided that the caller has enqueued all of them.
- */
+/** What the lists' markers say once all due requests are enqueued. */
+interface ListsEnd {
+  readonly nothingDue: NothingDue;
+  /** New values of the markers whose requests have left their list, or are in it again. Null: the marker is deleted. */
+  readonly markers: ReadonlyMap<string, string | null>;
+}
+
+/** Yields the listed requests that are due. Checks each against `state` at its turn, so that markers written in between count. */
 function* dueRequests(
   options: ListOptions,
   state: ReadonlyMap<string, string>,
   now: number,
-): Generator<MarkedRequest, NothingDue, undefined> {
+): Generator<MarkedRequest, ListsEnd, undefined> {
   let [from, until] = [-Infinity, Infinity];
+  // The lists of other pipelines, which another run has, keep their markers.
+  const prefixes = options.pipelines.map((pipeline) => markersOf(options, pipeline));
+  const unlisted = new Set([...state.keys()].filter((key) => prefixes.some((prefix) => key.startsWith(prefix))));
+  const markers = new Map<string, string | null>();
   for (const one of listedRequests(options)) {
-    let times = notDue(Number(state.get(one.marker)), one.everyMs);
+    const { enqueuedAt, unlistedAt } = readMarker(state.get(one.marker));
+    unlisted.delete(one.marker);
+    let times = notDue(enqueuedAt, one.everyMs);
     if (!(now >= times.from && now < times.until)) {
       yield one;
       times = notDue(now, one.everyMs);
-    }
+    } else if (unlistedAt !== undefined) markers.set(one.marker, String(enqueuedAt));
     from = Math.max(from, times.from);
     until = Math.min(until, times.until);
   }
-  return { from, until };
+  for (const marker of unlisted) {
+    const { enqueuedAt, unlistedAt } = readMarker(state.get(marker));
+    if (unlistedAt === undefined) markers.set(marker, `${enqueuedAt} ${now}`);
+    else if (now - unlistedAt > FORGET_AFTER_MS) markers.set(marker, null);
+  }
+  return { nothingDue: { from, until }, markers };
 }
 
 /**
- * Returns the time in which a request isn't due. `markedAt`: epoch ms, or NaN without a marker. A marker that is more than a period in the
- * future comes from a wrong clock. Its request is due.
+ * Reads the value of a marker: when its request was enqueued and, if a later look at its list didn't find it, when that was. Both are epoch
+ * ms. `enqueuedAt` is NaN without a marker.
  */
-function notDue(markedAt: number, everyMs: number): NothingDue {
-  return { from: markedAt - everyMs, until: markedAt + everyMs };
+function readMarker(value = ''): { readonly enqueuedAt: number; readonly unlistedAt: number | undefined } {
+  const [enqueuedAt = '', unlistedAt] = value.split(' ');
+  return { enqueuedAt: Number.parseFloat(enqueuedAt), unlistedAt: unlistedAt === undefined ? undefined : Number(unlistedAt) };
+}
+
+/**
+ * Returns the time in which a request isn't due. `enqueuedAt`: epoch ms, or NaN without a marker. A marker that is more than a period in
+ * the future comes from a wrong clock. Its request is due.
+ */
+function notDue(enqueuedAt: number, everyMs: number): NothingDue {
+  return { from: enqueuedAt - everyMs, until: enqueuedAt + everyMs };
 }
 
 type ListOptions = Pick<RequestListOptions, 'group' | 'pipelines' | 'names'>;
@@ -161,13 +176,18 @@ interface MarkedRequest {
   readonly everyMs: number;
 }
 
+/** Returns the start of the markers of a pipeline's list. */
+function markersOf({ group, names }: ListOptions, pipeline: Pipeline): string {
+  return `${group}/listed/${requestsTopic(pipeline, names)}/`;
+}
+
 /** Yields the requests of all lists one by one, because a list can be long. */
-function* listedRequests({ group, pipelines, names }: ListOptions): Generator<MarkedRequest, void, undefined> {
-  for (const pipeline of pipelines) {
-    const topic = requestsTopic(pipeline, names);
+function* listedRequests(options: ListOptions): Generator<MarkedRequest, void, undefined> {
+  for (const pipeline of options.pipelines) {
+    const topic = requestsTopic(pipeline, options.names);
     for (const request of pipeline.listed()) {
       // The marker includes the request's identity, because requests can share a key, such as a customer's orders and its invoices.
-      const marker = `${group}/listed/${topic}/${request.identity}/${request.key}`;
+      const marker = `${markersOf(options, pipeline)}${request.identity}/${request.key}`;
       yield { topic, request, marker, everyMs: request.everyMs ?? Infinity };
     }
   }
