@@ -77,8 +77,10 @@ export class MetadataCache {
     return this.#topics.get(topic)?.maxMessageBytes ?? 1_000_000;
   }
 
+  /** Fetches the limit again, because it can be changed at any time. Throws `TopicUnknownError`. */
   async recordLimit(topic: string): Promise<RecordLimit> {
-    const { maxMessageBytes: value } = await this.describe(topic);
+    const place = { topic, partition: 0 };
+    const { maxMessageBytes: value } = assertExists(await this.refresh([place]), place);
     return { bytes: recordBytes(value), setting: { name: 'max.message.bytes', value, neededFor: messageBytesFor } };
   }
 

@@ -39,8 +39,11 @@ export function isOfMembersAlone(error: unknown): boolean {
   return [...chain(error)].some((each) => kindOf(each) === 'recreate');
 }
 
+/** True when a record is too large for its topic: for the broker, or for the limit that was known before sending. */
 export function isTooLarge(error: unknown): boolean {
-  return [...chain(error)].some(({ type }) => type === 'MESSAGE_TOO_LARGE' || type === 'RECORD_LIST_TOO_LARGE');
+  return [...chain(error)].some(
+    (each) => each.type === 'MESSAGE_TOO_LARGE' || each.type === 'RECORD_LIST_TOO_LARGE' || each instanceof RecordTooLargeError,
+  );
 }
 
 /**

@@ -6,7 +6,7 @@ import { isTooLarge, refusedRecord } from '../client/error-kinds.ts';
 import { partitionKey } from '../../topic-partition.ts';
 import type { SentBatch, SentRecords } from '../reader/read-your-writes.ts';
 import type { BatchRecords } from '../wire/batch-record.ts';
-import type { BatchSplitter, SplitBatch } from '../wire/split-batches.ts';
+import { type BatchSplitter, RecordTooLargeError, type SplitBatch } from '../wire/split-batches.ts';
 import type { Compression } from '../wire/codecs.ts';
 import { batchBytes } from '../wire/record-size.ts';
 import type { TransactionalProducer } from './transactional-producer.ts';
@@ -37,12 +37,18 @@ export class RecordSender {
   async write(producer: TransactionalProducer, partitions: RecordsByPartition): Promise<SentRecords> {
     const { maxMessageBytes } = this.#options;
     const limits: Limits = new Map(Array.from(partitions.values(), ({ topic }) => [topic, maxMessageBytes(topic)]));
+    try {
+      return await this.#send(producer, partitions, limits);
+    } catch (error) {
+      throw await this.#explained(error, limits);
+    }
+  }
+
+  async #send(producer: TransactionalProducer, partitions: RecordsByPartition, limits: Limits): Promise<SentRecords> {
     const sent = new Map<string, SentBatch[]>();
     for (const round of rounds(Array.from(partitions.values(), (each) => this.#batchesOf(each, limits)))) {
       const batches = await Promise.all(round.map(async ({ batch, ...at }) => ({ ...at, batch: await batch.packed() })));
-      const offsets = await producer.produce(batches).catch(async (error: unknown) => {
-        throw await this.#explained(error, limits);
-      });
+      const offsets = await producer.produce(batches);
       for (const { batch, ...at } of batches) {
         const key = partitionKey(at);
         const before = sent.get(key) ?? [];
@@ -57,34 +63,33 @@ export class RecordSender {
 
   *#batchesOf({ topic, partition, runs }: PartitionRecords, limits: Limits): Generator<BatchTo, undefined> {
     const { compression, splitter } = this.#options;
-    const messageBytes = limits.get(topic) ?? 0;
-    const options = { timestampMs: Date.now(), maxBytes: batchBytes(messageBytes), compression };
+    const options = { timestampMs: Date.now(), maxBytes: batchBytes(limits.get(topic) ?? 0), compression };
     try {
       for (const records of runs) for (const batch of splitter.split(records, options)) yield { topic, partition, batch };
     } catch (error) {
-      throw refusedRecord({ topic, messageBytes }, error) ?? error;
+      throw error instanceof RecordTooLargeError ? Object.assign(error, { topic }) : error;
     }
   }
 
-  /** Returns the error for users if a broker refused a record; otherwise `error` itself. */
+  /** Returns the error for users if a record was refused, by a broker or before sending; otherwise `error` itself. */
   async #explained(error: unknown, limits: Limits): Promise<unknown> {
     for (const each of chain(error)) {
       const { topic } = each;
       const messageBytes = limits.get(topic ?? '');
       if (topic === undefined || messageBytes === undefined) continue;
-      if (isTooLarge(each)) await this.#assertNoLess(topic, messageBytes);
+      if (isTooLarge(each)) await this.#assertSameLimit(topic, messageBytes);
       const refused = refusedRecord({ topic, messageBytes }, each);
       if (refused !== undefined) return refused;
     }
     return error;
   }
 
-  /** Throws a retryable error if a topic now accepts only smaller batches than when its records were split. The retry splits them again. */
-  async #assertNoLess(topic: string, messageBytes: number): Promise<void> {
+  /** Throws a retryable error if a topic's limit has changed since its records were split. The retry splits them again. */
+  async #assertSameLimit(topic: string, messageBytes: number): Promise<void> {
     const { refreshTopic, maxMessageBytes } = this.#options;
     await refreshTopic(topic);
-    if (maxMessageBytes(topic) < messageBytes)
-      throw new Error(`Topic ${topic} now accepts only smaller batches, so the records must be split again.`);
+    if (maxMessageBytes(topic) !== messageBytes)
+      throw new Error(`The max.message.bytes of topic ${topic} has changed, so the records must be split again.`);
   }
 }
 
