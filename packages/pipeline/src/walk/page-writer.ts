@@ -14,7 +14,7 @@ import type { Reason } from '../view/events.ts';
 import type { AfterWork } from './after.ts';
 import type { Walk } from './walk.ts';
 import type { RefusedPart, WalkChange, WalkDefinition } from './walk-definition.ts';
-import { type WalkState, pageAfter, restNote } from './walk-state.ts';
+import { type WalkState, copyOf, pageAfter, restNote } from './walk-state.ts';
 import type { WalkTransforms } from './walk-transforms.ts';
 
 /** Writes the pages of a lane's walks, and the dead letters of failed walks. */
@@ -90,7 +90,10 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
       };
       const of = { pipeline, key, name: 'records' };
       const pending = values.flatMap((value) => pendingRecords(of, context, () => definition.records(value, at)));
-      const carried = definition.carry && { ...state.carried, now: call('carry', () => definition.carry?.(page, state.carried?.now)) };
+      const carried = definition.carry && {
+        ...state.carried,
+        now: call('carry', () => definition.carry?.(page, copyOf(state.carried?.now))),
+      };
       const items = itemsOf(walk, values, pending);
       const credential = call('credentialOf', () => definition.credentialOf?.(page));
       const total = state.items + items;

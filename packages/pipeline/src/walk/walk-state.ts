@@ -40,6 +40,14 @@ export function resumedWalks(state: StateOfLane): readonly RequestRecord[] {
   return [...walkStates(state)].map(([offset, { key, request }]) => ({ offset, key, value: request }));
 }
 
+/**
+ * Returns a copy of a value as the checkpoint stores it. Copy what a function of a definition gets or returns, because it may change that
+ * value for the next page, and that page can fail.
+ */
+export function copyOf<Value extends Json | undefined>(value: Value): Value {
+  return value === undefined ? value : (JSON.parse(JSON.stringify(value)) as Value);
+}
+
 /** Returns the number of the page that follows a checkpoint, 1-based. Without a checkpoint, it is 1. */
 export function pageAfter({ pages = 0 }: { readonly pages?: number } = {}): number {
   return pages + 1;

@@ -1,5 +1,6 @@
 import type { Json, Transform } from '@headgate/throttle';
 import { callUser, callUserList } from '../definition/user-function.ts';
+import { copyOf } from './walk-state.ts';
 
 /** The transforms between a walk's pages and its records. */
 export interface WalkTransforms<Page, Value> {
@@ -16,7 +17,7 @@ export function openTransforms<Page, Value>(
 ): WalkTransforms<Page, Value> {
   const opened = through.map((transform) => {
     const of = { ...walk, name: `transform ${transform.name}` };
-    return { name: transform.name, of, transform: callUser(of, () => transform.open(states?.[transform.name])) };
+    return { name: transform.name, of, transform: callUser(of, () => transform.open(copyOf(states?.[transform.name]))) };
   });
   return {
     values(page) {
@@ -28,7 +29,7 @@ export function openTransforms<Page, Value>(
     },
     state() {
       const entries = opened.flatMap(({ name, of, transform }) => {
-        const state = callUser(of, () => transform.state?.());
+        const state = callUser(of, () => copyOf(transform.state?.()));
         return state === undefined ? [] : [[name, state] as const];
       });
       return entries.length === 0 ? undefined : Object.fromEntries(entries);

@@ -524,6 +524,57 @@ describe('a walk that failed midway', () => {
     expect(wholes).toEqual(['shelves.requests-0-0', 'shelves.requests-0-3']);
   });
 
+  it('gives its replay the state before the page that failed, even if a transform and `carry` change their state in place', async () => {
+    await using place = await temporaryLog();
+    const service = { isMended: false };
+    const unseen = transform<ItemsPage>({
+      name: 'unseen',
+      open(state) {
+        const seen = (state ?? []) as string[];
+        return {
+          next(page) {
+            const items = page.items.filter((item) => !seen.includes(item));
+            seen.push(...items);
+            return [{ ...page, items }];
+          },
+          state: () => seen,
+        };
+      },
+    });
+    const began: string[] = [];
+    const pipeline = failing(service, {
+      paging(request, { carried }) {
+        began.push(JSON.stringify(carried));
+        return shelfPaging(request);
+      },
+      carry({ items }, carried) {
+        const all = (carried ?? []) as string[];
+        all.push(...items);
+        return all;
+      },
+      credentialOf({ items }) {
+        if (items[0] === 'good-4' && !service.isMended) throw new Error('boom');
+        return 'app';
+      },
+      records: ({ shelf, items }, { topics }) => items.map((item) => topics.records({ key: shelf, value: { item } })),
+      through: [unseen],
+    });
+    // The replay fails at the same page. Its dead letter must have the same states.
+    await workedOff(place.log, pipeline, ['good']);
+    await replayed(place.log, pipeline);
+    await workedOff(place.log, pipeline, []);
+    service.isMended = true;
+    await replayed(place.log, pipeline);
+    await workedOff(place.log, pipeline, []);
+    expect((await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item)).toEqual(GOOD);
+    // A complete walk carries its items over. The next one fails, and the one after it begins with the same value.
+    await workedOff(place.log, pipeline, ['good']);
+    service.isMended = false;
+    await workedOff(place.log, pipeline, ['good', 'good']);
+    const carried = JSON.stringify(GOOD);
+    expect(began.slice(3)).toEqual([undefined, carried, carried]);
+  });
+
   it.each(['', 'no JSON', 'null', '{}', '{"cursor":null}'])(
     'and a request that says otherwise where to continue is malformed: %j',
     async (resume) => {
