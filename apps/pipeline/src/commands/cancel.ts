@@ -2,6 +2,7 @@ import { cancelRequests, topicNames } from '@headgate/pipeline';
 import { definedTopics } from '@headgate/pipeline/internal';
 import { LaneHeldError } from '@headgate/topics';
 import { failureText } from '../run/failure-text.ts';
+import { lanesInLog } from '../run/topics.ts';
 import { countWords } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
 import { type CommandContext, commandsFor, createTopics, openLog, readLogConfig } from './command-context.ts';
@@ -20,11 +21,12 @@ export async function cancel({ of, key }: CancelOptions, context: CommandContext
   const { topics, pipelines, definitions } = await readLogConfig(context);
   const definition = definitions.find(({ name }) => name === of);
   if (definition === undefined) throw noPipeline('cancel', of, definitions);
-  const { group, lanes } = topics;
+  const { group } = topics;
   const names = topicNames(topics);
   const log = await openLog(context, topics);
   try {
     await createTopics(context, { log, config: { topics, pipelines, definitions: [definition] } });
+    const lanes = await lanesInLog(log, topics, definition.name);
     const { canceled, begun } = await cancelRequests({ log, pipeline: definedTopics(definition), key, group, lanes, names, clock, signal });
     const stay =
       begun === 0 ? '' : `; ${countWords(begun, 'job')} with this key ${begun === 1 ? 'has' : 'have'} started and can't be canceled`;

@@ -4,7 +4,7 @@ import type { AttemptEvent, SourceError } from '@headgate/sources';
 import { type Clock, creditPool, type Journal } from '@headgate/throttle';
 import { LaneHeldError } from '@headgate/topics';
 import type { ValidSections } from '../config/config-error.ts';
-import { prepareTopics } from '../run/topics.ts';
+import { lanesInLog, prepareTopics } from '../run/topics.ts';
 import type { ConfigOfLog } from '../run/topics.ts';
 import { createTimeWords } from '../status/text/time-words.ts';
 import type { Probe, ProbeResult } from './check.ts';
@@ -72,14 +72,16 @@ export async function noted<Result>(
   { pipeline, credential, config, context: { clock, signal } }: NotedOptions,
   ask: (journal: Journal, within: Within) => Promise<Result>,
 ): Promise<Result | LaneHeldError> {
-  const { group, lanes } = config.topics;
-  const names = topicNames(config.topics);
-  return await withLog({ topics: config.topics, clock }, async (log, within) => {
-    const number = pipeline.credentials === undefined ? 0 : credential % lanes;
-    const opening = prepareTopics({ log, config }).then(() =>
-      openJournalledLane({ log, group, lanes, names, clock, pipeline, number, signal, onlyIfFree: true }),
-    );
-    const opened = await within(ANSWER_WITHIN_MS, opening).catch((error: unknown) => {
+  const { topics } = config;
+  const names = topicNames(topics);
+  return await withLog({ topics, clock }, async (log, within) => {
+    const opening = async (): ReturnType<typeof openJournalledLane> => {
+      await prepareTopics({ log, config });
+      const lanes = await lanesInLog(log, topics, pipeline.name);
+      const number = pipeline.credentials === undefined ? 0 : credential % lanes;
+      return await openJournalledLane({ log, group: topics.group, lanes, names, clock, pipeline, number, signal, onlyIfFree: true });
+    };
+    const opened = await within(ANSWER_WITHIN_MS, opening()).catch((error: unknown) => {
       if (error instanceof LaneHeldError) return error;
       throw error;
     });

@@ -71,7 +71,7 @@ export async function run(options: RunOptions, context: CommandContext): Promise
     for (const event of unreported.splice(0)) reporter.event(event);
     const forget = onAbort(signal, () => void log?.close());
     signal.throwIfAborted();
-    const { grown, warnings } = await prepareTopics({ log, config });
+    const { grown, warnings } = await prepareTopics({ log, config, grow: true });
     if (grown.length > 0) emit({ type: 'notice', level: 'info', message: `partitions added for topics.lanes: ${growthWords(grown)}` });
     for (const message of warnings) emit({ type: 'notice', level: 'warn', message });
     const onEvent = (event: RunEvent): void => {

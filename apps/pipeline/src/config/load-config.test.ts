@@ -246,6 +246,14 @@ test('an error includes the sections without problems', async () => {
   expect(error.valid.pipelines).toEqual([]);
 });
 
+test.each(['lanes: 10', 'names: { followers.idz: x }', 'names: { followers.ids: x, followers.pages: x }'])(
+  'topics that do not fit the pipelines are no valid section: %s',
+  async (setting) => {
+    const { valid } = await refusal(`topics: { ${setting} }\n${FOLLOWERS}`, { env: ENV });
+    expect([valid.topics, valid.pipelines?.length]).toEqual([undefined, 1]);
+  },
+);
+
 test('no secret shows in a configuration or an error, however it is printed', async () => {
   const secrets = ['token-value-1', 'key-value-2', 'plain-secret-3', 'token-value-3', 'proxy-secret-4'];
   const plain = `  proxy: http://me:proxy-secret-4@127.0.0.1:3128\n`;

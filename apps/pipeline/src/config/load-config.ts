@@ -60,7 +60,10 @@ export async function loadConfig({
   const found = [...read.problems, ...crossProblems({ ...read, definitions })].sort(inOrder);
   const problems = found.length === 0 ? found : (read.withExcerpts?.(found) ?? found);
   const { status, pipelines } = read;
-  const topics = read.topics?.driver === 'sqlite' ? { ...read.topics, file: resolve(dirname(path), read.topics.file) } : read.topics;
+  // With the wrong lanes or names, a command would create topics that no run can use.
+  const isTopicsWrong = found.some(({ key }) => key.startsWith('topics.'));
+  const given = isTopicsWrong ? undefined : read.topics;
+  const topics = given?.driver === 'sqlite' ? { ...given, file: resolve(dirname(path), given.file) } : given;
   if (problems.length > 0 || topics === undefined || status === undefined) {
     const valid = {
       pipelines,

@@ -66,6 +66,41 @@ describe('headgate check --online', () => {
     expect(service.requests).toHaveLength(1);
   });
 
+  it('leaves the partitions for more lanes to a run, like every other command, and refuses lanes that no run can have', async () => {
+    await using service = await startFollowers({ users: { a: { followers: 1 } } });
+    const yaml = followersYaml({ url: service.url, users: ['a'] });
+    await using place = await workplace(yaml);
+    expect((await place.headgate('run')).code).toBe(0);
+    const configure = (lanes: number): Promise<void> =>
+      place.write(
+        'headgate.yaml',
+        yaml
+          .replace('./headgate.db', `./headgate.db, lanes: ${lanes}`)
+          .replace('limit:', lanes === 2 ? '  - { name: other, bearer: "${KEY}" }\n  limit:' : 'limit:'),
+      );
+    const commands = [
+      ['check', '--online'],
+      ['cancel', 'followers', '@nobody'],
+      ['dismiss', 'followers'],
+      ['enqueue', 'followers', 'a'],
+    ];
+    await configure(10);
+    for (const command of commands) {
+      const { code, stdout, stderr } = await place.headgate(...command);
+      expect([code, stdout + stderr]).toEqual([2, expect.stringContaining('10 lanes need at least 10 followers credentials')]);
+    }
+    await configure(2);
+    const codes: (number | null)[] = [];
+    for (const command of commands) codes.push((await place.headgate(...command)).code);
+    expect(codes).toEqual([0, 1, 0, 0]);
+    expect(service.requests).toHaveLength(3);
+    await place.write('headgate.yaml', yaml);
+    expect(await place.headgate('run')).toMatchObject({ code: 0 });
+    await configure(2);
+    const { code, stderr } = await place.headgate('run');
+    expect([code, stderr]).toEqual([0, expect.stringContaining('followers.requests (1 to 2)')]);
+  });
+
   it('sends nothing if its request can’t be recorded', async () => {
     await using service = await startFollowers({ users: { a: { followers: 1 } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }).replace('./headgate.db', './none.txt'));

@@ -57,7 +57,7 @@ export async function inProcess({ clock = systemClock(), around = (log) => log }
         const { signal } = stop;
         const read = await config(yaml);
         const { group, lanes } = read.topics;
-        await prepareTopics({ log, config: read });
+        await prepareTopics({ log, config: read, grow: true });
         const onEvent = (event: RunEvent): void => void events.push(event);
         await using running = await start({
           log,

@@ -5,7 +5,7 @@ import { configFolder } from '../config/config-folder.fixture.ts';
 import type { TopicsConfig } from '../config/topics-section.ts';
 import { books } from '../pipelines/books.ts';
 import { logWith } from './log-with.fixture.ts';
-import { prepareTopics, runTopics, partitionsOf } from './topics.ts';
+import { lanesInLog, prepareTopics, runTopics, partitionsOf } from './topics.ts';
 
 const KAFKA: TopicsConfig = {
   driver: 'kafka',
@@ -40,6 +40,18 @@ test('a file made for more lanes says how many to set, and what is wanted of eac
     );
   }
   expect((await prepareTopics({ log, config: { topics: { ...topics, lanes: 3 }, pipelines: [] } })).created).toEqual([]);
+});
+
+test('only a run adds partitions for more lanes; other commands use the lanes that the log has', async () => {
+  const folder = await configFolder({});
+  const file = `${folder}/headgate.db`;
+  await using log = await sqliteTopicLog({ file });
+  const topics: TopicsConfig = { driver: 'sqlite', file, group: 'headgate', lanes: 2, prefix: '', names: {} };
+  await log.createTopics([{ name: 'followers.requests', partitions: 1 }]);
+  const { created, grown } = await prepareTopics({ log, config: { topics, pipelines: [] } });
+  expect([created.includes('followers.state'), grown, await lanesInLog(log, topics, 'followers')]).toEqual([true, [], 1]);
+  await prepareTopics({ log, config: { topics, pipelines: [] }, grow: true });
+  expect(await lanesInLog(log, topics, 'followers')).toBe(2);
 });
 
 test('books have one partition whatever the lanes; a state that is too large asks for lanes; what else is wrong is kept', async () => {

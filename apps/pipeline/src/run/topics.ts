@@ -17,11 +17,14 @@ export interface PrepareTopicsOptions {
   readonly config: ConfigOfLog;
   /** Whether to check the topics without changing anything. Default: false. */
   readonly validateOnly?: boolean;
+  /** Whether to add partitions for more lanes. Only a run does, because partitions can't be removed. Default: false. */
+  readonly grow?: boolean;
 }
 
 /** Creates the missing topics of a run. Throws a `TopicMismatchError` that says what to do about topics that don't fit. */
-export async function prepareTopics({ log, config, validateOnly = false }: PrepareTopicsOptions): Promise<CreatedTopics> {
-  const specs = runTopics(config);
+export async function prepareTopics({ log, config, validateOnly = false, grow = false }: PrepareTopicsOptions): Promise<CreatedTopics> {
+  const wanted = runTopics(config);
+  const specs = validateOnly || grow ? wanted : await withAdvice(config, withoutGrowth(log, wanted));
   const made = await withAdvice(config, log.createTopics(specs, { validateOnly }));
   // Without pipelines, `topicSpecs` returns only the topic of the group's state.
   const [group] = topicSpecs([], { lanes: 1, names: topicNames(config.topics) });
@@ -53,12 +56,25 @@ export async function partitionsOf({ log, config }: Pick<PrepareTopicsOptions, '
   return partitions;
 }
 
+/** Returns the topics with the partitions that they have, if these are too few. */
+async function withoutGrowth(log: TopicLog, specs: readonly NewTopicSpec[]): Promise<readonly NewTopicSpec[]> {
+  const { grown } = await log.createTopics(specs, { validateOnly: true });
+  const existing = new Map(grown.map(({ topic, from }) => [topic, from]));
+  return specs.map((spec) => ({ ...spec, partitions: existing.get(spec.name) ?? spec.partitions }));
+}
+
+/** Number of lanes of a pipeline in the log. After `topics.lanes` was raised, that's the earlier number until a run adds partitions. */
+export async function lanesInLog(log: TopicLog, topics: TopicsConfig, pipeline: string): Promise<number> {
+  const [requests] = await log.listTopics([topicNames(topics)(`${pipeline}.requests`)], { withOffsets: false });
+  return requests?.partitions ?? topics.lanes;
+}
+
 /** Added partitions: `followers.requests (1 to 2), followers.pages (1 to 2)`. */
 export function growthWords(grown: CreatedTopics['grown']): string {
   return grown.map(({ topic, from, to }) => `${topic} (${from} to ${to})`).join(', ');
 }
 
-async function withAdvice(config: ConfigOfLog, made: Promise<CreatedTopics>): Promise<CreatedTopics> {
+async function withAdvice<Made>(config: ConfigOfLog, made: Promise<Made>): Promise<Made> {
   try {
     return await made;
   } catch (error) {
