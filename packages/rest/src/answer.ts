@@ -143,7 +143,7 @@ function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verd
       const notice = `${subject}: ${service} ended the listing (${said}). The listing restarts.`;
       if (next !== undefined)
         return { kind: 'ok', value: { stream: query.stream, records: [], found: 0, digests: [], receivedMs: epochMs, next, notice } };
-      const message = `${subject}: ${service} ended the listing three times without a record in between (${said}).`;
+      const message = `${subject}: ${service} ended the listing again after three restarts (${said}). Start the crawl again later.`;
       return { kind: 'fatal', error: error('HEADGATE_CURSOR_LOOP', message) };
     }
   }
@@ -348,7 +348,8 @@ function dropRepeated(
     keys: isDropping ? keys : undefined,
     edge,
     seen: cursor.seen,
-    again: records.length === 0 ? cursor.again : undefined,
+    // Without an order, a restarted listing returns its first records again, so no record shows that it gets any further.
+    again: since?.order === undefined || records.length === 0 ? cursor.again : undefined,
   };
   return { records, found: found.length, digests, next };
 }

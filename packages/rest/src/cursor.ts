@@ -26,7 +26,7 @@ export type Cursor = {
   readonly edge?: Carried | undefined;
   /** Digests of records that were written before this window or before the last restart. The listing skips them. */
   readonly seen?: readonly string[] | undefined;
-  /** How often the listing has restarted since it last returned a new record. */
+  /** How often the listing has restarted. If it is ordered by time: since it last returned a new record. */
   readonly again?: number | undefined;
   /** Digest of the stream's path and `pages`. If it differs from the current one, the listing restarts instead of following this cursor. */
   readonly way?: string | undefined;
@@ -88,10 +88,10 @@ export function nextWindow({ pages, since }: Pick<Stream, 'pages' | 'since'>, { 
   };
 }
 
-/** Maximum number of restarts of a listing without a new record in between. */
+/** Maximum number of restarts of a listing. In one that is ordered by time, a new record sets the number back. */
 const MAX_AGAIN = 3;
 
-/** The cursor with which a listing restarts; undefined after `MAX_AGAIN` restarts without a new record. */
+/** The cursor with which a listing restarts; undefined after `MAX_AGAIN` restarts. */
 export function againFrom({ pages, since }: Pick<Stream, 'pages' | 'since'>, cursor: Cursor): Cursor | undefined {
   const { began, edge, again = 0, way } = cursor;
   if (again >= MAX_AGAIN) return undefined;

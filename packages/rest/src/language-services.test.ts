@@ -168,8 +168,9 @@ describe('the next page', () => {
   it('restarts the listing, with a message, if its configuration changed since the previous page', async () => {
     const answer = ({ query }: ApiCall) => ({ body: pageOf(items, Number(query.get('page') ?? query.get('p')), 3) });
     const streams = (parameter: string) => ({ items: { get: '/items', key: '$.id', pages: { page: { query: parameter } } } });
-    const { records, notices } = await walkedAgain({ ...bearer, streams: streams('page') }, { ...bearer, streams: streams('p') }, answer);
-    expect(records.map(([key]) => key)).toEqual(['1', '2', '3', '4', '5', '6', ...items.map(({ id }) => String(id))]);
+    const sections = ['page', 'p', 'page'].map((parameter) => ({ ...bearer, streams: streams(parameter) }));
+    const { records, notices } = await walkedAgain(sections, answer);
+    expect(records.map(([key]) => key).join('')).toBe('1234561234561234567');
     expect(notices).toContain(
       "items: the section's paging has changed, so the listing restarted. Records of its earlier pages are written again.",
     );

@@ -153,7 +153,10 @@ function pipelineOf(name: string, section: RestOptions) {
           const first = firstCursor(streamOf(stream), carried as Carried | undefined, io.clock.epochMs());
           return {
             first,
-            query: (cursor) => (cursor.way === first.way ? { stream, fields, cursor } : { stream, fields, cursor: first, isChanged: true }),
+            query: (cursor) =>
+              cursor.way === first.way
+                ? { stream, fields, cursor }
+                : { stream, fields, cursor: { ...first, again: (cursor.again ?? 0) + 1 }, isChanged: true },
             next: ({ next }) => (next === undefined ? 'last' : { cursor: next }),
           };
         },

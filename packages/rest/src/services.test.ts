@@ -356,6 +356,43 @@ describe('errors', () => {
     expect([records['items'], deadLetters]).toEqual([pairs(items), []]);
   });
 
+  /** A list of six pages whose cursors expire at these pages, once each, or `always`. It has no order, so each restart begins at its first page. */
+  const unordered = async (expiring: readonly number[], always = -1) => {
+    const left = new Set(expiring);
+    const { records, deadLetters } = await list(
+      {
+        ...bearer,
+        streams: {
+          items: {
+            get: '/items',
+            records: '$.items[*]',
+            key: '$.id',
+            pages: { cursor: '$.next', as: { query: 'cursor' } },
+            errors: [{ status: 410, then: 'restart' }],
+          },
+        },
+      },
+      {
+        routes: {
+          'GET /items': ({ query }) => {
+            const page = Number(query.get('cursor') ?? 0);
+            if (page === always || left.delete(page)) return { status: 410, body: {} };
+            return { body: { items: [{ id: page }], next: page < 5 ? page + 1 : null } };
+          },
+        },
+      },
+    );
+    return { keys: records['items']?.map(([key]) => key).join(''), deadLetters };
+  };
+
+  it('that restart a listing without an order at its first page', async () => {
+    expect(await unordered([2, 3, 5])).toEqual({ keys: '0101201234012345', deadLetters: [] });
+  });
+
+  it('that restart a listing without an order at most three times', async () => {
+    expect(await unordered([], 2)).toMatchObject({ keys: '01'.repeat(4), deadLetters: [{ code: 'HEADGATE_CURSOR_LOOP' }] });
+  });
+
   it('of a listing that returns the same page for every number', async () => {
     const { deadLetters, api } = await list(
       { ...bearer, streams: { items: { get: '/items', key: '$.id', pages: { page: { query: 'p' } } } } },

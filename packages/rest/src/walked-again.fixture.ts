@@ -9,18 +9,21 @@ import { rest } from './rest.ts';
 
 type Given = Omit<Section, 'baseUrl'>;
 
-/** Stops a section after two pages, and continues with another section of the same name. Returns the records in `items` and the notices. */
-export async function walkedAgain(before: Given, later: Given, answer: (call: ApiCall) => ApiAnswer) {
+/**
+ * Works each of these sections of the same name for two pages, and the last one to its end, as one listing. Returns the records in `items` and
+ * the notices of the last section.
+ */
+export async function walkedAgain(sections: readonly Given[], answer: (call: ApiCall) => ApiAnswer) {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-rest-'));
-  const reached = Promise.withResolvers<void>();
-  const isFirst = { now: true };
+  let reached = Promise.withResolvers<void>();
+  let isLast = false;
   let asked = 0;
   try {
     await using api = await startApi({
       routes: {
         'GET /items': (call) => {
           asked += 1;
-          if (isFirst.now && asked > 2) {
+          if (!isLast && asked > 2) {
             reached.resolve();
             return { status: 503, body: {} };
           }
@@ -30,17 +33,19 @@ export async function walkedAgain(before: Given, later: Given, answer: (call: Ap
     });
     await using log = await sqliteTopicLog({ file: join(folder, 'log.db') });
     const notices: string[] = [];
-    {
-      await using running = await start({ log, pipelines: [rest('api')({ baseUrl: api.url, ...before })] });
-      await reached.promise;
-      await running.stop();
+    for (const [i, section] of sections.entries()) {
+      [reached, isLast, asked] = [Promise.withResolvers<void>(), i === sections.length - 1, 0];
+      await using running = await start({ log, pipelines: [rest('api')({ baseUrl: api.url, ...section })] });
+      if (isLast) {
+        running.events.subscribe((event) => {
+          if (event.type === 'notice') notices.push(event.message);
+        });
+        await running.done;
+      } else {
+        await reached.promise;
+        await running.stop();
+      }
     }
-    isFirst.now = false;
-    await using running = await start({ log, pipelines: [rest('api')({ baseUrl: api.url, ...later })] });
-    running.events.subscribe((event) => {
-      if (event.type === 'notice') notices.push(event.message);
-    });
-    await running.done;
     const records = (await Array.fromAsync(log.read({ topic: 'api.items' }))).map(({ key, value }) => [key, value] as const);
     return { records, notices };
   } finally {
