@@ -113,7 +113,7 @@ function ruledVerdict(rule: ErrorRule, stream: Stream, answered: Answered): Verd
       return {
         kind: 'transient',
         reason: `the service answered ${said}`,
-        retryInMs: bodyMs ?? fixedMs ?? retryAfterMs({ headers, epochMs }),
+        retryInMs: bodyMs ?? retryAfterMs({ headers, epochMs }) ?? fixedMs,
       };
     case 'wait':
       return {

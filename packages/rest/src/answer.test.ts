@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { verdictOf } from './answer.ts';
+import { bearer } from './list.fixture.ts';
+import { restOptions } from './language.ts';
+
+/** The verdict on a response of a stream with these settings. */
+function verdict(stream: object, { status = 200, headers = {}, body = '' }) {
+  const { items } = restOptions.parse({ baseUrl: 'http://127.0.0.1', ...bearer, streams: { items: { get: '/items', ...stream } } }).streams;
+  if (items === undefined) throw new Error('no stream');
+  const context = {
+    service: 'api',
+    subject: 'items',
+    credential: 'app',
+    epochMs: Date.UTC(2024, 0, 1),
+    query: { stream: 'items', fields: {}, cursor: { at: null } },
+    recentlyRefused: false,
+    redact: String,
+  };
+  return verdictOf(items, [], { status, headers, body: Buffer.from(body) }, context);
+}
+
+it.each(['retry', 'wait'] as const)('with then: %s, a wait in the headers comes before that of the rule', (then) => {
+  const errors = [{ status: 503, then, wait: '1m' }];
+  expect(verdict({ errors }, { status: 503, headers: { 'retry-after': '300' } })).toMatchObject({ retryInMs: 300_000 });
+  expect(verdict({ errors }, { status: 503 })).toMatchObject({ retryInMs: 60_000 });
+});
