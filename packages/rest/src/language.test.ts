@@ -162,3 +162,90 @@ describe('mistakes, each with its path and fix', () => {
     expect(issuesOf({}, section)).toContain(message);
   });
 });
+
+describe('credentials that share one budget', () => {
+  const client = { url: '/token', id: 'me', secret: 'shh' };
+  const signed = { consumerKey: 'me', consumerSecret: 'shh' };
+
+  it.each([
+    ['bearer', { bearer: 'x' }, { bearer: 'x' }],
+    ['basic', { basic: { user: 'me', password: 'x' } }, { basic: { user: 'me', password: 'x' } }],
+    ['basic', { basic: { user: 'me' } }, { basic: { user: 'me' } }],
+    ['key', { key: 'x' }, { key: 'x' }],
+    ['key', { key: 'x', header: 'x-key' }, { key: 'x', query: 'key' }],
+    ['oauth1', { oauth1: signed }, { oauth1: { ...signed, consumerSecret: 'other' } }],
+    ['oauth1', { oauth1: { ...signed, token: 't', tokenSecret: 'a' } }, { oauth1: { ...signed, token: 't', tokenSecret: 'b' } }],
+    ['token', { token: client }, { token: { ...client, in: 'body' } }],
+    [
+      'token',
+      { token: { url: '/login', json: { user: 'me', password: 'x' } } },
+      { token: { url: '/login', json: { user: 'me', password: 'x' } } },
+    ],
+  ])('%s: %j and %j', (setting, one, other) => {
+    const credentials = [
+      { name: 'a', ...one },
+      { name: 'b', bearer: 'other' },
+      { name: 'c', ...other },
+    ];
+    expect(issuesOf({}, { credentials })).toEqual([
+      `credentials.2.${setting}: is also the secret of credentials[0]. The service counts both against one budget. Keep one of them.`,
+    ]);
+  });
+
+  it('two without a secret', () => {
+    expect(issuesOf({}, { credentials: [{ name: 'a' }, { name: 'b' }] })).toEqual([
+      'credentials.1: has no secret, like credentials[0]. The service counts both against one budget. Keep one of them.',
+    ]);
+  });
+
+  it('two with one name', () => {
+    expect(
+      issuesOf(
+        {},
+        {
+          credentials: [
+            { name: 'a', bearer: 'x' },
+            { name: 'a', bearer: 'y' },
+          ],
+        },
+      ),
+    ).toEqual(['credentials.1.name: is also the name of credentials[0]. Give each its own name.']);
+  });
+
+  it.each([
+    [{ bearer: 'x' }, { bearer: 'y' }],
+    [{ basic: { user: 'me', password: 'x' } }, { basic: { user: 'you', password: 'x' } }],
+    [{ oauth1: { ...signed, token: 'a', tokenSecret: 's' } }, { oauth1: { ...signed, token: 'b', tokenSecret: 's' } }],
+    [{ token: { ...client, form: { account: '1' } } }, { token: { ...client, form: { account: '2' } } }],
+    [{ token: { ...client, url: '/one/token' } }, { token: { ...client, url: '/other/token' } }],
+    [{ token: { ...client, refreshToken: 'a' } }, { token: { ...client, refreshToken: 'b' } }],
+    [{ bearer: 'x' }, {}],
+  ])('not %j and %j', (one, other) => {
+    expect(
+      issuesOf(
+        {},
+        {
+          credentials: [
+            { name: 'a', ...one },
+            { name: 'b', ...other },
+          ],
+        },
+      ),
+    ).toEqual([]);
+  });
+
+  it("not two whose secrets can't be read yet", () => {
+    const bearer = { file: '/nonexistent/headgate-secret' };
+    expect(
+      issuesOf(
+        {},
+        {
+          credentials: [
+            { name: 'a', bearer },
+            { name: 'b', bearer },
+          ],
+        },
+      ),
+    ).toEqual([]);
+  });
+});

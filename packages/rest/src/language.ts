@@ -1,5 +1,13 @@
 import { duration, secret } from '@headgate/pipeline';
-import { httpOptions, nearest, plainFileText, timeOfDay, timeZone } from '@headgate/pipeline/internal';
+import {
+  type CredentialIdentity,
+  distinctCredentials,
+  httpOptions,
+  nearest,
+  plainFileText,
+  timeOfDay,
+  timeZone,
+} from '@headgate/pipeline/internal';
 import * as z from 'zod';
 import { type Path, path, readPath } from './path.ts';
 import { type JsonTemplate, type Placeholder, type Template, fieldsOf, isTemplate, jsonTemplate, parameter, template } from './template.ts';
@@ -110,6 +118,17 @@ const credential = z
     if (places.length > 0 && given.key === undefined)
       context.addIssue({ code: 'custom', path: [places[0] ?? ''], message: 'needs a key. Add key: "${KEY}".' });
   });
+
+/** The same key is the same secret, wherever the request carries it. A client that requests tokens is told from others by its whole request. */
+function identityOf({ bearer, basic, key, oauth1, token }: z.output<typeof credential>): CredentialIdentity {
+  if (bearer !== undefined) return { setting: 'bearer', values: [bearer] };
+  if (basic !== undefined) return { setting: 'basic', values: [() => basic.user, basic.password] };
+  if (key !== undefined) return { setting: 'key', values: [key] };
+  if (oauth1 !== undefined) return { setting: 'oauth1', values: [oauth1.consumerKey, oauth1.token] };
+  if (token === undefined) return { values: [] };
+  const { url, id, refreshToken, form, json } = token;
+  return { setting: 'token', values: [id, refreshToken, () => JSON.stringify([url, form, json])] };
+}
 
 /** A place of one value in a response: a path in the body, or a header. */
 const given = z.union([path({ singular: true }), z.strictObject({ header: headerName })]);
@@ -565,7 +584,11 @@ export const restOptions = z
       })
       .describe('Address of the service.')
       .meta({ format: 'uri', examples: ['https://api.example.com'] }),
-    credentials: z.array(credential).min(1).describe('Credentials, each with its own budgets. Lanes split them.'),
+    credentials: z
+      .array(credential)
+      .min(1)
+      .superRefine(distinctCredentials(identityOf))
+      .describe('Credentials, each with its own budgets. Lanes split them.'),
     limit: budget
       .exactOptional()
       .describe('Limit of the service for each credential, or for all of them: requests per window, day or month.'),
@@ -588,12 +611,7 @@ export const restOptions = z
       refuse(['limit'], "is missing. Write the service's limit, such as { requests: 15, window: 15m }.");
     if (one !== undefined && budgets !== undefined) refuse(['budgets'], "can't be combined with limit. Keep one of them.");
     if (Object.keys(streams).length === 0) refuse(['streams'], 'has no stream.');
-    for (const [i, { name, body }] of credentials.entries()) {
-      if (credentials.findIndex((other) => other.name === name) < i)
-        refuse(
-          ['credentials', i, 'name'],
-          'is also the name of another credential. Give each its own name, because budgets are kept under it.',
-        );
+    for (const [i, { body }] of credentials.entries()) {
       const reading = Object.entries(streams).find(([, given]) => given.get !== undefined);
       if (body !== undefined && reading !== undefined)
         refuse(['credentials', i, 'body'], `needs a body in every request, and ${reading[0]} is a get. Write header or query.`);

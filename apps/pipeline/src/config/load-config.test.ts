@@ -187,7 +187,7 @@ test('lanes without credentials are refused', async () => {
 
 test('lanes that would each use a shared limit are refused', async () => {
   const section = (limit: string) =>
-    `topics:\n  lanes: 2\nshops:\n  use: rest\n  baseUrl: https://api.example.com\n  credentials: [{ name: a }, { name: b }]\n  ${limit}\n  streams: { items: { get: /items, key: $.id } }\n`;
+    `topics:\n  lanes: 2\nshops:\n  use: rest\n  baseUrl: https://api.example.com\n  credentials: [{ name: a, bearer: x }, { name: b, bearer: y }]\n  ${limit}\n  streams: { items: { get: /items, key: $.id } }\n`;
   const refused = ["2:10 topics.lanes: 2 lanes can't share a limit, and shops has one over all credentials (shared). Write 1."];
   expect(await problemsOf(section('limit: { requests: 1, window: 1s, shared: true }'))).toEqual(refused);
   expect(await problemsOf(section('budgets: { day: { requests: 1, per: day, shared: true } }'))).toEqual(refused);

@@ -15,8 +15,7 @@ import {
   topic,
   walk,
 } from '@headgate/pipeline';
-import { sourceOptions } from '@headgate/pipeline/internal';
-import { readNow } from '@headgate/pipeline/internal';
+import { distinctCredentials, sourceOptions } from '@headgate/pipeline/internal';
 import { type FollowersAnswer, followers as followersSource, followersPaging } from '@headgate/sources/followers';
 import { type UserChoice, isScreenName, isUserId, userLabel } from '@headgate/sources/followers/user';
 import * as z from 'zod';
@@ -97,32 +96,11 @@ const credential = z
 const credentials = z
   .array(credential)
   .min(1)
-  .superRefine((all, context) => {
-    const names = all.map(({ name }) => name);
-    const secrets = all.map(comparable);
-    for (const [i, { bearer: token }] of all.entries()) {
-      const name = names.indexOf(names[i] ?? '');
-      const same = secrets[i] === undefined ? i : secrets.indexOf(secrets[i]);
-      if (name !== i) {
-        const message = `is also the name of credentials[${name}]. Give each its own name.`;
-        context.addIssue({ code: 'custom', path: [i, 'name'], message });
-      }
-      if (same !== i) {
-        const message = `is also the secret of credentials[${same}]. The service counts both against one budget. Keep one of them.`;
-        context.addIssue({ code: 'custom', path: [i, token === undefined ? 'oauth1' : 'bearer'], message });
-      }
-    }
-  });
-
-/**
- * Returns equal texts for credentials that share one budget at the service. If each had its own budget, a run would exceed the limit.
- * Undefined if the secret can't be read yet.
- */
-function comparable({ bearer: token, oauth1: keys }: Credential): string | undefined {
-  const read = (given: SecretReader | undefined): string | undefined => (given === undefined ? '' : readNow(given));
-  const [first, second] = keys === undefined ? [read(token), ''] : [read(keys.consumerKey), read(keys.token)];
-  return first === undefined || second === undefined ? undefined : JSON.stringify([keys === undefined, first, second]);
-}
+  .superRefine(
+    distinctCredentials(({ bearer: token, oauth1: keys }: Credential) =>
+      keys === undefined ? { setting: 'bearer', values: [token] } : { setting: 'oauth1', values: [keys.consumerKey, keys.token] },
+    ),
+  );
 
 const user = z.union([
   z.string().transform((text, context): UserChoice => {
