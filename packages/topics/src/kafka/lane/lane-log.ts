@@ -96,8 +96,10 @@ export class LaneLog {
     if (key !== this.holderKey) return undefined;
     const holder = JSON.parse(value) as LaneHolder;
     if (isAborted) {
-      if (holder.nonce === this.#awaited) throw new Error('Another process started to take the lane, and aborted the attempt of this one.');
-      return undefined;
+      if (holder.nonce !== this.#awaited) return undefined;
+      // The next reading passes this record again.
+      this.#awaited = undefined;
+      throw new Error('Another process started to take the lane, and aborted the attempt of this one.');
     }
     if (holder.released === true) this.#noted = [];
     if (holder.incarnation === this.#options.incarnation) {

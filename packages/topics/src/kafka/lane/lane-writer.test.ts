@@ -1,10 +1,13 @@
 import { expect, test, vi } from 'vitest';
 import { Backoff } from '../../backoff.ts';
+import { MissingRightError } from '../../missing-right-error.ts';
 import { TopicUnknownError } from '../../topic-errors.ts';
+import type { LaneTransaction } from '../../topic-log.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { isTopicUnknown } from '../client/error-kinds.ts';
 import { patience } from '../client/patience.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
+import type { TransactionId } from '../producer/transaction-law.ts';
 import type { TransactionSession } from '../producer/transaction-session.ts';
 import { KafkaLaneWriter, type KafkaLaneWriterOptions } from './lane-writer.ts';
 
@@ -104,16 +107,97 @@ test('three processes that take a lane at once over a slow link leave each other
   }
 });
 
+const REFUSED = new MissingRightError([{ operation: 'Write', kind: 'transactional id', name: 'lane' }]);
+const at = (page: string) => (tx: LaneTransaction) => tx.checkpoint('page', page);
+
+test('a transaction that the log has counts, although its writer got an error', async () => {
+  let newest: TransactionId | undefined;
+  const lane = await writer({
+    newest: () => newest && { id: newest },
+    write: async (_, id) => {
+      newest = id;
+      await Promise.reject(REFUSED);
+    },
+  });
+  await lane.open();
+  await lane.transaction(at('1'));
+  expect(lane.state.get('page')).toBe('1');
+});
+
+test('a transaction that throws wrote nothing, and a later one continues', async () => {
+  let refused = true;
+  const written: unknown[] = [];
+  const lane = await writer({
+    write: async ({ records }) => {
+      if (refused) await Promise.reject(REFUSED);
+      written.push(...records);
+    },
+  });
+  await lane.open();
+  await expect(lane.transaction(at('1'))).rejects.toBe(REFUSED);
+  refused = false;
+  await lane.transaction(at('2'));
+  expect(written).toMatchObject([{ key: 'page', value: '2' }]);
+});
+
+test('after a transaction whose outcome is unknown, a lane writes nothing until it is opened again', async () => {
+  let refused = false;
+  let writes = 0;
+  const lane = await writer({
+    begin: async () => await (refused ? Promise.reject(REFUSED) : Promise.resolve()),
+    write: async () => {
+      writes += 1;
+      refused = true;
+      await Promise.reject(REFUSED);
+    },
+  });
+  await lane.open();
+  await expect(lane.transaction(at('1'))).rejects.toBe(REFUSED);
+  refused = false;
+  for (const page of ['2', '3']) {
+    await expect(lane.transaction(at(page))).rejects.toMatchObject({ code: 'HEADGATE_TOPIC_LOG_FAILED', cause: REFUSED });
+  }
+  expect(writes).toBe(1);
+  expect(lane.state.get('page')).toBeUndefined();
+});
+
+test('a close does not wait for the partitions of a transaction that cannot be looked up', async () => {
+  vi.useFakeTimers();
+  try {
+    const lane = await writer({ placed: () => new Promise(() => undefined) });
+    await lane.open();
+    const transaction = lane.transaction(at('1'));
+    transaction.catch(() => undefined);
+    const closing = lane.close();
+    await vi.advanceTimersByTimeAsync(2_000);
+    await closing;
+    await expect(transaction).rejects.toMatchObject({ code: 'HEADGATE_TOPIC_LOG_CLOSED' });
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 interface Parts {
   readonly look?: () => Promise<void>;
   readonly begin?: () => Promise<void>;
-  readonly write?: () => Promise<void>;
+  readonly write?: TransactionSession['write'];
+  readonly newest?: () => { readonly id: TransactionId } | undefined;
+  readonly placed?: KafkaLaneWriterOptions['placed'];
   readonly unavailable?: (reason: string) => void;
 }
 
-async function writer({ look, begin, write, unavailable = () => undefined }: Parts): Promise<KafkaLaneWriter> {
+async function writer(parts: Parts): Promise<KafkaLaneWriter> {
+  const { look, begin, write, newest = () => undefined, placed, unavailable = () => undefined } = parts;
   const nothing = async (): Promise<void> => await Promise.resolve();
-  const session = { begin: begin ?? nothing, write: write ?? nothing, settle: nothing, disconnect: nothing };
+  const session = {
+    begin: begin ?? nothing,
+    write: write ?? nothing,
+    settle: nothing,
+    disconnect: nothing,
+    get newest() {
+      return newest();
+    },
+  };
   const client: Pick<ReconnectingClient<Cluster>, 'once'> = { once: (look ?? nothing) as () => Promise<never> };
   const options: KafkaLaneWriterOptions = {
     lane: { name: 'lane', state: { topic: 'state', partition: 0 } },
@@ -125,7 +209,7 @@ async function writer({ look, begin, write, unavailable = () => undefined }: Par
       failureText: String,
       waitsForRights: false,
     }),
-    placed: async (content) => await Promise.resolve(content),
+    placed: placed ?? (async (content) => await Promise.resolve(content)),
     explained: async (fault) => await Promise.resolve(isTopicUnknown(fault) ? UNKNOWN : fault),
     member: () => undefined,
     skewMs: () => 0,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { Backoff } from '../../backoff.ts';
 import { LaneLostError } from '../../lane-errors.ts';
+import { TopicLogError } from '../../topic-log-error.ts';
 import { TopicLostError } from '../../topic-errors.ts';
 import { QueuedLaneWriter } from '../../queued-lane-writer.ts';
 import type { LiveState } from '../../state-reading.ts';
@@ -60,6 +61,8 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   /** Partitions and group offsets that this writer writes, or in which an earlier holder may have left a transaction open. */
   readonly #places = new Places();
   #session: TransactionSession | undefined;
+  /** Set after a transaction whose outcome this writer couldn't find out. */
+  #undecided: TopicLogError | undefined;
   #settling: NodeJS.Timeout | undefined;
 
   constructor(options: KafkaLaneWriterOptions) {
@@ -100,16 +103,19 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   }
 
   protected override async write(work: (tx: LaneTransaction) => void): Promise<void> {
-    clearTimeout(this.#settling);
+    if (this.#undecided !== undefined) throw this.#undecided;
     const { lane, placed } = this.#options;
-    const content = await placed(collectTransaction(work, lane));
+    const content = await this.#abortable(placed(collectTransaction(work, lane)));
+    clearTimeout(this.#settling);
     const id = { incarnation: this.#incarnation, number: this.#log.counted + 1 };
     await this.#untilDone(async (session) => {
       await session.write(content, id);
       this.#log.counted = id.number;
     }, content).catch((error: unknown) => {
-      // If `counted` has reached this number, the log has the transaction, although the lane is lost. Only the next transaction throws.
-      if (!(error instanceof LaneLostError) || this.#log.counted < id.number) throw error;
+      // If `counted` has reached this number, the log has the transaction, although its writer got an error, or has lost the lane.
+      if (this.#log.counted >= id.number) return;
+      if (this.#session === undefined && !(error instanceof LaneLostError)) this.#undecided = undecidedError(lane.name, error);
+      throw error;
     });
     this.#state?.apply(stateChanges(content.records, lane.state));
     // Without this, readers of the last transaction could have to wait for the next one, which can come much later.
@@ -144,8 +150,10 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       }
     };
     await retry(attempt, { patience, signal }).catch(async (error: unknown) => {
-      // Taking the lane again ends the failed transaction. Otherwise its records would keep readers waiting until it times out.
-      if (!signal.aborted && !(error instanceof LaneLostError)) this.#session = await this.#abortable(this.#take()).catch(() => undefined);
+      // Taking the lane again ends the failed transaction, and shows whether it counts. Otherwise its records would keep readers waiting until it
+      // times out.
+      if (!signal.aborted && !(error instanceof LaneLostError))
+        this.#session = await retry(() => this.#take(), { patience, signal }).catch(() => undefined);
       throw error;
     });
   }
@@ -201,4 +209,9 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   #abortable<T>(work: Promise<T>): Promise<T> {
     return abortable(work, this.#over.signal);
   }
+}
+
+function undecidedError(lane: string, cause: unknown): TopicLogError {
+  const message = `Whether the last transaction of lane "${lane}" was written is unknown. Open the lane again and continue from its state, which shows it.`;
+  return new TopicLogError({ code: 'HEADGATE_TOPIC_LOG_FAILED', message }, { cause });
 }
