@@ -9,7 +9,7 @@ export interface OpenToWorkOptions {
   readonly onMissingRight?: 'throw' | 'wait';
   /** Whether to open the log only for reading: an embedded log is neither created nor migrated. Default: false. */
   readonly readOnly?: boolean;
-  /** Whether an embedded log deletes records that are older than `retain`, except state and unfinished jobs. Default: false. */
+  /** Whether an embedded log deletes records that are older than `retain`, except state, unfinished jobs and dead letters. Default: false. */
   readonly deleteOld?: boolean;
 }
 
@@ -28,7 +28,7 @@ export async function openTopicLog(
         file: config.file,
         readOnly,
         ...listener,
-        ...(deleteOld && config.retain !== undefined && { retention: { maxAgeMs: config.retain, untilCommitted: requestsTopics(config) } }),
+        ...(deleteOld && config.retain !== undefined && { retention: { maxAgeMs: config.retain, untilCommitted: keptTopics(config) } }),
       });
     }
     case 'kafka': {
@@ -41,13 +41,13 @@ export async function openTopicLog(
 }
 
 /**
- * Returns a function that tells whether a topic contains jobs. It also recognizes the topics of pipelines that the configuration no longer
- * has, because their jobs wait for those pipelines.
+ * Returns a function that tells whether a topic contains jobs or dead letters. No group commits offsets of dead letters, so all are kept. It
+ * also recognizes the topics of pipelines that the configuration no longer has, because their jobs wait for those pipelines.
  */
-function requestsTopics({ names }: TopicsConfig): (topic: string) => boolean {
-  const isRequests = (topic: string): boolean => topic.endsWith('.requests');
-  const renamed = new Set(Object.entries(names).flatMap(([topic, name]) => (isRequests(topic) ? [name] : [])));
-  return (topic) => isRequests(topic) || renamed.has(topic);
+function keptTopics({ names }: TopicsConfig): (topic: string) => boolean {
+  const isKept = (topic: string): boolean => /\.(?:requests|dead-letters)$/u.test(topic);
+  const renamed = new Set(Object.entries(names).flatMap(([topic, name]) => (isKept(topic) ? [name] : [])));
+  return (topic) => isKept(topic) || renamed.has(topic);
 }
 
 /** Whether the log already exists. Opening an embedded log would create it. Other logs count as existing. */
