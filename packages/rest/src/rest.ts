@@ -185,9 +185,9 @@ function pipelineOf(name: string, section: RestOptions) {
         },
       });
       const batches = Object.entries(streams).flatMap(([of, { batch }]) => (batch === undefined ? [] : [[of, batch] as const]));
-      if (batches.length === 0) return listing;
       const lookups = batches.map(([of, batch]) => [`batch:${of}`, batchWork(of, batch)] as const);
       const kindOf = ({ stream }: RestRequest): string => (streams[stream]?.batch === undefined ? 'listing' : `batch:${stream}`);
+      // Route without batches, too: the kind is in the keys of the state, so listings would start over when a section gets its first batch.
       return route((request: RestRequest) => [kindOf(request), request], { listing, ...Object.fromEntries(lookups) });
 
       function batchWork(of: string, { of: field, most, match }: NonNullable<Stream['batch']>) {

@@ -13,7 +13,7 @@ type RequestOf<Picked, Kind> = Picked extends readonly [infer Kinds, infer Reque
 /**
  * Processes requests of several kinds. `pick` returns each request with its kind, as `[kind, request]`, and `works` has a processor for
  * each kind. Each lane opens one worker per kind. Requests of two kinds can have the same key: last crawls and carried values are kept per
- * kind.
+ * kind. After a change of the kind, or of whether there is a `route`, the next crawl of a key starts without them.
  */
 export function route<Request, const Picked extends readonly [kind: string, request: Request], Topics extends TopicMap>(
   pick: (request: Request) => Picked,
