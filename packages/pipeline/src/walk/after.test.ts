@@ -230,6 +230,21 @@ test('unfinished work of a pipeline that no longer has any is dropped, with a wa
   expect(await inLane(place.log, writing(1), async () => await Promise.resolve())).toEqual([]);
 });
 
+test('unfinished work of a route that the pipeline no longer has is dropped, with a warning', async () => {
+  await using place = await afterPlace();
+  const nothing = async (): Promise<void> => await Promise.resolve();
+  const unfinished = { crawl: { key: 'a', id: 'one', pages: 1, items: 1, offsets: { records: 0 } }, written: 0 };
+  await inLane(place.log, undefined, async ({ lane }) => {
+    await lane.commit({ records: [], state: [[`${STATE_KEYS.after}kind/1`, unfinished]] });
+  });
+  expect(await inLane(place.log, writing(1), async ({ crawl }) => await crawl('two'))).toMatchObject([
+    { type: 'notice', level: 'warn', message: 'a: the work after its crawl one was dropped, because the pipeline no longer defines any' },
+    { type: 'after-written', request: 'two' },
+  ]);
+  expect(await written(place.log)).toEqual(['two after none 0']);
+  expect(await inLane(place.log, writing(1), nothing)).toEqual([]);
+});
+
 test('work whose record its topic does not accept fails, and its lane continues', async () => {
   await using place = await afterPlace();
   const small = logWith(place.log, { recordLimit: () => Promise.resolve({ bytes: 1_000 }) });

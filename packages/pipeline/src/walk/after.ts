@@ -67,18 +67,21 @@ export function afterWork<Topics extends TopicMap>(
 ): AfterWork {
   const { partition } = lane;
   const afterKey = STATE_KEYS.after + kind;
-  const queue = lane
+  const kept = lane
     .stateUnder(afterKey)
-    .map(({ key, value }) => ({ number: Number(key), work: value as Unfinished }))
+    .map(({ key, value }) => ({ stateKey: afterKey + key, number: Number(key), work: value as Unfinished }));
+  // Without `route`, the prefix is also that of the kinds of an earlier `route`, whose keys aren't numbers.
+  const queue = kept
+    .filter(({ number }) => after !== undefined && !Number.isNaN(number))
     .toSorted((one, other) => one.number - other.number);
   let lastNumber = queue.at(-1)?.number ?? 0;
-  /** Unfinished work of an earlier run, for which the pipeline no longer defines `after`. */
-  const dropped = after === undefined ? queue.splice(0) : [];
+  /** Unfinished work of an earlier run that the pipeline no longer defines. */
+  const dropped = kept.filter((one) => !queue.includes(one));
   for (const { work } of dropped) {
     const message = `${work.crawl.key}: the work after its crawl ${work.crawl.id} was dropped, because the pipeline no longer defines any`;
     emit({ type: 'notice', level: 'warn', message });
   }
-  lane.beforeCommit(() => dropped.splice(0).map(({ number }): StateChange => [afterKey + String(number), null]));
+  lane.beforeCommit(() => dropped.splice(0).map(({ stateKey }): StateChange => [stateKey, null]));
   let isBusy = false;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -88,7 +91,7 @@ export function afterWork<Topics extends TopicMap>(
     isBusy = true;
     try {
       for (let next = queue[0]; next !== undefined && !signal.aborted; next = queue[0]) {
-        await workOn(after, next.work, afterKey + String(next.number));
+        await workOn(after, next.work, next.stateKey);
         queue.shift();
         notifier.notify();
       }
@@ -204,12 +207,13 @@ export function afterWork<Topics extends TopicMap>(
       if (crawl === undefined || after === undefined) return { state: [noted], start: () => undefined };
       lastNumber += 1;
       const number = lastNumber;
+      const stateKey = afterKey + String(number);
       const previous = before?.crawl && { key, ...before.crawl };
       const work: Unfinished = { crawl: { key, ...crawl }, ...(previous !== undefined && { previous }), written: 0 };
       return {
-        state: [noted, [afterKey + String(number), work]],
+        state: [noted, [stateKey, work]],
         start() {
-          queue.push({ number, work });
+          queue.push({ stateKey, number, work });
           void run();
         },
       };
