@@ -1,10 +1,12 @@
 import { DEAD_LETTERS, type DeadLetterContent, deadLetter, reasonOf } from './dead-letter.ts';
+import type { Json } from '@headgate/throttle';
 import type { NewRecord } from '@headgate/topics';
 import { STATE_KEYS } from '../engine/lane-state.ts';
 import type { Lane, StateChange } from '../engine/lane.ts';
 import { type RequestRecord, requestContent } from '../definition/request.ts';
 import type { TopicMap } from '../definition/topic.ts';
 import type { WorkerContext } from '../engine/processor.ts';
+import { type WalkState, restNote } from '../walk/walk-state.ts';
 
 /** A dead letter, and a function that emits its event. Call the function when the dead letter is durable. */
 export interface PendingDeadLetter {
@@ -65,22 +67,28 @@ export function replayable(record: RequestRecord, { request, isFor }: Replayable
 
 /**
  * Writes a dead letter for a request that can't be processed, and marks the request as finished. `isBegun`: true if the lane's state can
- * have progress of an earlier run, which is then removed.
+ * have progress of an earlier run, which is then removed. The dead letter keeps the position of a walk.
  */
 export async function refuse(context: Context, request: RequestRecord, error: unknown, isBegun: boolean): Promise<void> {
   const { key, offset } = request;
   const id = requestId(context.lane, offset);
-  const dead = pendingDeadLetter(context, { key: key || id, id, content: requestContent(request), error });
+  const walk = isBegun ? valueOf(context.lane, STATE_KEYS.walk + String(offset)) : undefined;
+  const resume = walk === undefined ? undefined : restNote(walk as WalkState<NonNullable<Json>>);
+  const dead = pendingDeadLetter(context, { key: key || id, id, content: requestContent(request), error, resume });
   await context.lane.commit({ records: [dead.record], state: isBegun ? forgetting(context.lane, offset) : [], finished: [offset] });
   dead.emit();
 }
 
 /** Returns the changes that remove a request's progress from a lane's state. */
-function forgetting({ stateUnder }: Lane, offset: number): readonly StateChange[] {
+function forgetting(lane: Lane, offset: number): readonly StateChange[] {
   const progress = [STATE_KEYS.walk, STATE_KEYS.answered].map((prefix) => `${prefix}${offset}`);
   const parts = [STATE_KEYS.keys, STATE_KEYS.text].map((prefix) => `${prefix}${offset}/`);
   return [
-    ...progress.filter((of) => stateUnder(of).some(({ key }) => key === '')).map((of): StateChange => [of, null]),
-    ...parts.flatMap((of) => stateUnder(of).map(({ key }): StateChange => [of + key, null])),
+    ...progress.filter((of) => valueOf(lane, of) !== undefined).map((of): StateChange => [of, null]),
+    ...parts.flatMap((of) => lane.stateUnder(of).map(({ key }): StateChange => [of + key, null])),
   ];
+}
+
+function valueOf({ stateUnder }: Lane, stateKey: string): unknown {
+  return stateUnder(stateKey).find(({ key }) => key === '')?.value;
 }

@@ -807,7 +807,7 @@ test('a refused part of a page becomes a dead letter, the records of the page ar
   expect(await valuesOf(place.log, 'shelves.dead-letters')).toMatchObject([{ record: { item: 'good-1' }, error: { message: 'too blue' } }]);
 });
 
-test('a request that becomes invalid after its walk started leaves nothing in the state', async () => {
+test('a request that becomes invalid after its walk started leaves nothing in the state, and its replay continues the walk', async () => {
   await using place = await temporaryLog();
   const stop = new AbortController();
   const slowBehindThePage = shelvesApi({
@@ -837,4 +837,11 @@ test('a request that becomes invalid after its walk started leaves nothing in th
     'headgate/lane',
     'headgate/requests',
   ]);
+
+  const api = shelvesApi();
+  const pipeline = shelves(() => walking({}, api));
+  await replayDeadLetters({ log: place.log, requests: pipeline.definition.requests });
+  await workedOff(place.log, pipeline, []);
+  expect(api.requested).toEqual(['good 4']);
+  expect((await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item)).toEqual(GOOD);
 });
