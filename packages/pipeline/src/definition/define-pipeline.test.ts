@@ -182,6 +182,9 @@ describe('a definition whose functions fail', () => {
     ['listed', async function* () {}, 'returns an async iterable'],
     ['agreed', () => ({ most: 1n }), 'threw TypeError: Do not know how to serialize a BigInt'],
     ['keyOf', () => 7, 'returns 7. It must return text'],
+    ['every', () => '24h', 'returns 24h. It must return a number of milliseconds above 0, or undefined'],
+    ['every', () => NaN, 'returns NaN. It must return a number of milliseconds above 0'],
+    ['every', () => 0, 'returns 0. It must return a number of milliseconds above 0'],
   ])('is told which and what it gives: %s, %#', (name, give, says) => {
     const made = (): void => {
       const pipeline = shelves({ listed: () => [{ shelf: 'a' }], [name]: give as never })({});

@@ -37,7 +37,11 @@ export function definePipeline<
     const parsed = parseOptions(options, given);
     if (parsed.issues !== undefined) throw new InvalidOptionsError(name, parsed.issues, options);
     const value = parsed.value as z.output<Options> & { every?: number; maxOutstanding: number; stopAfterFailures: number };
-    const everyOf = (job: unknown): number | undefined => callUser(of('every'), () => definition.every?.(job as Request)) ?? value.every;
+    const everyOf = (job: unknown): number | undefined => {
+      const everyMs: unknown = callUser(of('every'), () => definition.every?.(job as Request)) ?? value.every;
+      if (everyMs === undefined || (typeof everyMs === 'number' && everyMs > 0)) return everyMs;
+      throw misuse(of('every'), `returns ${textOf(everyMs)}`, 'It must return a number of milliseconds above 0, or undefined');
+    };
     const credentials = definition.credentials && callUserList(of('credentials'), () => definition.credentials?.(value));
     for (const credential of credentials ?? []) assertNamed(of('credentials'), credential);
     const listedRequest = (job: unknown, index: number): ListedRequest => {

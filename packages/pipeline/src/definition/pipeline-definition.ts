@@ -51,7 +51,7 @@ export interface PipelineDefinition<
   check?(request: z.output<RequestSchema>): void;
   /** Returns the requests that the configuration lists. Headgate enqueues each of them once, and again after `every`. */
   listed?(options: z.output<Options>): Iterable<z.input<RequestSchema>>;
-  /** Returns the interval after which a listed request is enqueued again, ms. Default, or if undefined: the option `every`. */
+  /** Returns the interval after which a listed request is enqueued again, ms above 0. Default, or if undefined: the option `every`. */
   every?(request: z.output<RequestSchema>): number | undefined;
   /**
    * Returns the credentials, which Headgate divides among the lanes: `io.credentials` has those of one lane. Default: none to divide. The
