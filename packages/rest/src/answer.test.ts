@@ -24,3 +24,19 @@ it.each(['retry', 'wait'] as const)('with then: %s, a wait in the headers comes 
   expect(verdict({ errors }, { status: 503, headers: { 'retry-after': '300' } })).toMatchObject({ retryInMs: 300_000 });
   expect(verdict({ errors }, { status: 503 })).toMatchObject({ retryInMs: 60_000 });
 });
+
+it.each([
+  ["$['line-items']", { 'line-items': [1, 2] }, [1, 2]],
+  ["$['line-items']", { 'line-items': [] }, []],
+  ["$['line-items']", { 'line-items': null }, []],
+  ["$['line-items']", { 'line-items': { id: 1 } }, [{ id: 1 }]],
+  ["$['line-items'][*]", { 'line-items': [[1], [2]] }, [[1], [2]]],
+  ['$.groups[0]', { groups: [[1, 2], [3]] }, [1, 2]],
+  ['$.groups[-1].items', { groups: [{ items: [1] }, { items: [2, 3] }] }, [2, 3]],
+  ['$.groups[*].items', { groups: [{ items: [1] }, { items: [2, 3] }, { items: null }] }, [1, 2, 3]],
+  ['$..items', { data: { items: [1, 2] } }, [1, 2]],
+  ['$.items[?@.id]', { items: [{ id: 1 }, {}] }, [{ id: 1 }]],
+  ['$', [1, 2], [1, 2]],
+])('the records at %s of %j', (records, body, found) => {
+  expect(verdict({ records }, { body: JSON.stringify(body) })).toMatchObject({ kind: 'ok', value: { records: found } });
+});

@@ -203,9 +203,7 @@ function pageVerdict(stream: Stream, { value, answer, context }: Answered, keyPa
 function recordsOf(records: Path | undefined, value: unknown): { readonly records: readonly unknown[] } | { readonly missing: string } {
   if (records === undefined) return { records: Array.isArray(value) ? value : value === null ? [] : [value] };
   const selected = records.all(value);
-  const [only] = selected;
-  if (selected.length === 1 && !records.text.endsWith(']')) return { records: Array.isArray(only) ? only : only === null ? [] : [only] };
-  if (selected.length > 0) return { records: selected };
+  if (selected.length > 0) return { records: records.isOfList ? selected.flatMap((one) => one ?? []) : selected };
   const { lists, text } = records;
   if (text.includes('?')) return { records: [] };
   // A list that is null or empty means no records. The innermost list that exists decides. If `groups` is empty, `$.groups[*].items[*]` finds no

@@ -1,4 +1,4 @@
-import { JSONPathError, JSONPathQuery, compile } from 'json-p3';
+import { JSONPathError, JSONPathQuery, compile, jsonpath } from 'json-p3';
 import * as z from 'zod';
 
 /** A JSONPath (RFC 9535), compiled. */
@@ -9,6 +9,8 @@ export interface Path {
   all(value: unknown): readonly unknown[];
   /** The first value that the path selects; undefined if it selects nothing. */
   first(value: unknown): unknown;
+  /** True if the path ends with a name or number: `$.data` and `$['data']` select a list of records, and `$.data[*]` the records. */
+  readonly isOfList: boolean;
   /** Paths of the lists before each `[*]` of this path, innermost first: `$.items` for `$.items[*].data`. */
   readonly lists: readonly Path[];
 }
@@ -49,6 +51,9 @@ function reasonOf({ message }: Error): string {
 
 /** Most paths are only names, some with `[*]` at the end. Such a path is followed directly, because the library would build a list of nodes. */
 function compiled(text: string, query: JSONPathQuery): Path {
+  const { IndexSelector, NameSelector } = jsonpath.selectors;
+  const ends = query.segments.at(-1)?.selectors ?? [];
+  const isOfList = ends.every((one) => one instanceof NameSelector || one instanceof IndexSelector);
   const plain = /^\$((?:\.[A-Za-z_]\w*)*)(\[\*\])?$/.exec(text);
   if (plain === null) {
     const { environment, segments } = query;
@@ -57,6 +62,7 @@ function compiled(text: string, query: JSONPathQuery): Path {
       text,
       all: (value) => query.query(value as never).nodes.map((node) => node.value),
       first: (value) => query.match(value as never)?.value,
+      isOfList,
       lists: before.toReversed().map((some) => compiled('', new JSONPathQuery(environment, some))),
     };
   }
@@ -73,10 +79,16 @@ function compiled(text: string, query: JSONPathQuery): Path {
     const found = follow(value);
     return found === undefined ? [] : [found];
   };
-  if (plain[2] === undefined) return { text, all, first: follow, lists: [] };
+  if (plain[2] === undefined) return { text, all, first: follow, isOfList, lists: [] };
   const entries = (value: unknown): readonly unknown[] => {
     const found = follow(value);
     return Array.isArray(found) ? found : typeof found === 'object' && found !== null ? Object.values(found) : [];
   };
-  return { text, all: entries, first: (value) => entries(value)[0], lists: [{ text: '', all, first: follow, lists: [] }] };
+  return {
+    text,
+    all: entries,
+    first: (value) => entries(value)[0],
+    isOfList,
+    lists: [{ text: '', all, first: follow, isOfList: true, lists: [] }],
+  };
 }
