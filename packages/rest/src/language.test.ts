@@ -53,6 +53,11 @@ describe('valid sections', () => {
   ])('%s', (_, stream) => {
     expect(issuesOf(stream)).toEqual([]);
   });
+
+  it('the end of a window in a parameter of the section', () => {
+    const query = { from: '{since}', to: '{until}' };
+    expect(issuesOf({ since: { from: '$.at', window: '30d' } }, { query })).toEqual([]);
+  });
 });
 
 describe('mistakes, each with its path and fix', () => {
@@ -86,6 +91,10 @@ describe('mistakes, each with its path and fix', () => {
     [
       { query: { a: '{since:hours}' }, since: { from: '$.at' } },
       'streams.items.query.a: has {since:hours}, which is no format. Write seconds, ms, date, http, or as in %Y-%m-%d.',
+    ],
+    [
+      { query: { from: '{since}' }, since: { from: '$.at', window: '30d' } },
+      'streams.items.since: has a window, but no parameter sends its end. Write {until} into a parameter.',
     ],
     [{ pages: { cursor: '$.next' } }, 'streams.items.pages.cursor: needs a place in the next request. Add as: { query: cursor }.'],
     [{ pages: { next: '$.next', page: { query: 'page' } } }, 'streams.items.pages: has next and page. Keep one of them.'],

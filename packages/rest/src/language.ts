@@ -425,8 +425,6 @@ const stream = z
     if (address !== undefined && !address.text.startsWith('/')) refuse(method, 'must begin with a slash.');
     if (address !== undefined && /[?#]/.test(address.text))
       refuse(method, 'has a query. Write its parameters into query: { name: value }.');
-    if (given.since?.window !== undefined && ![...placeholders(given)].some(([, { name }]) => name === 'until'))
-      refuse('since', 'has a window, but no parameter sends its end. Write {until} into a parameter.');
   });
 
 type StreamInput = Pick<z.output<typeof stream>, 'get' | 'post' | 'body' | 'form' | 'for' | 'query' | 'headers' | 'add' | 'key'>;
@@ -651,6 +649,8 @@ export const restOptions = z
       const ways = pageFields(given.pages ?? everyPages);
       const available = new Set([...fields, ...ways]);
       const used = new Set([...placeholders(whole[name] ?? given)].map(([, one]) => one.name));
+      if (given.since?.window !== undefined && !used.has('until'))
+        refuse(['streams', name, 'since'], 'has a window, but no parameter sends its end. Write {until} into a parameter.');
       for (const [at, { name: field, format }] of placeholders(given)) {
         const isOfRecord = at[0] === 'key' || at[0] === 'add';
         const flaw = placeholderFlaw({ field, format, fields: isOfRecord ? fields : available, isSince: given.since !== undefined });
