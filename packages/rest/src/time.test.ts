@@ -46,6 +46,13 @@ it.each(['Mon, 01 Jan', 'Mon', '/Date()/', '/Date(x)/', 'Mon, 99 Foo 2024 10:00:
   },
 );
 
+it.each(['10.11.2024', '10/11/2024', '1-5-2024', '2024-02-30', '2023-02-29T10:00:00Z', '2024-04-31 10:00:00'])(
+  '%j is not a time, because its month is ambiguous or too short',
+  (text) => {
+    expect(timeOf(text)).toBeUndefined();
+  },
+);
+
 it.each([1e20, -1e17, '99999999999999999999'])('%j is out of the range of a date', (number) => {
   expect(timeOf(number)).toBeUndefined();
 });
@@ -70,5 +77,5 @@ it('digits are a date of the calendar if they can be one, and else count from 19
     '2024-01-01T00:00:00.000Z',
     '2024-01-15T10:30:00.000Z',
   ]);
-  expect([timeOf('20241315'), timeOf(1_704_103_200), timeOf('0')]).toEqual([20_241_315_000, 1_704_103_200_000, 0]);
+  expect(['20241315', '20240230', 1_704_103_200, '0'].map(timeOf)).toEqual([20_241_315_000, 20_240_230_000, 1_704_103_200_000, 0]);
 });

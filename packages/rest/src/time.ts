@@ -26,6 +26,8 @@ const MAX_MS = 8.64e15;
  * be after 2500.
  */
 const DIGITS = /^((?:19|20)\d\d)(?:(\d\d)(?:(\d\d)(?:T?(\d\d)(\d\d)(\d\d)Z?)?)?)?$/;
+/** `10.11.2024`: `Date.parse` takes the first number for the month, and most of those who write so mean the day. */
+const AMBIGUOUS = /^\d\d?[./-]\d\d?[./-]/;
 const DOT_NET = /^\/Date\((-?\d+)(?:[+-]\d{4})?\)\/$/;
 
 /** Milliseconds since 1970; undefined for a value that isn't a time. A time without a zone is UTC. */
@@ -42,8 +44,15 @@ function anyTime(value: unknown): number | undefined {
   if (NUMBER.test(value)) return anyTime(Number(value));
   const dotNet = DOT_NET.exec(value);
   if (dotNet !== null) return Number(dotNet[1]);
-  const ms = Date.parse(parsable(value));
-  return Number.isNaN(ms) ? undefined : ms;
+  return AMBIGUOUS.test(value) ? undefined : parsed(parsable(value));
+}
+
+/** `Date.parse`, except for days that their month doesn't have: it takes February 30 for March 1. */
+function parsed(time: string): number | undefined {
+  const ms = Date.parse(time);
+  const [date] = /^\d{4}-\d\d-\d\d/.exec(time) ?? [];
+  const isWrong = date !== undefined && new Date(date).getUTCDate() !== Number(date.slice(-2));
+  return Number.isNaN(ms) || isWrong ? undefined : ms;
 }
 
 /** How many of a number's unit a millisecond has; `NaN` if the number is too large to be a time. */
@@ -69,8 +78,7 @@ function digitsTime(value: unknown): number | undefined {
   const [found, year = '', month = '01', day = '01', ...clock] = DIGITS.exec(String(value)) ?? [];
   if (found === undefined) return undefined;
   const [hours = '00', minutes = '00', seconds = '00'] = clock;
-  const ms = Date.parse(`${year}-${month}-${day}T${hours}:${minutes}:${seconds}Z`);
-  return Number.isNaN(ms) ? undefined : ms;
+  return parsed(`${year}-${month}-${day}T${hours}:${minutes}:${seconds}Z`);
 }
 
 /** `like`, shifted by a number of milliseconds and in a similar form. With a shift of 0, `like` is returned unchanged. */
