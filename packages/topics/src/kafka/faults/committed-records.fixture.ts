@@ -54,9 +54,9 @@ export async function lookPatiently<T>(withinMs: number, look: (leftMs: number) 
 
 /**
  * Reads a topic with a plain consumer, without the driver, up to a record that it first appends to every partition. If an open transaction hides that
- * record, it rejects after `withinMs` (default 120,000).
+ * record, it rejects after `withinMs` (default 300,000).
  */
-export async function committedRecords(brokers: readonly string[], topic: string, withinMs = 120_000): Promise<readonly SeenRecord[]> {
+export async function committedRecords(brokers: readonly string[], topic: string, withinMs = 300_000): Promise<readonly SeenRecord[]> {
   return await lookPatiently(withinMs, (leftMs) => readCommitted(brokers, topic, leftMs));
 }
 
