@@ -107,6 +107,7 @@ test('three processes that take a lane at once over a slow link leave each other
   }
 });
 
+const LANE = { name: 'lane', state: { topic: 'state', partition: 0 } };
 const REFUSED = new MissingRightError([{ operation: 'Write', kind: 'transactional id', name: 'lane' }]);
 const at = (page: string) => (tx: LaneTransaction) => tx.checkpoint('page', page);
 
@@ -161,6 +162,26 @@ test('after a transaction whose outcome is unknown, a lane writes nothing until 
   expect(lane.state.get('page')).toBeUndefined();
 });
 
+test('a lane names its new member after the process has joined the group again', async () => {
+  let member: string | undefined = 'm1';
+  const written: unknown[][] = [];
+  const lane = await writer({
+    member: () => (member === undefined ? undefined : { group: 'g', id: member }),
+    write: async ({ records }) => {
+      written.push([...records]);
+      await Promise.resolve();
+    },
+  });
+  await lane.open();
+  member = undefined;
+  await lane.transaction(at('1'));
+  member = 'm2';
+  await lane.transaction(at('2'));
+  await lane.transaction(at('3'));
+  const holder = { ...LANE.state, key: '$lane/lane/holder', value: expect.stringContaining('"id":"m2"') as string };
+  expect(written).toMatchObject([[{ value: '1' }], [{ value: '2' }, holder], [{ value: '3' }]]);
+});
+
 test('a close does not wait for the partitions of a transaction that cannot be looked up', async () => {
   vi.useFakeTimers();
   try {
@@ -183,11 +204,12 @@ interface Parts {
   readonly write?: TransactionSession['write'];
   readonly newest?: () => { readonly id: TransactionId } | undefined;
   readonly placed?: KafkaLaneWriterOptions['placed'];
+  readonly member?: KafkaLaneWriterOptions['member'];
   readonly unavailable?: (reason: string) => void;
 }
 
 async function writer(parts: Parts): Promise<KafkaLaneWriter> {
-  const { look, begin, write, newest = () => undefined, placed, unavailable = () => undefined } = parts;
+  const { look, begin, write, newest = () => undefined, placed, member = () => undefined, unavailable = () => undefined } = parts;
   const nothing = async (): Promise<void> => await Promise.resolve();
   const session = {
     begin: begin ?? nothing,
@@ -200,7 +222,7 @@ async function writer(parts: Parts): Promise<KafkaLaneWriter> {
   };
   const client: Pick<ReconnectingClient<Cluster>, 'once'> = { once: (look ?? nothing) as () => Promise<never> };
   const options: KafkaLaneWriterOptions = {
-    lane: { name: 'lane', state: { topic: 'state', partition: 0 } },
+    lane: LANE,
     log: 'log',
     session: () => session as object as TransactionSession,
     client: client as ReconnectingClient<Cluster>,
@@ -211,7 +233,7 @@ async function writer(parts: Parts): Promise<KafkaLaneWriter> {
     }),
     placed: placed ?? (async (content) => await Promise.resolve(content)),
     explained: async (fault) => await Promise.resolve(isTopicUnknown(fault) ? UNKNOWN : fault),
-    member: () => undefined,
+    member,
     skewMs: () => 0,
     onClose: () => undefined,
   };

@@ -60,6 +60,8 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   #state: LiveState | undefined;
   /** Partitions and group offsets that this writer writes, or in which an earlier holder may have left a transaction open. */
   readonly #places = new Places();
+  /** ID of the group's member that this writer's newest holder record names. */
+  #memberId: string | undefined;
   #session: TransactionSession | undefined;
   /** Set after a transaction whose outcome this writer couldn't find out. */
   #undecided: TopicLogError | undefined;
@@ -108,8 +110,11 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
     const content = await this.#abortable(placed(collectTransaction(work, lane)));
     clearTimeout(this.#settling);
     const id = { incarnation: this.#incarnation, number: this.#log.counted + 1 };
+    // The process is another member after it has joined the group again. Newcomers spare a holder only while its member lives.
+    const memberId = this.#options.member()?.id;
+    const moved = memberId === undefined || memberId === this.#memberId ? [] : [this.#holderRecord({ nonce: randomUUID() })];
     await this.#untilDone(async (session) => {
-      await session.write(content, id);
+      await session.write({ ...content, records: [...content.records, ...moved] }, id);
       this.#log.counted = id.number;
     }, content).catch((error: unknown) => {
       // If `counted` has reached this number, the log has the transaction, although its writer got an error, or has lost the lane.
@@ -191,7 +196,9 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
   }
 
   #holderRecord({ nonce, released }: { readonly nonce: string; readonly released?: boolean }) {
-    const { lane, member } = this.#options;
+    const { lane } = this.#options;
+    const member = this.#options.member();
+    this.#memberId = member?.id;
     const holder: LaneHolder = {
       incarnation: this.#incarnation,
       log: this.#options.log,
@@ -199,7 +206,7 @@ export class KafkaLaneWriter extends QueuedLaneWriter {
       host: hostname(),
       pid: process.pid,
       sinceMs: this.#sinceMs,
-      member: member(),
+      member,
       released,
     };
     return { ...lane.state, key: this.#log.holderKey, value: JSON.stringify(holder) };
