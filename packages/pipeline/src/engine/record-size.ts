@@ -1,5 +1,5 @@
 import { InvalidRecordError, type NewRecord, type RecordSeries, type TopicLog } from '@headgate/topics';
-import { PipelineError } from '../definition/pipeline-error.ts';
+import { PipelineError, type PipelineErrorOptions } from '../definition/pipeline-error.ts';
 import { type LogRecordsOptions, type PendingRecord, assertField, logRecords } from '../definition/topic.ts';
 import { callUser } from '../definition/user-function.ts';
 import { type Lane, recordBytes } from './lane.ts';
@@ -41,6 +41,33 @@ export function sizedRecords(
   return assertRecordSize(logRecords(pending, options), options);
 }
 
+/** A record exceeds the limit of its topic that the lane knows. */
+class RecordTooLargeError extends PipelineError {
+  readonly topic: string;
+
+  constructor(topic: string, options: Omit<PipelineErrorOptions, 'code'>) {
+    super({ code: 'HEADGATE_RECORD_TOO_LARGE', ...options });
+    this.topic = topic;
+  }
+}
+
+/**
+ * Returns the result of `create`. If a record is too large, asks the log for its topic's limit again, and repeats `create` if the limit was
+ * raised. Returns a promise only in this case: a page shares its transaction with the permit of the next request only if it's committed in
+ * the turn of its response.
+ */
+export function withRaisedLimits<Created>(create: () => Created, lane: Pick<Lane, 'refreshLimit'>): Created | Promise<Created> {
+  try {
+    return create();
+  } catch (error) {
+    if (!(error instanceof RecordTooLargeError)) throw error;
+    return lane.refreshLimit(error.topic).then((isRaised) => {
+      if (!isRaised) throw error;
+      return withRaisedLimits(create, lane);
+    });
+  }
+}
+
 function tooLarge(
   record: NewRecord,
   limit: number,
@@ -55,7 +82,7 @@ function tooLarge(
       ? `It can't be stored there${or}.`
       : `Raise its ${setting.name} from ${setting.value} to at least ${setting.neededFor(bytes)}${or}, then re-enqueue the job with \`headgate replay\`.`;
   const message = `${key}: ${which} needs ${bytes} bytes, but ${topic} accepts at most ${limit} bytes. ${cure}`;
-  return new PipelineError({ code: 'HEADGATE_RECORD_TOO_LARGE', message, pipeline, key });
+  return new RecordTooLargeError(topic, { message, pipeline, key });
 }
 
 /**

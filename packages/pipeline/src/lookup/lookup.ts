@@ -1,6 +1,6 @@
 import type { Delivery } from '@headgate/throttle';
 import type { NewRecord, RecordSeries } from '@headgate/topics';
-import { endsSource, isStop } from '../engine/source-error.ts';
+import { endsLane, endsSource, isStop } from '../engine/source-error.ts';
 import { readable, textOf } from '../definition/thrown.ts';
 import { type UserFunction, answered, callUser, callUserList, misuse, userError } from '../definition/user-function.ts';
 import { offsetRanges } from '../engine/offset-ranges.ts';
@@ -9,7 +9,7 @@ import { type DeadLetterContent, reasonOf } from '../dead-letters/dead-letter.ts
 import { requestContent, rootOf } from '../definition/request.ts';
 import { type PendingRecord, type TopicMap, countRecords, madeRecord } from '../definition/topic.ts';
 import type { SourceControls, Processor, Worker, WorkerContext } from '../engine/processor.ts';
-import { sizedRecords } from '../engine/record-size.ts';
+import { sizedRecords, withRaisedLimits } from '../engine/record-size.ts';
 import { type PendingDeadLetter, pendingDeadLetter, replayable, requestId } from '../dead-letters/pending-dead-letter.ts';
 import type { LookupDeadLetter, LookupDefinition } from './lookup-definition.ts';
 import { type LookupKey, type LookupRequest, keptLookups, lookupRequests } from './lookup-requests.ts';
@@ -297,9 +297,11 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       let failure: PendingDeadLetter | undefined;
       try {
         const request = { pipeline, request: of.id, defaultId: key, root: rootOf(of.record), headers: tracing?.headers(keys) };
-        for (const record of sizedRecords(pending, { ...request, key, lane, name: 'records' })) records.push(record);
+        const created = withRaisedLimits(() => sizedRecords(pending, { ...request, key, lane, name: 'records' }), lane);
+        for (const record of created instanceof Promise ? await created : created) records.push(record);
         countRecords(pending, counts);
       } catch (error) {
+        if (endsLane(error)) throw error;
         failure = deadLetterOf(of, key, error);
       }
       // Write the dead letter of a part even if its key failed. The part can belong to another key, so a replay of this key might not

@@ -7,7 +7,7 @@ import { PipelineError } from '../definition/pipeline-error.ts';
 import { reasonOf } from '../dead-letters/dead-letter.ts';
 import { type PendingRecord, REQUESTS, type TopicMap, countRecords, madeRecord } from '../definition/topic.ts';
 import type { WorkerContext } from '../engine/processor.ts';
-import { sizedRecords } from '../engine/record-size.ts';
+import { sizedRecords, withRaisedLimits } from '../engine/record-size.ts';
 import { pendingDeadLetter } from '../dead-letters/pending-dead-letter.ts';
 import type { LastCrawls } from './last-crawls.ts';
 import type { After, Crawl } from './walk-definition.ts';
@@ -161,7 +161,7 @@ export function afterWork<Topics extends TopicMap>(
     let inFlight: PendingRecord[] = [];
     const commit = async (left: Unfinished | null): Promise<void> => {
       const request = { pipeline, request: crawl.id, defaultId: String(made) };
-      const records = sizedRecords(inFlight, { ...request, key: crawl.key, lane, name: 'after' });
+      const records = await withRaisedLimits(() => sizedRecords(inFlight, { ...request, key: crawl.key, lane, name: 'after' }), lane);
       await lane.commit({ records, state: [[stateKey, left]] });
       written.upTo = made;
       countRecords(inFlight, written.counts);

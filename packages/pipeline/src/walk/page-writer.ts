@@ -9,7 +9,7 @@ import { misuse, userError } from '../definition/user-function.ts';
 import type { StateChange } from '../engine/lane.ts';
 import { STATE_KEYS } from '../engine/lane-state.ts';
 import type { WorkerContext } from '../engine/processor.ts';
-import { assertRecordSize, sizedRecords } from '../engine/record-size.ts';
+import { assertRecordSize, sizedRecords, withRaisedLimits } from '../engine/record-size.ts';
 import type { Reason } from '../view/events.ts';
 import type { AfterWork } from './after.ts';
 import type { Walk } from './walk.ts';
@@ -98,19 +98,23 @@ export function pageWriter<Query, Page, Cursor extends NonNullable<Json>, Reques
       const credential = call('credentialOf', () => definition.credentialOf?.(page));
       const total = state.items + items;
       const sized = { ...of, request: id, defaultId: String(number), root: rootOf(record), headers: tracing?.headers(walk), lane };
-      const records = [
-        ...started(walk),
-        ...sizedRecords(pending, { ...sized, which: `page ${number}`, orElse: definition.smallerBy }),
-        ...deadLetters.map((dead) => dead.record),
-        ...(isLast ? lifecycle(walk, { state: 'completed', pages: number, items: total }) : []),
-      ];
       const written: WalkState<Cursor> = { ...state, at: isLast ? undefined : next, items: total, through, carried, request: record.value };
       const checkpoint: StateChange = [STATE_KEYS.walk + String(offset), isLast ? null : written];
-      if (!isLast) assertStateSize(walk, checkpoint, 'paging', `its checkpoint after page ${number}`);
-      else if (carried?.now !== undefined) {
-        const last = { pages: number, items: total, carried: carried.now };
-        assertStateSize(walk, [STATE_KEYS.last + context.kind + key, last], 'carry', `the value that page ${number} carries over`);
-      }
+      const created = withRaisedLimits(() => {
+        const all = [
+          ...started(walk),
+          ...sizedRecords(pending, { ...sized, which: `page ${number}`, orElse: definition.smallerBy }),
+          ...deadLetters.map((dead) => dead.record),
+          ...(isLast ? lifecycle(walk, { state: 'completed', pages: number, items: total }) : []),
+        ];
+        if (!isLast) assertStateSize(walk, checkpoint, 'paging', `its checkpoint after page ${number}`);
+        else if (carried?.now !== undefined) {
+          const last = { pages: number, items: total, carried: carried.now };
+          assertStateSize(walk, [STATE_KEYS.last + context.kind + key, last], 'carry', `the value that page ${number} carries over`);
+        }
+        return all;
+      }, lane);
+      const records = created instanceof Promise ? await created : created;
       // Call this after the definition's functions, which can throw, because `ending` remembers the walk as complete.
       const ending = isLast
         ? after.ending({ key, id, pages: number, items: total, whole: walk.isWhole(), offsets: state.offsets, carried: carried?.now })
