@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { jsonKind } from '@headgate/sources';
 import type { Json } from '@headgate/throttle';
+import * as z from 'zod';
 
 /** A number whose text JavaScript would change, such as a 20-digit ID. `parseUntouched` keeps it in this form. */
 interface RawJson {
@@ -10,8 +11,25 @@ interface RawJson {
 // TypeScript doesn't declare `JSON.isRawJSON` yet. Node 22 has it.
 const { isRawJSON } = JSON as unknown as { readonly isRawJSON: (this: void, value: unknown) => value is RawJson };
 
-/** A text, number or boolean of a response, exact to the digit; undefined for null, lists, objects and missing values. */
+/** True for a number from 2^53 on, which stands for several integers. */
+function isWide(value: number): boolean {
+  return Math.abs(value) > Number.MAX_SAFE_INTEGER;
+}
+
+/**
+ * The schema for a number in a section or a job. In a section of a file, a number that loses digits is read as text where the setting also takes
+ * text. `abort`: skip the checks of the settings around it, as is necessary if a transform follows.
+ */
+export function exactNumber({ abort = false }: { readonly abort?: boolean } = {}): z.ZodNumber {
+  return z.number().refine((value) => !isWide(value), { error: 'loses digits as a number. Write it in quotes.', abort });
+}
+
+/**
+ * A text, number or boolean of a response, exact to the digit; undefined for null, lists, objects and missing values. A number that JavaScript
+ * can't keep is text.
+ */
 export function scalarOf(value: unknown): string | number | boolean | undefined {
+  if (typeof value === 'number' && isWide(value)) return String(value);
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
   return isRawJSON(value) ? value.rawJSON : undefined;
 }

@@ -9,6 +9,7 @@ import {
   timeZone,
 } from '@headgate/pipeline/internal';
 import * as z from 'zod';
+import { exactNumber } from './json-value.ts';
 import { type Path, path, readPath } from './path.ts';
 import { type JsonTemplate, type Placeholder, type Template, fieldsOf, isTemplate, jsonTemplate, parameter, template } from './template.ts';
 import { isTimeFormat, timeOf } from './time.ts';
@@ -53,7 +54,7 @@ const placeSchema = z
   .refine((given) => Object.keys(given).length === 1, 'needs one place: query, header, body or field.')
   .meta({ examples: [{ query: 'cursor' }] });
 
-const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const scalar = z.union([z.string(), exactNumber(), z.boolean(), z.null()]);
 
 const token = z
   .strictObject({
@@ -239,7 +240,7 @@ const pages = z
     page: placeSchema.exactOptional().describe('Place of the page number in the request.'),
     offset: placeSchema.exactOptional().describe('Place of the offset in the request: the number of records before the page.'),
     first: z
-      .union([z.string(), z.number()])
+      .union([z.string(), exactNumber()])
       .exactOptional()
       .describe('First cursor, number or offset. Default: no cursor, page 1, offset 0.'),
     end: z
@@ -290,7 +291,7 @@ const pages = z
 const since = z.strictObject({
   from: path({ singular: true }).describe('Path of the time at which a record changed.'),
   first: z
-    .union([z.string(), z.number()])
+    .union([z.string(), exactNumber()])
     .refine((first) => timeOf(first) !== undefined, "isn't a time. Write it like 2024-01-01 or 2024-01-01T12:00:00Z.")
     .exactOptional()
     .describe('Start time of the first listing. Default: none is sent.'),

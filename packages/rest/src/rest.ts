@@ -34,7 +34,7 @@ import { type RestCredential, credentialOf } from './credentials.ts';
 import { type Carried, MAX_DIGESTS, carriedOn, writtenOf } from './carried.ts';
 import { type Cursor, firstCursor } from './cursor.ts';
 import { evidenceOf } from './evidence.ts';
-import { kindOf, scalarOf } from './json-value.ts';
+import { exactNumber, kindOf, scalarOf } from './json-value.ts';
 import { type RestOptions, type Stream, fieldNames, isEach, keyPaths, neededFields, restOptions, wholeStreams } from './language.ts';
 import { type Fields, type RestQuery, httpRequest, valuesOf, withFields } from './request.ts';
 import { timeOf } from './time.ts';
@@ -352,7 +352,7 @@ function requestSchema(streams: Readonly<Record<string, Stream>>): z.ZodType<Res
       .string()
       .min(1)
       .refine((text) => !isStep(text), "changes the path, so it can't be a field."),
-    z.number(),
+    exactNumber(),
   ]);
   const kinds = Object.keys(streams).map((name) =>
     z.strictObject({

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { exactNumber } from './json-value.ts';
 
 /** A text with placeholders, such as `/repos/{owner}/{repo}`. */
 export interface Template {
@@ -27,7 +28,7 @@ const PLACEHOLDER = /\{\{|\}\}|\{([A-Za-z_]\w*)(?::([^{}]+))?\}|[{}]/g;
 
 /** The schema for a text with placeholders in braces. A literal brace is written twice. */
 export function template(): z.ZodType<Template, string | number | boolean> {
-  return z.union([z.string(), z.number(), z.boolean()]).transform((given, context): Template => {
+  return z.union([z.string(), exactNumber({ abort: true }), z.boolean()]).transform((given, context): Template => {
     if (typeof given !== 'string') return { text: String(given), fields: [], render: () => String(given), value: () => given };
     const parts: (string | Placeholder)[] = [];
     let end = 0;
