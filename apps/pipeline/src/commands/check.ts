@@ -4,6 +4,7 @@ import { formatProblems, messageColumnOf } from '../config/format-problems.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { LoadConfigOptions } from '../config/load-config.ts';
 import type { Problem } from '../config/problem.ts';
+import { ownOpenLog } from '../run/open-topic-log.ts';
 import type { OpenDeadLetters } from '../status/open-dead-letters.ts';
 import { escapedControls } from '../status/text/escaped-controls.ts';
 
@@ -60,9 +61,17 @@ type PlainProblem = Pick<Problem, 'line' | 'column' | 'key' | 'message'>;
  */
 export async function check({ online = false, probes, output, json = false, ...load }: CheckOptions): Promise<number> {
   const reading = await read(load);
+  const { topics } = reading.valid;
+  await using _own = topics && ownOpenLog(topics);
   const list = reading.message === undefined ? probes(reading.valid) : [];
-  if (json) return await checkJson(reading, list, output);
-  const { fileName, problems, warnings, valid, message } = reading;
+  return json ? await checkJson(reading, list, output) : await checkText(reading, list, { output, online });
+}
+
+async function checkText(
+  { fileName, problems, warnings, valid, message }: Reading,
+  list: readonly Probe[],
+  { output, online }: { readonly output: CheckOptions['output']; readonly online: boolean },
+): Promise<number> {
   if (message !== undefined) {
     output.write(`${message}\n`);
     return 2;

@@ -3,6 +3,7 @@ import type { TriedStream } from '@headgate/rest';
 import { creditPool } from '@headgate/throttle';
 import { LaneHeldError } from '@headgate/topics';
 import { failureText } from '../run/failure-text.ts';
+import { ownOpenLog } from '../run/open-topic-log.ts';
 import { durationWords } from '../status/text/duration-words.ts';
 import { countWords, numberWords } from '../status/text/number-words.ts';
 import { safeText } from '../status/text/safe-text.ts';
@@ -23,6 +24,7 @@ export interface TryOptions {
 export async function tryStream({ stream: of, fields }: TryOptions, context: CommandContext): Promise<number> {
   const { stdout, stderr, clock, env, signal } = context;
   const config = await readConfig(context);
+  await using _own = ownOpenLog(config.topics);
   const { pipeline, stream } = streamOf(of, config.pipelines);
   const value = requestOf(pipeline, stream, fields);
   const tried = await noted({ pipeline, credential: 0, config, context }, async (journal, within) => {

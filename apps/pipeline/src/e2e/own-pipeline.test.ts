@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rm } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
@@ -85,11 +85,19 @@ export default defineConfig({
 });
 
 function withOwnLog(url: string, topics: string): string {
-  return `import { defineConfig } from 'headgate';
+  return `import { appendFileSync } from 'node:fs';
+import { defineConfig } from 'headgate';
 import { sqliteTopicLog } from '@headgate/topics/sqlite';
 import shelves from './shelves.ts';
 
-const open = ({ readOnly = false } = {}) => sqliteTopicLog({ file: \`\${import.meta.dirname}/own.db\`, readOnly });
+const note = (text) => appendFileSync(\`\${import.meta.dirname}/log.txt\`, text);
+const open = async ({ readOnly = false } = {}) => {
+  const log = await sqliteTopicLog({ file: \`\${import.meta.dirname}/own.db\`, readOnly });
+  const close = log.close.bind(log);
+  log.close = () => close().then(() => note('closed '));
+  note('opened ');
+  return log;
+};
 const pipelines = [shelves({ baseUrl: '${url}', token: process.env['TOKEN'] ?? '', lists: ['a', 'b'] })];
 export default defineConfig({ status: false, pipelines, topics: ${topics} });
 `;
@@ -109,8 +117,12 @@ test.each([
     await place.write(config, withOwnLog(service.url, topics));
     return await place.headgate(...args, '--config', config);
   };
-  const check = await headgate('check');
-  expect([check.code, check.stdout]).toEqual([0, expect.stringMatching(/your own log +answers, \d+ topics will be created/)]);
+  const check = await headgate('check', '--online');
+  expect([check.code, check.stdout]).toEqual([
+    0,
+    expect.stringMatching(/your own log +answers, \d+ topics will be created\n +shelves +answers\n$/u),
+  ]);
+  expect(await readFile(join(place.folder, 'log.txt'), 'utf8')).toMatch(/^(?:opened closed )+$/u);
   expect(await headgate('run')).toMatchObject({ code: 0 });
   expect(await headgate('enqueue', 'shelves', 'c')).toMatchObject({ stderr: `1 job added to ${prefix}shelves.requests\n` });
   expect(await headgate('run')).toMatchObject({ code: 0 });

@@ -40,6 +40,11 @@ export async function openTopicLog(
   }
 }
 
+/** The user's own log, if the configuration contains it open. It stays open until the command ends. */
+export function ownOpenLog(config: TopicsConfig): TopicLog | undefined {
+  return config.driver === 'own' && typeof config.log !== 'function' ? config.log : undefined;
+}
+
 /**
  * Returns a function that tells whether a topic contains jobs or dead letters. No group commits offsets of dead letters, so all are kept. It
  * also recognizes the topics of pipelines that the configuration no longer has, because their jobs wait for those pipelines.
