@@ -320,9 +320,9 @@ export interface ReadOptions {
 /** Reads at the consumer's pace. Ends at the end of the topic unless it follows, when `signal` aborts, or when `close` is called. */
 export interface TopicReader<Field extends string | Uint8Array = string> extends AsyncIterable<TopicRecord<Field>>, AsyncDisposable {
   /**
-   * Commits `record` and all earlier records of its partition for the reader's group. Overlapping commits are safe: none of them reverts a later
-   * offset that this reader has committed. Throws without a group, and throws a `TopicLogError` (HEADGATE_GROUP_IN_USE) if the driver accepts offsets
-   * of a joined group only from its members.
+   * Commits `record` and all earlier records of its partition for the reader's group, even after the reader has ended. Overlapping commits are safe:
+   * none of them reverts a later offset that this reader has committed. Throws without a group, and throws a `TopicLogError`
+   * (HEADGATE_GROUP_IN_USE) if the driver accepts offsets of a joined group only from its members.
    */
   commit(record: RecordPosition): Promise<void>;
   /** Ends the reader. A `next` that waits resolves as at the end. Idempotent. */

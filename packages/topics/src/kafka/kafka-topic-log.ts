@@ -340,6 +340,7 @@ class KafkaTopicLog implements TopicLog {
     const client = options.follow === true ? this.#newClient() : this.#cluster;
     const reader = new KafkaTopicReader({
       client,
+      committer: this.#cluster,
       read: options,
       fieldsOf,
       readYourWrites: this.#readYourWrites,

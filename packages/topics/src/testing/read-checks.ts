@@ -136,6 +136,27 @@ export function readChecks(): readonly DriverCheck[] {
       },
     },
     {
+      name: 'a reader that has ended still commits what it has delivered',
+      async run(open) {
+        await using log = await open();
+        const topic = await newTopic(log);
+        await log.append(numbered(topic, 1));
+        for (const follow of [false, true]) {
+          for (const isAborted of [false, true]) {
+            const group = uniqueName('group');
+            const abort = new AbortController();
+            const reader = log.read({ topic, group, follow, signal: abort.signal });
+            for await (const record of reader) {
+              if (isAborted) abort.abort();
+              else await reader.close();
+              await reader.commit(record);
+              assert.equal(await log.groupOffset({ group, ...record }), record.offset + 1);
+            }
+          }
+        }
+      },
+    },
+    {
       name: "a reader without a group can't commit",
       async run(open) {
         await using log = await open();

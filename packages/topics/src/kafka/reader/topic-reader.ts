@@ -23,6 +23,8 @@ const LOSS_CHECK_PAUSE_MS = 250;
 
 export interface KafkaTopicReaderOptions<Field extends string | Uint8Array> {
   readonly client: ReconnectingClient<Cluster>;
+  /** Commits offsets, even after the reader has ended. */
+  readonly committer: ReconnectingClient<Cluster>;
   readonly read: ReadOptions;
   readonly fieldsOf: FieldsOf<Field>;
   readonly readYourWrites: ReadYourWrites;
@@ -65,7 +67,7 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
   }
 
   protected override async commitOffset(offset: OffsetCommit): Promise<void> {
-    await this.#options.client.run((cluster) => commitGroupOffset(cluster, offset));
+    await this.#options.committer.run((cluster) => commitGroupOffset(cluster, offset));
   }
 
   protected override async end(): Promise<void> {
