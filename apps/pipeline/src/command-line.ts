@@ -149,7 +149,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
         import('./commands/closed-stdout.ts'),
       ]);
       const own = context();
-      const { file, cwd, env, json } = own;
+      const { file, cwd, env, json, signal } = own;
       await warnOfClosedStdout(own);
       const probes: CheckOptions['probes'] = (valid) => environmentProbes({ valid, online, context: own });
       exit(
@@ -162,6 +162,7 @@ function commandLine(world: World, exit: (code: number) => void): Command {
           json,
           online,
           probes,
+          signal,
         }),
       );
     });

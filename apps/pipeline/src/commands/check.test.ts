@@ -39,6 +39,22 @@ environment
   });
 });
 
+test.each([false, true])('a signal ends it, and is no problem of the environment (json: %s)', async (json) => {
+  const stop = new AbortController();
+  const ran: string[] = [];
+  const probe = (name: string): Probe => ({
+    name,
+    run: async () => {
+      ran.push(name);
+      stop.abort(new Error('stopped by SIGINT'));
+      throw stop.signal.reason;
+    },
+  });
+  const stopped = checked(BOOKS, { json, probes: () => [probe('books'), probe('later')], signal: stop.signal });
+  await expect(stopped).rejects.toThrow('stopped by SIGINT');
+  expect(ran).toEqual(['books']);
+});
+
 test('valid sections are probed', async () => {
   let seen: readonly string[] = [];
   await checked(`${BOOKS}followers: {}\n`, {

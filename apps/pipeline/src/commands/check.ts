@@ -34,6 +34,8 @@ export interface CheckOptions extends LoadConfigOptions {
   readonly output: { readonly write: (text: string) => unknown };
   /** Writes the report as one line of JSON. Default: false. */
   readonly json?: boolean;
+  /** Ends the checks when it aborts. `check` then throws its reason. Default: never. */
+  readonly signal?: AbortSignal;
 }
 
 /** The report of `check --json`. */
@@ -59,18 +61,18 @@ type PlainProblem = Pick<Problem, 'line' | 'column' | 'key' | 'message'>;
  * Reports on the configuration and its environment. Resolves to the exit code: 0, 1 if only the environment has problems, 2 if the
  * configuration is wrong or can't be read.
  */
-export async function check({ online = false, probes, output, json = false, ...load }: CheckOptions): Promise<number> {
+export async function check({ online = false, probes, output, json = false, signal, ...load }: CheckOptions): Promise<number> {
   const reading = await read(load);
   const { topics } = reading.valid;
   await using _own = topics && ownOpenLog(topics);
   const list = reading.message === undefined ? probes(reading.valid) : [];
-  return json ? await checkJson(reading, list, output) : await checkText(reading, list, { output, online });
+  return json ? await checkJson(reading, list, { output, signal }) : await checkText(reading, list, { output, online, signal });
 }
 
 async function checkText(
   { fileName, problems, warnings, valid, message }: Reading,
   list: readonly Probe[],
-  { output, online }: { readonly output: CheckOptions['output']; readonly online: boolean },
+  { output, online, signal }: Pick<CheckOptions, 'output' | 'online'> & { readonly signal: AbortSignal | undefined },
 ): Promise<number> {
   if (message !== undefined) {
     output.write(`${message}\n`);
@@ -85,7 +87,7 @@ async function checkText(
   let failed = 0;
   let unwise = warnings.length;
   for (const probe of list) {
-    const { ok, message: found, warnings: more } = await outcome(probe);
+    const { ok, message: found, warnings: more } = await outcome(probe, signal);
     if (!ok) failed += 1;
     unwise += more.length;
     const lines = [...found.split('\n'), ...more.map((warning) => `warning: ${warning}`)];
@@ -99,12 +101,12 @@ async function checkText(
 async function checkJson(
   { fileName, problems, warnings, message }: Reading,
   probes: readonly Probe[],
-  output: CheckOptions['output'],
+  { output, signal }: Pick<CheckOptions, 'output'> & { readonly signal: AbortSignal | undefined },
 ): Promise<number> {
   const environment: CheckReport['environment'][number][] = [];
   let open: OpenDeadLetters | undefined;
   for (const probe of probes) {
-    const { openDeadLetters, ...found } = await outcome(probe);
+    const { openDeadLetters, ...found } = await outcome(probe, signal);
     open ??= openDeadLetters;
     environment.push({ name: probe.name, ...found });
   }
@@ -161,10 +163,11 @@ function spending({ pipelines = [] }: ValidSections): string {
     : `--online: sends up to one request, recorded in the log, for each of: ${spent.join(', ')}`;
 }
 
-async function outcome(probe: Probe): Promise<Outcome & Pick<ProbeResult, 'openDeadLetters'>> {
+async function outcome(probe: Probe, signal: AbortSignal | undefined): Promise<Outcome & Pick<ProbeResult, 'openDeadLetters'>> {
   try {
     return { warnings: [], ...(await probe.run()) };
   } catch (error) {
+    signal?.throwIfAborted();
     return { ok: false, message: error instanceof Error ? error.message : 'failed for an unknown reason.', warnings: [] };
   }
 }

@@ -41,6 +41,7 @@ export async function tryStream({ stream: of, fields }: TryOptions, context: Com
       await probe.source.close();
     }
   });
+  signal.throwIfAborted();
   if (tried instanceof LaneHeldError || typeof tried === 'string') {
     stderr.write(`headgate: ${typeof tried === 'string' ? tried : `${failureText(tried)} No request was sent.`}\n`);
     return 1;

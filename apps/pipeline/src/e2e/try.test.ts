@@ -46,3 +46,33 @@ shop:
     await new Promise((resolve) => server.close(resolve));
   }
 });
+
+it('try and check --online exit with 130 after a signal, without an error', async () => {
+  let asked = 0;
+  const server = createServer(() => (asked += 1));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    await using place = await workplace(`
+topics: { driver: sqlite, file: headgate.db }
+shop:
+  use: rest
+  baseUrl: http://127.0.0.1:${(server.address() as AddressInfo).port}
+  credentials: [{ name: anyone }]
+  limit: { requests: 50, window: 1s }
+  streams: { items: { get: /items, records: "$.items[*]", key: $.id } }
+`);
+    for (const [i, args] of [
+      ['try', 'shop.items'],
+      ['check', '--online'],
+    ].entries()) {
+      const command = place.start(...args);
+      await expect.poll(() => asked).toBe(i + 1);
+      command.child.kill('SIGINT');
+      const { code, stdout, stderr } = await command.ended;
+      expect([code, stdout + stderr]).toEqual([130, expect.not.stringContaining('SIGINT')]);
+    }
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
