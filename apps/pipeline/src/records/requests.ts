@@ -35,16 +35,14 @@ export const followersRequest: z.ZodType<FollowersRequest> = z
 export type BooksRequest = { readonly isbn: string } | { readonly isbns: readonly string[] } | AuthorRequest;
 
 /** Checks the value of a record in `books.requests`. An ISBN's digits are checked later, when the book is looked up. */
-export const booksRequest: z.ZodType<BooksRequest> = z.union(
-  [
-    z.object({ isbn: z.string().describe('ISBN of a book: 10 or 13 digits.') }),
-    z.object({ isbns: z.array(z.string()).min(1).max(100_000).describe('ISBNs of books.') }),
-    z.object({
-      author: z.string().trim().min(1).max(1_000).describe('Name of an author, as the service spells it.'),
-    }),
-  ],
-  'takes {"isbn": "…"}, {"isbns": ["…"]} or {"author": "…"}',
-);
+export const booksRequest: z.ZodType<BooksRequest> = z
+  .object({
+    isbn: z.string('must be a string, in quotes').describe('ISBN of a book: 10 or 13 digits.').optional(),
+    isbns: z.array(z.string('must be a string, in quotes')).min(1).max(100_000).describe('ISBNs of books.').optional(),
+    author: z.string().trim().min(1).max(1_000).describe('Name of an author, as the service spells it.').optional(),
+  })
+  .refine((request) => Object.keys(request).length === 1, 'takes either {"isbn": "…"}, {"isbns": ["…"]} or {"author": "…"}')
+  .meta({ oneOf: [{ required: ['isbn'] }, { required: ['isbns'] }, { required: ['author'] }] }) as z.ZodType<BooksRequest>;
 
 /** All books of an author. */
 export interface AuthorRequest {
