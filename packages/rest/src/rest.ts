@@ -351,7 +351,8 @@ function requestSchema(streams: Readonly<Record<string, Stream>>): z.ZodType<Res
     z
       .string()
       .min(1)
-      .refine((text) => !isStep(text), "changes the path, so it can't be a field."),
+      .refine((text) => !isStep(text), "changes the path, so it can't be a field.")
+      .refine((text) => text.isWellFormed(), "has half a surrogate pair, so it can't be sent."),
     exactNumber(),
   ]);
   const kinds = Object.keys(streams).map((name) =>

@@ -182,7 +182,7 @@ describe("a record that can't be written becomes a dead letter, and the others a
     },
   );
 
-  it.concurrent.each([[undefined], [null], [''], [{}], [[]], [true], [{ id: 1 }], [['a']], ['..'], ['.']])(
+  it.concurrent.each([[undefined], [null], [''], [{}], [[]], [true], [{ id: 1 }], [['a']], ['..'], ['.'], ['half \ud83d']])(
     'as a request of another stream, by %j',
     async (ref) => {
       const { records, deadLetters, api } = await list(
@@ -207,7 +207,7 @@ describe("a record that can't be written becomes a dead letter, and the others a
         },
       );
       expect(records['items']?.map(([key]) => key).toSorted()).toEqual(['x', 'y']);
-      expect(deadLetters).toHaveLength(1);
+      expect(deadLetters).toMatchObject([{ code: 'HEADGATE_MALFORMED_REQUEST' }]);
       expect(api.answered.map(({ path }) => path).toSorted()).toEqual(['/items/x', '/items/y', '/lists']);
     },
   );
