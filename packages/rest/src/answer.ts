@@ -16,7 +16,7 @@ import * as z from 'zod';
 import { carriedOn } from './carried.ts';
 import { type Cursor, againFrom, firstAt, nextWindow } from './cursor.ts';
 import { type Said, saidAt } from './evidence.ts';
-import { digestOf, kindOf, scalarOf, spelled } from './json-value.ts';
+import { digestOf, kindOf, numberOf, scalarOf, spelled } from './json-value.ts';
 import { type ErrorRule, type Pages, type Stream, keyPaths, placeholders } from './language.ts';
 import type { Path } from './path.ts';
 import { type RestQuery, withFields } from './request.ts';
@@ -290,12 +290,6 @@ const NO: readonly unknown[] = [false, 0, '', '0', 'false', 'no'];
 function isYes(value: unknown): boolean {
   if (value === undefined || value === null || NO.includes(typeof value === 'string' ? value.toLowerCase() : value)) return false;
   return scalarOf(value) !== undefined || Object.keys(value).length > 0;
-}
-
-function numberOf(value: unknown): number | undefined {
-  const scalar = scalarOf(value);
-  const number = scalar === '' || typeof scalar === 'boolean' ? NaN : Number(scalar);
-  return Number.isFinite(number) ? number : undefined;
 }
 
 /** A number of pages or records. Undefined for 0 and less, which a service can send if it hasn't counted. */

@@ -1,6 +1,6 @@
 import { type BudgetEvidence, type HttpResponse, budgetEvidence, jsonBody } from '@headgate/sources';
 import type { RestOptions } from './language.ts';
-import { scalarOf } from './json-value.ts';
+import { numberOf, scalarOf } from './json-value.ts';
 import type { Path } from './path.ts';
 import { timeOf } from './time.ts';
 
@@ -30,8 +30,8 @@ export function evidenceOf({ limit, budgets = {} }: Pick<RestOptions, 'limit' | 
     return Object.fromEntries(
       all.map(([name, { left, reset }], i) => {
         if (left === undefined || reset === undefined) return [name, i === 0 ? budgetEvidence({ head: answer, epochMs }) : undefined];
-        const remaining = Number(scalarOf(saidAt(left, answer, body)) ?? NaN);
-        const resetInMs = waitMs(scalarOf(saidAt(reset, answer, body)), epochMs);
+        const remaining = numberOf(saidAt(left, answer, body)) ?? NaN;
+        const resetInMs = waitMs(saidAt(reset, answer, body), epochMs);
         return [name, remaining >= 0 && resetInMs !== undefined ? { remaining: Math.floor(remaining), resetInMs } : undefined];
       }),
     );
@@ -39,9 +39,9 @@ export function evidenceOf({ limit, budgets = {} }: Pick<RestOptions, 'limit' | 
 }
 
 /** Seconds from now, a number since 1970 in any unit, or a date, converted to ms from now. */
-function waitMs(said: string | number | boolean | undefined, epochMs: number): number | undefined {
-  const number = typeof said === 'boolean' || said === '' ? NaN : Number(said);
+function waitMs(said: unknown, epochMs: number): number | undefined {
+  const number = numberOf(said) ?? NaN;
   if (number >= 0 && number < EPOCH_S) return number * 1_000;
-  const at = timeOf(said);
+  const at = timeOf(scalarOf(said));
   return at === undefined ? undefined : at - epochMs;
 }

@@ -34,6 +34,13 @@ export function scalarOf(value: unknown): string | number | boolean | undefined 
   return isRawJSON(value) ? value.rawJSON : undefined;
 }
 
+/** A finite number, or text that is one, of a response; undefined for anything else. */
+export function numberOf(value: unknown): number | undefined {
+  const scalar = scalarOf(value);
+  const number = typeof scalar === 'boolean' || String(scalar).trim() === '' ? NaN : Number(scalar);
+  return Number.isFinite(number) ? number : undefined;
+}
+
 /** A value as text, as a parameter or a header carries it. */
 export function spelled(value: Json | undefined): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
