@@ -54,6 +54,18 @@ describe('valid sections', () => {
     expect(issuesOf(stream)).toEqual([]);
   });
 
+  it.each([{ body: {} }, { form: { all: 'yes' } }, { pages: { size: { body: '$.size', is: 9 } } }])(
+    'a key in the body of a post with %j',
+    (content) => {
+      const credentials = [{ name: 'app', key: 'x', body: 'api_key' }];
+      expect(issuesOf({ get: undefined, post: '/items', ...content }, { credentials })).toEqual([]);
+    },
+  );
+
+  it.each(['/oauth/token', 'https://login.example.com/token?v=2'])('a token from %s', (url) => {
+    expect(issuesOf({}, { credentials: [{ name: 'app', token: { url, id: 'i', secret: 's' } }] })).toEqual([]);
+  });
+
   it('the end of a window in a parameter of the section', () => {
     const query = { from: '{since}', to: '{until}' };
     expect(issuesOf({ since: { from: '$.at', window: '30d' } }, { query })).toEqual([]);
@@ -98,6 +110,10 @@ describe('mistakes, each with its path and fix', () => {
     ],
     [{ pages: { cursor: '$.next' } }, 'streams.items.pages.cursor: needs a place in the next request. Add as: { query: cursor }.'],
     [{ pages: { next: '$.next', page: { query: 'page' } } }, 'streams.items.pages: has next and page. Keep one of them.'],
+    ...['page', 'offset'].map((kind): [object, string] => [
+      { pages: { [kind]: { query: 'from' }, first: 'one' } },
+      `streams.items.pages.first: must be a number for ${kind}, because the next ones are counted from it.`,
+    ]),
     [{ pages: { last: '$.pages', next: '$.next' } }, 'streams.items.pages.last: belongs to page.'],
     [{ pages: { while: '$.more' } }, "streams.items.pages: doesn't say how to get the next page. Add link, next, cursor, page or offset."],
     [{ for: { each: 'other', with: { id: '$.id' } } }, 'streams.items.for.each: names no stream. Write one of items.'],
@@ -162,6 +178,14 @@ describe('mistakes, each with its path and fix', () => {
     [{ limit: undefined }, "limit: is missing. Write the service's limit, such as { requests: 15, window: 15m }."],
     [{ budgets: { day: { requests: 5, per: 'day' } } }, "budgets: can't be combined with limit. Keep one of them."],
     [{ credentials: [{ name: 'a', bearer: 'x', key: 'y' }] }, 'credentials.0: has bearer and key. Keep one of them.'],
+    ...['oauth/token', 'ftp://example.com/token', 'login.example.com/token'].map((url): [object, string] => [
+      { credentials: [{ name: 'a', token: { url, id: 'i', secret: 's' } }] },
+      'credentials.0.token.url: is neither a path nor an address. Write /oauth/token, or for example https://login.example.com/token.',
+    ]),
+    ...[{ get: '/items' }, { post: '/items' }].map((items): [object, string] => [
+      { credentials: [{ name: 'a', key: 'x', body: 'api_key' }], streams: { items } },
+      'credentials.0.body: needs a body in every request, and items has none. Write header or query. A post may also have body: {}.',
+    ]),
     [{ credentials: [{ name: 'a', header: 'x-key' }] }, 'credentials.0.header: needs a key. Add key: "${KEY}".'],
     [
       { limit: { requests: 1, window: '1s', reset: '$.wait' } },

@@ -9,7 +9,7 @@ import {
   timeZone,
 } from '@headgate/pipeline/internal';
 import * as z from 'zod';
-import { exactNumber } from './json-value.ts';
+import { exactNumber, numberOf } from './json-value.ts';
 import { type Path, path, readPath } from './path.ts';
 import { type JsonTemplate, type Placeholder, type Template, fieldsOf, isTemplate, jsonTemplate, parameter, template } from './template.ts';
 import { isTimeFormat, timeOf } from './time.ts';
@@ -58,7 +58,13 @@ const scalar = z.union([z.string(), exactNumber(), z.boolean(), z.null()]);
 
 const token = z
   .strictObject({
-    url: z.string().min(1).describe('Address that gives the token: a path after `baseUrl`, or a whole address.'),
+    url: z
+      .string()
+      .refine(
+        (text) => text.startsWith('/') || isHttp(text),
+        'is neither a path nor an address. Write /oauth/token, or for example https://login.example.com/token.',
+      )
+      .describe('Address that gives the token: a path after `baseUrl`, or a whole address.'),
     grant: z
       .string()
       .min(1)
@@ -284,6 +290,13 @@ const pages = z
     only('short', 'cursor', 'offset', 'page');
     if (given.cursor !== undefined && given.as === undefined)
       context.addIssue({ code: 'custom', path: ['cursor'], message: 'needs a place in the next request. Add as: { query: cursor }.' });
+    const [kind] = kinds;
+    if ((kind === 'page' || kind === 'offset') && given.first !== undefined && numberOf(given.first) === undefined)
+      context.addIssue({
+        code: 'custom',
+        path: ['first'],
+        message: `must be a number for ${kind}, because the next ones are counted from it.`,
+      });
     if (given.short !== undefined && given.size === undefined)
       context.addIssue({ code: 'custom', path: ['short'], message: 'needs the size of a page. Add size: { query: limit, is: 100 }.' });
   });
@@ -564,10 +577,14 @@ function placeholderFlaw({ field, format, fields, isSince }: PlaceholderUse): st
   return fields.has(field) ? undefined : `has {${field}}, but for has no such field.${fieldHint(field, known)}`;
 }
 
+function isHttp(address: string): boolean {
+  return /^https?:$/.test(URL.parse(address)?.protocol ?? '');
+}
+
 function addressFlaw(text: string): string | undefined {
   if (/[{}]/.test(text)) return 'takes no fields. Write a section for each address.';
-  const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol)) return "isn't an address. Write, for example, https://api.example.com.";
+  if (!isHttp(text)) return "isn't an address. Write, for example, https://api.example.com.";
+  const url = new URL(text);
   if (url.search !== '' || url.hash !== '') return 'has a query. Write its parameters into query: { name: value }.';
   return url.username !== '' || url.password !== '' ? 'has a user or password. Write them into credentials, as basic.' : undefined;
 }
@@ -611,9 +628,14 @@ export const restOptions = z
     if (one !== undefined && budgets !== undefined) refuse(['budgets'], "can't be combined with limit. Keep one of them.");
     if (Object.keys(streams).length === 0) refuse(['streams'], 'has no stream.');
     for (const [i, { body }] of credentials.entries()) {
-      const reading = Object.entries(streams).find(([, given]) => given.get !== undefined);
-      if (body !== undefined && reading !== undefined)
-        refuse(['credentials', i, 'body'], `needs a body in every request, and ${reading[0]} is a get. Write header or query.`);
+      const without = Object.entries(streams).find(
+        ([, given]) => given.get !== undefined || (given.body ?? given.form ?? (given.pages ?? everyPages)?.size?.body) === undefined,
+      );
+      if (body !== undefined && without !== undefined)
+        refuse(
+          ['credentials', i, 'body'],
+          `needs a body in every request, and ${without[0]} has none. Write header or query. A post may also have body: {}.`,
+        );
     }
     const all = new Set(
       Object.entries(streams).flatMap(([name, of]) => [...fieldNames(streams, name), ...pageFields(of.pages ?? everyPages)]),
