@@ -144,7 +144,10 @@ function pipelineOf(name: string, section: RestOptions) {
       };
       return { source: api, query };
     },
-    expect: ({ stream }, last) => (streamOf(stream).pages === undefined ? 1 : last?.pages),
+    expect({ stream }, last) {
+      const { pages, since } = streamOf(stream);
+      return pages === undefined && since?.window === undefined ? 1 : last?.pages;
+    },
     open(_, io) {
       const api = defineSource(definition)(optionsOf(io));
       const listing = walk({

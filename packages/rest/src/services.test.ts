@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { after, pageOf } from './api.fixture.ts';
 import { type Section, bearer, knowsBearer, lister, pairs, some } from './list.fixture.ts';
+import { rest } from './rest.ts';
 
 const list = lister();
 
@@ -470,6 +471,29 @@ describe('changes', () => {
       [day(25), day(15)],
       [day(15), day(5)],
       [day(5), day(0)],
+    ]);
+  });
+
+  it('need one request without pages and windows, and with them as many as the previous listing', () => {
+    const since = { from: '$.at', first: '2024-01-01', window: '1d' };
+    const pipeline = rest('api')({
+      ...bearer,
+      baseUrl: 'http://127.0.0.1',
+      streams: {
+        whole: { get: '/items' },
+        pages: { get: '/items', pages: { link: 'next' } },
+        windows: { get: '/items', query: { to: '{until}' }, since },
+      },
+    });
+    const last = { pages: 7, items: 70 };
+    const counts = ['whole', 'pages', 'windows'].map((stream) => [
+      pipeline.expect({ stream }, last),
+      pipeline.expect({ stream }, undefined),
+    ]);
+    expect(counts).toEqual([
+      [1, 1],
+      [7, undefined],
+      [7, undefined],
     ]);
   });
 });
