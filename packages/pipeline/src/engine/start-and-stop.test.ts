@@ -123,7 +123,6 @@ test('a stop ends after 9.5 s, or at its deadline, even if its lane and its grou
         return new Promise(() => undefined);
       },
     });
-    const never = (): Promise<never> => new Promise(() => undefined);
     const lanes: LaneWriter[] = [];
     const log = logWith(place.log, {
       async openLane(spec) {
@@ -157,6 +156,44 @@ test('a stop ends after 9.5 s, or at its deadline, even if its lane and its grou
     // Restore the real `close`, with which the log closes its lanes.
     for (const lane of lanes) Reflect.deleteProperty(lane, 'close');
   }
+});
+
+const never = (): Promise<never> => new Promise(() => undefined);
+
+test.each<readonly [what: string, methods: (log: TopicLog, hang: () => Promise<never>) => Partial<TopicLog>]>([
+  ['the group', (_, hang) => ({ joinGroup: hang })],
+  ['the log, which opens a lane,', (_, hang) => ({ recordLimit: hang })],
+  [
+    'the log, which reads the markers of a list,',
+    (log, hang) => ({ readState: (topic, partition) => (topic === 'headgate.state' ? hang() : log.readState(topic, partition)) }),
+  ],
+  [
+    'the log, which writes a list,',
+    (log, hang) => ({
+      async openLane(spec) {
+        const lane = await log.openLane(spec);
+        return spec.name.includes('list') ? Object.assign(lane, { transaction: hang }) : lane;
+      },
+    }),
+  ],
+])('start rejects with the reason of a stop, even if %s does not respond', async (_, methods) => {
+  await using place = await temporaryLog();
+  const clock = virtualClock();
+  const stop = new AbortController();
+  const asked = Promise.withResolvers<void>();
+  const hang = (): Promise<never> => {
+    asked.resolve();
+    return never();
+  };
+  const log = logWith(place.log, methods(place.log, hang));
+  let failure: unknown;
+  start({ log, pipelines: [pipeline()({ shelves: ['a'] })], clock, signal: stop.signal }).catch((error: unknown) => (failure = error));
+  await asked.promise;
+  const reason = new Error('enough');
+  stop.abort(reason);
+  await clock.advance(9_500);
+  await expect.poll(() => failure).toBe(reason);
+  expect(clock.pending).toBe(0);
 });
 
 test('a request in flight when the last credential is refused still gets its response, which is written', async () => {

@@ -210,9 +210,10 @@ export async function start(options: StartOptions): Promise<Running> {
     onUncertain: () => supervisor.doubt(),
     onFailed: (error) => supervisor.fail(error),
   });
+  let enqueuing: ReturnType<typeof enqueueLists> | undefined;
   const leave = async (): Promise<void> => {
     const leaving = async (): Promise<void> => {
-      await supervisor.close();
+      await Promise.allSettled([supervisor.close(), enqueuing]);
       await (await joining).leave();
     };
     await untilAborted(deadline.closed, leaving());
@@ -222,10 +223,10 @@ export async function start(options: StartOptions): Promise<Running> {
   try {
     await orAborted(signal, joining);
     isMember = true;
-    await supervisor.opened();
+    await orAborted(signal, supervisor.opened());
     // Only a process that the group has accepted may enqueue the lists.
-    const nothingDue = await enqueueLists(list);
-    signal.throwIfAborted();
+    enqueuing = enqueueLists(list);
+    const nothingDue = await orAborted(signal, enqueuing);
     if (follow) {
       endSchedule = listSchedule({
         nothingDue,
