@@ -43,7 +43,13 @@ export async function read(
   const [found] = (await log?.listTopics([topic])) ?? [];
   if (log === undefined || found === undefined) {
     // A topic that a run will create has no records yet.
-    if (own.includes(topic)) return 0;
+    if (own.includes(topic)) {
+      if (choice.follow !== true) return 0;
+      stderr.write(
+        `headgate: there is no topic ${topic} yet, so --follow can't wait for its records. A run creates it: start one first.\n`,
+      );
+      return 1;
+    }
     const existing = ((await log?.listTopics(undefined, { withOffsets: false })) ?? []).map(({ name }) => name);
     const known = [...new Set([...own, ...existing])];
     const meant = nearest(topic, known);

@@ -75,6 +75,10 @@ describe('headgate', () => {
   it('creates all topics in a run, and prints no line for an empty one', async () => {
     await using service = await startFollowers({ ...FREELY, users: { a: { followers: 1 } } });
     await using place = await workplace(followersYaml({ url: service.url, users: ['a'] }));
+    const early =
+      "headgate: there is no topic followers.ids yet, so --follow can't wait for its records. A run creates it: start one first.\n";
+    expect(await place.headgate('read', 'followers.ids')).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    expect(await place.headgate('read', 'followers.ids', '--follow')).toMatchObject({ code: 1, stdout: '', stderr: early });
     expect((await place.headgate('run')).code).toBe(0);
     const topics = [
       'followers.changes',
