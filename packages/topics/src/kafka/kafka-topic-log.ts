@@ -431,8 +431,8 @@ class KafkaTopicLog implements TopicLog {
     await Promise.allSettled([...this.#lanes].map((lane) => lane.close()));
     await Promise.allSettled([...this.#memberships.keys()].map((membership) => membership.leave()));
     this.#availability.close();
-    this.#closing.abort();
-    await Promise.allSettled([this.#appender.close(), ...[...this.#clients].map((client) => client.close())]);
+    this.#closing.abort(closedLog());
+    await Promise.allSettled([this.#appender.close(), ...[...this.#clients].map((client) => client.close(closedLog()))]);
     this.#connections.close();
   }
 
@@ -478,10 +478,14 @@ class KafkaTopicLog implements TopicLog {
 
   async #closeClient(client: ReconnectingClient<Cluster>): Promise<void> {
     this.#clients.delete(client);
-    await client.close();
+    await client.close(closedLog());
   }
 
   #assertOpen(): void {
-    if (this.#closed !== undefined) throw closedError('The topic log on Kafka');
+    if (this.#closed !== undefined) throw closedLog();
   }
+}
+
+function closedLog(): TopicLogError {
+  return closedError('The topic log on Kafka');
 }

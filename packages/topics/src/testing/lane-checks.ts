@@ -420,6 +420,28 @@ export function laneChecks(): readonly DriverCheck[] {
       },
     },
     {
+      name: 'calls in flight when the log is closed succeed, or throw that it is closed',
+      async run(open) {
+        const log = await open();
+        const { topic, lane } = await prepareLane(log);
+        const group = uniqueName('group');
+        const calls = Promise.allSettled([
+          log.createTopics([{ name: topic, partitions: 2 }]),
+          log.listTopics([topic]),
+          log.append(numbered(topic, 1)),
+          log.readState(lane.state.topic, lane.state.partition),
+          log.openTransaction({ topic, partition: 0 }),
+          log.groupOffset({ group, topic, partition: 0 }),
+          log.recordLimit(topic),
+          log.missingRights({ topics: [{ name: topic, reads: true }] }),
+          log.read({ topic, group }).commit({ topic, partition: 0, offset: 0 }),
+        ]);
+        await log.close();
+        for (const call of await calls)
+          if (call.status === 'rejected') assert.equal((call.reason as { readonly code?: unknown }).code, 'HEADGATE_TOPIC_LOG_CLOSED');
+      },
+    },
+    {
       name: 'a lane needs an existing, compacted state partition',
       async run(open) {
         await using log = await open();

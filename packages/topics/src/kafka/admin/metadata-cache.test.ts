@@ -56,6 +56,6 @@ describe.skipIf(why !== undefined)(`cached topic metadata${because}`, () => {
     expect(await explained()).toEqual([gone, gone, other]);
     expect(metadata.maxMessageBytes('roomy')).toBe(8_388_608);
     await expect(metadata.describe('roomy')).rejects.toThrow(TopicUnknownError);
-    await client.close();
+    await client.close(new Error('closed'));
   });
 });

@@ -44,9 +44,9 @@ export class ReconnectingClient<C extends Connection> {
     }
   }
 
-  /** Calls of `run` in flight reject with an AbortError. */
-  async close(): Promise<void> {
-    this.#closed.abort();
+  /** Calls of `run` in flight reject with `reason`. */
+  async close(reason: Error): Promise<void> {
+    this.#closed.abort(reason);
     const connection = this.#connection;
     this.#connection = undefined;
     await waitForClose(Promise.resolve(connection?.then((last) => last.disconnect())));

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type FieldsOf, PullReader } from '../../pull-reader.ts';
 import { TopicLostError } from '../../topic-errors.ts';
 import { partitionKey } from '../../topic-partition.ts';
-import { closedError } from '../../topic-log-error.ts';
 import type { OffsetCommit, ReadOptions, TopicRecord } from '../../topic-log.ts';
 import { commitGroupOffset, groupOffsets } from './group-offsets.ts';
 import type { Cluster } from '../client/cluster.ts';
@@ -126,16 +125,13 @@ export class KafkaTopicReader<Field extends string | Uint8Array> extends PullRea
         this.#at = 0;
       }
     } catch (error) {
-      if (!this.isClosed) throw await this.#failed(error);
+      if (!this.isClosed) {
+        await this.close();
+        throw error;
+      }
     }
     await this.close();
     return { done: true, value: undefined };
-  }
-
-  async #failed(error: unknown): Promise<unknown> {
-    await this.close();
-    const aborted = error instanceof Error && error.name === 'AbortError';
-    return aborted ? closedError('The topic log') : error;
   }
 
   /** The next records of any partition; undefined at the end. `positions` is in the order of the partitions' turns. */
