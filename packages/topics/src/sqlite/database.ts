@@ -40,7 +40,8 @@ export function openDatabase(options: WorkerOptions): { readonly db: DatabaseSyn
 
 /**
  * Opens the log's file for reading, without changing it. If this user may write to the file and its folder, SQLite uses its `-wal` and
- * `-shm` as usual; otherwise it creates neither.
+ * `-shm` as usual; otherwise it creates neither, and reads those that exist. If `LogFiles.haveChanged` becomes true, SQLite may return wrong
+ * data, and the file must be reopened.
  */
 function openToRead(options: WorkerOptions): ReturnType<typeof openDatabase> {
   const { file, busyTimeoutMs } = options;
@@ -49,35 +50,48 @@ function openToRead(options: WorkerOptions): ReturnType<typeof openDatabase> {
     if (found === undefined) throw new WorkerFailure({ kind: 'open', file, reason: "it doesn't exist.", detail: 'ENOENT' });
     if (found.isDirectory())
       throw new WorkerFailure({ kind: 'open', file, reason: 'it is a folder. Name a file in it.', detail: 'EISDIR' });
-    const wal = statSync(`${file}-wal`, { throwIfNoEntry: false });
-    if ((wal?.size ?? 0) > 0 && found.size === 0) throw leftAlone(file);
-    const mayWrite = [file, dirname(file)].every((path) => mayBe(path, constants.W_OK));
-    try {
-      if (mayWrite) return openedToRead(options, 'beside writers');
-    } catch (error) {
-      // `mayBe` can report a permission that isn't enough to open the file. Continue as without the permission.
-      if (sqliteFailure(error, { file, busyTimeoutMs }).failure.kind !== 'open') throw error;
-    }
-    // Without a `-wal`, the last process has stopped cleanly, so the file contains the whole log, and no process writes to it.
-    return openedToRead(options, wal === undefined ? 'unchanging' : 'without rights');
+    return openExisting(options);
   } catch (error) {
     throw sqliteFailure(error, { file, busyTimeoutMs });
   }
 }
 
-function openedToRead(
-  { file, busyTimeoutMs }: WorkerOptions,
-  how: 'beside writers' | 'without rights' | 'unchanging',
-): ReturnType<typeof openDatabase> {
-  let db: DatabaseSync | undefined;
+function openExisting(options: WorkerOptions): ReturnType<typeof openDatabase> {
+  const { busyTimeoutMs } = options;
+  const files = new LogFiles(options.file);
+  files.expectNoChange();
+  const { file } = files;
+  const wal = statSync(`${file}-wal`, { throwIfNoEntry: false });
+  const hasCommits = (wal?.size ?? 0) > 0;
+  if (hasCommits && statSync(file).size === 0) throw leftAlone(file);
+  const mayWrite = [file, dirname(file)].every((path) => mayBe(path, constants.W_OK));
+  let refusal: WorkerFailure | undefined;
+  for (const readOnly of [...(mayWrite ? [false] : []), ...(wal === undefined ? [] : [true])]) {
+    try {
+      return readyToRead(new DatabaseSync(file, { timeout: busyTimeoutMs, readOnly }), new LogFiles(options.file));
+    } catch (error) {
+      // `mayBe` can report a permission that isn't enough to open the file. Continue as without the permission.
+      refusal = sqliteFailure(error, { file, busyTimeoutMs });
+      if (refusal.failure.kind !== 'open') throw refusal;
+    }
+  }
   try {
-    const path = how === 'unchanging' ? new URL(`${pathToFileURL(file).href}?immutable=1`) : file;
-    db = new DatabaseSync(path, { timeout: busyTimeoutMs, readOnly: how !== 'beside writers' });
-    const files = new LogFiles(file);
-    checkSchema(db, file);
+    if (hasCommits && refusal !== undefined) throw refusal;
+    // Without commits in a `-wal`, the file contains the whole log, as long as no process writes.
+    return readyToRead(new DatabaseSync(new URL(`${pathToFileURL(file).href}?immutable=1`), { readOnly: true }), files);
+  } catch (error) {
+    // Another process may have opened or closed the log meanwhile.
+    if (files.haveChanged) return openToRead(options);
+    throw error;
+  }
+}
+
+function readyToRead(db: DatabaseSync, files: LogFiles): ReturnType<typeof openDatabase> {
+  try {
+    checkSchema(db, files.file);
     viewSchema(db);
-    // A copy made by a backup isn't in WAL mode, and has no -wal, until a process opens it for writing.
-    const hasWal = how !== 'unchanging' && db.prepare('PRAGMA journal_mode').get()?.['journal_mode'] === 'wal';
+    // A copy made by a backup isn't in WAL mode, and has no -wal, until a process opens it for writing. SQLite has no -wal of an immutable file.
+    const hasWal = db.prepare('PRAGMA journal_mode').get()?.['journal_mode'] === 'wal';
     if (hasWal) files.addWriteAheadLog();
     return { db, files };
   } catch (error) {

@@ -10,9 +10,10 @@ export class LogFiles {
   readonly file: string;
   /** The identity that each file had when SQLite opened it, by path. */
   readonly #opened = new Map<string, string | undefined>();
+  #unchanged: string | undefined;
   #failure: WorkerFailure | undefined;
 
-  /** Call right after SQLite has opened `file`. */
+  /** Call right after SQLite has opened `file`, or before if it exists. */
   constructor(file: string) {
     this.#opened.set(file, identityOf(file));
     this.file = realpathSync(file);
@@ -21,6 +22,16 @@ export class LogFiles {
   /** Call when SQLite has opened its `-wal` and `-shm`, too. */
   addWriteAheadLog(): void {
     for (const path of [`${this.file}-wal`, `${this.file}-shm`]) this.#opened.set(path, identityOf(path));
+  }
+
+  /** Call before SQLite opens the file as immutable. It then takes no lock, and doesn't notice changes. */
+  expectNoChange(): void {
+    this.#unchanged = this.#versions();
+  }
+
+  /** True if another process has changed the file or its `-wal` since `expectNoChange`. */
+  get haveChanged(): boolean {
+    return this.#unchanged !== undefined && this.#unchanged !== this.#versions();
   }
 
   get areGone(): boolean {
@@ -37,9 +48,18 @@ export class LogFiles {
       throw this.#failure;
     }
   }
+
+  #versions(): string {
+    return [this.file, `${this.file}-wal`].map(versionOf).join();
+  }
 }
 
 function identityOf(path: string): string | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found && `${found.dev}:${found.ino}`;
+}
+
+function versionOf(path: string): string {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? '' : `${found.dev}:${found.ino}:${found.size}:${found.ctimeNs}`;
 }

@@ -1,3 +1,4 @@
+import { truncateSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { partitionForKey } from '../partition-for-key.ts';
 import type { CreatedTopics, LaneSpec, OffsetCommit, TopicInfo, TopicPartition, TopicSpec } from '../topic-log.ts';
@@ -21,37 +22,57 @@ import {
   WorkerFailure,
 } from './worker-protocol.ts';
 
-/** The worker's synchronous access to the log's file. Each write is one transaction. */
-export class LogStore {
+/** The open file, with the statements that are prepared on it. */
+class OpenFile {
+  readonly db: DatabaseSync;
   readonly files: LogFiles;
   readonly topics: TopicTable;
   readonly records: RecordTable;
   readonly groups: GroupOffsetTable;
-  readonly #options: WorkerOptions;
-  readonly #db: DatabaseSync;
-  readonly #lanes: LaneTable;
-  readonly #dataVersion: StatementSync;
-  readonly #locks = new Map<string, LaneLock>();
+  readonly lanes: LaneTable;
+  readonly dataVersion: StatementSync;
 
   constructor(options: WorkerOptions) {
     const { db, files } = openDatabase(options);
+    this.db = db;
     this.files = files;
-    this.#options = options;
-    this.#db = db;
     this.topics = new TopicTable(db);
     this.records = new RecordTable(db, files.file);
     this.groups = new GroupOffsetTable(db, files.file);
-    this.#lanes = new LaneTable(db);
-    this.#dataVersion = db.prepare('PRAGMA data_version');
+    this.lanes = new LaneTable(db);
+    this.dataVersion = db.prepare('PRAGMA data_version');
+  }
+}
+
+/** The worker's synchronous access to the log's file. Each write is one transaction. */
+export class LogStore {
+  readonly #options: WorkerOptions;
+  readonly #locks = new Map<string, LaneLock>();
+  #open: OpenFile;
+  #reopened = 0;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    this.#open = new OpenFile(options);
+  }
+
+  get topics(): TopicTable {
+    return this.#open.topics;
+  }
+
+  get records(): RecordTable {
+    return this.#open.records;
+  }
+
+  get groups(): GroupOffsetTable {
+    return this.#open.groups;
   }
 
   /** Returns the topics that it created or enlarged; with `validateOnly`, those that it would, and the file stays unchanged. */
   createTopics(specs: readonly TopicSpec[], validateOnly: boolean): Omit<CreatedTopics, 'warnings'> {
     const end = validateOnly ? 'ROLLBACK' : 'COMMIT';
-    const made = this.#transaction(
-      () => specs.map((spec) => ({ topic: spec.name, from: this.topics.create(spec), to: spec.partitions })),
-      end,
-    );
+    const create = () => specs.map((spec) => ({ topic: spec.name, from: this.topics.create(spec), to: spec.partitions }));
+    const made = this.#read(() => this.#transaction(create, end));
     return {
       created: made.filter(({ from }) => from === 0).map(({ topic }) => topic),
       grown: made.filter(({ from, to }) => from > 0 && from < to),
@@ -59,18 +80,21 @@ export class LogStore {
   }
 
   listTopics(names: readonly string[] | null): readonly TopicInfo[] {
-    this.files.assertExists();
-    return this.topics.list(names);
+    return this.#read(() => this.topics.list(names));
+  }
+
+  topic(name: string): StoredTopic {
+    return this.#read(() => this.topics.get(name));
   }
 
   openLane(lane: LaneSpec, nowMs: number): { readonly epoch: number; readonly state: StateEntries } {
     this.#assertWritable();
-    const lock = takeLaneLock({ file: this.files.file, lane: lane.name });
-    if (lock === null) throw this.#lanes.heldFailure(lane.name);
+    const lock = takeLaneLock({ file: this.#open.files.file, lane: lane.name });
+    if (lock === null) throw this.#open.lanes.heldFailure(lane.name);
     try {
       const opened = this.#transaction(() => {
         const partitionId = this.#statePartition(lane.state.topic, lane.state.partition);
-        return { epoch: this.#lanes.take(lane.name, process.pid, nowMs), state: this.records.state(partitionId, lane.state) };
+        return { epoch: this.#open.lanes.take(lane.name, process.pid, nowMs), state: this.records.state(partitionId, lane.state) };
       });
       this.#locks.set(lockName({ name: lane.name, epoch: opened.epoch }), lock);
       return opened;
@@ -85,7 +109,7 @@ export class LogStore {
     if (lock === undefined) return;
     this.#locks.delete(lockName(hold));
     try {
-      this.#transaction(() => this.#lanes.leave(hold));
+      this.#transaction(() => this.#open.lanes.leave(hold));
     } catch {
       // Ignore an error: the table only describes the holder. Releasing the lock frees the lane, even if the disk is full.
     }
@@ -93,29 +117,30 @@ export class LogStore {
   }
 
   readState(topic: string, partition: number): StateEntries {
-    this.files.assertExists();
-    return this.records.state(this.#statePartition(topic, partition), { topic, partition });
+    return this.#read(() => this.records.state(this.#statePartition(topic, partition), { topic, partition }));
   }
 
   /** Returns the next records of a partition, from `from` to before `end`; an empty chunk if none are left in that range. */
   chunk({ topic, partition }: TopicPartition, from: number, end: number): RecordChunk {
-    // Read in one transaction, because another process may delete old records between two queries.
-    this.#db.exec('BEGIN');
-    try {
-      return this.records.chunk(partitionOf(this.topics.get(topic), partition), from, end);
-    } finally {
-      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
-    }
+    return this.#read(() => {
+      const { db } = this.#open;
+      // Read in one transaction, because another process may delete old records between two queries.
+      db.exec('BEGIN');
+      try {
+        return this.records.chunk(partitionOf(this.topics.get(topic), partition), from, end);
+      } finally {
+        if (db.isTransaction) db.exec('ROLLBACK');
+      }
+    });
   }
 
   offsetSince({ topic, partition, sinceMs }: TopicPartition & { readonly sinceMs: number }): number | null {
-    this.files.assertExists();
-    return this.records.since(partitionOf(this.topics.get(topic), partition).id, sinceMs);
+    return this.#read(() => this.records.since(partitionOf(this.topics.get(topic), partition).id, sinceMs));
   }
 
   /** Deletes some of a topic's old records. Returns whether there may be more to delete. */
   deleteOld({ topic, beforeMs, untilCommitted }: DeleteOldArgs): boolean {
-    this.files.assertExists();
+    this.#open.files.assertExists();
     const { partitions, compacted } = this.topics.get(topic);
     if (compacted) return false;
     const found = partitions.flatMap(({ id, nextOffset }) => {
@@ -133,19 +158,21 @@ export class LogStore {
     return true;
   }
 
-  /** Writes a copy, as of now, into a file that is missing or empty. Other processes can write meanwhile. */
+  /** Replaces the content of the file `to` by a copy, as of now. Other processes can write meanwhile. */
   backup(to: string): void {
-    this.files.assertExists();
-    try {
-      this.#db.prepare('VACUUM INTO ?').run(to);
-    } catch (error) {
-      throw sqliteFailure(error, { file: to, busyTimeoutMs: this.#options.busyTimeoutMs });
-    }
+    this.#read(() => {
+      try {
+        truncateSync(to);
+        this.#open.db.prepare('VACUUM INTO ?').run(to);
+      } catch (error) {
+        throw sqliteFailure(error, { file: to, busyTimeoutMs: this.#options.busyTimeoutMs });
+      }
+    });
   }
 
   write(args: WriteArgs): Float64Array | null {
     return this.#transaction(() => {
-      if (args.lane !== null) this.#lanes.verify(args.lane);
+      if (args.lane !== null) this.#open.lanes.verify(args.lane);
       const positions = args.positions ? new Float64Array(2 * args.batches.reduce((sum, batch) => sum + batch.keys.length, 0)) : null;
       let done = 0;
       for (const batch of args.batches) {
@@ -162,27 +189,28 @@ export class LogStore {
   }
 
   groupOffset({ group, topic, partition }: TopicPartition & { readonly group: string }): number | null {
-    this.files.assertExists();
-    const found = this.topics.find(topic)?.partitions[partition];
-    return found === undefined ? null : this.groups.get(group, found.id);
+    return this.#read(() => {
+      const found = this.topics.find(topic)?.partitions[partition];
+      return found === undefined ? null : this.groups.get(group, found.id);
+    });
   }
 
   /** Returns a value that changes when another process has committed. */
   dataVersion(): unknown {
-    return this.#dataVersion.get()?.['data_version'];
+    return this.#read(() => `${this.#reopened}/${String(this.#open.dataVersion.get()?.['data_version'])}`);
   }
 
   close(): void {
     for (const lock of this.#locks.values()) lock.release();
     this.#locks.clear();
-    if (this.files.areGone) this.#finishMovedFile();
-    this.#db.close();
+    if (this.#open.files.areGone) this.#finishMovedFile();
+    this.#open.db.close();
   }
 
   /** Adds the commits in the `-wal` to the file, in case the file was moved without it. Closing alone would leave them in the `-wal`. */
   #finishMovedFile(): void {
     try {
-      this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      this.#open.db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
       // Ignored, because `assertExists` has already thrown the failure that matters.
     }
@@ -240,22 +268,43 @@ export class LogStore {
   #assertWritable(): void {
     if (this.#options.readOnly !== true) return;
     const reason = 'it was opened with readOnly. Open it without readOnly to write.';
-    throw new WorkerFailure({ kind: 'open', file: this.files.file, reason, detail: 'read-only' });
+    throw new WorkerFailure({ kind: 'open', file: this.#open.files.file, reason, detail: 'read-only' });
+  }
+
+  /** Reads again, from the reopened file, if another process has changed a file that SQLite reads as immutable. */
+  #read<T>(work: () => T): T {
+    for (;;) {
+      this.#open.files.assertExists();
+      if (this.#open.files.haveChanged) this.#reopen();
+      try {
+        const result = work();
+        if (!this.#open.files.haveChanged) return result;
+      } catch (error) {
+        if (!this.#open.files.haveChanged) throw error;
+      }
+    }
+  }
+
+  #reopen(): void {
+    const { db } = this.#open;
+    this.#open = new OpenFile(this.#options);
+    this.#reopened++;
+    db.close();
   }
 
   #transaction<T>(work: () => T, end: 'COMMIT' | 'ROLLBACK' = 'COMMIT'): T {
     if (end === 'COMMIT') this.#assertWritable();
     try {
-      this.#db.exec(this.#options.readOnly === true ? 'BEGIN' : 'BEGIN IMMEDIATE');
-      this.files.assertExists();
+      this.#open.db.exec(this.#options.readOnly === true ? 'BEGIN' : 'BEGIN IMMEDIATE');
+      this.#open.files.assertExists();
       const result = work();
-      this.#db.exec(end);
+      this.#open.db.exec(end);
       // Check again after the commit: if the file was replaced meanwhile, later readers may not find the records.
-      this.files.assertExists();
+      this.#open.files.assertExists();
       return result;
     } catch (error) {
-      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
-      throw sqliteFailure(error, { file: this.files.file, busyTimeoutMs: this.#options.busyTimeoutMs });
+      if (this.#open.db.isTransaction) this.#open.db.exec('ROLLBACK');
+      throw sqliteFailure(error, { file: this.#open.files.file, busyTimeoutMs: this.#options.busyTimeoutMs });
     }
   }
 }

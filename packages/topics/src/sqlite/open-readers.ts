@@ -108,7 +108,6 @@ export class OpenReaders {
 
   #hasNews(): boolean {
     try {
-      this.#store.files.assertExists();
       const version = this.#store.dataVersion();
       if (version === this.#seenVersion) return false;
       this.#seenVersion = version;
@@ -119,7 +118,6 @@ export class OpenReaders {
   }
 
   #read(reader: OpenReader): RecordChunk | null {
-    this.#store.files.assertExists();
     const ends = reader.args.follow ? this.#addCursors(reader) : null;
     for (const [partition, cursor] of reader.cursors) {
       const stored = ends?.find((candidate) => candidate.partition === partition);
@@ -143,13 +141,13 @@ export class OpenReaders {
    */
   #addCursors(reader: OpenReader): readonly StoredPartition[] {
     const { args, cursors } = reader;
-    const topic = this.#store.topics.get(args.topic);
+    const topic = this.#store.topic(args.topic);
     const opening = cursors.size === 0;
     const partitions = args.partitions?.map((partition) => partitionOf(topic, partition)) ?? topic.partitions;
-    for (const { id, partition, nextOffset } of partitions) {
+    for (const { partition, nextOffset } of partitions) {
       if (cursors.has(partition)) continue;
       const from = !opening || args.from === 'earliest' ? 0 : args.from === 'latest' ? nextOffset : args.from;
-      const committed = args.group === null ? null : this.#store.groups.get(args.group, id);
+      const committed = args.group === null ? null : this.#store.groupOffset({ group: args.group, topic: args.topic, partition });
       cursors.set(partition, { next: committed ?? from, end: nextOffset });
     }
     return partitions;

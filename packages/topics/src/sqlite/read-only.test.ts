@@ -1,12 +1,17 @@
-import { chmodSync, readFileSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type Child, startChild } from './child.fixture.ts';
 import { sqliteTopicLog } from './index.ts';
+import { LogStore } from './log-store.ts';
 import { temporaryFolder } from './temporary-folder.fixture.ts';
+
+const WRITER = new URL('./crashing-writer.fixture.ts', import.meta.url);
 
 /** A user ID without write permission. Root can write whatever the permissions are. */
 const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
 
 async function written(): Promise<{ readonly folder: string; readonly file: string }> {
   const folder = temporaryFolder();
@@ -22,20 +27,145 @@ async function read(file: string): Promise<unknown[]> {
   return (await Array.fromAsync(log.read({ topic: 'pages' }))).map(({ value }) => value);
 }
 
-it('reads a log without write permission, and creates nothing next to it', async () => {
-  const { folder, file } = await written();
+/** Takes the write permission on a log from the rest of this test. */
+function withoutRights(folder: string, file: string): void {
   chmodSync(file, 0o444);
   chmodSync(folder, 0o555);
-  onTestFinished(() => chmodSync(folder, 0o755));
-  const isRoot = process.getuid?.() === 0;
-  if (isRoot) process.seteuid?.(NOBODY);
-  try {
-    await expect(sqliteTopicLog({ file })).rejects.toThrow(/read-only|can.t read and write it/);
-    expect(await read(file)).toEqual(['a', 'b']);
-    expect(readdirSync(folder).filter((name) => !name.endsWith('-lanes'))).toEqual(['log.db']);
-  } finally {
+  onTestFinished(() => {
     if (isRoot) process.seteuid?.(0);
+    chmodSync(folder, 0o755);
+  });
+  if (isRoot) process.seteuid?.(NOBODY);
+}
+
+/** Does with write permission what another user would do. */
+function asOwner<T>(folder: string, file: string, work: () => T): T {
+  if (isRoot) process.seteuid?.(0);
+  try {
+    chmodSync(folder, 0o755);
+    chmodSync(file, 0o644);
+    return work();
+  } finally {
+    if (isRoot) process.seteuid?.(NOBODY);
   }
+}
+
+function storeOf(file: string, readOnly = false): LogStore {
+  return new LogStore({ file, busyTimeoutMs: 0, pollMs: 50, tombstoneRetentionMs: 0, maxFileBytes: 0, readOnly });
+}
+
+/** Deletes all records, and appends as many others, so that their pages replace those of the deleted ones. Then closes the log. */
+function replaceRecords(file: string, values: string[]): void {
+  const store = storeOf(file);
+  while (store.deleteOld({ topic: 'pages', beforeMs: Infinity, untilCommitted: false }));
+  const none = values.map(() => null);
+  store.write({
+    lane: null,
+    batches: [{ topic: 'pages', partitions: none, keys: none, values, headers: none }],
+    offsets: [],
+    nowMs: 0,
+    positions: false,
+  });
+  store.close();
+}
+
+it('reads a log without write permission, and creates nothing next to it', async () => {
+  const { folder, file } = await written();
+  withoutRights(folder, file);
+  await expect(sqliteTopicLog({ file })).rejects.toThrow(/read-only|can.t read and write it/);
+  expect(await read(file)).toEqual(['a', 'b']);
+  expect(readdirSync(folder).filter((name) => !name.endsWith('-lanes'))).toEqual(['log.db']);
+});
+
+describe('a log opened without write permission, and written afterwards', () => {
+  it('shows a follower the records of each writer', async () => {
+    const { folder, file } = await written();
+    withoutRights(folder, file);
+    await using log = await sqliteTopicLog({ file, readOnly: true, pollMs: 10 });
+    await using reading = log.read({ topic: 'pages', follow: true });
+    const values: (string | null | undefined)[] = [];
+    const readUntil = async (last: string): Promise<void> => {
+      while (values.at(-1) !== last) values.push((await reading[Symbol.asyncIterator]().next()).value?.value);
+    };
+    await readUntil('b');
+    const startWriter = (): Child => asOwner(folder, file, () => startChild({ script: WRITER, args: [file] }));
+    const first = startWriter();
+    await readUntil('2');
+    expect(values).toEqual(['a', 'b', '1', '2']);
+    await first.line('page 3');
+    await first.kill();
+    const next = startWriter();
+    const last = first.lines.filter((line) => line.startsWith('page')).length + 3;
+    await next.line(`page ${last}`);
+    await readUntil(String(last));
+    expect(values).toEqual(['a', 'b', ...Array.from({ length: last }, (_, page) => String(page + 1))]);
+  });
+
+  it('lets a reader continue in the changed file', async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, 'log.db');
+    const some = (text: string): string[] => Array.from({ length: 3_000 }, (_, index) => text.repeat(3_000) + index);
+    {
+      await using log = await sqliteTopicLog({ file });
+      await log.createTopics([{ name: 'pages', partitions: 1 }]);
+      await log.append(some('a').map((value) => ({ topic: 'pages', key: null, value })));
+    }
+    withoutRights(folder, file);
+    await using log = await sqliteTopicLog({ file, readOnly: true });
+    const before = await log.listTopics();
+    const values: (string | null)[] = [];
+    for await (const { value } of log.read({ topic: 'pages' })) {
+      if (values.length === 0) asOwner(folder, file, () => replaceRecords(file, some('b')));
+      values.push(value);
+    }
+    expect(values).toEqual(some('a').slice(0, values.length));
+    expect(before).toMatchObject([{ offsets: [{ earliest: 0, end: 3_000 }] }]);
+    expect(await log.listTopics()).toMatchObject([{ offsets: [{ earliest: 3_000, end: 6_000 }] }]);
+    expect(await read(file)).toEqual(some('b'));
+  });
+
+  it('is copied as of one moment', async () => {
+    const { folder, file } = await written();
+    const to = join(temporaryFolder(), 'copy.db');
+    writeFileSync(to, '');
+    chmodSync(to, 0o666);
+    chmodSync(dirname(to), 0o777);
+    withoutRights(folder, file);
+    const store = storeOf(file, true);
+    const prepared = vi.spyOn(DatabaseSync.prototype, 'prepare').mockImplementationOnce(function (this: DatabaseSync, sql) {
+      prepared.mockRestore();
+      const statement = this.prepare(sql);
+      const run = statement.run.bind(statement);
+      statement.run = () => {
+        const result = run(to);
+        asOwner(folder, file, () => replaceRecords(file, ['c']));
+        return result;
+      };
+      return statement;
+    });
+    store.backup(to);
+    store.close();
+    expect(await read(to)).toEqual(['c']);
+  });
+
+  it('says which permissions are missing if its last commits can’t be read', async () => {
+    const { folder, file } = await written();
+    withoutRights(folder, file);
+    await using log = await sqliteTopicLog({ file, readOnly: true });
+    await log.listTopics();
+    const writer = asOwner(folder, file, () => startChild({ script: WRITER, args: [file] }));
+    await writer.line('page 1');
+    await writer.kill();
+    asOwner(folder, file, () => {
+      rmSync(`${file}-shm`);
+      if (isRoot) return;
+      chmodSync(file, 0o444);
+      chmodSync(folder, 0o555);
+    });
+    const refusal = { code: 'HEADGATE_TOPIC_LOG_OPEN', message: expect.stringContaining('permissions on log.db, log.db-wal') };
+    await expect(log.listTopics()).rejects.toMatchObject(refusal);
+    await expect(read(file)).rejects.toMatchObject(refusal);
+  });
 });
 
 it('reads a log of an older release without migrating it', async () => {
@@ -77,4 +207,17 @@ it('reads a log during writes, and doesn’t create a missing one', async () => 
   expect(await read(file)).toEqual(['a', 'b', 'c']);
   await expect(sqliteTopicLog({ file: join(folder, 'none.db'), readOnly: true })).rejects.toThrow("it doesn't exist");
   expect(statSync(join(folder, 'none.db'), { throwIfNoEntry: false })).toBeUndefined();
+});
+
+it('finds the last commits of a log that is named by a link', async () => {
+  const { folder, file } = await written();
+  // SQLite creates the `-wal` with the file's mode.
+  chmodSync(file, 0o644);
+  await using writer = await sqliteTopicLog({ file });
+  await writer.append([{ topic: 'pages', key: 'k', value: 'c' }]);
+  const linked = join(temporaryFolder(), 'linked.db');
+  symlinkSync(file, linked);
+  chmodSync(dirname(linked), 0o755);
+  withoutRights(folder, file);
+  expect(await read(linked)).toEqual(['a', 'b', 'c']);
 });

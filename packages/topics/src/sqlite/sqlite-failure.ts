@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { WorkerFailure } from './worker-protocol.ts';
 
 /** SQLite's result codes that concern a user, https://www.sqlite.org/rescode.html; the low byte is the primary code. */
@@ -44,7 +45,9 @@ export function sqliteFailure(error: unknown, log: { readonly file: string; read
         {
           kind: 'open',
           file,
-          reason: 'the operating system refused to open it. Check the path and the permissions of its folder.',
+          reason:
+            'the operating system refused to open it or a file next to it. Check the path and the permissions on ' +
+            `${basename(file)}, ${basename(file)}-wal, ${basename(file)}-shm and their folder.`,
           detail,
         },
         options,

@@ -52,7 +52,7 @@ export interface SqliteTopicLogOptions {
   readonly maxFileBytes?: number;
   /**
    * True to open the file only for reading: it is neither created nor migrated, writes are refused, and this user doesn't need write
-   * permission. Default false.
+   * permission. While another process writes, this user needs read permission on `<file>-wal` and `<file>-shm`. Default false.
    */
   readonly readOnly?: boolean;
   /** Deletes old records while the log is open. Default: all are kept. */
