@@ -27,19 +27,21 @@ export interface LookupKey<Request> {
   readonly index: number;
 }
 
+/** The keys of a request, without duplicates. */
+export interface CheckedKeys {
+  readonly valid: readonly string[];
+  readonly invalid: readonly string[];
+}
+
 /** The unfinished lookup requests of a lane, and their progress. */
 export interface LookupRequests<Request> {
   /** Number of keys taken whose results aren't durable yet. */
   readonly load: number;
   /** Returns the keys that the lane's state has for a request, because an earlier run started it. Undefined if there are none. */
   keptKeys(offset: number): readonly string[] | undefined;
-  /** Throws if a key is too large for the lane's state. A request with a single key needs no state. */
-  check(record: RequestRecord, valid: readonly string[]): void;
-  open(
-    record: RequestRecord,
-    request: Request,
-    keys: { readonly valid: readonly string[]; readonly invalid: readonly string[] },
-  ): LookupRequest<Request>;
+  /** Throws if a key is too large for the lane's state. A request with a single key, valid or not, needs no state. */
+  check(record: RequestRecord, keys: CheckedKeys): void;
+  open(record: RequestRecord, request: Request, keys: CheckedKeys): LookupRequest<Request>;
   /** Writes records for some keys, and marks these keys as answered. */
   write(keys: readonly LookupKey<Request>[], records: readonly (NewRecord | RecordSeries)[]): Promise<void>;
   /** Marks a request without keys as finished. */
@@ -122,8 +124,8 @@ export function lookupRequests<Request>(pipeline: string, lane: Lane): LookupReq
       return load;
     },
     keptKeys,
-    check({ key, offset }, valid) {
-      if (valid.length < 2) return;
+    check({ key, offset }, { valid, invalid }) {
+      if (valid.length + invalid.length < 2) return;
       for (const part of partsOf(valid)) {
         const record = lane.stateRecord([`${STATE_KEYS.keys}${offset}/0`, part]);
         assertRecordSize([record], { pipeline, key: key || requestId(lane, offset), lane, name: 'keys', which: 'one of its keys' });

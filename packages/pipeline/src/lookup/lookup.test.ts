@@ -411,16 +411,23 @@ test('a request with a key too large for the state becomes a dead letter', async
   const long = 'x'.repeat(2_000);
   const { outcome, failures } = await workedOff(
     small,
-    shelves(() => looking()),
-    [`a+${long}`, 'b', long],
+    shelves(() =>
+      looking({
+        normalize(key) {
+          if (key === 'bad') throw new TypeError('no such key');
+          return key;
+        },
+      }),
+    ),
+    [`a+${long}`, 'b', long, `bad+${long}`],
   );
   expect({ outcome, failures }).toEqual({ outcome: 'done', failures: [] });
-  expect(await deadLetters(place.log)).toMatchObject([
-    {
-      request: { shelf: `a+${long}` },
+  expect(await deadLetters(place.log)).toMatchObject(
+    [`a+${long}`, `bad+${long}`].map((shelf) => ({
+      request: { shelf },
       error: { code: 'HEADGATE_RECORD_TOO_LARGE', message: expect.stringMatching(/one of its keys needs/) },
-    },
-  ]);
+    })),
+  );
   expect((await valuesOf<{ item: string }>(place.log, 'shelves.records')).map(({ item }) => item)).toEqual(['b', long]);
 });
 

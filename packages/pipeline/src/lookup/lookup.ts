@@ -12,7 +12,7 @@ import type { SourceControls, Processor, Worker, WorkerContext } from '../engine
 import { sizedRecords, withRaisedLimits } from '../engine/record-size.ts';
 import { type PendingDeadLetter, pendingDeadLetter, replayable, requestId } from '../dead-letters/pending-dead-letter.ts';
 import type { LookupDeadLetter, LookupDefinition } from './lookup-definition.ts';
-import { type LookupKey, type LookupRequest, keptLookups, lookupRequests } from './lookup-requests.ts';
+import { type CheckedKeys, type LookupKey, type LookupRequest, keptLookups, lookupRequests } from './lookup-requests.ts';
 import { MAX_IN_WORK } from '../walk/walk.ts';
 
 const MAX_WAIT_MS = 200;
@@ -52,9 +52,7 @@ export function lookup<Api extends SourceControls, Request, Answers, Topics exte
   };
 }
 
-interface SortedKeys {
-  readonly valid: readonly string[];
-  readonly invalid: readonly string[];
+interface SortedKeys extends CheckedKeys {
   /** The error of each key in `invalid`. */
   readonly errors: readonly unknown[];
 }
@@ -344,7 +342,7 @@ function lookupWorker<Api extends SourceControls, Request, Answers, Topics exten
       try {
         const of = { pipeline, key: record.key || requestId(lane, record.offset) };
         sorted = kept === undefined ? sortedKeys(definition, request, of) : { valid: kept, invalid: [], errors: [] };
-        if (kept === undefined) requests.check(record, sorted.valid);
+        if (kept === undefined) requests.check(record, sorted);
       } catch (error) {
         const of = requests.open(record, request, { valid: [], invalid: [''] });
         run(
