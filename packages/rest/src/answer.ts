@@ -29,8 +29,8 @@ export interface RestPage {
   readonly stream: string;
   readonly records: readonly unknown[];
   /**
-   * Number of records in the response, including dropped ones; at least 1 at the end of a window. Too many pages with 0 in a row end the listing,
-   * because the service probably never returns a last page. Old records and windows are never endless.
+   * Number of records in the response, except those of the previous page that are dropped; at least 1 at the end of a window. Too many pages with
+   * 0 in a row end the listing, because the service probably never returns a last page. Old records and windows are never endless.
    */
   readonly found: number;
   /** In a stream with `since`: a digest of each record. Otherwise empty. */
@@ -315,6 +315,7 @@ function dropRepeated(
   const from = olderThan(stream, cursor);
   const given = since === undefined ? [] : found.map(digestOf);
   const [before, seen] = [new Set(cursor.keys), new Set(cursor.seen)];
+  const count = found.length - keys.filter((key) => before.has(key)).length;
   const isNew = (record: unknown, i: number): boolean =>
     !before.has(keys[i] ?? '') && !seen.has(given[i] ?? '') && (timeOf(scalarOf(since?.from.first(record))) ?? Infinity) >= from;
   const isAllNew = found.every(isNew);
@@ -326,7 +327,7 @@ function dropRepeated(
     : undefined;
   if (at === undefined) {
     const window = nextWindow(stream, { ...cursor, edge });
-    return { records, found: window === undefined ? found.length : Math.max(1, found.length), digests, next: window };
+    return { records, found: window === undefined ? count : Math.max(1, count), digests, next: window };
   }
   const next: Cursor = {
     at,
@@ -343,7 +344,7 @@ function dropRepeated(
     // Without an order, a restarted listing returns its first records again, so no record shows that it gets any further.
     again: since?.order === undefined || records.length === 0 ? cursor.again : undefined,
   };
-  return { records, found: found.length, digests, next };
+  return { records, found: count, digests, next };
 }
 
 /** The time (epoch ms) before which records are dropped. Without a parameter with `{since}`, the service returns older records again. */

@@ -135,6 +135,15 @@ describe('empty pages with a next page', () => {
     expect(found).toMatchObject({ keys: ['1'], codes: [], asked: 120 });
   });
 
+  it.concurrent('are also those that only repeat the previous page, if such records are dropped', async () => {
+    let page = 0;
+    const found = await outcome(
+      { items: { ...stream, pages: { ...cursor, repeats: 'drop' } } },
+      { routes: { 'GET /items': () => ({ body: { items, next: String((page += 1)) } }) } },
+    );
+    expect(found).toMatchObject({ keys: ['1', '2', '3', '4'], codes: ['HEADGATE_EMPTY_PAGES'], asked: 101 });
+  });
+
   it.concurrent('end after a hundred in a row within a window, too', async () => {
     let page = 0;
     const found = await outcome(
