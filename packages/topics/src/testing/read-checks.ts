@@ -284,7 +284,10 @@ export function readChecks(): readonly DriverCheck[] {
         await using log = await open();
         const topic = await newTopic(log);
         await assert.rejects(collect(log, { topic: uniqueName('missing') }), TopicUnknownError);
-        await assert.rejects(collect(log, { topic, partitions: [3] }), TopicUnknownError);
+        const reads = [3, -1, 0.5, Number.NaN].map((partition) =>
+          assert.rejects(collect(log, { topic, partitions: [partition] }), TopicUnknownError),
+        );
+        await Promise.all(reads);
         await assert.rejects(log.readState(uniqueName('missing'), 0), TopicUnknownError);
       },
     },

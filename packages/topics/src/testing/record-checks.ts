@@ -212,7 +212,10 @@ export function recordChecks(): readonly DriverCheck[] {
         await using log = await open();
         const topic = uniqueName('topic');
         await log.createTopics([{ name: topic, partitions: 1 }]);
-        await assert.rejects(log.append([...numbered(topic, 3), { topic, partition: 5, key: 'k', value: 'x' }]), TopicUnknownError);
+        const appends = [5, -1, 0.5, Number.NaN].map((partition) =>
+          assert.rejects(log.append([...numbered(topic, 3), { topic, partition, key: 'k', value: 'x' }]), TopicUnknownError),
+        );
+        await Promise.all(appends);
         await assert.rejects(
           log.append([...numbered(topic, 3), { topic: uniqueName('missing'), key: 'k', value: 'x' }]),
           TopicUnknownError,

@@ -5,6 +5,7 @@ import type { Cluster } from '../client/cluster.ts';
 import { isTopicUnknown } from '../client/error-kinds.ts';
 import { type TopicDescription, describeTopics } from './topics.ts';
 import type { ReconnectingClient } from '../client/reconnecting-client.ts';
+import { hasPartition } from '../client/topic-metadata.ts';
 import { messageBytesFor, recordBytes } from '../wire/record-size.ts';
 
 export type WithPartition<Record extends NewRecord | RecordSeries> = Record & { readonly partition: number };
@@ -27,7 +28,7 @@ export class MetadataCache {
   /** Throws `TopicUnknownError`. */
   async assertPartition(topic: string, partition: number): Promise<TopicDescription> {
     const known = this.#topics.get(topic);
-    if (known !== undefined && partition >= 0 && partition < known.partitions) return known;
+    if (known !== undefined && hasPartition(known.partitions, partition)) return known;
     return assertExists(await this.refresh([{ topic, partition }]), { topic, partition });
   }
 
@@ -93,7 +94,7 @@ export class MetadataCache {
       // Look a topic up once for all consecutive records of it, because there can be thousands.
       if (last?.topic !== topic) last = { topic, description: await this.describe(topic) };
       const partition = record.partition ?? (key === null ? 0 : partitionForKey(key, last.description.partitions));
-      if (partition >= last.description.partitions || partition < 0)
+      if (!hasPartition(last.description.partitions, partition))
         last = { topic, description: await this.assertPartition(topic, partition) };
       if (last.description.compacted && key === null) {
         throw new InvalidRecordError({ topic, reason: 'has no key; a compacted topic keeps the newest record per key.' });
@@ -107,7 +108,7 @@ export class MetadataCache {
 function assertExists(found: ReadonlyMap<string, TopicDescription>, { topic, partition }: TopicPartition): TopicDescription {
   const description = found.get(topic);
   if (description === undefined) throw new TopicUnknownError({ topic, partition: null, partitions: null });
-  if (partition < 0 || partition >= description.partitions)
+  if (!hasPartition(description.partitions, partition))
     throw new TopicUnknownError({ topic, partition, partitions: description.partitions });
   return description;
 }

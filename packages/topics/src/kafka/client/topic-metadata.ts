@@ -65,6 +65,11 @@ export function partitionCount(topic: TopicMetadata | undefined): number {
   return topic?.partitionMetadata.length ?? 0;
 }
 
+/** True if a topic with this number of partitions has the partition. A caller can pass any number, such as NaN. */
+export function hasPartition(partitions: number, partition: number): boolean {
+  return Number.isInteger(partition) && partition >= 0 && partition < partitions;
+}
+
 function foundTopics({ topicMetadata: topics }: Metadata): FoundTopics {
   const found = new Map<string, TopicMetadata>();
   const hidden: MissingRight[] = [];

@@ -5,7 +5,7 @@ import { partitionKey } from '../../topic-partition.ts';
 import type { Cluster } from '../client/cluster.ts';
 import { fetch } from '../client/kafkajs-fetch.ts';
 import type { FetchedMessage, FetchedPartition } from '../client/kafkajs-internals.ts';
-import { certainTopicMetadata, partitionCount } from '../client/topic-metadata.ts';
+import { certainTopicMetadata, hasPartition, partitionCount } from '../client/topic-metadata.ts';
 import { READ_COMMITTED, type WhichOffset, listOffsets } from '../requests/offsets.ts';
 import { describeConfigs } from '../requests/topics.ts';
 
@@ -83,7 +83,7 @@ async function whyUnknown(cluster: Cluster, { topic, partition }: TopicPartition
   const found = (await certainTopicMetadata(cluster, new Map([[topic, partition + 1]]))).get(topic);
   if (found === undefined) return new TopicUnknownError({ topic, partition: null, partitions: null }, options);
   const partitions = partitionCount(found);
-  if (partition < 0 || partition >= partitions) return new TopicUnknownError({ topic, partition, partitions }, options);
+  if (!hasPartition(partitions, partition)) return new TopicUnknownError({ topic, partition, partitions }, options);
   return new Error(`A broker didn't recognize all topics of a request, although "${topic}" exists.`, options);
 }
 
