@@ -132,7 +132,7 @@ test('requests that a credential has used in another lane still count', async ()
   for (const snapshot of restored) own.restore(snapshot);
   expect(own.used).toBe(12 + 2);
   // The second lane's journal has the hold of a minute, less the time that has passed since then on the log's clock.
-  const heldMs = restored[0]?.heldMs ?? 0;
+  const heldMs = Math.max(...restored.map((snapshot) => snapshot.heldMs ?? 0));
   expect(heldMs).toBeGreaterThan(0);
   expect(heldMs).toBeLessThanOrEqual(60_000);
   expect(journal.open('unknown', () => []).restored).toBeUndefined();

@@ -9,6 +9,12 @@ import { type LaneState, STATE_KEYS, laneState } from './lane-state.ts';
 export interface JournalRecord {
   /** Name of the credential. Empty for limits that apply to all credentials together. */
   readonly credential: string;
+  /** The lane that wrote the record. */
+  readonly lane: number;
+  /** Number of times that the lane has written the record. 0 if an earlier version of Headgate wrote it. */
+  readonly version: number;
+  /** Other lanes' records, as `<lane>/<version>`, that were restored before this one was written. This one contains their requests. */
+  readonly includes: readonly string[];
   /** A snapshot of each of the credential's budgets, `ageMs` old. */
   readonly value: readonly BudgetSnapshot[];
   /** Age of the snapshots when this record was read, in ms. */
@@ -16,7 +22,7 @@ export interface JournalRecord {
 }
 
 export interface LaneJournalOptions {
-  readonly lane: Lane;
+  readonly lane: Pick<Lane, 'partition' | 'stateUnder' | 'beforeCommit' | 'commit' | 'slowestCommitMs'>;
   readonly clock: Clock;
   /** Records of other lanes' journals. */
   readonly inherited?: readonly JournalRecord[];
@@ -40,14 +46,19 @@ const MAX_LEASE_MS = 60_000;
  */
 export function laneJournal({ lane, clock, inherited = [], lanes = 1 }: LaneJournalOptions): Journal {
   const openedMs = clock.monotonicMs();
-  const records = [...journalRecords(lane.stateUnder), ...inherited];
+  const own = journalRecords(lane.stateUnder, lane.partition);
+  const records = [...own, ...inherited];
+  const versions = new Map(own.map(({ credential, version }) => [credential, version]));
   const snapshots = new Map<string, () => readonly BudgetSnapshot[]>();
   const changed = new Set<string>();
 
   lane.beforeCommit(() => {
     const entries = [...changed].map((credential) => {
-      const current = snapshots.get(credential)?.();
-      return [STATE_KEYS.budget + credential, current === undefined ? null : stampedSnapshots(current, clock)] as const;
+      const version = (versions.get(credential) ?? 0) + 1;
+      versions.set(credential, version);
+      const includes = inherited.filter((record) => record.credential === credential).map(idOf);
+      const current = stampedSnapshots(snapshots.get(credential)?.() ?? [], clock);
+      return [STATE_KEYS.budget + credential, current.map((snapshot) => ({ ...snapshot, version, includes }))] as const;
     });
     changed.clear();
     return entries;
@@ -84,8 +95,16 @@ function notShared(limit: string | undefined, lanes: number): PipelineError {
   return new PipelineError({ code: 'HEADGATE_INVALID_OPTION', message });
 }
 
-export function journalRecords(under: LaneState['under']): readonly JournalRecord[] {
-  return under(STATE_KEYS.budget).map(({ key, value, ageMs }) => ({ credential: key, value, ageMs }) as JournalRecord);
+export function journalRecords(under: LaneState['under'], lane: number): readonly JournalRecord[] {
+  return under(STATE_KEYS.budget).map(({ key, value: read, ageMs }) => {
+    const value = read as readonly (BudgetSnapshot & Partial<Pick<JournalRecord, 'version' | 'includes'>>)[];
+    const { version = 0, includes = [] } = value[0] ?? {};
+    return { credential: key, lane, version, includes, value, ageMs };
+  });
+}
+
+function idOf({ lane, version }: JournalRecord): string {
+  return `${lane}/${version}`;
 }
 
 /** Reads the journal of a lane from its pipeline's state topic. */
@@ -103,7 +122,7 @@ export function journalReader(options: {
   const { log, group, clock } = options;
   const known = new Map<string, { readonly atMs: number; readonly records: Promise<readonly JournalRecord[]> }>();
   const read = async (stateTopic: string, lane: number): Promise<readonly JournalRecord[]> =>
-    journalRecords(laneState(group, await log.readState(stateTopic, lane)).under);
+    journalRecords(laneState(group, await log.readState(stateTopic, lane)).under, lane);
   return async (stateTopic, lane) => {
     const key = `${stateTopic}/${lane}`;
     let found = known.get(key);
@@ -129,7 +148,7 @@ export interface InheritedBudgetsOptions {
 
 /**
  * Reads the budgets in the journals of the other lanes. After a change of lanes or credentials, a credential can come from another lane,
- * and the requests that it sent there still count. Entries that are older than their window have no effect.
+ * and the requests that it sent there still count.
  */
 export async function inheritedBudgets({ journals, stateTopic, lane, lanes }: InheritedBudgetsOptions): Promise<readonly JournalRecord[]> {
   const others = Array.from({ length: lanes }, (_, other) => other).filter((other) => other !== lane);
@@ -142,35 +161,18 @@ interface RestoredOptions {
   readonly boot: BootTime | undefined;
 }
 
-/** Returns what the journals contain about a credential's budgets, merged and aged. Undefined if they contain nothing. */
+/**
+ * Returns what the journals contain about a credential's budgets, aged. A record that another one includes is skipped. If several lanes used
+ * the credential at the same time, their records don't include each other, and each returns a snapshot of the same budget. Undefined if the
+ * journals contain nothing.
+ */
 export function restored(
   records: readonly JournalRecord[],
   credential: string,
   { sinceMs, boot }: RestoredOptions,
 ): readonly BudgetSnapshot[] | undefined {
   const found = records.filter((record) => record.credential === credential);
-  return found.length === 0 ? undefined : merged(found.map(({ value, ageMs }) => agedSnapshots(value, ageMs + sinceMs, boot)));
-}
-
-/**
- * Merges the snapshots that several journals have of the same budgets. Budgets are the same if their names match, or their positions if
- * unnamed.
- */
-function merged(journals: readonly (readonly BudgetSnapshot[])[]): readonly BudgetSnapshot[] {
-  const named = journals.flatMap((snapshots) => snapshots.map((snapshot, place) => ({ key: snapshot.name ?? place, snapshot })));
-  return Array.from(Map.groupBy(named, ({ key }) => key).values(), (same) => same.map(({ snapshot }) => snapshot).reduce(sum));
-}
-
-function sum(a: BudgetSnapshot, b: BudgetSnapshot): BudgetSnapshot {
-  const heldMs = Math.max(a.heldMs ?? 0, b.heldMs ?? 0);
-  const freedMs = Math.min(a.freedMs ?? Infinity, b.freedMs ?? Infinity);
-  const others = a.others === undefined && b.others === undefined ? undefined : [...(a.others ?? []), ...(b.others ?? [])];
-  return {
-    ...(a.name !== undefined && { name: a.name }),
-    windowMs: Math.min(a.windowMs, b.windowMs),
-    busy: [...a.busy, ...b.busy],
-    ...(others !== undefined && { others }),
-    ...(heldMs > 0 && { heldMs }),
-    freedMs: freedMs < Infinity ? freedMs : null,
-  };
+  const included = new Set(found.flatMap(({ includes }) => includes));
+  const newest = found.filter((record) => !included.has(idOf(record)));
+  return found.length === 0 ? undefined : newest.flatMap(({ value, ageMs }) => agedSnapshots(value, ageMs + sinceMs, boot));
 }

@@ -108,12 +108,16 @@ export function sourceCredential(given: SourceCredentialOptions): SourceCredenti
   const snapshots = (): readonly BudgetSnapshot[] => own.map((one) => ({ name: one.name, ...one.budget.snapshot() }));
   const opened = journal?.open(name, snapshots);
   const restore = (some: readonly BudgetSnapshot[]): void => {
-    // The snapshot of a budget also counts if the budget was shared when the snapshot was written and no longer is, or the other way around.
     for (const snapshot of some) (ownByName.get(snapshot.name ?? '') ?? shared.byName.get(snapshot.name ?? ''))?.restore(snapshot);
   };
-  restore(given.before?.snapshots() ?? opened?.restored ?? []);
-  for (const snapshot of shared.restored) ownByName.get(snapshot.name ?? '')?.restore(snapshot);
+  // The snapshot of a budget also counts if the budget was shared when the snapshot was written and no longer is, or the other way around.
+  // A budget in the credential's own entry includes what the credential used while the budget was shared.
+  const ofOwn = given.before?.snapshots() ?? opened?.restored ?? [];
+  const ofShared = shared.restored.filter((one) => ownByName.has(one.name ?? '') && !ofOwn.some(({ name: known }) => known === one.name));
+  restore([...ofOwn, ...ofShared]);
   const entry = opened && shared.covering(opened);
+  // The journal's next write has both entries, so that a later process finds the same requests only once.
+  if (ofShared.length > 0 || ofOwn.some((one) => shared.byName.has(one.name ?? ''))) entry?.settled();
   const longestHoldMs = Math.max(LONGEST_HOLD_MS, ...budgets.map((budget) => budget.windowMs));
   let refusedAtMs = -Infinity;
   let refusals = 0;
