@@ -684,6 +684,21 @@ test('a query that is aborted while it waits for capacity gives its request back
   expect(onUsedUp).not.toHaveBeenCalled();
 });
 
+test('attempts without a secret are given back to the allowance', async () => {
+  let secret: string | undefined;
+  const signer = bearer(() => {
+    if (secret === undefined) throw Object.assign(new Error('./token is empty.'), { code: 'HEADGATE_SECRET_AWAITED' });
+    return secret;
+  });
+  const onUsedUp = vi.fn();
+  const scene = await play([ok], { credentials: [{ name: 'a', signer }], allowance: requestAllowance({ max: 1, onUsedUp }) });
+  const requested = scene.query();
+  await scene.clock.advance(MINUTE_MS);
+  secret = 'brought';
+  await scene.drive(requested, 1_000);
+  expect([scene.server.requests.length, onUsedUp.mock.calls.length]).toEqual([1, 0]);
+});
+
 test('a definition needs no more than its requests and verdicts, and its error codes are its own', async () => {
   const answers = ['"good"', '{}'];
   const make = defineSource<string, string>({

@@ -96,7 +96,7 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
     const refusal = credential.refusalOf(lastingSecret(secrets));
     if (refusal !== undefined) {
       permit.aborted();
-      return { verdict: { kind: 'unauthorized', error: refusal }, secret: lastingSecret(secrets) };
+      return { verdict: { kind: 'unauthorized', error: refusal }, secret: lastingSecret(secrets), unsent: true };
     }
     const signedBy = async (name: string) => (await signedWith(name)).secrets;
     const isRemoved = (name: string) => credentials.get(name)?.retiredBy !== undefined;
@@ -105,7 +105,7 @@ export async function attempt<Query, Value>(given: AttemptOptions<Query, Value>)
     if (sharing?.retiredBy !== undefined) credential.continueBudgetsOf(sharing);
     else if (other !== undefined) {
       permit.aborted();
-      return { verdict: { kind: 'unauthorized', error: shared(other, about) } };
+      return { verdict: { kind: 'unauthorized', error: shared(other, about) }, unsent: true };
     }
     if (credential.continued > given.continued) {
       permit.aborted();

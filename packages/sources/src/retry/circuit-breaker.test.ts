@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import type { Dispatcher } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { defineSource } from '../define-source.ts';
+import { requestAllowance } from '../request-allowance.ts';
 import { credential, play } from '../scene.fixture.ts';
 import { SourceError } from '../source-error.ts';
 import type { AttemptEvent, SourceOptions } from '../source-options.ts';
@@ -162,6 +163,31 @@ describe('an outage of all requests', () => {
     await scene.clock.advance(11 * MINUTE_MS);
     expect(scene.count('HEADGATE_GAVE_UP')).toBe(50);
     expect(scene.source.gauges().outage).toBeUndefined();
+  });
+
+  it('uses up no maximum of requests while none is sent, and afterwards exactly that many are', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 8 }),
+        fc.array(fc.constantFrom<Meets>('refused', 'reset', 200, 503, 429), { maxLength: 40 }),
+        async (max, script) => {
+          const left = [...script];
+          let isUsedUp = false;
+          const allowance = requestAllowance({
+            max,
+            onUsedUp() {
+              isUsedUp = true;
+              scene.source.stop();
+            },
+          });
+          const scene = service({ meets: () => left.shift() ?? 200, allowance });
+          for (const path of paths(10)) scene.query(path);
+          await until(scene.clock, () => scene.ended.size === 10, { stepMs: MINUTE_MS });
+          const sent = scene.attempts.filter(({ meets }) => meets !== 'refused').length;
+          expect([isUsedUp, sent]).toEqual([true, max]);
+        },
+      ),
+    );
   });
 
   it.each<Meets>([404, 429])('ends with any response below 500: %s', async (answer) => {

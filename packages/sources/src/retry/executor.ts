@@ -82,7 +82,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
 
     const attemptWith = async (
       permit: Permit,
-    ): Promise<{ readonly kind: 'answered'; readonly value: Value } | RetryDecision | 'lapsed'> => {
+    ): Promise<(({ readonly kind: 'answered'; readonly value: Value } | RetryDecision) & { readonly unsent: boolean }) | 'lapsed'> => {
       const credential = credentials.get(permit.credential);
       if (credential === undefined) throw new Error(`${service}: the pool returned the unknown credential ${permit.credential}`);
       const { clockRefusals, secretRefusals } = credential;
@@ -124,7 +124,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
         credential.accepted();
         streak.succeeded();
         report({ outcome: 'ok' });
-        return { kind: 'answered', value: verdict.value };
+        return { kind: 'answered', value: verdict.value, unsent: false };
       }
       const about = { service, subject, credential: credential.name, status };
       const decision = retryDecision({
@@ -153,7 +153,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
           ? { outcome, reason: decision.reason, retryInMs: decision.retryInMs }
           : { outcome, reason: decision.error.message },
       );
-      return decision;
+      return { ...decision, unsent: attempted.unsent === true };
     };
 
     const running: RunningQuery = { id: walk ?? call, subject, weights, credentials: among, state: { state: 'queued', for: 'budget' } };
@@ -213,7 +213,7 @@ export function executor<Query, Value>(given: ExecutorOptions<Query, Value>): Ex
           const next = await attemptWith(permit);
           isUnsent = true;
           if (next !== 'lapsed') {
-            settle?.();
+            settle?.(next.unsent ? 'unsent' : undefined);
             settle = undefined;
             if (next.kind === 'reject') throw next.error;
             if (next.kind === 'answered') {
