@@ -195,7 +195,7 @@ function workedLane(run: LaneRun, { pipeline, lane, processor, credits, signal }
   });
   const sizesNow = requestSizes(pipeline, processor, lane.stateUnder, worker.lastCrawl);
   const warnOfPile = pileWarning({ pipeline, clock, isWalking: (key) => worker.inWork().walks.some((walk) => walk.key === key), warn });
-  /** Expected pages of the active walks, by offset. */
+  /** Expected pages of the active and the waiting walks, by offset. */
   const expected = new Map<number, ExpectedWalk>();
   const onTake = (record: RequestRecord, request: unknown): void => {
     backlog.remove(record, request);

@@ -118,7 +118,7 @@ export interface Worker<Request> {
   readonly isBusy: boolean;
   /** Aborts the work that is still in flight after `stop`. */
   abandon(): void;
-  /** Returns the active walks, and the number of unfinished keys. */
+  /** Returns the active and the waiting walks, and the number of unfinished keys. */
   inWork(): InWork;
   /** Returns the size of a key's last complete walk, including walks that this worker has completed. */
   readonly lastCrawl: LastCrawlOf<Request>;
@@ -139,7 +139,7 @@ export interface WalkInWork {
   readonly key: string;
   /** The next page, 1-based. */
   readonly page: number;
-  /** Identifies the walk in the gauges of its source. */
-  readonly walk: object;
+  /** Identifies the walk in the gauges of its source. Absent for a job that waits for the active walk of its key. */
+  readonly walk?: object;
   readonly isWriting: boolean;
 }

@@ -21,7 +21,9 @@ export interface LaneWork {
   readonly lane: number;
   /** The first walks, in the order of their turns. `behind` counts the others. */
   readonly walks: readonly WalkSize[];
-  /** The walks after those in `walks`: their number, how many have an unknown size, and the total pages of the others. Default: none. */
+  /**
+   * The walks after those in `walks`: their number, how many have an unknown size, and the remaining pages of the others. Default: none.
+   */
   readonly behind?: { readonly walks: number; readonly unknown: number; readonly pages: number };
   /** The walks in `behind` whose requests only some credentials may send, an element for each set of credentials. Default: none. */
   readonly restricted?: readonly RestrictedWalks[];
@@ -156,7 +158,7 @@ function sum<Key extends string>(all: readonly Readonly<Record<Key, number>>[], 
 }
 
 /** Remaining pages, including the next one. Undefined if unknown. */
-function pagesLeft({ page, pages }: WalkSize): number | undefined {
+export function pagesLeft({ page, pages }: WalkSize): number | undefined {
   return pages === undefined ? undefined : Math.max(1, pages - page + 1);
 }
 

@@ -3,7 +3,7 @@ import { creditPool } from '@headgate/throttle';
 import { expect, test } from 'vitest';
 import type { SourceControls } from '../engine/processor.ts';
 import { laneBacklog } from '../forecast/request-sizes.ts';
-import { laneGauges } from './lane-gauges.ts';
+import { laneGauges, laneWork } from './lane-gauges.ts';
 
 const waiting: QueryState = { state: 'queued', for: 'budget', until: 2_000 };
 
@@ -33,4 +33,34 @@ test.each<[string, boolean, QueryState | undefined, unknown]>([
     now: 1_000,
   });
   expect(work).toEqual([{ pipeline: 'shelves', lane: 0, key: 'k', request: 'r', doing }]);
+});
+
+test('a job that waits for the active walk of its key has no gauge, and its pages follow those of the active walks', () => {
+  const job = { request: 'r', key: 'k', page: 1, isWriting: false };
+  const options = {
+    pipeline: 'shelves',
+    lane: 0,
+    sources: [],
+    inWork: {
+      walks: [
+        { ...job, offset: 0, walk: {} },
+        { ...job, offset: 1 },
+        { ...job, offset: 2, page: 3 },
+        { ...job, offset: 3 },
+      ],
+      keys: 0,
+    },
+    expected: new Map([
+      [0, { pages: 5 }],
+      [1, { pages: 5 }],
+      [2, { pages: 5, credentials: ['a'] }],
+    ]),
+    behind: laneBacklog({ sizes: undefined as never, read: () => undefined as never, monotonicMs: () => 0 }),
+  };
+  expect(laneGauges({ ...options, credits: creditPool({ max: 1 }), load: 4, now: 0 }).work).toHaveLength(1);
+  expect(laneWork(options)).toMatchObject({
+    walks: [{ request: 'r', page: 1, pages: 5 }],
+    behind: { walks: 3, unknown: 1, pages: 8 },
+    restricted: [{ credentials: ['a'], walks: 1, unknown: 0, pages: 3 }],
+  });
 });

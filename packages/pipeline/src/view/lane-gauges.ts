@@ -1,9 +1,9 @@
 import type { QueryStatus } from '@headgate/sources';
 import type { CreditPool } from '@headgate/throttle';
 import type { Doing, RunGauges, WorkGauge } from './events.ts';
-import type { LaneWork } from '../forecast/forecast.ts';
+import { type LaneWork, type WalkSize, pagesLeft } from '../forecast/forecast.ts';
 import type { ExpectedWalk, LaneBacklog } from '../forecast/request-sizes.ts';
-import type { InWork, SourceControls } from '../engine/processor.ts';
+import type { InWork, SourceControls, WalkInWork } from '../engine/processor.ts';
 
 export interface LaneGaugesOptions {
   readonly pipeline: string;
@@ -13,7 +13,7 @@ export interface LaneGaugesOptions {
   readonly inWork: InWork;
   /** Number of unfinished requests and keys that the lane has taken. */
   readonly load: number;
-  /** The expected size of the active walks, by offset. */
+  /** The expected size of the active and the waiting walks, by offset. */
   readonly expected: ReadonlyMap<number, ExpectedWalk>;
   readonly behind: LaneBacklog;
   /** The current time, epoch ms. */
@@ -27,7 +27,7 @@ const NO_WAIT_MS = 20;
 export function laneGauges(options: LaneGaugesOptions): RunGauges {
   const { pipeline, lane, sources, credits, inWork, load, expected, behind, now } = options;
   const gauges = sources.map((source) => source.gauges());
-  const areWriting = new Map(inWork.walks.map(({ walk, isWriting }) => [walk, isWriting]));
+  const areWriting = new Map(active(inWork).map(({ walk, isWriting }) => [walk, isWriting]));
   const walks = new Map<object, Doing>();
   const lookups: Doing[] = [];
   for (const query of gauges.flatMap(({ queries }) => queries)) {
@@ -47,7 +47,7 @@ export function laneGauges(options: LaneGaugesOptions): RunGauges {
     ),
     credits: [{ pipeline, max: credits.max, used: credits.outstanding }],
     work: [
-      ...inWork.walks.map(({ offset, request, key, walk }): WorkGauge => {
+      ...active(inWork).map(({ offset, request, key, walk }): WorkGauge => {
         const { pages } = expected.get(offset) ?? {};
         return {
           pipeline,
@@ -97,6 +97,30 @@ function together(all: readonly Doing[]): Doing {
   return first ?? { state: 'writing' };
 }
 
+type ActiveWalk = WalkInWork & Required<Pick<WalkInWork, 'walk'>>;
+
+function active({ walks }: InWork): readonly ActiveWalk[] {
+  return walks.filter((walk): walk is ActiveWalk => walk.walk !== undefined);
+}
+
+/** Returns the work that isn't active: requests that the lane hasn't taken, and jobs that wait for the active walk of their key. */
+function inactive({ inWork, expected, behind }: Pick<LaneGaugesOptions, 'inWork' | 'expected' | 'behind'>) {
+  const waiting = inWork.walks.flatMap(({ offset, page, walk }) => (walk === undefined ? [{ page, ...expected.get(offset) }] : []));
+  const counts = (walks: readonly WalkSize[]) => ({
+    walks: walks.length,
+    unknown: walks.filter(({ pages }) => pages === undefined).length,
+    pages: walks.reduce((sum, walk) => sum + (pagesLeft(walk) ?? 0), 0),
+  });
+  const { walks, unknown, pages } = counts(waiting);
+  return {
+    behind: { walks: behind.walks + walks, unknown: behind.unknown + unknown, pages: behind.pages + pages },
+    restricted: [
+      ...behind.restricted,
+      ...waiting.flatMap((walk) => (walk.credentials === undefined ? [] : [{ credentials: walk.credentials, ...counts([walk]) }])),
+    ],
+  };
+}
+
 export function laneWork(options: Omit<LaneGaugesOptions, 'credits' | 'load' | 'now'>): LaneWork {
   const { pipeline, lane, sources, inWork, expected, behind } = options;
   const queries = sources.flatMap((source) => source.gauges().queries);
@@ -104,11 +128,10 @@ export function laneWork(options: Omit<LaneGaugesOptions, 'credits' | 'load' | '
   return {
     pipeline,
     lane,
-    walks: inWork.walks.map(({ offset, request, page }) => ({ request, page, ...expected.get(offset) })),
-    behind: { walks: behind.walks, unknown: behind.unknown, pages: behind.pages },
+    walks: active(inWork).map(({ offset, request, page }) => ({ request, page, ...expected.get(offset) })),
+    ...inactive(options),
     keys: inWork.keys + behind.keys,
     keysPerRequest: behind.keysPerRequest,
-    restricted: behind.restricted,
     inFlight: carriers.length,
     inFlightOf: Object.fromEntries(
       Array.from(

@@ -635,6 +635,20 @@ describe('an incremental walk', () => {
     expect(keys.filter((key) => key.startsWith('ada'))).toEqual(Array.from({ length: 3 }, () => ['ada started', 'ada completed']).flat());
   });
 
+  it('counts in the forecast while it waits', async () => {
+    await using place = await temporaryLog();
+    await workedOff(place.log, incremental([]), ['ada']);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const pipeline = incremental([], { source: shelvesApi({ onPage: () => promise }) })({});
+    await place.log.append(['ada', 'ada', 'ada'].map((key) => ({ topic: 'shelves.requests', key, value: '{"shelf":"ada"}' })));
+    await using running = await start({ log: place.log, pipelines: [pipeline] });
+    await expect.poll(() => running.snapshot().lanes).toMatchObject([{ inWork: 3, behind: 0 }]);
+    await expect.poll(() => running.snapshot().progress).toMatchObject({ left: 9, isExact: true });
+    expect(running.snapshot().work).toHaveLength(1);
+    resolve();
+    await running.done;
+  });
+
   it('leaves the waiting jobs to the next start, if it is stopped', async () => {
     await using place = await temporaryLog();
     const began: [number, unknown][] = [];

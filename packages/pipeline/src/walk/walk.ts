@@ -256,10 +256,16 @@ function walkWorker<Query, Page, Cursor extends NonNullable<Json>, Request, Valu
       for (const { subscription } of walks()) subscription?.unsubscribe();
     },
     inWork: () => ({
-      walks: walks().map((walking) => {
-        const { id, key, record, state, isWriting } = walking;
-        return { offset: record.offset, request: id, key, page: pageAfter(state.at), walk: walking, isWriting };
-      }),
+      walks: [
+        ...walks().map((walking) => {
+          const { id, key, record, state, isWriting } = walking;
+          return { offset: record.offset, request: id, key, page: pageAfter(state.at), walk: walking, isWriting };
+        }),
+        ...[...waiting.values()].flat().map(({ record: { offset }, key, rest: resumed }) => {
+          const { at } = saved.get(offset) ?? resumed ?? {};
+          return { offset, request: requestId(lane, offset), key, page: pageAfter(at), isWriting: false };
+        }),
+      ],
       keys: 0,
       behind: after.current,
     }),
