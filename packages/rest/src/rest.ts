@@ -47,7 +47,7 @@ export type RestRequest = { readonly stream: string } & Readonly<Record<string, 
 export interface RestSection {
   /** Throws an `InvalidOptionsError` (HEADGATE_INVALID_OPTION) if the section is invalid. */
   (section: z.input<typeof restOptions> & CommonOptions): Pipeline<RestRequest>;
-  /** The name and options of the section. Its `topics` are empty, because they depend on the streams. */
+  /** The name and options of the section. The rest depends on the streams (`dependsOnOptions`). */
   readonly definition: DefinitionInfo;
 }
 
@@ -59,7 +59,7 @@ export function rest(name: string): RestSection {
     if (parsed.issues !== undefined) throw new InvalidOptionsError(name, parsed.issues, definition.options);
     return pipelineOf(name, parsed.value as RestOptions)(section);
   };
-  return Object.assign(configured, { definition });
+  return Object.assign(configured, { definition: { ...definition, dependsOnOptions: true } });
 }
 
 function nothing(): never {

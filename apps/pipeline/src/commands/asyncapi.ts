@@ -6,9 +6,12 @@ import { defaultConfigFile } from '../config/default-config-file.ts';
 import { type TopicSchema, topicSchemas } from '../records/topic-schemas.ts';
 import { runTopics } from '../run/topics.ts';
 import { version } from '../version.ts';
-import { type CommandContext, type LogConfig, readLogConfig } from './command-context.ts';
+import { type CommandContext, type LogConfig, assertKnown, readLogConfig } from './command-context.ts';
 
-/** Writes an AsyncAPI document of the pipelines' topics to stdout, even if secrets are missing. Resolves to the exit code. */
+/**
+ * Writes an AsyncAPI document of the pipelines' topics to stdout, even if secrets are missing, except those of a section with `use: rest`.
+ * Resolves to the exit code.
+ */
 export async function asyncapi(context: CommandContext): Promise<number> {
   const config = await configOrBuiltIn(context);
   context.stdout.write(`${JSON.stringify(asyncapiDocument(config), undefined, 2)}\n`);
@@ -18,7 +21,9 @@ export async function asyncapi(context: CommandContext): Promise<number> {
 /** Reads the configuration. If the default file doesn't exist, uses the built-in pipelines instead. */
 async function configOrBuiltIn(context: CommandContext): Promise<Pick<LogConfig, 'topics' | 'definitions' | 'configured'>> {
   try {
-    return await readLogConfig(context);
+    const config = await readLogConfig(context);
+    for (const definition of config.definitions) assertKnown(config, definition);
+    return config;
   } catch (error) {
     const { cwd, file } = context;
     if (file !== defaultConfigFile(cwd) || existsSync(join(cwd, file))) throw error;

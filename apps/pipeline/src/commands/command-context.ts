@@ -117,6 +117,8 @@ export interface LogConfig {
   readonly definitions: readonly DefinitionInfo[];
   /** Names of the configured pipelines; undefined if the configuration has errors. */
   readonly configured: readonly string[] | undefined;
+  /** The errors of the configuration; undefined if it has none. */
+  readonly error?: ConfigError;
 }
 
 /** Reads the configuration, or its valid sections if it has errors. Throws a `ConfigError` if there are no valid `topics`. */
@@ -127,8 +129,14 @@ export async function readLogConfig(context: CommandContext): Promise<LogConfig>
     const definitions = withBuiltIn(pipelines.map(({ definition }) => definition));
     return { topics, pipelines, definitions, configured: pipelines.map(({ name }) => name) };
   } catch (error) {
-    const { topics, pipelines = [], definitions = [] } = error instanceof ConfigError ? error.valid : {};
-    if (topics !== undefined) return { topics, pipelines, definitions, configured: undefined };
-    throw error;
+    if (!(error instanceof ConfigError)) throw error;
+    const { topics, pipelines = [], definitions = [] } = error.valid;
+    if (topics === undefined) throw error;
+    return { topics, pipelines, definitions, configured: undefined, error };
   }
+}
+
+/** Throws the errors of the configuration if they leave the jobs and topics of this pipeline unknown. */
+export function assertKnown({ error }: Pick<LogConfig, 'error'>, { dependsOnOptions = false }: DefinitionInfo): void {
+  if (dependsOnOptions && error !== undefined) throw error;
 }

@@ -15,6 +15,7 @@ import { createTimeWords } from '../status/text/time-words.ts';
 import {
   type CommandContext,
   type LogConfig,
+  assertKnown,
   commandsFor,
   createTopics,
   openLog,
@@ -125,6 +126,7 @@ async function closing(
 ): Promise<number> {
   const { stderr, signal } = context;
   const { config, definition } = await chosen(command, choice.of, context);
+  assertKnown(config, definition);
   const { topics, pipelines } = config;
   const names = topicNames(topics);
   const log = await openLog(context, topics);

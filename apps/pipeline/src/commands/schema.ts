@@ -1,4 +1,4 @@
-import { type DefinitionInfo, topicNames } from '@headgate/pipeline';
+import { topicNames } from '@headgate/pipeline';
 import { BUILT_IN, withBuiltIn } from '../config/built-in.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { configReference } from '../config/config-reference.ts';
@@ -6,12 +6,12 @@ import { configJsonSchema } from '../config/config-schema.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { shown } from '../config/problem.ts';
 import { topicSchemas } from '../records/topic-schemas.ts';
-import { type CommandContext, readLogConfig } from './command-context.ts';
+import { type CommandContext, type LogConfig, assertKnown, readLogConfig } from './command-context.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Writes the settings of a configuration to stdout: as JSON Schema, or as a page in Markdown. Resolves to the exit code. */
 export async function schema({ reference }: { readonly reference: boolean }, context: CommandContext): Promise<number> {
-  const own = (await configuredDefinitions(context)).filter((one) => !BUILT_IN.some(({ definition }) => definition === one));
+  const own = (await configuredDefinitions(context)).definitions.filter((one) => !BUILT_IN.some(({ definition }) => definition === one));
   const all = withBuiltIn(own);
   const ownNames = own.map(({ name }) => name);
   context.stdout.write(reference ? configReference(all) : `${JSON.stringify(configJsonSchema(all, ownNames), undefined, 2)}\n`);
@@ -23,12 +23,16 @@ export async function schema({ reference }: { readonly reference: boolean }, con
  * to the exit code.
  */
 export async function schemaOfTopic(requested: string, context: CommandContext): Promise<number> {
-  const definitions = withBuiltIn(await configuredDefinitions(context));
+  const config = await configuredDefinitions(context);
+  const definitions = withBuiltIn(config.definitions);
   const names = topicNames(await readLogConfig(context).then(({ topics }) => topics, noConfig));
-  const all = definitions.flatMap((definition) => topicSchemas(definition)).filter(({ kind }) => kind !== 'state');
+  const known = definitions.filter(({ dependsOnOptions }) => dependsOnOptions !== true);
+  const all = known.flatMap((definition) => topicSchemas(definition)).filter(({ kind }) => kind !== 'state');
   const found = all.find(({ topic }) => topic === requested || names(topic) === requested);
-  if (found === undefined)
+  if (found === undefined) {
+    for (const definition of definitions) assertKnown(config, definition);
     throw new UsageError(`schema: there is no topic ${shown(requested)}. There are: ${all.map(({ topic }) => names(topic)).join(', ')}.`);
+  }
   context.stdout.write(`${JSON.stringify({ title: names(found.topic), ...found.value }, undefined, 2)}\n`);
   return 0;
 }
@@ -40,11 +44,11 @@ function noConfig(error: unknown): undefined {
 }
 
 /** Definitions in the configuration, even if other parts have errors; none without a configuration. */
-async function configuredDefinitions(context: CommandContext): Promise<readonly DefinitionInfo[]> {
+async function configuredDefinitions(context: CommandContext): Promise<Pick<LogConfig, 'definitions' | 'error'>> {
   try {
-    return (await loadConfig(context)).config.pipelines.map(({ definition }) => definition);
+    return { definitions: (await loadConfig(context)).config.pipelines.map(({ definition }) => definition) };
   } catch (error) {
-    if (error instanceof ConfigError) return error.valid.definitions ?? [];
+    if (error instanceof ConfigError) return { definitions: error.valid.definitions ?? [], error };
     throw error;
   }
 }

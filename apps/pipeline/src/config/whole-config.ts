@@ -45,8 +45,9 @@ export function crossProblems(read: ReadConfig): Problem[] {
   }
   const plain = definitions.map(definedTopics);
   const known = topicSpecs(plain, { lanes: 1, names: topicNames() }).map(({ name }) => name);
+  const unknown = definitions.filter(({ dependsOnOptions }) => dependsOnOptions);
   for (const name of Object.keys(names)) {
-    if (known.includes(name)) continue;
+    if (known.includes(name) || unknown.some((one) => name.startsWith(`${one.name}.`))) continue;
     const meant = nearest(name, known);
     const message = `isn't a topic of these pipelines. ${meant === undefined ? `Known topics: ${known.join(', ')}.` : `Did you mean ${meant}?`}`;
     problems.push(read.problemAt(['topics', 'names', name], message, 'key'));

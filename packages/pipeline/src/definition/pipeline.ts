@@ -29,7 +29,7 @@ export interface DefinedPipeline<Options extends z.ZodObject, Request = unknown>
   named(name: string): DefinedPipeline<Options, Request>;
 }
 
-/** The part of a definition that configuration and documentation use, independent of any options. */
+/** The part of a definition that configuration and documentation use. Independent of any options, except with `dependsOnOptions`. */
 export interface DefinitionInfo {
   /** Name of the pipeline: the prefix of its topics and its key in a configuration. */
   readonly name: string;
@@ -43,6 +43,11 @@ export interface DefinitionInfo {
   readonly topics: TopicMap;
   /** True if lanes divide the pipeline's credentials. If not, the pipeline has one lane. */
   readonly splitsCredentials: boolean;
+  /**
+   * True if requests, topics and lanes depend on the options, as in a section with `use: rest`. This definition then lacks them; the one of
+   * the configured pipeline has them. Default: false.
+   */
+  readonly dependsOnOptions?: boolean;
 }
 
 /** A request of a configuration's list. */
