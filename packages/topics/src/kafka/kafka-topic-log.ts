@@ -170,7 +170,8 @@ class KafkaTopicLog implements TopicLog {
   readonly #appender: Appender;
   readonly #closing = new AbortController();
   readonly #lanes = new Set<KafkaLaneWriter>();
-  readonly #readers = new Set<{ begun(): Promise<void>; close(): Promise<void> }>();
+  /** The open readers, each with its topic. */
+  readonly #readers = new Map<{ begun(): Promise<void>; close(): Promise<void> }, string>();
   readonly #memberships = new Map<GroupMembership, string>();
   readonly #clients = new Set<ReconnectingClient<Cluster>>();
   readonly #patience = (): Patience =>
@@ -322,7 +323,8 @@ class KafkaTopicLog implements TopicLog {
     const placed = await this.#metadata.withPartitions(records);
     if (placed.length === 0) return [];
     // A reader that was opened earlier from 'latest' must read these records, so wait until it knows where it starts.
-    await Promise.all([...this.#readers].map((reader) => reader.begun()));
+    const topics = new Set(placed.map(({ topic }) => topic));
+    await Promise.all([...this.#readers].flatMap(([reader, topic]) => (topics.has(topic) ? [reader.begun()] : [])));
     return await this.#appender.append(placed);
   }
 
@@ -350,7 +352,7 @@ class KafkaTopicLog implements TopicLog {
         if (client !== this.#cluster) void this.#closeClient(client);
       },
     });
-    if (options.signal?.aborted !== true) this.#readers.add(reader);
+    if (options.signal?.aborted !== true) this.#readers.set(reader, options.topic);
     return reader;
   }
 
@@ -427,7 +429,7 @@ class KafkaTopicLog implements TopicLog {
   }
 
   async #close(): Promise<void> {
-    await Promise.allSettled([...this.#readers].map((reader) => reader.close()));
+    await Promise.allSettled([...this.#readers.keys()].map((reader) => reader.close()));
     await Promise.allSettled([...this.#lanes].map((lane) => lane.close()));
     await Promise.allSettled([...this.#memberships.keys()].map((membership) => membership.leave()));
     this.#availability.close();
