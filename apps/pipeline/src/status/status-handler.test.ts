@@ -61,6 +61,13 @@ it('the handler, mounted below a path, shows the run of a program until its end'
     });
   expect(await get('metrics')).toMatch(/^headgate_items_total\{.*\} 20$/mu);
   expect([await get('livez'), await get('readyz')]).toEqual(['ok\n', 'ok\n']);
+  status.onAvailability({ available: false, reason: 'no broker', sinceMs: Date.now() });
+  expect([await get('readyz'), await get('metrics')]).toEqual([
+    expect.stringContaining('no broker'),
+    expect.stringMatching(/^headgate_log_available 0$/mu),
+  ]);
+  status.onAvailability({ available: true });
+  expect(await get('readyz')).toBe('ok\n');
   const named = (host: string): Promise<number> =>
     new Promise((resolve, reject) => {
       const sent = request(`${base}livez`, { headers: { host } }, (response) => resolve(response.resume().statusCode ?? 0));

@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { basename } from 'node:path';
 import type { Pipeline, Running } from '@headgate/pipeline';
 import { type Clock, systemClock } from '@headgate/throttle';
+import type { AvailabilityChange } from '@headgate/topics';
 import { aboutProcess } from '../run/run-about.ts';
-import { runViewer } from './run-view.ts';
+import { logEvent, runViewer } from './run-view.ts';
 import { statusAnswers } from './status-answers.ts';
 
 /** Options of {@link statusHandler}. */
@@ -26,6 +27,8 @@ export interface StatusHandlerOptions {
 export interface StatusHandler extends AsyncDisposable {
   /** A listener for `createServer`. */
   (request: IncomingMessage, response: ServerResponse): void;
+  /** Shows an outage of the log, or its end. Call it from the `onAvailability` of the log, because a run has no event for this. */
+  onAvailability(change: AvailabilityChange): void;
   /** Shows the current state of the run to open pages, and ends their connections. */
   close(): Promise<void>;
 }
@@ -52,6 +55,7 @@ export function statusHandler(running: Pick<Running, 'events' | 'snapshot' | 'do
     await answers.close();
   };
   return Object.assign((request: IncomingMessage, response: ServerResponse) => answers.answer(request, response), {
+    onAvailability: (change: AvailabilityChange) => viewer.apply(logEvent('own', change)),
     close,
     [Symbol.asyncDispose]: close,
   });
