@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { Cluster, clusterOptions } from './cluster.ts';
+import { metadata } from '../requests/topics.ts';
 import { verdictOf } from './driver-errors.ts';
 import type { KafkajsBroker } from './kafkajs-internals.ts';
+import { type Broker, sendRequest } from './send-request.ts';
 
 it('a TypeError that kafkajs throws over a dropped connection passes, though no stack names kafkajs, as in a bundle', async () => {
   const { stackTraceLimit } = Error;
@@ -30,4 +32,14 @@ it('a TypeError that kafkajs throws over a dropped connection passes, though no 
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
+});
+
+it('a TypeError of a token provider passes when a connection authenticates again, because fetch throws it if the provider is down', async () => {
+  const fault = new TypeError('fetch failed');
+  const connection = { isAuthenticated: () => false, authenticate: () => Promise.reject(fault) };
+  const connectionPool = { getConnection: () => Promise.resolve(connection) };
+  const broker = { versions: { [metadata.key]: { maxVersion: 4 } }, connectionPool } as object as Broker;
+  const error = await sendRequest(broker, metadata, { topics: [] }).catch((thrown: unknown) => thrown);
+  expect(error).toBe(fault);
+  expect(verdictOf(error)).toBe('passes');
 });

@@ -9,7 +9,7 @@ import { metadata } from '../requests/topics.ts';
 import { answeredError, missingRight, oneError, refusalError, unknownTopicError } from './answered-error.ts';
 import { repair } from './connection.ts';
 import type { Connections } from './connections.ts';
-import { kindOf, ofKafkajs } from './driver-errors.ts';
+import { kindOf, throwOfKafkajs } from './driver-errors.ts';
 import { BaseCluster, EventEmitter, type KafkajsBroker, createConsumer, createLogger } from './kafkajs-internals.ts';
 import { type Broker, sendRequest } from './send-request.ts';
 
@@ -251,10 +251,6 @@ export class Cluster extends BaseCluster {
     }
     return broker;
   }
-}
-
-function throwOfKafkajs(error: unknown): never {
-  throw ofKafkajs(error);
 }
 
 function coordinatorOf({ to }: Pick<Routed<never>, 'to'>, options: unknown) {

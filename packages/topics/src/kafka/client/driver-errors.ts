@@ -80,6 +80,10 @@ export function ofKafkajs<Thrown>(error: Thrown): Thrown {
   return error;
 }
 
+export function throwOfKafkajs(error: unknown): never {
+  throw ofKafkajs(error);
+}
+
 /** Texts for errors that the driver waits out, but that can last until someone intervenes. They say more than the texts of kafkajs. */
 const LASTING: Readonly<Record<string, string>> = {
   CONCURRENT_TRANSACTIONS: "a broker hasn't ended a transaction yet; if this lasts, run check and see the broker logs",

@@ -3,6 +3,7 @@ import type { Answered, Request } from '../requests/request.ts';
 import { AnswerReader } from '../wire/answer-reader.ts';
 import { RequestWriter } from '../wire/request-writer.ts';
 import { answeredError } from './answered-error.ts';
+import { throwOfKafkajs } from './driver-errors.ts';
 
 /** Internals of kafkajs 2.2.4 between a broker and its socket. */
 export interface Broker {
@@ -58,7 +59,8 @@ export async function sendRequest<Options, Answer>(
     return { throttleMs: 0, refusals: [], answer: request.absent(options) };
   }
   const connection = await broker.connectionPool.getConnection();
-  if (!connection.isAuthenticated()) await connection.authenticate();
+  // The error can also be that of the user's token provider, such as the TypeError that `fetch` throws for an unreachable server.
+  if (!connection.isAuthenticated()) await connection.authenticate().catch(throwOfKafkajs);
   connection.failIfNotConnected();
   const isFlexible = apiVersion >= flexibleFrom;
   const correlationId = connection.nextCorrelationId();
