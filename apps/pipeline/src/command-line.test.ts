@@ -51,6 +51,14 @@ describe('no output contains control sequences from outside, or is endless', () 
     }
   });
 
+  it.each([[['--only', 'followers']], [['--max-requests', '3']], [['--fail-on-dead-letters']]])(
+    'an option that the sandbox ignores is refused: %s',
+    async (option) => {
+      const { code, stderr } = await headgate(['run', '--sandbox', ...option]);
+      expect([code, stderr]).toEqual([2, expect.stringMatching(`option '--sandbox' cannot be used with option '${option[0]}`)]);
+    },
+  );
+
   it('a line of stdin', async () => {
     for (const value of [HOSTILE, 'a'.repeat(1_000_000), 'FOLLOWERS_BEARER_TOKEN=s3cr3t']) {
       for (const service of ['followers', 'books']) {

@@ -190,7 +190,13 @@ function commandLine(world: World, exit: (code: number) => void): Command {
     .option('--fail-on-dead-letters', 'Exit with 1 if dead letters are open, including those of earlier runs')
     .option('--only <pipeline[:key]>', 'Run only this pipeline, or only its jobs with this key, such as followers:@alpha')
     .option('--max-requests <n>', 'Stop after N HTTP requests, retries included', positiveNumber)
-    .option('--sandbox', 'Start emulators of both services, and run a few jobs against them')
+    .addOption(
+      new Option('--sandbox', 'Start emulators of both services, and run a few jobs against them').conflicts([
+        'only',
+        'maxRequests',
+        'failOnDeadLetters',
+      ]),
+    )
     .option('--kafka', 'With --sandbox: start a real Kafka broker and write to it until you stop the run (needs Java 17)')
     .action(async ({ sandbox: sandboxed = false, kafka = false, ...flags }: RunFlags) => {
       if (kafka && !sandboxed) throw new UsageError('run: --kafka needs --sandbox. To use your own brokers, name them under topics.');
