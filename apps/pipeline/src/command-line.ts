@@ -74,9 +74,9 @@ const EXAMPLES = {
   read: [' followers.ids --key @alpha --since 24h --json', ' followers.ids --tail 10 --follow'],
   backup: [' copy.db', ' backups/monday.db --config jobs/books.yaml'],
   export: [' followers.ids --out ids.parquet', ' followers.crawls --format csv'],
-  'dead-letters': [' followers', ' followers --json --code HEADGATE_GONE'],
+  'dead-letters': [' followers', ' followers --json --code HEADGATE_USER_NOT_FOUND'],
   replay: [' followers --dry-run', ' followers --key @alpha'],
-  dismiss: [' followers --code HEADGATE_GONE', ' books --key 9780792712305'],
+  dismiss: [' followers --code HEADGATE_USER_NOT_FOUND', ' books --key 9780792712305'],
   completion: [' bash > ~/.local/share/bash-completion/completions/headgate', ' fish | source'],
   sandbox: [' --user alpha=12000 --limit 15/60s', ' --fault cut@3 --port 0'],
 } as const;

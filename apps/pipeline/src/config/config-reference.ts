@@ -15,6 +15,7 @@ Every setting of \`headgate.yaml\`. \`headgate schema --reference\` writes this 
 
 - \`"\${NAME}"\` is replaced by an environment variable, or by a line \`NAME=value\` of the file \`.env\` in the configuration's folder. The environment wins.
   To write a literal \`\${\`, use \`$\${\`.
+  In \`.env\`, quote a value that contains \`#\`: \`NAME="abc#def"\`. Without quotes, it ends there.
 - Paths are relative to the configuration's folder.
 - A duration is a whole number with \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`. A size is a whole number with \`B\`, \`KiB\`, \`MiB\` or \`GiB\`.
 - A secret is text, preferably from a variable, or \`{ file: ./its-file }\`. Headgate reads the file again when it changes.

@@ -14,7 +14,7 @@ export interface TopicSchema {
 
 /** The schemas of an error's code and message. */
 export const reason = {
-  code: z.string().describe('Error code, such as HEADGATE_GONE.'),
+  code: z.string().describe('Error code, such as HEADGATE_NOT_FOUND.'),
   message: z.string().describe('Error message.'),
 };
 

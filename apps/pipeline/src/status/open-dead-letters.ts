@@ -22,7 +22,7 @@ export type CommandFor = (command: 'read' | 'replay' | 'dismiss' | 'dead-letters
 /** Maximum error codes in a line. */
 const NAMED = 3;
 
-/** A line for each pipeline with open dead letters: `followers: 200 dead letters are open (HEADGATE_GONE 200): headgate dead-letters followers`. */
+/** A line for each pipeline with open dead letters: `followers: 200 dead letters are open (HEADGATE_NOT_FOUND 200): headgate dead-letters followers`. */
 export function openDeadLetterLines(open: OpenDeadLetters, commandFor: CommandFor): readonly string[] {
   return Object.entries(open).flatMap(([pipeline, counts]) => {
     const total = totalOf(counts);

@@ -79,7 +79,7 @@ export async function deadLettersOf(options: DeadLettersOptions, state: StateRea
   });
 }
 
-/** Number of open dead letters by code, such as `{ HEADGATE_GONE: 3 }`. */
+/** Number of open dead letters by code, such as `{ HEADGATE_NOT_FOUND: 3 }`. */
 export type OpenByCode = Readonly<Record<string, number>>;
 
 /** Counts the open dead letters of a pipeline by the codes of their errors. */
